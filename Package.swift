@@ -1,0 +1,103 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "belfry",
+    products: [
+        .library(name: "PipelineKit", targets: ["PipelineKit"]),
+        .library(name: "PipelineTestKit", targets: ["PipelineTestKit"]),
+        .executable(name: "belfry", targets: ["belfry"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: libraries + stages + transports + executables + tests
+)
+
+// Arrows point down: a target may depend only on targets listed above it.
+var libraries: [Target] {
+    [
+        .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
+        .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
+        .target(name: "JSON"),
+        .target(name: "EventLog"),
+        .target(name: "CloudKitModel", dependencies: ["JSON"]),
+        .target(name: "Predicates", dependencies: ["JSON"]),
+        .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
+        .target(name: "PipelineRuntime", dependencies: ["JSON", "EventLog", "PipelineKit", "ZeroMQ"]),
+        .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
+        .target(
+            name: "PipelineTestKit",
+            dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns"]),
+        .target(
+            name: "BelfryTool",
+            dependencies: [
+                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
+        ),
+    ]
+}
+
+var stages: [Target] {
+    [
+        .stage("Ingest", ["CloudKitModel", "Predicates"]),
+        .stage("Match", ["Predicates"]),
+        .stage("Coalesce", ["CloudKitModel"]),
+        .stage("Payload", ["CloudKitModel"]),
+        .stage("Deliver"),
+    ]
+}
+
+var transports: [Target] {
+    [
+        .transport("File"),
+        .transport("Webhook"),
+    ]
+}
+
+var executables: [Target] {
+    (["belfry"] + ["ingest", "match", "coalesce", "payload", "deliver"].map { "belfry-" + $0 }).map {
+        .executableTarget(name: $0, dependencies: ["BelfryTool"], path: "Sources/Executables/\($0)")
+    }
+}
+
+var tests: [Target] {
+    [.target(name: "TestSupport", path: "Tests/Support")]
+        + libraries.filter { !["CZeroMQ", "BuiltIns"].contains($0.name) }.map { .tests(of: $0) }
+        + stages.map { .tests(of: $0, under: "Stages/") }
+        + transports.map { .tests(of: $0, under: "Transports/") }
+        + ["Integration", "Faults", "EndToEnd"].map {
+            .testTarget(
+                name: "\($0)Tests",
+                dependencies: [
+                    "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "PipelineTestKit", "ZeroMQ", "BuiltIns",
+                    "BelfryTool", "TestSupport",
+                ],
+                path: "Tests/\($0)")
+        }
+}
+
+var stageNames: [Target.Dependency] { stages.map { .target(name: $0.name) } }
+var transportNames: [Target.Dependency] { transports.map { .target(name: $0.name) } }
+
+extension Target {
+    static func stage(_ name: String, _ more: [Dependency] = []) -> Target {
+        .target(name: name, dependencies: ["JSON", "EventLog", "PipelineKit"] + more, path: "Sources/Stages/\(name)")
+    }
+
+    static func transport(_ name: String, _ more: [Dependency] = []) -> Target {
+        .target(
+            name: "Transport\(name)", dependencies: ["JSON", "EventLog", "PipelineKit"] + more,
+            path: "Sources/Transports/\(name)")
+    }
+
+    static func tests(of target: Target, under folder: String = "") -> Target {
+        let name = target.name.hasPrefix("Transport") ? String(target.name.dropFirst("Transport".count)) : target.name
+        return .testTarget(
+            name: "\(target.name)Tests",
+            dependencies: target.dependencies + [.target(name: target.name), "TestSupport"],
+            path: "Tests/\(folder)\(name)")
+    }
+}

@@ -1,0 +1,1 @@
+// Empty until the module's first test lands.

@@ -1,0 +1,32 @@
+import Foundation
+
+/// A folder that goes when its owner does, in a place whose path is short enough for `ipc://` endpoints.
+public final class Folder: Sendable {
+    public let path: String
+
+    public init() throws {
+        path = "/tmp/belfry-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+
+    deinit {
+        do { try FileManager.default.removeItem(atPath: path) } catch {
+            // Nothing depends on it: the system clears its temporary folder.
+        }
+    }
+
+    public func file(_ name: String) -> String { path + "/" + name }
+
+    @discardableResult
+    public func write(_ text: String, to name: String) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+        return file(name)
+    }
+
+    /// The whole lines of a file; none where there is no file.
+    public func lines(of name: String) throws -> [String] {
+        guard FileManager.default.fileExists(atPath: file(name)) else { return [] }
+        let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: file(name))), as: UTF8.self)
+        return text.split(separator: "\n").map(String.init)
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed, everywhere.
+public struct Seeded: RandomNumberGenerator {
+    private var state: UInt64
+
+    public init(_ seed: UInt64) { state = seed }
+
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+
+    public mutating func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
+
+    public mutating func isOneIn(_ count: Int) -> Bool { below(count) == 0 }
+
+    public mutating func one<Element>(of items: [Element]) -> Element { items[below(items.count)] }
+}
+
+extension Seeded {
+    /// Three seeds that stay and one that is new in each run; a failure names its seed.
+    public static let seeds: [UInt64] = [1, 2, 3, .random(in: 4...UInt64.max)]
+
+    /// A new seed for each run; `BELFRY_SEED` repeats one.
+    public static func drawn() -> UInt64 {
+        getenv("BELFRY_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 1...999_999)
+    }
+
+    /// A new seed for each run, printed, so that a failure can be repeated; `BELFRY_SEED` repeats one.
+    public static func drawn(for test: String) -> UInt64 {
+        let seed = drawn()
+        print("\(test): BELFRY_SEED=\(seed)")
+        return seed
+    }
+}
