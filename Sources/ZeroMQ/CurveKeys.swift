@@ -1,0 +1,88 @@
+import CZeroMQ
+import Glibc
+
+/// The public half of a CURVE key pair: 32 bytes, written as 40 characters of Z85.
+public struct CurvePublicKey: Hashable, Sendable {
+    let bytes: [UInt8]
+
+    /// - Throws: `EINVAL` for anything but 40 characters of Z85.
+    public init(z85: String) throws(ZMQError) {
+        bytes = try decodeKey(z85, "read public key")
+    }
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    public var z85: String { encodeKey(bytes) }
+}
+
+extension CurvePublicKey: CustomStringConvertible {
+    public var description: String { z85 }
+}
+
+/// The secret half. It prints as `<secret>`; only ``z85`` reveals it.
+public struct CurveSecretKey: Sendable {
+    let bytes: [UInt8]
+
+    /// - Throws: `EINVAL` for anything but 40 characters of Z85; the error does not repeat the text.
+    public init(z85: String) throws(ZMQError) {
+        bytes = try decodeKey(z85, "read secret key")
+    }
+
+    public var z85: String { encodeKey(bytes) }
+
+    /// The public key that belongs to this one.
+    public func publicKey() throws(ZMQError) -> CurvePublicKey {
+        var text = [CChar](repeating: 0, count: keyCharacters + 1)
+        guard zmq_curve_public(&text, z85) == 0 else { throw .last("derive public key") }
+        return try CurvePublicKey(z85: keyString(text))
+    }
+}
+
+extension CurveSecretKey: CustomStringConvertible, CustomReflectable {
+    public var description: String { "<secret>" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// A key pair of one process.
+public struct CurveKeyPair: Sendable {
+    public let publicKey: CurvePublicKey
+    public let secretKey: CurveSecretKey
+
+    public init(secretKey: CurveSecretKey) throws(ZMQError) {
+        self.secretKey = secretKey
+        publicKey = try secretKey.publicKey()
+    }
+
+    /// A new random pair.
+    ///
+    /// - Throws: `ENOTSUP` when libzmq was built without CURVE.
+    public static func generate() throws(ZMQError) -> CurveKeyPair {
+        var publicText = [CChar](repeating: 0, count: keyCharacters + 1)
+        var secretText = publicText
+        guard zmq_curve_keypair(&publicText, &secretText) == 0 else { throw .last("generate key pair") }
+        return try CurveKeyPair(secretKey: CurveSecretKey(z85: keyString(secretText)))
+    }
+}
+
+// 32 bytes are 8 groups of 4, each 5 characters (ZeroMQ RFC 32/Z85).
+private let keyBytes = 32
+private let keyCharacters = 40
+
+private func decodeKey(_ text: String, _ operation: String) throws(ZMQError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: keyBytes)
+    let isASCII = text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
+    guard isASCII, text.utf8.count == keyCharacters, zmq_z85_decode(&bytes, text) != nil else {
+        throw ZMQError(code: EINVAL, operation: operation, detail: "expected \(keyCharacters) characters of Z85")
+    }
+    return bytes
+}
+
+private func encodeKey(_ bytes: [UInt8]) -> String {
+    var text = [CChar](repeating: 0, count: keyCharacters + 1)
+    zmq_z85_encode(&text, bytes, bytes.count)
+    return keyString(text)
+}
+
+private func keyString(_ text: [CChar]) -> String {
+    String(decoding: text.prefix(keyCharacters).map(UInt8.init(bitPattern:)), as: UTF8.self)
+}

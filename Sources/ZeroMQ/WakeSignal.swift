@@ -1,0 +1,52 @@
+import CZeroMQ
+import Glibc
+import Synchronization
+
+/// Wakes a thread that polls, from any other thread.
+///
+/// Many signals before a ``clear()`` make one wake-up. Enqueue first, then ``signal()``; the woken thread calls
+/// ``clear()`` first, then looks at the queue: so nothing enqueued is missed.
+public final class WakeSignal: Sendable {
+    /// Readable while a signal is pending; add it to a ``ZMQPoller``.
+    public let fileDescriptor: Int32
+    private let writeEnd: Int32
+    private let isPending = Atomic(false)
+
+    /// - Throws: `EMFILE` or `ENFILE` when there are no more file descriptors.
+    public init() throws(ZMQError) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe2(&ends, O_NONBLOCK | O_CLOEXEC) == 0 else { throw ZMQError(code: errno, operation: "create pipe") }
+        fileDescriptor = ends[0]
+        writeEnd = ends[1]
+    }
+
+    deinit {
+        close(fileDescriptor)
+        close(writeEnd)
+    }
+
+    /// Never blocks.
+    public func signal() {
+        guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        var byte: UInt8 = 1
+        // A full pipe (EAGAIN) is as good as a written byte.
+        while write(writeEnd, &byte, 1) < 0, errno == EINTR {}
+    }
+
+    /// Takes back all signals so far.
+    public func clear() {
+        drain()
+        // Only now: a signal before this line finds `isPending` set, writes nothing, and is covered by this wake-up.
+        _ = isPending.exchange(false, ordering: .acquiringAndReleasing)
+    }
+
+    private func drain() {
+        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+            while true {
+                let count = read(fileDescriptor, buffer.baseAddress, buffer.count)
+                if count == buffer.count || (count < 0 && errno == EINTR) { continue }
+                return
+            }
+        }
+    }
+}

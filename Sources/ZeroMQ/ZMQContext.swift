@@ -1,0 +1,62 @@
+import CZeroMQ
+import Glibc
+import Synchronization
+
+/// The I/O threads and the `inproc` name space that sockets share.
+///
+/// Sockets keep their context alive. When the last of them and the last reference are gone, `deinit` waits for
+/// messages still queued, at most for the linger time of each socket (none unless a socket asks for it).
+// @unchecked holds because the handle never changes and libzmq documents contexts as thread safe.
+public final class ZMQContext: @unchecked Sendable {
+    let handle: UnsafeMutableRawPointer
+    private let maxSockets: Int
+    private let openSockets = Atomic(0)
+
+    /// - Parameters:
+    ///   - ioThreads: One suffices for about a gigabyte a second. 0 allows `inproc` only.
+    ///   - maxSockets: Creating more throws `EMFILE`.
+    public init(ioThreads: Int = 1, maxSockets: Int = 1023) throws(ZMQError) {
+        guard let handle = zmq_ctx_new() else { throw .last("create context") }
+        self.handle = handle
+        self.maxSockets = maxSockets
+        // New sockets get a linger of 0 instead of for ever, so that ending never hangs on an absent peer.
+        try set(ZMQ_BLOCKY, 0, "set linger default")
+        try set(ZMQ_IO_THREADS, ioThreads, "set I/O threads")
+        guard 1...maxSocketsLimit ~= maxSockets else {
+            throw ZMQError(code: EINVAL, operation: "set socket limit", detail: "expected 1 to \(maxSocketsLimit)")
+        }
+        // Twice as many and some: libzmq aborts when it ends a context, some `inproc` connection never found its peer
+        // and no socket can be made to stand in for it. Closed sockets count until its reaper thread has seen them.
+        try set(ZMQ_MAX_SOCKETS, 2 * maxSockets + 256, "set socket limit")
+    }
+
+    deinit {
+        while zmq_ctx_term(handle) != 0, zmq_errno() == EINTR {}
+    }
+
+    /// Makes every call on every socket of this context, blocked ones included, throw `ETERM`.
+    ///
+    /// Returns at once, may be called from any thread and more than once. Owners then close their sockets.
+    public func shutdown() {
+        zmq_ctx_shutdown(handle)
+    }
+
+    func claimSocket() throws(ZMQError) {
+        let count = openSockets.add(1, ordering: .relaxed).newValue
+        guard count > maxSockets else { return }
+        releaseSocket()
+        throw ZMQError(code: EMFILE, operation: "create socket")
+    }
+
+    func releaseSocket() {
+        openSockets.subtract(1, ordering: .relaxed)
+    }
+
+    private func set(_ option: Int32, _ value: Int, _ operation: String) throws(ZMQError) {
+        let value = Int32(clamping: value)
+        guard zmq_ctx_set(handle, option, value) == 0 else { throw .last(operation) }
+    }
+}
+
+// libzmq's own limit is 65535 (ZMQ_SOCKET_LIMIT).
+private let maxSocketsLimit = 32_000

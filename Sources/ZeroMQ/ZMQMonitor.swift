@@ -1,0 +1,66 @@
+import CZeroMQ
+import Glibc
+import Synchronization
+
+/// Tells what happens to the connections of one socket: for metrics and tests.
+///
+/// Belongs to the socket's thread. Events that nobody receives stay in memory, so receive them.
+public final class ZMQMonitor {
+    public struct Events: OptionSet, Sendable {
+        public let rawValue: Int32
+        public init(rawValue: Int32) { self.rawValue = rawValue }
+
+        public static let connected = Events(rawValue: ZMQ_EVENT_CONNECTED)
+        public static let accepted = Events(rawValue: ZMQ_EVENT_ACCEPTED)
+        public static let disconnected = Events(rawValue: ZMQ_EVENT_DISCONNECTED)
+        public static let handshakeSucceeded = Events(rawValue: ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
+        /// The other side broke the protocol, or lacks the security this side demands.
+        public static let handshakeFailed = Events(
+            rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
+        /// A client key was not in the list.
+        public static let authenticationFailed = Events(rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+        public static let all = Events(rawValue: ZMQ_EVENT_ALL)
+    }
+
+    public struct Event: Sendable {
+        public let kind: Events
+        /// Depends on the kind: a file descriptor, an errno or a protocol error of libzmq.
+        public let value: UInt32
+        public let endpoint: String
+    }
+
+    /// For a ``ZMQPoller``; receive with ``next(wait:)``.
+    public let socket: ZMQSocket
+    private let watched: ZMQSocket
+    private let message = ZMQMultipart()
+    private static let serial = Atomic(0)
+
+    public init(_ watched: ZMQSocket, _ events: Events = .all) throws(ZMQError) {
+        let endpoint = "inproc://monitor-\(Self.serial.add(1, ordering: .relaxed).newValue)"
+        self.watched = watched
+        // Without limit: libzmq's I/O thread would block on a full queue.
+        socket = try ZMQSocket(watched.context, .pair, ZMQSocketOptions().with { $0.receiveHighWaterMessages = 0 })
+        guard zmq_socket_monitor(try watched.openHandle("monitor"), endpoint, events.rawValue) == 0 else {
+            throw .last("monitor", endpoint: endpoint)
+        }
+        try socket.connect(endpoint)
+    }
+
+    deinit {
+        if let handle = watched.handle { zmq_socket_monitor(handle, nil, 0) }
+    }
+
+    /// The next event, or nil when none is waiting and `wait` is false.
+    public func next(wait: Bool = true) throws(ZMQError) -> Event? {
+        guard try socket.receive(into: message, wait: wait) == .received else { return nil }
+        // Frame 1: 16-bit event, 32-bit value, in this machine's byte order; frame 2: the endpoint.
+        guard message.count == 2, message[0].count == 6 else { return nil }
+        let kind = message[0].loadUnaligned(as: UInt16.self)
+        let value = message[0].loadUnaligned(fromByteOffset: 2, as: UInt32.self)
+        return Event(
+            kind: Events(rawValue: Int32(kind)), value: value, endpoint: String(decoding: message[1], as: UTF8.self))
+    }
+}
+
+@available(*, unavailable, message: "a monitor belongs to the thread of its socket")
+extension ZMQMonitor: Sendable {}

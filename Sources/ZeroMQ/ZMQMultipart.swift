@@ -1,0 +1,146 @@
+import CZeroMQ
+import Glibc
+
+/// The frames of one message, in storage that is used again for the next.
+///
+/// Received bytes are read in place: pointers from the subscript hold until the object is received into, sent,
+/// appended to, emptied or freed. Like a socket, it has one owner at a time.
+public final class ZMQMultipart {
+    public static let framesMaxDefault = 256
+
+    /// A received message with more frames is refused; see ``ZMQReceiveResult/tooManyFrames(_:)``.
+    public let framesMax: Int
+    public private(set) var count = 0
+    // Slots below `count` hold an initialised zmq_msg_t, the others do not.
+    private var slots: UnsafeMutablePointer<zmq_msg_t>
+    private var capacity: Int
+
+    public init(framesMax: Int = ZMQMultipart.framesMaxDefault) {
+        self.framesMax = max(1, framesMax)
+        capacity = min(self.framesMax, 4)
+        slots = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        removeAll()
+        slots.deallocate()
+    }
+
+    /// The bytes of one frame, not copied.
+    public subscript(index: Int) -> UnsafeRawBufferPointer {
+        let frame = pointer(at: index)
+        return UnsafeRawBufferPointer(start: zmq_msg_data(frame), count: zmq_msg_size(frame))
+    }
+
+    /// A copy of one frame, for bytes that outlive the message.
+    public func bytes(at index: Int) -> [UInt8] { Array(self[index]) }
+
+    /// All frames, copied.
+    public var copies: [[UInt8]] { (0..<count).map(bytes(at:)) }
+
+    /// The sum of the frames' sizes.
+    public var byteCount: Int { (0..<count).reduce(0) { $0 + self[$1].count } }
+
+    /// Adds a frame with a copy of `bytes`.
+    ///
+    /// - Throws: `ENOMEM`, with the message as it was.
+    public func append(_ bytes: UnsafeRawBufferPointer) throws(ZMQError) {
+        try append(count: bytes.count) { $0.copyMemory(from: bytes) }
+    }
+
+    public func append(_ bytes: [UInt8]) throws(ZMQError) {
+        try append(count: bytes.count) { $0.copyBytes(from: bytes) }
+    }
+
+    /// Adds a frame of `count` bytes that `fill` writes in place.
+    public func append(count byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws(ZMQError) {
+        let frame = freeSlot()
+        guard zmq_msg_init_size(frame, byteCount) == 0 else { throw .last("allocate a frame of \(byteCount) bytes") }
+        count += 1
+        fill(UnsafeMutableRawBufferPointer(start: zmq_msg_data(frame), count: byteCount))
+    }
+
+    /// Frees the frames and keeps the storage.
+    public func removeAll() {
+        for index in 0..<count { zmq_msg_close(slots + index) }
+        count = 0
+    }
+
+    /// Z85 of the sender's CURVE key, as ``ClientAuthorization`` checked it; `nil` without CURVE.
+    public var userID: String? { property("User-Id") }
+
+    /// The sender's IP address, for logs; `nil` when the transport has none.
+    public var peerAddress: String? { property("Peer-Address") }
+
+    private func property(_ name: String) -> String? {
+        // The frames of a message share its metadata, except a ROUTER's first frame, which libzmq makes itself.
+        guard count > 0, let text = zmq_msg_gets(slots + (count - 1), name) else { return nil }
+        return String(cString: text)
+    }
+}
+
+extension ZMQMultipart {
+    func pointer(at index: Int) -> UnsafeMutablePointer<zmq_msg_t> {
+        precondition(index >= 0 && index < count, "frame \(index) of a message of \(count)")
+        return slots + index
+    }
+
+    /// Takes one frame off the socket.
+    ///
+    /// - Returns: 0 or the errno, with no frame added.
+    func receiveFrame(from socket: UnsafeMutableRawPointer, _ flags: Int32) -> Int32 {
+        let frame = freeSlot()
+        zmq_msg_init(frame)
+        let code = Self.receive(frame, from: socket, flags)
+        if code == 0 { count += 1 } else { zmq_msg_close(frame) }
+        return code
+    }
+
+    var expectsMore: Bool { count > 0 && zmq_msg_more(slots + (count - 1)) != 0 }
+
+    /// Reads the rest of a message without keeping it.
+    ///
+    /// - Returns: How many frames were thrown away, or the errno that ended it early.
+    static func drain(_ socket: UnsafeMutableRawPointer) -> (frames: Int, code: Int32) {
+        var frame = zmq_msg_t()
+        var frames = 0
+        zmq_msg_init(&frame)
+        defer { zmq_msg_close(&frame) }
+        repeat {
+            let code = receive(&frame, from: socket, 0)
+            guard code == 0 else { return (frames, code) }
+            frames += 1
+        } while zmq_msg_more(&frame) != 0
+        return (frames, 0)
+    }
+
+    private static func receive(
+        _ frame: UnsafeMutablePointer<zmq_msg_t>, from socket: UnsafeMutableRawPointer, _ flags: Int32
+    ) -> Int32 {
+        while zmq_msg_recv(frame, socket, flags) < 0 {
+            let code = zmq_errno()
+            if code != EINTR { return code }
+        }
+        return 0
+    }
+
+    private func freeSlot() -> UnsafeMutablePointer<zmq_msg_t> {
+        if count == capacity { grow() }
+        return slots + count
+    }
+
+    private func grow() {
+        let larger = UnsafeMutablePointer<zmq_msg_t>.allocate(capacity: capacity * 2)
+        for index in 0..<count {
+            zmq_msg_init(larger + index)
+            zmq_msg_move(larger + index, slots + index)
+            zmq_msg_close(slots + index)
+        }
+        slots.deallocate()
+        slots = larger
+        capacity *= 2
+    }
+}
+
+@available(*, unavailable, message: "a message has one owner at a time")
+extension ZMQMultipart: Sendable {}

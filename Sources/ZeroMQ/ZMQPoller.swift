@@ -1,0 +1,92 @@
+import CZeroMQ
+import Glibc
+
+/// What to wait for, and what was found.
+public struct ZMQReadiness: OptionSet, Sendable {
+    public let rawValue: Int16
+    public init(rawValue: Int16) { self.rawValue = rawValue }
+
+    public static let readable = ZMQReadiness(rawValue: Int16(ZMQ_POLLIN))
+    public static let writable = ZMQReadiness(rawValue: Int16(ZMQ_POLLOUT))
+    /// Only found, on file descriptors: the other end is gone or the descriptor is not open.
+    public static let failed = ZMQReadiness(rawValue: Int16(ZMQ_POLLERR))
+}
+
+/// Waits for any of a fixed set of sockets and file descriptors.
+///
+/// Items keep the index that `add` returned. Polling again with the same items allocates nothing. Like a socket, a
+/// poller belongs to one thread.
+public final class ZMQPoller {
+    private var items: [zmq_pollitem_t] = []
+    // Same indices as `items`. Sockets are asked for their handle at each poll, because a closed one must not be used.
+    private var sockets: [ZMQSocket?] = []
+    private var wakes: [WakeSignal] = []
+
+    public init() {}
+
+    /// - Returns: The item's index.
+    @discardableResult
+    public func add(_ socket: ZMQSocket, _ interest: ZMQReadiness = .readable) -> Int {
+        add(socket: socket, fileDescriptor: 0, interest)
+    }
+
+    /// - Parameter fileDescriptor: Must stay open while it is polled; a closed one is found ``ZMQReadiness/failed``.
+    @discardableResult
+    public func add(fileDescriptor: Int32, _ interest: ZMQReadiness = .readable) -> Int {
+        add(socket: nil, fileDescriptor: fileDescriptor, interest)
+    }
+
+    /// Adds the signal's descriptor and keeps the signal alive.
+    @discardableResult
+    public func add(_ wake: WakeSignal) -> Int {
+        wakes.append(wake)
+        return add(fileDescriptor: wake.fileDescriptor)
+    }
+
+    /// Changes what an item waits for; an empty set pauses it.
+    public func setInterest(_ interest: ZMQReadiness, at index: Int) {
+        items[index].events = interest.rawValue
+    }
+
+    /// What the last poll found at an item.
+    public func ready(at index: Int) -> ZMQReadiness {
+        ZMQReadiness(rawValue: items[index].revents)
+    }
+
+    /// Waits until an item is ready or the time is over. A signal that interrupts it does not end the wait.
+    ///
+    /// - Parameter timeoutMilliseconds: -1 waits for ever, 0 only looks.
+    /// - Returns: How many items are ready; see ``ready(at:)``.
+    /// - Throws: `ETERM` after the context's shutdown, `ENOTSOCK` for a closed socket, `EINVAL` for no items.
+    public func poll(timeoutMilliseconds: Int = -1) throws(ZMQError) -> Int {
+        try refreshHandles()
+        let start = timeoutMilliseconds > 0 ? ContinuousClock.now : nil
+        var remaining = timeoutMilliseconds
+        while true {
+            let count = zmq_poll(&items, Int32(items.count), min(max(remaining, -1), Int(Int32.max)))
+            if count >= 0 { return Int(count) }
+            let code = zmq_errno()
+            guard code == EINTR else { throw ZMQError(code: code, operation: "poll") }
+            if let start { remaining = max(0, timeoutMilliseconds - start.duration(to: .now).wholeMilliseconds) }
+        }
+    }
+
+    private func add(socket: ZMQSocket?, fileDescriptor: Int32, _ interest: ZMQReadiness) -> Int {
+        items.append(
+            zmq_pollitem_t(socket: socket?.handle, fd: fileDescriptor, events: interest.rawValue, revents: 0))
+        sockets.append(socket)
+        return items.count - 1
+    }
+
+    private func refreshHandles() throws(ZMQError) {
+        guard !items.isEmpty else { throw ZMQError(code: EINVAL, operation: "poll", detail: "nothing to wait for") }
+        for index in sockets.indices {
+            items[index].revents = 0
+            guard let socket = sockets[index] else { continue }
+            items[index].socket = try socket.openHandle("poll")
+        }
+    }
+}
+
+@available(*, unavailable, message: "a poller belongs to one thread, like its sockets")
+extension ZMQPoller: Sendable {}

@@ -1,0 +1,110 @@
+import CZeroMQ
+import Glibc
+
+/// What became of a message that was to be sent.
+public enum ZMQSendResult: Sendable, Equatable {
+    /// Queued for a peer; a peer that leaves now takes it along.
+    case sent
+    /// Nothing was queued: no peer yet, or its queue is at the high water mark.
+    case full
+    /// Nothing was queued: no peer has the routing ID of the first frame (``ZMQSocketOptions/routerMandatory``).
+    case unreachable
+}
+
+/// What a receive found.
+public enum ZMQReceiveResult: Sendable, Equatable {
+    case received
+    /// Nothing was waiting.
+    case empty
+    /// The message had this many frames, more than ``ZMQMultipart/framesMax``. The first ones are in the message,
+    /// so that a ROUTER can answer the sender; the rest was thrown away.
+    case tooManyFrames(Int)
+}
+
+extension ZMQSocket {
+    /// Sends all frames as one message, all of it or nothing, without copying them.
+    ///
+    /// A ROUTER takes the routing ID as the first frame. It is always writable to a poll: with `wait` it blocks
+    /// while that one peer's queue is full, without it the caller tries again later.
+    ///
+    /// - Parameter message: Emptied when sent and when this throws; else unchanged, ready for another try.
+    /// - Parameter wait: Block until there is room, instead of returning ``ZMQSendResult/full``.
+    /// - Throws: `EINVAL` for no frames, `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`.
+    public func send(_ message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
+        let handle = try openHandle("send")
+        guard message.count > 0 else { throw ZMQError(code: EINVAL, operation: "send", detail: "no frames") }
+        for index in 0..<message.count {
+            let more = index + 1 < message.count ? ZMQ_SNDMORE : 0
+            let code = sendFrame(message.pointer(at: index), handle, more | (wait ? 0 : ZMQ_DONTWAIT))
+            // Past the first frame this says that the peer has just left and took the message along. libzmq drops
+            // frames until the last one has been offered, so go on, or it would drop the next message instead.
+            if code == 0 || (index > 0 && code == EAGAIN) { continue }
+            return try refusal(code, of: message)
+        }
+        message.removeAll()
+        return .sent
+    }
+
+    /// Copies `frames` and sends them as one message.
+    public func send(_ frames: [UnsafeRawBufferPointer], wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
+        defer { outgoing.removeAll() }
+        for frame in frames { try outgoing.append(frame) }
+        return try send(outgoing, wait: wait)
+    }
+
+    /// Copies `frames` and sends them as one message.
+    public func send(_ frames: [[UInt8]], wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
+        defer { outgoing.removeAll() }
+        for frame in frames { try outgoing.append(frame) }
+        return try send(outgoing, wait: wait)
+    }
+
+    /// Receives one whole message into `message`, whose former frames are freed first.
+    ///
+    /// - Parameter wait: Block until there is one, instead of returning ``ZMQReceiveResult/empty``.
+    /// - Throws: `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`, with `message` empty.
+    public func receive(into message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQReceiveResult {
+        let handle = try openHandle("receive")
+        message.removeAll()
+        repeat {
+            if message.count == message.framesMax { return try refuse(message, handle) }
+            let code = message.receiveFrame(from: handle, wait ? 0 : ZMQ_DONTWAIT)
+            if code == EAGAIN { return .empty }
+            guard code == 0 else { throw receiveFailed(code, message) }
+        } while message.expectsMore
+        return .received
+    }
+
+    private func sendFrame(
+        _ frame: UnsafeMutablePointer<zmq_msg_t>, _ handle: UnsafeMutableRawPointer, _ flags: Int32
+    ) -> Int32 {
+        while zmq_msg_send(frame, handle, flags) < 0 {
+            let code = zmq_errno()
+            if code != EINTR { return code }
+        }
+        return 0
+    }
+
+    private func refusal(_ code: Int32, of message: ZMQMultipart) throws(ZMQError) -> ZMQSendResult {
+        switch code {
+        case EAGAIN: return .full
+        case EHOSTUNREACH: return .unreachable
+        default:
+            message.removeAll()
+            throw ZMQError(code: code, operation: "send")
+        }
+    }
+
+    private func refuse(
+        _ message: ZMQMultipart, _ handle: UnsafeMutableRawPointer
+    ) throws(ZMQError) -> ZMQReceiveResult {
+        let rest = ZMQMultipart.drain(handle)
+        guard rest.code == 0 else { throw receiveFailed(rest.code, message) }
+        return .tooManyFrames(message.count + rest.frames)
+    }
+
+    private func receiveFailed(_ code: Int32, _ message: ZMQMultipart) -> ZMQError {
+        message.removeAll()
+        return ZMQError(code: code, operation: "receive")
+    }
+}

@@ -1,0 +1,148 @@
+import Glibc
+import Testing
+
+@testable import ZeroMQ
+
+@Suite struct CurveKeyTests {
+    @Test func `a generated pair survives being written and read`() throws {
+        let pair = try CurveKeyPair.generate()
+        #expect(try CurvePublicKey(z85: pair.publicKey.z85) == pair.publicKey)
+        #expect(try CurveKeyPair(secretKey: CurveSecretKey(z85: pair.secretKey.z85)).publicKey == pair.publicKey)
+    }
+
+    // The test keys of ZeroMQ RFC 26/CurveZMQ's implementations.
+    @Test func `the public key is derived as everybody does it`() throws {
+        let secret = try CurveSecretKey(z85: "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs")
+        #expect(try secret.publicKey().z85 == "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID")
+    }
+
+    @Test(arguments: [
+        "", "short", String(repeating: "a", count: 39), String(repeating: "a", count: 41),
+        String(repeating: "\"", count: 40), String(repeating: "é", count: 20), String(repeating: "\0", count: 40),
+        String(repeating: "#", count: 40),
+    ]) func `a bad key is an error`(text: String) throws {
+        #expect(try #require(throws: ZMQError.self) { try CurvePublicKey(z85: text) }.code == EINVAL)
+        #expect(try #require(throws: ZMQError.self) { try CurveSecretKey(z85: text) }.code == EINVAL)
+    }
+
+    @Test func `a secret key does not show in output`() throws {
+        let pair = try CurveKeyPair.generate()
+        var dumped = ""
+        dump(pair, to: &dumped)
+        for text in ["\(pair)", String(reflecting: pair.secretKey), dumped] {
+            #expect(!text.contains(pair.secretKey.z85) && text.contains("<secret>"))
+        }
+    }
+}
+
+@Suite struct CurveTests {
+    let context: ZMQContext
+    let serverKeys: CurveKeyPair
+    let clientKeys: CurveKeyPair
+
+    init() throws {
+        context = try ZMQContext()
+        serverKeys = try .generate()
+        clientKeys = try .generate()
+    }
+
+    @Test func `a known client gets through, encrypted and named`() throws {
+        let server = try server(allowing: .keys([clientKeys.publicKey]))
+        let client = try client(of: server)
+        #expect(try client.send([[1, 2, 3]]) == .sent)
+        let message = ZMQMultipart()
+        #expect(try server.receive(into: message) == .received)
+        #expect(message.bytes(at: 1) == [1, 2, 3])
+        #expect(message.userID == clientKeys.publicKey.z85)
+        #expect(message.peerAddress == "127.0.0.1")
+    }
+
+    @Test func `an unknown client is refused and nothing it sends arrives`() throws {
+        let server = try server(allowing: .keys([try CurveKeyPair.generate().publicKey]))
+        let monitor = try ZMQMonitor(server)
+        let client = try client(of: server)
+        _ = try client.send([[1]])
+        _ = try monitor.wait(for: .authenticationFailed)
+        #expect(try server.receive(into: ZMQMultipart(), wait: false) == .empty)
+        #expect(server.authorization?.refusals ?? 0 >= 1)
+    }
+
+    @Test func `a client is let in once its key is added`() throws {
+        let server = try server(allowing: .keys([]))
+        let monitor = try ZMQMonitor(server)
+        let first = try client(of: server)
+        _ = try monitor.wait(for: .authenticationFailed)
+        first.close()
+        server.authorization?.allow(.keys([clientKeys.publicKey]))
+        let second = try client(of: server)
+        _ = try second.send([[2]])
+        #expect(try server.next().last == [2])
+    }
+
+    @Test func `any client that knows the server is let in when all are allowed`() throws {
+        let server = try server(allowing: .any)
+        let client = try client(of: server)
+        _ = try client.send([[1]])
+        #expect(try server.next().last == [1])
+    }
+
+    @Test func `a client that expects another server does not talk to this one`() throws {
+        let server = try server(allowing: .any)
+        let monitor = try ZMQMonitor(server)
+        let client = try ZMQSocket(context, .dealer)
+        try client.useCurveClient(clientKeys, serverKey: CurveKeyPair.generate().publicKey)
+        try client.connect(server.lastEndpoint)
+        _ = try client.send([[1]])
+        _ = try monitor.wait(for: [.handshakeFailed, .disconnected])
+        #expect(try server.receive(into: ZMQMultipart(), wait: false) == .empty)
+    }
+
+    @Test func `a client without encryption is refused`() throws {
+        let server = try server(allowing: .any)
+        let monitor = try ZMQMonitor(server)
+        let client = try ZMQSocket(context, .dealer)
+        try client.connect(server.lastEndpoint)
+        _ = try client.send([[1]])
+        _ = try monitor.wait(for: [.handshakeFailed, .disconnected])
+        #expect(try server.receive(into: ZMQMultipart(), wait: false) == .empty)
+    }
+
+    @Test func `an authorization ends after its context was shut down`() throws {
+        let authorization = try ClientAuthorization(context, allowing: .any)
+        context.shutdown()
+        withExtendedLifetime(authorization) {}
+    }
+
+    @Test func `a context has one authorization at a time`() throws {
+        do {
+            let first = try ClientAuthorization(context, allowing: .any)
+            let error = try #require(throws: ZMQError.self) { try ClientAuthorization(context, allowing: .any) }
+            #expect(error.code == EADDRINUSE)
+            first.allow(.keys([]))
+        }
+        _ = try ClientAuthorization(context, allowing: .any)
+    }
+
+    @Test func `an authorization of another context is an error`() throws {
+        let socket = try ZMQSocket(context, .router)
+        let foreign = try ClientAuthorization(ZMQContext(), allowing: .any)
+        #expect(throws: ZMQError.self) {
+            try socket.useCurveServer(secretKey: serverKeys.secretKey, authorization: foreign)
+        }
+    }
+
+    private func server(allowing clients: AllowedClients) throws -> ZMQSocket {
+        let socket = try ZMQSocket(context, .router)
+        try socket.useCurveServer(
+            secretKey: serverKeys.secretKey, authorization: ClientAuthorization(context, allowing: clients))
+        try socket.bind("tcp://127.0.0.1:*")
+        return socket
+    }
+
+    private func client(of server: ZMQSocket) throws -> ZMQSocket {
+        let socket = try ZMQSocket(context, .dealer)
+        try socket.useCurveClient(clientKeys, serverKey: serverKeys.publicKey)
+        try socket.connect(server.lastEndpoint)
+        return socket
+    }
+}

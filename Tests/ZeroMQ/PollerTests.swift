@@ -1,0 +1,128 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import ZeroMQ
+
+@Suite struct PollerTests {
+    @Test func `a poll tells which of its items are ready`() throws {
+        let pair = try Pair(.inproc, .pair, .pair)
+        let idle = try ZMQSocket(pair.context, .pull)
+        let wake = try WakeSignal()
+        let poller = ZMQPoller()
+        let items = (poller.add(idle), poller.add(pair.bound), poller.add(wake))
+        #expect(try poller.poll(timeoutMilliseconds: 0) == 0)
+        _ = try pair.connected.send([[1]])
+        wake.signal()
+        #expect(try poller.poll() == 2)
+        #expect(poller.ready(at: items.0) == [])
+        #expect(poller.ready(at: items.1) == .readable)
+        #expect(poller.ready(at: items.2) == .readable)
+        _ = try pair.bound.next()
+        wake.clear()
+        #expect(try poller.poll(timeoutMilliseconds: 0) == 0)
+        #expect(poller.ready(at: items.1) == [])
+    }
+
+    @Test func `interest can change`() throws {
+        let pair = try Pair()
+        let poller = ZMQPoller()
+        let item = poller.add(pair.bound, [.readable, .writable])
+        #expect(try poller.poll() == 1)
+        #expect(poller.ready(at: item) == .writable)
+        poller.setInterest(.readable, at: item)
+        #expect(try poller.poll(timeoutMilliseconds: 0) == 0)
+    }
+
+    @Test func `a poll without items is an error`() throws {
+        #expect(try #require(throws: ZMQError.self) { try ZMQPoller().poll() }.code == EINVAL)
+    }
+
+    @Test func `a descriptor that is not open is found failed`() throws {
+        let poller = ZMQPoller()
+        let item = poller.add(fileDescriptor: 1 << 20)
+        #expect(try poller.poll(timeoutMilliseconds: patienceMilliseconds) == 1)
+        #expect(poller.ready(at: item).contains(.failed))
+    }
+
+    @Test func `the time limit ends a poll`() throws {
+        let poller = ZMQPoller()
+        poller.add(try WakeSignal())
+        #expect(try poller.poll(timeoutMilliseconds: 5) == 0)
+    }
+
+    @Test func `a signal from another thread wakes a poll`() async throws {
+        let wake = try WakeSignal()
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        async let woken = SocketThread.run(name: "sleeper") {
+            let poller = ZMQPoller()
+            poller.add(wake)
+            start.finish()
+            return try poller.poll()
+        }
+        for await _ in started {}
+        wake.signal()
+        #expect(try await woken == 1)
+    }
+
+    @Test func `an interrupting signal does not end a poll`() async throws {
+        signal(SIGUSR1) { _ in interruptions.add(1, ordering: .relaxed) }
+        let wake = try WakeSignal()
+        let (threads, thread) = AsyncStream.makeStream(of: pthread_t.self)
+        async let woken = SocketThread.run(name: "sleeper") {
+            let poller = ZMQPoller()
+            poller.add(wake)
+            // Threads that Swift's pool starts inherit a mask that blocks all signals.
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGUSR1)
+            pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+            thread.yield(pthread_self())
+            thread.finish()
+            return try poller.poll()
+        }
+        for await thread in threads {
+            for count in 1...20 {
+                pthread_kill(thread, SIGUSR1)
+                while interruptions.load(ordering: .relaxed) < count { sched_yield() }
+            }
+        }
+        wake.signal()
+        #expect(try await woken == 1)
+    }
+}
+
+private let interruptions = Atomic(0)
+
+@Suite struct WakeSignalTests {
+    @Test func `many signals make one wake-up`() throws {
+        let wake = try WakeSignal()
+        for _ in 0..<1_000_000 { wake.signal() }
+        var byte = [UInt8](repeating: 0, count: 16)
+        #expect(read(wake.fileDescriptor, &byte, byte.count) == 1)
+    }
+
+    @Test func `no signal is lost between clearing and looking`() async throws {
+        let wake = try WakeSignal()
+        let total = 20_000
+        let box = Counter()
+        async let consumed = SocketThread.run(name: "consumer") {
+            let poller = ZMQPoller()
+            poller.add(wake)
+            while box.value.load(ordering: .acquiring) < total {
+                guard try poller.poll(timeoutMilliseconds: patienceMilliseconds) == 1 else { return false }
+                wake.clear()
+            }
+            return true
+        }
+        for _ in 0..<total {
+            box.value.add(1, ordering: .releasing)
+            wake.signal()
+        }
+        #expect(try await consumed)
+    }
+}
+
+private final class Counter: Sendable {
+    let value = Atomic(0)
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+@testable import ZeroMQ
+
+/// Long enough for a loaded machine, short enough that a hang is noticed.
+let patienceMilliseconds = 20_000
+
+struct Silence: Error {}
+
+extension ZMQSocket {
+    /// The next message, copied; throws `Silence` instead of hanging.
+    func next() throws -> [[UInt8]] {
+        let message = ZMQMultipart()
+        let poller = ZMQPoller()
+        poller.add(self)
+        guard try poller.poll(timeoutMilliseconds: patienceMilliseconds) == 1 else { throw Silence() }
+        guard try receive(into: message, wait: false) == .received else { throw Silence() }
+        return message.copies
+    }
+}
+
+extension ZMQMonitor {
+    /// The next event of this kind; throws `Silence` instead of hanging.
+    func wait(for kind: Events) throws -> Event {
+        let poller = ZMQPoller()
+        poller.add(socket)
+        while try poller.poll(timeoutMilliseconds: patienceMilliseconds) == 1 {
+            if let event = try next(wait: false), kind.contains(event.kind) { return event }
+        }
+        throw Silence()
+    }
+}
+
+/// A fresh endpoint of each transport.
+enum Wire: CaseIterable {
+    case inproc, ipc, tcp
+
+    var wildcard: String {
+        switch self {
+        case .inproc: "inproc://\(UUID())"
+        case .ipc: "ipc://*"
+        case .tcp: "tcp://127.0.0.1:*"
+        }
+    }
+}
+
+/// A bound and a connected socket.
+struct Pair {
+    let context: ZMQContext
+    let bound: ZMQSocket
+    let connected: ZMQSocket
+
+    init(
+        _ wire: Wire = .inproc, _ boundType: ZMQSocketType = .pair, _ connectedType: ZMQSocketType = .pair,
+        bound boundOptions: ZMQSocketOptions = ZMQSocketOptions(),
+        connected connectedOptions: ZMQSocketOptions = ZMQSocketOptions()
+    ) throws {
+        context = try ZMQContext()
+        bound = try ZMQSocket(context, boundType, boundOptions)
+        connected = try ZMQSocket(context, connectedType, connectedOptions)
+        try bound.bind(wire.wildcard)
+        try connected.connect(bound.lastEndpoint)
+    }
+}
+
+func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }
