@@ -1,0 +1,86 @@
+/// A growing run of bytes that is written from one place and never copied behind its owner's back.
+///
+/// The hot path writes whole batches of events into one buffer and hands its bytes on; `[UInt8]` would pay a
+/// uniqueness check for every append. What is appended must not be the buffer's own bytes: growing moves them.
+public struct ByteBuffer: ~Copyable {
+    @usableFromInline var base: UnsafeMutableRawPointer
+    @usableFromInline var written: Int
+    @usableFromInline var room: Int
+
+    public init(capacity: Int = 256) {
+        room = max(capacity, 16)
+        base = .allocate(byteCount: room, alignment: 16)
+        written = 0
+    }
+
+    deinit { base.deallocate() }
+
+    @inlinable public var count: Int { written }
+    @inlinable public var capacity: Int { room }
+    @inlinable public var isEmpty: Bool { written == 0 }
+
+    /// The bytes written so far; valid until the next write.
+    @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: written) }
+
+    /// Forgets the bytes and keeps the memory.
+    @inlinable public mutating func removeAll() { written = 0 }
+
+    /// Forgets all bytes from `count` on.
+    @inlinable
+    public mutating func truncate(to count: Int) {
+        precondition(count >= 0 && count <= written, "a buffer can only be cut inside its bytes")
+        written = count
+    }
+
+    /// Gives memory back when more than `limit` bytes are held: one huge event must not be paid for ever.
+    public mutating func shrink(to limit: Int) {
+        guard room > max(limit, 16), written <= limit else { return }
+        reallocate(to: max(limit, 16))
+    }
+
+    @inlinable
+    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress else { return }
+        reserve(bytes.count)
+        (base + written).copyMemory(from: start, byteCount: bytes.count)
+        written += bytes.count
+    }
+
+    @inlinable
+    public mutating func append(_ text: StaticString) {
+        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    @inlinable
+    public mutating func append(byte: UInt8) {
+        reserve(1)
+        base.storeBytes(of: byte, toByteOffset: written, as: UInt8.self)
+        written += 1
+    }
+
+    /// Appends the text's UTF-8 as it is, without quotes or escapes.
+    public mutating func append(raw text: String) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Makes room for `more` bytes.
+    @inlinable
+    public mutating func reserve(_ more: Int) {
+        if more > room - written { reallocate(to: max(room * 2, written + more)) }
+    }
+
+    @usableFromInline
+    mutating func reallocate(to newRoom: Int) {
+        let moved = UnsafeMutableRawPointer.allocate(byteCount: newRoom, alignment: 16)
+        moved.copyMemory(from: base, byteCount: written)
+        base.deallocate()
+        base = moved
+        room = newRoom
+    }
+}
+
+extension ByteBuffer {
+    /// The bytes as text; what is not UTF-8 shows as U+FFFD.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,30 @@
+/// Where one value stands in the text.
+@usableFromInline
+struct JSONNode {
+    @usableFromInline var start: UInt32
+    @usableFromInline var end: UInt32
+    /// Index of the first node after this value and all it holds.
+    @usableFromInline var next: UInt32
+    /// Kind in bits 0 to 3, escaped in bit 4, whole number in bit 5, number of members or elements above.
+    @usableFromInline var info: UInt32
+
+    @inline(__always)
+    init(_ kind: JSONValue.Kind, from start: Int, to end: Int, next: Int, flags: UInt32 = 0) {
+        self.start = UInt32(truncatingIfNeeded: start)
+        self.end = UInt32(truncatingIfNeeded: end)
+        self.next = UInt32(truncatingIfNeeded: next)
+        info = UInt32(kind.rawValue) | flags
+    }
+
+    @usableFromInline static var escapedBit: UInt32 { 16 }
+    static var wholeBit: UInt32 { 32 }
+    @usableFromInline static var countShift: UInt32 { 6 }
+
+    @inlinable var kind: JSONValue.Kind {
+        JSONValue.Kind(rawValue: UInt8(truncatingIfNeeded: info & 15)).unsafelyUnwrapped
+    }
+    @inlinable var isPlainString: Bool { info & (15 | 16) == UInt32(JSONValue.Kind.string.rawValue) }
+    var isWhole: Bool { info & JSONNode.wholeBit != 0 }
+    @inlinable var length: Int { Int(end &- start) }
+    @inlinable var count: Int { Int(info >> 6) }
+}

@@ -1,0 +1,78 @@
+/// Decoding of strings that the scanner has already checked.
+@usableFromInline
+enum JSONText {
+    @inline(__always)
+    static func hexDigit(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+
+    /// Writes the decoded bytes of a checked string to `target`, which holds at least `text.count` bytes.
+    ///
+    /// - Returns: The number of bytes written; never more than were read.
+    @usableFromInline
+    static func unescape(_ text: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int {
+        var read = 0
+        var written = 0
+        while read < text.count {
+            let byte = text[read]
+            if byte != UInt8(ascii: "\\") {
+                target[written] = byte
+                read += 1
+                written += 1
+            } else if text[read + 1] == UInt8(ascii: "u") {
+                written += write(scalar(text, &read), UnsafeMutableRawBufferPointer(rebasing: target[written...]))
+            } else {
+                target[written] = plain(text[read + 1])
+                read += 2
+                written += 1
+            }
+        }
+        return written
+    }
+
+    private static func plain(_ escape: UInt8) -> UInt8 {
+        switch escape {
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: escape
+        }
+    }
+
+    /// Reads one escape, or the two of a surrogate pair.
+    private static func scalar(_ text: UnsafeRawBufferPointer, _ read: inout Int) -> Unicode.Scalar {
+        var value = codeUnit(text, at: read)
+        read += 6
+        if (0xD800...0xDBFF).contains(value) {
+            value = 0x10000 + ((value - 0xD800) << 10) + (codeUnit(text, at: read) - 0xDC00)
+            read += 6
+        }
+        guard let scalar = Unicode.Scalar(value) else { preconditionFailure("the scanner let half a pair through") }
+        return scalar
+    }
+
+    private static func codeUnit(_ text: UnsafeRawBufferPointer, at index: Int) -> UInt32 {
+        var unit: UInt32 = 0
+        for byte in text[(index + 2)..<(index + 6)] {
+            guard let digit = hexDigit(byte) else { preconditionFailure("the scanner let a bad escape through") }
+            unit = unit << 4 | digit
+        }
+        return unit
+    }
+
+    private static func write(_ scalar: Unicode.Scalar, _ target: UnsafeMutableRawBufferPointer) -> Int {
+        var written = 0
+        for byte in scalar.utf8 {
+            target[written] = byte
+            written += 1
+        }
+        return written
+    }
+}

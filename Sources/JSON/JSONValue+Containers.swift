@@ -1,0 +1,111 @@
+extension JSONValue {
+    /// The first member with that key; nil when there is none or this is no object.
+    @inlinable
+    public subscript(key: StaticString) -> JSONValue? {
+        member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
+    }
+
+    public func member(_ key: String) -> JSONValue? {
+        var key = key
+        return key.withUTF8 { member(UnsafeRawBufferPointer($0)) }
+    }
+
+    public func member(_ key: UnsafeRawBufferPointer) -> JSONValue? {
+        guard isObject else { return nil }
+        var next = index + 1
+        let end = Int(node.next)
+        while next < end {
+            let name = JSONValue(nodes: nodes, bytes: bytes, index: next)
+            if name.equals(key) { return JSONValue(nodes: nodes, bytes: bytes, index: next + 1) }
+            next = Int(nodes[next + 1].next)
+        }
+        return nil
+    }
+
+    /// The members in the order of the text; empty when this is no object.
+    @inlinable
+    public var members: Members { Members(of: self, remaining: isObject ? count : 0) }
+
+    /// The elements in order; empty when this is no array.
+    @inlinable
+    public var elements: Elements { Elements(of: self, remaining: isArray ? count : 0) }
+
+    public struct Members: Sequence, IteratorProtocol {
+        @usableFromInline let container: JSONValue
+        @usableFromInline var index: Int
+        @usableFromInline var remaining: Int
+
+        @inlinable
+        init(of container: JSONValue, remaining: Int) {
+            self.container = container
+            index = container.index + 1
+            self.remaining = remaining
+        }
+
+        @inlinable public var underestimatedCount: Int { remaining }
+
+        @inlinable
+        public mutating func next() -> (key: JSONValue, value: JSONValue)? {
+            guard remaining > 0 else { return nil }
+            remaining -= 1
+            let key = JSONValue(nodes: container.nodes, bytes: container.bytes, index: index)
+            let value = JSONValue(nodes: container.nodes, bytes: container.bytes, index: index + 1)
+            index = Int(value.node.next)
+            return (key, value)
+        }
+    }
+
+    public struct Elements: Sequence, IteratorProtocol {
+        @usableFromInline let container: JSONValue
+        @usableFromInline var index: Int
+        @usableFromInline var remaining: Int
+
+        @inlinable
+        init(of container: JSONValue, remaining: Int) {
+            self.container = container
+            index = container.index + 1
+            self.remaining = remaining
+        }
+
+        @inlinable public var underestimatedCount: Int { remaining }
+
+        @inlinable
+        public mutating func next() -> JSONValue? {
+            guard remaining > 0 else { return nil }
+            remaining -= 1
+            let element = JSONValue(nodes: container.nodes, bytes: container.bytes, index: index)
+            index = Int(element.node.next)
+            return element
+        }
+    }
+}
+
+// MARK: - Repeated keys
+
+extension JSONValue {
+    /// The first key that stands in this object for the second time; nil when all are different.
+    var repeatedKey: JSONValue? { count <= 16 && !fewKeysRepeat ? nil : repeatedKeyAmongMany }
+
+    /// Compares each key with all after it: quicker than hashing where there are few.
+    private var fewKeysRepeat: Bool {
+        var later = members
+        while let (key, _) = later.next() {
+            var rest = later
+            while let (other, _) = rest.next() {
+                if key.hasSameText(as: other) { return true }
+            }
+        }
+        return false
+    }
+
+    private var repeatedKeyAmongMany: JSONValue? {
+        var seen = Set<[UInt8]>(minimumCapacity: count)
+        for (key, _) in members where !seen.insert(key.withUTF8 { Array($0) } ?? []).inserted { return key }
+        return nil
+    }
+
+    private func hasSameText(as other: JSONValue) -> Bool {
+        if let other = other.plain { return equals(other) }
+        return other.withUTF8 { equals($0) } ?? false
+    }
+}

@@ -1,0 +1,116 @@
+import Glibc
+
+/// A view of one value in a parsed text; nothing is decoded or copied until asked for.
+///
+/// Valid while the text is and until its parser reads the next text. Copying a view costs nothing.
+public struct JSONValue {
+    public enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
+
+    @usableFromInline let nodes: UnsafePointer<JSONNode>
+    @usableFromInline let bytes: UnsafePointer<UInt8>
+    @usableFromInline let index: Int
+
+    @inlinable
+    init(nodes: UnsafePointer<JSONNode>, bytes: UnsafePointer<UInt8>, index: Int) {
+        self.nodes = nodes
+        self.bytes = bytes
+        self.index = index
+    }
+
+    @inlinable var node: JSONNode { nodes[index] }
+    @inlinable public var kind: Kind { node.kind }
+
+    /// The value's exact text, quotes included.
+    @inlinable
+    public var raw: UnsafeRawBufferPointer {
+        let node = node
+        return UnsafeRawBufferPointer(start: bytes + Int(node.start), count: node.length)
+    }
+
+    /// Byte offset of the value in its text.
+    @inlinable public var offset: Int { Int(node.start) }
+
+    /// Number of members or elements; 0 for anything else.
+    @inlinable public var count: Int { node.count }
+}
+
+// MARK: - Scalars
+
+extension JSONValue {
+    @inlinable public var isNull: Bool { kind == .null }
+    @inlinable public var isString: Bool { kind == .string }
+    @inlinable public var isNumber: Bool { kind == .number }
+    @inlinable public var isObject: Bool { kind == .object }
+    @inlinable public var isArray: Bool { kind == .array }
+
+    @inlinable
+    public var bool: Bool? {
+        switch kind {
+        case .true: true
+        case .false: false
+        default: nil
+        }
+    }
+
+    /// The whole number written without fraction or exponent, when it fits 64 bits exactly.
+    public var int64: Int64? { kind == .number && node.isWhole ? JSONNumber.int64(raw) : nil }
+
+    /// The nearest double; nil when this is no number, or one beyond the range of a double.
+    ///
+    /// What is too small for a double is 0 with its sign.
+    public var double: Double? { kind == .number ? JSONNumber.double(raw) : nil }
+}
+
+// MARK: - Strings
+
+extension JSONValue {
+    /// The decoded text; nil when this is no string.
+    public var string: String? { withUTF8 { String(decoding: $0, as: UTF8.self) } }
+
+    /// Calls `body` with the decoded UTF-8; nil when this is no string. Costs nothing where there are no escapes.
+    @inlinable
+    public func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+        if let plain { return body(plain) }
+        guard kind == .string else { return nil }
+        let inner = UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)])
+        return withUnsafeTemporaryAllocation(byteCount: inner.count, alignment: 1) { target in
+            body(UnsafeRawBufferPointer(rebasing: target[..<JSONText.unescape(inner, into: target)]))
+        }
+    }
+
+    /// The string's bytes as they stand, when it is a string without escapes.
+    @inlinable
+    public var plain: UnsafeRawBufferPointer? {
+        let node = node
+        guard node.isPlainString else { return nil }
+        return UnsafeRawBufferPointer(start: bytes + Int(node.start) + 1, count: node.length - 2)
+    }
+
+    /// Whether this is a string with just that text.
+    @inlinable
+    public func equals(_ text: StaticString) -> Bool {
+        equals(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    public func equals(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { equals(UnsafeRawBufferPointer($0)) }
+    }
+
+    @inlinable
+    func equals(_ utf8: UnsafeRawBufferPointer) -> Bool {
+        guard node.isPlainString else { return equalsDecoded(utf8) }
+        return node.length - 2 == utf8.count && startsInside(with: utf8)
+    }
+
+    /// Whether the bytes after the opening quote are these; the string is known to be long enough.
+    @inlinable
+    func startsInside(with utf8: UnsafeRawBufferPointer) -> Bool {
+        guard let other = utf8.baseAddress, utf8.count > 0 else { return true }
+        let inner = bytes + Int(node.start) + 1
+        return inner.pointee == other.load(as: UInt8.self) && memcmp(inner, other, utf8.count) == 0
+    }
+
+    @usableFromInline
+    func equalsDecoded(_ utf8: UnsafeRawBufferPointer) -> Bool { withUTF8 { $0.isSame(as: utf8) } ?? false }
+}

@@ -1,0 +1,50 @@
+/// Finds the key or word that was probably meant.
+package enum Spelling {
+    /// Someone else's text may be long; what is far longer than every word is near none.
+    private static let readMax = 64
+
+    /// The nearest of `words`, or nil when none is close: one slip in a short word, one in three letters of a long one.
+    ///
+    /// Case does not count. Of equally near words the first wins.
+    package static func nearest(to word: String, among words: [String]) -> String? {
+        let near = words.map { (word: $0, distance: distance(word, $0)) }
+            .filter { $0.distance <= max(1, min(word.count, $0.word.count) / 3) }
+        return near.min { $0.distance < $1.distance }?.word
+    }
+
+    /// `did you mean "x"?`, or nil when no word is near.
+    package static func suggestion(for word: String, among words: [String]) -> String? {
+        nearest(to: word, among: words).map { "did you mean \"\($0)\"?" }
+    }
+
+    /// `did you mean "x"?` when a word is near, else all the words that would do.
+    package static func advice(for word: String, among words: [StaticString]) -> String {
+        let words = words.map { "\($0)" }
+        return suggestion(for: word, among: words) ?? "use " + list(words)
+    }
+
+    private static func list(_ words: [String]) -> String {
+        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " or " + last
+    }
+
+    /// Damerau-Levenshtein in its optimal string alignment form: insert, remove, replace, swap two neighbours.
+    package static func distance(_ left: String, _ right: String) -> Int {
+        let (a, b) = (letters(left), letters(right))
+        var (beforeLast, last) = ([Int](), Array(0...b.count))
+        for i in a.indices {
+            var row = [i + 1]
+            for j in b.indices {
+                let replaced = last[j] + (a[i] == b[j] ? 0 : 1)
+                let swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]
+                row.append(min(replaced, last[j + 1] + 1, row[j] + 1, swapped ? beforeLast[j - 1] + 1 : .max))
+            }
+            (beforeLast, last) = (last, row)
+        }
+        return last[b.count]
+    }
+
+    private static func letters(_ word: String) -> [Unicode.Scalar] {
+        Array(word.lowercased().unicodeScalars.prefix(readMax))
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Valid texts cut short or with one byte changed: refused or read, never a crash, never a byte past the end.
+struct BrokenTextTests {
+    static let whole = [
+        #"{"type":"record.save","n":[-0,12.5e-3,1E+9,true,false,null],"é":"\u00e9\"\\\uD83D\uDE00😀 ж"}"#,
+        #" [ {"a" : {} , "b" : [ ] } , "中文 text that is longer than eight bytes" , 1234567890123 , [[[]]] ] "#,
+    ]
+
+    @Test(arguments: whole)
+    func everyPrefixIsRefusedBecauseItStopsShort(_ text: String) {
+        let bytes = Array(text.utf8)
+        let end = bytes.lastIndex { $0 != UInt8(ascii: " ") } ?? 0
+        for length in 0..<end {
+            let error = refusal(Array(bytes.prefix(length)))
+            switch error?.reason {
+            case .unexpectedEnd: #expect(error?.offset == length)
+            case .empty: #expect(bytes.prefix(length).allSatisfy { $0 == UInt8(ascii: " ") })
+            case .invalidUTF8: #expect(String(validating: bytes.prefix(length), as: UTF8.self) == nil)
+            default: Issue.record("\(length) bytes: \(String(describing: error))")
+            }
+        }
+    }
+
+    @Test(arguments: whole)
+    func everySuffixIsJudgedWithoutACrash(_ text: String) {
+        let bytes = Array(text.utf8)
+        for start in 1..<bytes.count { _ = refusal(Array(bytes[start...])) }
+    }
+
+    @Test(arguments: whole)
+    func everyChangeOfOneByteIsJudgedAsFoundationJudgesIt(_ text: String) {
+        let memory = GuardedText(bytesMax: text.utf8.count)
+        var parser = JSONParser()
+        for index in 0..<text.utf8.count {
+            for byte in UInt8.min...UInt8.max {
+                var bytes = Array(text.utf8)
+                bytes[index] = byte
+                let isTaken = parser.read(bytes, in: memory) { $0.everyNumberIsFinite } == .success(true)
+                #expect(isTaken == foundationTakes(bytes), "byte \(index) is 0x\(String(byte, radix: 16))")
+            }
+        }
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func randomPiecesOfGrammarAreJudgedAsFoundationJudgesThem(seed: UInt64) {
+        let pieces = #"{ } [ ] , : "a" " 0 - 1 . e + true null \"#.split(separator: " ").map { String($0) } + [" "]
+        var random = Seeded(seed)
+        for _ in 0..<5000 {
+            let length = Int.random(in: 1...8, using: &random)
+            let text = (0..<length).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
+            let isTaken = read(text) { $0.everyNumberIsFinite } == .success(true)
+            #expect(isTaken == foundationTakes(Array(text.utf8)), "\(text)")
+        }
+    }
+
+    /// Foundation's verdict. It differs from ours in three ways: it takes a comma before a closing bracket, it takes
+    /// UTF-16, and it refuses numbers beyond a double, which are valid JSON.
+    private func foundationTakes(_ bytes: [UInt8]) -> Bool {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return false }
+        let withoutStrings = text.replacing(#/"(?:[^"\\]|\\.)*"/#, with: "0")
+        guard !withoutStrings.contains(#/,\s*[\]}]/#) else { return false }
+        return (try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)) != nil
+    }
+}
+
+extension JSONValue {
+    fileprivate var everyNumberIsFinite: Bool {
+        guard !isNumber else { return double != nil }
+        return elements.allSatisfy { $0.everyNumberIsFinite } && members.allSatisfy { $0.value.everyNumberIsFinite }
+    }
+}
