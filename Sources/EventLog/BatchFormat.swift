@@ -1,0 +1,133 @@
+/// How a log looks on disk, format 1. This is the one place that knows.
+///
+/// A log is a folder named after it:
+///
+///     log.json                    {"format":1,"name":"matches","identity":"<uuid>"}, written once, atomically
+///     lock                        locked by the writer (flock), holds its process number
+///     00000000000000000001.log    segments, named by the first sequence that they may hold, 20 digits
+///
+/// A segment is a row of batches with nothing between them; a batch is a header, a cursor and a body. Integers are
+/// little-endian:
+///
+///     offset  bytes
+///          0      8  magic, 0x89 "BELFRY" 0x0A: never part of UTF-8 text, so never inside a body
+///          8      4  CRC-32C of bytes 12 to 63
+///         12      2  format version
+///         14      2  kind: 0 batch, 1 opening
+///         16      8  the log's identity, high word xor low word
+///         24      8  first sequence
+///         32      8  now, microseconds since 1970
+///         40      4  count of events
+///         44      4  bytes of the cursor
+///         48      4  bytes of the body
+///         52      4  CRC-32C of the cursor
+///         56      4  CRC-32C of the body
+///         60      4  zero
+///         64      -  the cursor: for each entry, ordered by name, the name's length (2), its UTF-8, a sequence (8)
+///          -      -  the body: `count` lines
+///
+/// The header has a CRC of its own, so that its lengths can be trusted before the rest is read: a header that is
+/// right but whose batch ends after the file does was torn, and a header that is wrong was torn only if no right one
+/// follows. Everything else is damage.
+///
+/// The first batch of a segment is its **opening**: no events, and the cursor and `now` of the whole log so far. It is
+/// written in one step with the batch that begins the segment. So a log opens by reading its last segment alone, and
+/// loses nothing that it needs when old segments are dropped.
+///
+/// There is no index file. Segments are found by name, positions by hopping from header to header, times by the
+/// openings and then by hopping: at most one segment's headers, a few milliseconds, and nothing that could be wrong,
+/// stale or in need of rebuilding.
+public enum BatchFormat {
+    /// The format that this version reads and writes.
+    public static let version = 1
+
+    static let headerBytes = 64
+    static let magic: UInt64 = 0x0A59_5246_4C45_4289
+}
+
+/// The 64 bytes before a batch's cursor.
+struct FixedHeader: Hashable {
+    enum Kind: UInt16 {
+        case batch = 0
+        case opening = 1
+    }
+
+    var version = UInt16(BatchFormat.version)
+    var kind: Kind
+    var identity: UInt64
+    var firstSequence: UInt64
+    var now: Instant
+    var count: UInt32
+    var cursorBytes: UInt32
+    var bodyBytes: UInt32
+    var cursorCRC: UInt32
+    var bodyCRC: UInt32
+
+    var batchBytes: Int { BatchFormat.headerBytes + Int(cursorBytes) + Int(bodyBytes) }
+
+    func append(to bytes: inout [UInt8]) {
+        let start = bytes.count
+        bytes.put(BatchFormat.magic)
+        bytes.put(UInt32(0))
+        bytes.put(version)
+        bytes.put(kind.rawValue)
+        bytes.put(identity)
+        bytes.put(firstSequence)
+        bytes.put(now.microseconds)
+        for word in [count, cursorBytes, bodyBytes, cursorCRC, bodyCRC, 0] { bytes.put(word) }
+        let crc = bytes.withUnsafeBytes { FixedHeader.crc(ofHeader: UnsafeRawBufferPointer(rebasing: $0[start...])) }
+        bytes.withUnsafeMutableBytes { $0.storeBytes(of: crc.littleEndian, toByteOffset: start + 8, as: UInt32.self) }
+    }
+
+    private static func crc(ofHeader bytes: UnsafeRawBufferPointer) -> UInt32 {
+        CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12..<BatchFormat.headerBytes]))
+    }
+}
+
+extension FixedHeader {
+    enum Decoded {
+        case header(FixedHeader)
+        /// A right CRC over another format's header.
+        case otherVersion(Int)
+        case wrong(String)
+    }
+
+    /// Reads the first 64 of the given bytes, of which there must be as many.
+    static func decode(_ bytes: UnsafeRawBufferPointer) -> Decoded {
+        guard bytes.word(0, UInt64.self) == BatchFormat.magic else { return .wrong("no batch begins here") }
+        guard bytes.word(8, UInt32.self) == crc(ofHeader: bytes) else { return .wrong("CRC of the header differs") }
+        let version = bytes.word(12, UInt16.self)
+        guard version == BatchFormat.version else { return .otherVersion(Int(version)) }
+        guard let kind = Kind(rawValue: bytes.word(14, UInt16.self)) else { return .wrong("unknown kind of batch") }
+        let header = FixedHeader(
+            version: version, kind: kind, identity: bytes.word(16, UInt64.self),
+            firstSequence: bytes.word(24, UInt64.self), now: Instant(microseconds: bytes.word(32, Int64.self)),
+            count: bytes.word(40, UInt32.self), cursorBytes: bytes.word(44, UInt32.self),
+            bodyBytes: bytes.word(48, UInt32.self), cursorCRC: bytes.word(52, UInt32.self),
+            bodyCRC: bytes.word(56, UInt32.self))
+        return header.isWithinLimits ? .header(header) : .wrong("a length or number is out of bounds")
+    }
+
+    private var isWithinLimits: Bool {
+        cursorBytes <= EventLogLimits.cursorBytesMax && bodyBytes <= EventLogLimits.batchBytesMax
+            && count <= bodyBytes && (count > 0 || bodyBytes == 0) && (kind == .batch || count == 0)
+            && firstSequence >= 1 && firstSequence < UInt64(Int64.max)
+    }
+}
+
+extension LogIdentity {
+    /// What each batch carries, so that another log's segment is not taken for one of this.
+    var mark: UInt64 { high ^ low }
+}
+
+extension UnsafeRawBufferPointer {
+    func word<Word: FixedWidthInteger>(_ offset: Int, _: Word.Type) -> Word {
+        Word(littleEndian: loadUnaligned(fromByteOffset: offset, as: Word.self))
+    }
+}
+
+extension [UInt8] {
+    mutating func put(_ word: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: word.littleEndian) { append(contentsOf: $0) }
+    }
+}

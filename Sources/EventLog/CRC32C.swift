@@ -1,0 +1,52 @@
+/// CRC-32C (Castagnoli), as in RFC 3720, appendix B.4. Sixteen bytes a step, from sixteen tables.
+package enum CRC32C {
+    package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        guard let start = bytes.baseAddress else { return 0 }
+        return tables.withUnsafeBufferPointer { tables in
+            guard let tables = tables.baseAddress else { return 0 }
+            let blocksEnd = bytes.count & ~15
+            var crc = ~UInt32(0)
+            for offset in stride(from: 0, to: blocksEnd, by: 16) { crc = block(crc, start + offset, tables) }
+            for offset in blocksEnd..<bytes.count {
+                let byte = start.load(fromByteOffset: offset, as: UInt8.self)
+                crc = crc >> 8 ^ tables[Int(UInt8(truncatingIfNeeded: crc) ^ byte)]
+            }
+            return ~crc
+        }
+    }
+
+    @inline(__always)
+    private static func block(_ crc: UInt32, _ bytes: UnsafeRawPointer, _ tables: UnsafePointer<UInt32>) -> UInt32 {
+        let left = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) ^ UInt64(crc)
+        let right = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        return word(left, tables + 8 * 256) ^ word(right, tables)
+    }
+
+    /// The share of eight bytes, whose last byte is looked up in the first of the given tables.
+    @inline(__always)
+    private static func word(_ word: UInt64, _ tables: UnsafePointer<UInt32>) -> UInt32 {
+        let first = tables[7 * 256 + byte(word, 0)] ^ tables[6 * 256 + byte(word, 1)]
+        let second = tables[5 * 256 + byte(word, 2)] ^ tables[4 * 256 + byte(word, 3)]
+        let third = tables[3 * 256 + byte(word, 4)] ^ tables[2 * 256 + byte(word, 5)]
+        let fourth = tables[256 + byte(word, 6)] ^ tables[byte(word, 7)]
+        return (first ^ second) ^ (third ^ fourth)
+    }
+
+    @inline(__always)
+    private static func byte(_ word: UInt64, _ index: UInt64) -> Int {
+        Int(truncatingIfNeeded: word &>> (index &* 8) & 0xFF)
+    }
+
+    /// Table k holds the remainder of a byte followed by k zero bytes.
+    private static let tables: [UInt32] = {
+        var tables = [UInt32](repeating: 0, count: 16 * 256)
+        for byte in 0..<256 {
+            tables[byte] = (0..<8).reduce(UInt32(byte)) { crc, _ in crc & 1 == 1 ? crc >> 1 ^ 0x82F6_3B78 : crc >> 1 }
+        }
+        for index in 256..<tables.count {
+            let previous = tables[index - 256]
+            tables[index] = previous >> 8 ^ tables[Int(previous & 0xFF)]
+        }
+        return tables
+    }()
+}

@@ -1,0 +1,27 @@
+/// The limits on what one log holds, in one place. They bound every length that is read from a disk.
+public enum EventLogLimits {
+    /// One event, with the line feed that ends it.
+    public static let eventBytesMax = 2 << 20
+    /// The events of one batch.
+    public static let batchBytesMax = 64 << 20
+    /// A cursor as written: for each entry its name in UTF-8 and ten bytes.
+    public static let cursorBytesMax = 1 << 20
+    /// The name of one cursor entry in UTF-8.
+    public static let cursorNameBytesMax = 255
+    /// The name of a log.
+    public static let nameBytesMax = 64
+
+    /// Whether a text may name a log: the name is a folder's.
+    package static func isValid(name: String) -> Bool {
+        (1...nameBytesMax).contains(name.utf8.count) && name.utf8.first != UInt8(ascii: ".")
+            && name.utf8.allSatisfy(isNameByte)
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+        default: false
+        }
+    }
+}

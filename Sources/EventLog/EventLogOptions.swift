@@ -1,0 +1,27 @@
+/// Where a log is and how it is kept.
+public struct EventLogOptions: Sendable {
+    /// The folder that holds the logs; this one is the folder ``name`` in it. Made where it is missing.
+    public var directory: String
+    public var name: String
+    /// The identity of a log that does not exist yet; nil draws one. A log that exists keeps its own.
+    public var identity: LogIdentity?
+    /// A segment is closed before it would grow larger; one batch may be larger alone.
+    public var segmentBytesMax: Int
+    public var sync: SyncPolicy
+
+    package var calls = FileCalls()
+
+    public init(
+        directory: String, name: String, identity: LogIdentity? = nil, segmentBytesMax: Int = 128 << 20,
+        sync: SyncPolicy = .always
+    ) {
+        self.directory = directory
+        self.name = name
+        self.identity = identity
+        self.segmentBytesMax = segmentBytesMax
+        self.sync = sync
+    }
+
+    /// The log's own folder, which ``EventLogReader`` and ``EventLogs/verify(directory:progress:)`` take.
+    public var logDirectory: String { directory + "/" + name }
+}

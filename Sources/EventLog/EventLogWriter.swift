@@ -1,0 +1,237 @@
+import Glibc
+
+/// The one that appends to a log. Belongs to one thread; while it lives, no other writer can open the log.
+///
+/// What is appended survives the death of the process at any moment. Whether it survives the loss of power is up to
+/// the log's ``SyncPolicy`` and told by ``durableSequence``.
+public final class EventLogWriter {
+    public let name: String
+    public let identity: LogIdentity
+    /// The log's own folder.
+    public let directory: String
+    /// The sequence that the next event gets. The first of a log is 1.
+    public private(set) var nextSequence: UInt64
+    /// The `now` of the last batch; ``Instant/epoch`` in a new log.
+    public private(set) var lastNow: Instant
+    /// The fold of all batches' cursors.
+    public private(set) var cursor: Cursor
+    /// What opening the log had to cut off; nil where it ended with a whole batch.
+    public let recovery: Recovery?
+
+    private let options: EventLogOptions
+    private var lock: WriterLock?
+    private let commit: GroupCommit
+    private var segment: OpenFile
+    private var segmentFirst: UInt64
+    private var segmentBytes: UInt64
+    private var failure: EventLogError?
+
+    /// A batch that was not written to its end, as a crash in the middle of an append leaves it.
+    public struct Recovery: Hashable, Sendable {
+        public var file: String
+        public var offset: UInt64
+        public var bytesCut: UInt64
+        public var reason: String
+    }
+
+    /// Opens a log, or makes it with its folders, and cuts off a torn last batch.
+    ///
+    /// Reads the last segment, not more; ``EventLogs/verify(directory:progress:)`` reads all.
+    ///
+    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``;
+    ///   ``EventLogError/damaged(file:offset:sequence:reason:)`` where more than the last batch is wrong.
+    public init(_ options: EventLogOptions) throws(EventLogError) {
+        guard EventLogLimits.isValid(name: options.name) else { throw .invalidName(options.name) }
+        let directory = LogDirectory(path: options.logDirectory)
+        try directory.create()
+        lock = try WriterLock(options.name, directory)
+        let manifest = try EventLogWriter.manifest(options, directory)
+        let tail = try LogTail(directory, manifest.identity, options)
+        self.options = options
+        self.directory = directory.path
+        (name, identity) = (manifest.name, manifest.identity)
+        (nextSequence, lastNow, cursor, recovery) = (tail.nextSequence, tail.lastNow, tail.cursor, tail.recovery)
+        (segment, segmentFirst, segmentBytes) = (tail.file, tail.first, tail.bytes)
+        commit = GroupCommit(tail.file, sequence: nextSequence - 1, policy: options.sync, calls: options.calls)
+    }
+
+    /// The last event's sequence; 0 in a log without events.
+    public var lastSequence: UInt64 { nextSequence - 1 }
+
+    /// The last sequence that the log's policy promises to keep.
+    ///
+    /// Under ``SyncPolicy/always`` that is what an `fdatasync` has covered: it survives the loss of power. Under the
+    /// other two it is all that was appended: it survives `kill -9` of this process, but not the loss of power.
+    public var durableSequence: UInt64 { commit.durableSequence }
+
+    /// Calls back under ``SyncPolicy/always`` after each `fdatasync`, with the new ``durableSequence``.
+    ///
+    /// Runs on the log's own queue, and delays the next `fdatasync` while it does. Replaces an earlier one.
+    public func onDurable(_ body: @escaping @Sendable (UInt64) -> Void) {
+        commit.onDurable(body)
+    }
+
+    /// Appends a batch in one step: after a crash all of it is there, or none is. Does not wait for the disk.
+    ///
+    /// - Parameters:
+    ///   - body: `count` JSON objects, each ended by a line feed. Nothing, where only the cursor or `now` advance.
+    ///   - cursor: The entries that this batch advances.
+    ///   - now: Not earlier than ``lastNow``.
+    /// - Returns: The sequence of the first event, or of the next where there is none.
+    /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)``,
+    ///   ``EventLogError/failed(operation:file:errno:)`` and ``EventLogError/tooLarge(_:bytes:bytesMax:)`` with
+    ///   nothing appended and the log as it was; ``EventLogError/syncFailed(file:errno:)`` once and for all after an
+    ///   `fdatasync` failed.
+    public func append(
+        _ body: UnsafeRawBufferPointer, count: Int, cursor advance: Cursor = Cursor(), now: Instant
+    ) throws(EventLogError) -> UInt64 {
+        try checkUsable()
+        precondition(now >= lastNow, "a batch's now must not be earlier than the one before: \(now) < \(lastNow)")
+        try EventLines.check(body, count: count)
+        let advanceBytes = try advance.encoded()
+        try rollIfFull(BatchFormat.headerBytes + advanceBytes.count + body.count)
+        let head = try head(body, count, advanceBytes, now)
+        try write(head, body)
+        let first = nextSequence
+        nextSequence += UInt64(count)
+        lastNow = now
+        cursor.fold(advance)
+        commit.written(through: lastSequence)
+        return first
+    }
+
+    /// Waits until all that was appended has survived the loss of power, whatever the policy.
+    public func flush() throws(EventLogError) {
+        try checkUsable()
+        try commit.flush()
+    }
+
+    /// Flushes, unless the policy is ``SyncPolicy/never``, and frees the log for another writer, even where it throws.
+    ///
+    /// A writer that is released without it only frees the log.
+    public func close() throws(EventLogError) {
+        guard lock != nil else { return }
+        defer { lock = nil }
+        if options.sync != .never { try commit.flush() }
+    }
+}
+
+extension EventLogWriter {
+    private static func manifest(_ options: EventLogOptions, _ directory: LogDirectory) throws(EventLogError)
+        -> LogManifest
+    {
+        if let manifest = try LogManifest.read(in: directory) {
+            if manifest.name == options.name { return manifest }
+            throw .damaged(
+                file: directory.manifestPath, offset: 0, sequence: 1, reason: "this is log '\(manifest.name)'")
+        }
+        guard try directory.segments().isEmpty else { throw .notALog(directory: directory.path) }
+        let manifest = LogManifest(name: options.name, identity: options.identity ?? .random())
+        try manifest.write(in: directory)
+        return manifest
+    }
+
+    private func checkUsable() throws(EventLogError) {
+        precondition(lock != nil, "nothing is appended to a log that was closed")
+        if let failure = failure ?? commit.failure { throw failure }
+    }
+
+    /// What stands before the body: a header and the cursor, after the opening where a segment begins.
+    private func head(_ body: UnsafeRawBufferPointer, _ count: Int, _ advance: [UInt8], _ now: Instant)
+        throws(EventLogError) -> [UInt8]
+    {
+        var head: [UInt8] = []
+        if segmentBytes == 0 {
+            let whole = try cursor.encoded()
+            header(.opening, now: lastNow, count: 0, cursor: whole).append(to: &head)
+            head += whole
+        }
+        header(.batch, now: now, count: count, cursor: advance, body: body).append(to: &head)
+        return head + advance
+    }
+
+    private func header(
+        _ kind: FixedHeader.Kind, now: Instant, count: Int, cursor: [UInt8],
+        body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) -> FixedHeader {
+        FixedHeader(
+            kind: kind, identity: identity.mark, firstSequence: nextSequence, now: now, count: UInt32(count),
+            cursorBytes: UInt32(cursor.count), bodyBytes: UInt32(body.count),
+            cursorCRC: cursor.withUnsafeBytes { CRC32C.checksum($0) }, bodyCRC: CRC32C.checksum(body))
+    }
+
+    /// Begins a new segment where a batch would make this one too large. A segment without events stays, since the
+    /// next would have the same name.
+    private func rollIfFull(_ bytes: Int) throws(EventLogError) {
+        guard segmentBytes > 0, nextSequence > segmentFirst,
+            segmentBytes + UInt64(bytes) > UInt64(options.segmentBytesMax)
+        else { return }
+        try commit.finish()
+        let directory = LogDirectory(path: directory)
+        let next = try directory.newSegment(nextSequence, bytesNeeded: bytes)
+        try directory.synchronize()
+        commit.move(to: next)
+        (segment, segmentFirst, segmentBytes) = (next, nextSequence, 0)
+    }
+
+    private func write(_ head: [UInt8], _ body: UnsafeRawBufferPointer) throws(EventLogError) {
+        let failed = head.withUnsafeBytes { head in
+            segment.write(head, body, at: segmentBytes, calls: options.calls)
+        }
+        guard let code = failed else {
+            segmentBytes += UInt64(head.count + body.count)
+            return
+        }
+        cutBack()
+        throw EventLogError.failed(operation: "append to", file: segment.path, errno: code)
+            .orFull(bytesNeeded: head.count + body.count)
+    }
+
+    private func cutBack() {
+        guard uninterrupted({ options.calls.truncate(segment.descriptor, off_t(segmentBytes)) }) != 0 else { return }
+        failure = .lastFailure("cut back", segment.path)
+    }
+}
+
+extension LogDirectory {
+    fileprivate func newSegment(_ first: UInt64, bytesNeeded: Int) throws(EventLogError) -> OpenFile {
+        do {
+            return try OpenFile(segmentPath(first), O_RDWR | O_CREAT)
+        } catch {
+            throw error.orFull(bytesNeeded: bytesNeeded)
+        }
+    }
+}
+
+extension EventLogError {
+    /// The same failure, named for what it is where there is no room.
+    fileprivate func orFull(bytesNeeded: Int) -> EventLogError {
+        guard case .failed(_, let file, let code) = self, [ENOSPC, EDQUOT, EFBIG].contains(code) else { return self }
+        return .full(file: file, bytesNeeded: bytesNeeded, errno: code)
+    }
+}
+
+extension OpenFile {
+    /// Writes both parts, one behind the other. Nil, or the code of what failed with part of it written.
+    fileprivate func write(
+        _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, at offset: UInt64, calls: FileCalls
+    ) -> CInt? {
+        var done = 0
+        while done < head.count + body.count {
+            let parts = [head.after(done), body.after(max(done - head.count, 0))]
+            let count = uninterrupted {
+                calls.write(descriptor, parts, CInt(parts.count), off_t(offset) + off_t(done))
+            }
+            guard count > 0 else { return count == 0 ? EIO : errno }
+            done += count
+        }
+        return nil
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func after(_ count: Int) -> iovec {
+        let rest = UnsafeRawBufferPointer(rebasing: self[Swift.min(count, self.count)...])
+        return iovec(iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: rest.count)
+    }
+}

@@ -1,0 +1,76 @@
+import Glibc
+
+/// What can be said about logs without opening them for writing.
+public enum EventLogs {
+    /// The logs in a folder, by name. Folders without a log are passed over.
+    ///
+    /// Reads the headers of each log's first and last segment.
+    public static func list(in directory: String) throws(EventLogError) -> [LogSummary] {
+        var logs: [LogSummary] = []
+        for name in try LogDirectory.entries(of: directory).sorted() {
+            let log = LogDirectory(path: directory + "/" + name)
+            do {
+                if let manifest = try LogManifest.read(in: log) { logs.append(try LogSummary(log, manifest)) }
+            } catch .failed(_, _, ENOTDIR) {
+                continue
+            }
+        }
+        return logs
+    }
+
+    /// What one log holds.
+    ///
+    /// - Parameter directory: The log's own folder.
+    public static func summary(directory: String) throws(EventLogError) -> LogSummary {
+        let log = LogDirectory(path: directory)
+        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        return try LogSummary(log, manifest)
+    }
+}
+
+/// What a log holds.
+public struct LogSummary: Hashable, Sendable {
+    public var name: String
+    public var identity: LogIdentity
+    /// The log's own folder.
+    public var directory: String
+    /// The oldest event that the log still holds; one more than ``lastSequence`` where it holds none.
+    public var firstSequence: UInt64
+    public var lastSequence: UInt64
+    /// The `now` of the first and the last batch; nil where there is none.
+    public var firstNow: Instant?
+    public var lastNow: Instant?
+    public var bytes: UInt64
+    public var segments: Int
+    /// Whether the log ends in a batch that is not whole: a crash left it, or a writer is at it just now.
+    public var hasTornTail: Bool
+
+    init(_ log: LogDirectory, _ manifest: LogManifest) throws(EventLogError) {
+        let segments = try log.segments()
+        (name, identity, directory) = (manifest.name, manifest.identity, log.path)
+        self.segments = segments.count
+        firstSequence = segments.first ?? 1
+        lastSequence = (segments.last ?? 1) - 1
+        hasTornTail = false
+        bytes = 0
+        for first in segments { bytes += try OpenFile(log.segmentPath(first), O_RDONLY).size() }
+        if let first = segments.first { try readStart(log, first) }
+        if let last = segments.last { try readEnd(log, last) }
+    }
+
+    private mutating func readStart(_ log: LogDirectory, _ first: UInt64) throws(EventLogError) {
+        let reader = try SegmentReader(OpenFile(log.segmentPath(first), O_RDONLY), first: first, identity: identity)
+        while firstNow == nil, case .batch(let batch) = try reader.peek(body: false) {
+            if !batch.isOpening { firstNow = batch.header.now }
+            reader.consume(batch)
+        }
+    }
+
+    private mutating func readEnd(_ log: LogDirectory, _ last: UInt64) throws(EventLogError) {
+        let reader = try SegmentReader(OpenFile(log.segmentPath(last), O_RDONLY), first: last, identity: identity)
+        while case .batch(let batch) = try reader.peek(body: false) { reader.consume(batch) }
+        lastSequence = reader.nextSequence - 1
+        hasTornTail = try OpenFile(log.segmentPath(last), O_RDONLY).size() > reader.offset
+        if firstNow != nil { lastNow = reader.offset > 0 ? reader.lastNow : firstNow }
+    }
+}

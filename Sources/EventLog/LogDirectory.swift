@@ -1,0 +1,68 @@
+import Glibc
+
+/// A log's folder: the names in it and what they mean. See ``BatchFormat``.
+struct LogDirectory: Sendable {
+    let path: String
+
+    var lockPath: String { path + "/lock" }
+    var manifestPath: String { path + "/log.json" }
+
+    func segmentPath(_ first: UInt64) -> String {
+        let digits = String(first)
+        return "\(path)/\(String(repeating: "0", count: LogDirectory.digits - digits.utf8.count))\(digits).log"
+    }
+
+    /// The first sequences of all segments, in order. Empty where there is no such folder.
+    func segments() throws(EventLogError) -> [UInt64] {
+        try LogDirectory.entries(of: path).compactMap(LogDirectory.firstSequence(ofFile:)).sorted()
+    }
+
+    /// Makes the folder and those above it, durably.
+    func create() throws(EventLogError) {
+        var parent = path.hasPrefix("/") ? "/" : "."
+        var current = path.hasPrefix("/") ? "" : "."
+        for part in path.split(separator: "/") {
+            current += "/" + part
+            if mkdir(current, 0o755) == 0 {
+                try LogDirectory(path: parent).synchronize()
+            } else if errno != EEXIST {
+                throw .lastFailure("create", current)
+            }
+            parent = current
+        }
+    }
+
+    /// Makes the folder's list of names durable.
+    func synchronize() throws(EventLogError) {
+        try OpenFile(path, O_RDONLY | O_DIRECTORY).synchronize()
+    }
+
+    /// The names in a folder but those that begin with a dot. Empty where there is no such folder.
+    static func entries(of path: String) throws(EventLogError) -> [String] {
+        guard let folder = opendir(path) else {
+            if errno == ENOENT { return [] }
+            throw .lastFailure("list", path)
+        }
+        defer { closedir(folder) }
+        var names: [String] = []
+        errno = 0
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+            errno = 0
+        }
+        guard errno == 0 else { throw .lastFailure("list", path) }
+        return names
+    }
+
+    private static let digits = 20
+
+    private static func firstSequence(ofFile name: String) -> UInt64? {
+        let stem = name.dropLast(".log".count)
+        guard name.hasSuffix(".log"), stem.utf8.count == digits, stem.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return UInt64(stem)
+    }
+}

@@ -1,0 +1,107 @@
+/// What makes a log itself: drawn once when the log is made, never changed, and the root of every identifier that is
+/// derived from a position in it.
+public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
+    public let high: UInt64
+    public let low: UInt64
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// A random UUID (version 4).
+    public static func random() -> LogIdentity {
+        LogIdentity(UUIDText(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).marked(version: 4))
+    }
+
+    /// An identity that depends on the two texts alone: the same on every machine and in every version of Belfry.
+    ///
+    /// `belfry run` uses it, so that its output is the same bytes each time.
+    public init(seed: String, name: String) {
+        var mixer = Mixer(high: 0x4265_6C66_7279_2031, low: 0x6C6F_6720_6964_2031)
+        mixer.absorb(seed)
+        mixer.absorb(name)
+        self.init(UUIDText(high: mixer.high, low: mixer.low).marked(version: 8))
+    }
+
+    /// Any UUID, digits in either case.
+    public init?(uuid text: String) {
+        guard let text = UUIDText(text) else { return nil }
+        self.init(text)
+    }
+
+    /// The UUID in lower case.
+    public var description: String { UUIDText(high: high, low: low).string }
+
+    /// The identifier of a position in this log: the same for ever, and with 122 bits of its own no other's.
+    ///
+    /// - Parameter salt: Tells apart what shares a position, such as the devices that one notification goes to.
+    package func uuid(position: UInt64, salt: UInt64 = 0) -> PositionID {
+        var mixer = Mixer(high: high, low: low)
+        mixer.absorb(position)
+        mixer.absorb(salt)
+        return PositionID(text: UUIDText(high: mixer.high, low: mixer.low).marked(version: 8))
+    }
+
+    private init(_ text: UUIDText) {
+        self.init(high: text.high, low: text.low)
+    }
+}
+
+/// A UUID of version 8 (RFC 9562, section 5.8) that names a position in a log.
+public struct PositionID: Hashable, Sendable, CustomStringConvertible {
+    public let high: UInt64
+    public let low: UInt64
+
+    init(text: UUIDText) {
+        high = text.high
+        low = text.low
+    }
+
+    /// The number of bytes that ``writeUUID(into:)`` writes.
+    package static let textBytes = UUIDText.byteCount
+
+    public var description: String { UUIDText(high: high, low: low).string }
+
+    /// Writes ``description`` as 36 bytes of ASCII.
+    package func writeUUID(into target: UnsafeMutableRawPointer) {
+        UUIDText(high: high, low: low).write(into: target)
+    }
+}
+
+/// A 128-bit state that words are mixed into. Part of what identities are: must never change.
+///
+/// For a given start, two words lead to each state exactly once, so that two (position, salt) pairs of one log meet
+/// only in the six bits that a UUID takes for version and variant.
+struct Mixer {
+    var high: UInt64
+    var low: UInt64
+
+    mutating func absorb(_ word: UInt64) {
+        high = Mixer.scramble(high ^ word)
+        low = Mixer.scramble(low &+ high)
+    }
+
+    /// The bytes in words of eight, then their number.
+    mutating func absorb(_ text: String) {
+        var (word, count) = (UInt64(0), UInt64(0))
+        for byte in text.utf8 {
+            word |= UInt64(byte) << (8 * (count % 8))
+            count += 1
+            if count % 8 == 0 {
+                absorb(word)
+                word = 0
+            }
+        }
+        absorb(word)
+        absorb(count)
+    }
+
+    /// A bijection in which every input bit changes half of the output bits (the finalizer of SplitMix64).
+    static func scramble(_ word: UInt64) -> UInt64 {
+        var word = word &+ 0x9E37_79B9_7F4A_7C15
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+}

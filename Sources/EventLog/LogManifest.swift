@@ -1,0 +1,61 @@
+import Glibc
+
+/// `log.json`: which log a folder holds. Written once, and read as strictly as only its writer's reader can.
+struct LogManifest: Hashable {
+    var name: String
+    var identity: LogIdentity
+
+    private static let bytesMax = 4096
+
+    private static let start = #"{"format":\#(BatchFormat.version),"name":""#
+    private static let middle = #"","identity":""#
+    private static let end = "\"}\n"
+
+    private var text: String {
+        LogManifest.start + name + LogManifest.middle + identity.description + LogManifest.end
+    }
+
+    /// Nil where the folder has none.
+    static func read(in directory: LogDirectory) throws(EventLogError) -> LogManifest? {
+        guard let file = try OpenFile.ifPresent(directory.manifestPath) else { return nil }
+        let text = String(decoding: try file.contents(bytesMax: bytesMax), as: UTF8.self)
+        if let version = otherVersion(text) { throw .unsupportedFormat(file: file.path, version: version) }
+        guard let manifest = LogManifest(text) else {
+            throw .damaged(file: file.path, offset: 0, sequence: 1, reason: "this is not what was written")
+        }
+        return manifest
+    }
+
+    /// Writes it whole or not at all, and durably.
+    func write(in directory: LogDirectory) throws(EventLogError) {
+        let temporary = directory.manifestPath + ".new"
+        let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC)
+        var text = text
+        let count = text.utf8.count
+        let written = text.withUTF8 { bytes in uninterrupted { Glibc.write(file.descriptor, bytes.baseAddress, count) }
+        }
+        guard written == count else { throw .lastFailure("write", temporary) }
+        try file.synchronize()
+        guard rename(temporary, directory.manifestPath) == 0 else { throw .lastFailure("rename", temporary) }
+        try directory.synchronize()
+    }
+
+    init(name: String, identity: LogIdentity) {
+        self.name = name
+        self.identity = identity
+    }
+
+    private init?(_ text: String) {
+        let uuid = text.dropLast(LogManifest.end.count).suffix(UUIDText.byteCount)
+        guard let identity = LogIdentity(uuid: String(uuid)) else { return nil }
+        let name = text.dropFirst(LogManifest.start.count).prefix { $0 != "\"" }
+        self.init(name: String(name), identity: identity)
+        guard self.text == text else { return nil }
+    }
+
+    private static func otherVersion(_ text: String) -> Int? {
+        let key = #"{"format":"#
+        guard text.hasPrefix(key), let version = Int(text.dropFirst(key.count).prefix { $0 != "," }) else { return nil }
+        return version == BatchFormat.version ? nil : version
+    }
+}

@@ -1,0 +1,82 @@
+import Glibc
+
+/// Where a writer goes on: the last segment, without a torn batch, and what the log has come to.
+struct LogTail {
+    let file: OpenFile
+    let first: UInt64
+    let bytes: UInt64
+    let recovery: EventLogWriter.Recovery?
+    var nextSequence: UInt64 { state.nextSequence }
+    var lastNow: Instant { state.lastNow }
+    var cursor: Cursor { state.cursor }
+
+    private let state: State
+
+    private struct State {
+        var nextSequence: UInt64
+        var lastNow: Instant
+        var cursor: Cursor
+    }
+
+    init(_ directory: LogDirectory, _ identity: LogIdentity, _ options: EventLogOptions) throws(EventLogError) {
+        var segments = try directory.segments()
+        first = segments.popLast() ?? 1
+        file = try OpenFile(directory.segmentPath(first), O_RDWR | O_CREAT)
+        let reader = SegmentReader(file, first: first, identity: identity)
+        let (last, torn) = try LogTail.read(reader)
+        bytes = reader.offset
+        state = bytes > 0 ? last : try LogTail.before(reader, directory, segments.last, identity)
+        recovery = try LogTail.cut(file, at: bytes, torn, options.calls)
+        if options.sync == .never { return }
+        try directory.synchronize()
+        try LogTail.synchronize(file, options.calls)
+    }
+
+    /// Reads a segment to its end, or to what is torn there.
+    private static func read(_ reader: SegmentReader) throws(EventLogError) -> (State, torn: String?) {
+        var state = State(nextSequence: reader.first, lastNow: .epoch, cursor: Cursor())
+        while true {
+            switch try reader.peek() {
+            case .end: return (state, nil)
+            case .unfinished(let reason): return (state, reason)
+            case .batch(let batch):
+                reader.consume(batch)
+                state.cursor.fold(batch.header.cursor)
+                (state.nextSequence, state.lastNow) = (reader.nextSequence, reader.lastNow)
+            }
+        }
+    }
+
+    /// The state before a segment that has no opening, because nothing was ever written to it whole.
+    private static func before(
+        _ reader: SegmentReader, _ directory: LogDirectory, _ previous: UInt64?, _ identity: LogIdentity
+    ) throws(EventLogError) -> State {
+        guard let previous else {
+            guard reader.first == 1 else { throw reader.damaged("the segment before is missing") }
+            return State(nextSequence: 1, lastNow: .epoch, cursor: Cursor())
+        }
+        let file = try OpenFile(directory.segmentPath(previous), O_RDONLY)
+        let before = SegmentReader(file, first: previous, identity: identity)
+        let (state, torn) = try read(before)
+        if let torn { throw before.damaged("\(torn), in a segment that is not the last") }
+        guard state.nextSequence == reader.first else { throw before.damaged("the segment ends too early") }
+        return state
+    }
+
+    private static func cut(_ file: OpenFile, at bytes: UInt64, _ reason: String?, _ calls: FileCalls)
+        throws(EventLogError) -> EventLogWriter.Recovery?
+    {
+        guard let reason else { return nil }
+        let size = try file.size()
+        guard uninterrupted({ calls.truncate(file.descriptor, off_t(bytes)) }) == 0 else {
+            throw .lastFailure("cut back", file.path)
+        }
+        return EventLogWriter.Recovery(file: file.path, offset: bytes, bytesCut: size - bytes, reason: reason)
+    }
+
+    private static func synchronize(_ file: OpenFile, _ calls: FileCalls) throws(EventLogError) {
+        guard uninterrupted({ calls.sync(file.descriptor) }) == 0 else {
+            throw .syncFailed(file: file.path, errno: errno)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Glibc
+
+/// Waits until something happens in a log's folder, which need not exist yet. Linux tells (inotify); nothing is
+/// polled.
+final class LogWatch {
+    let descriptor: CInt
+    private let directory: String
+    private var watched: String?
+
+    init(_ directory: String) throws(EventLogError) {
+        descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+        self.directory = directory
+        guard descriptor >= 0 else { throw .lastFailure("watch", directory) }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// True when something may have happened since the last call, which is always so the first time.
+    func wait(timeout: Duration?) throws(EventLogError) -> Bool {
+        if try beginWatching() { return true }
+        let deadline = timeout.map { ContinuousClock.now.advanced(by: $0) }
+        while try isReadable(by: deadline) {
+            let isLost = try drain()
+            if watched == directory, !isLost { return true }
+            watched = nil
+            if try beginWatching() { return true }
+        }
+        return false
+    }
+
+    /// Watches the folder, or the nearest above it that exists. True where that is new and the folder is there.
+    private func beginWatching() throws(EventLogError) -> Bool {
+        if watched != nil { return false }
+        var candidate = directory
+        while try !watch(candidate) { candidate = LogWatch.parent(of: candidate) }
+        // The folder may have come since it was looked for, before the one above it was watched.
+        if candidate != directory, try watch(directory) { candidate = directory }
+        watched = candidate
+        return candidate == directory
+    }
+
+    private func watch(_ path: String) throws(EventLogError) -> Bool {
+        let inFolder = IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF
+        let mask = UInt32(path == directory ? inFolder | IN_MODIFY : inFolder)
+        if inotify_add_watch(descriptor, path, mask) >= 0 { return true }
+        guard errno == ENOENT || errno == ENOTDIR, path != "/", path != "." else {
+            throw .lastFailure("watch", path)
+        }
+        return false
+    }
+
+    private func isReadable(by deadline: ContinuousClock.Instant?) throws(EventLogError) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while true {
+            let count = poll(&request, 1, LogWatch.milliseconds(until: deadline))
+            if count > 0 { return true }
+            guard count == 0 || errno == EINTR else { throw .lastFailure("watch", directory) }
+            if let deadline, ContinuousClock.now >= deadline { return false }
+        }
+    }
+
+    /// Takes all that was told. True where the folder itself went away.
+    private func drain() throws(EventLogError) -> Bool {
+        var isLost = false
+        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
+        defer { room.deallocate() }
+        while true {
+            let count = uninterrupted { read(descriptor, room.baseAddress, room.count) }
+            guard count > 0 else {
+                guard count == 0 || errno == EAGAIN else { throw .lastFailure("watch", directory) }
+                return isLost
+            }
+            if LogWatch.tellsLoss(UnsafeRawBufferPointer(rebasing: room[..<count])) { isLost = true }
+        }
+    }
+
+    /// An event is a watch, a mask, a cookie and a length of four bytes each, and a name of that length (inotify(7)).
+    private static func tellsLoss(_ events: UnsafeRawBufferPointer) -> Bool {
+        var (offset, mask) = (0, UInt32(0))
+        while offset + 16 <= events.count {
+            mask |= events.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+            offset += 16 + Int(events.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
+        }
+        return mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED) != 0
+    }
+
+    private static func milliseconds(until deadline: ContinuousClock.Instant?) -> CInt {
+        guard let deadline else { return -1 }
+        let left = (deadline - ContinuousClock.now).wholeMicroseconds
+        return CInt(clamping: max(left, 0) / 1000 + (left > 0 ? 1 : 0))
+    }
+
+    private static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

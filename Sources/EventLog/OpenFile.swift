@@ -1,0 +1,58 @@
+import Glibc
+
+/// An open file, closed when the last who knows it is gone.
+final class OpenFile: Sendable {
+    let descriptor: CInt
+    let path: String
+
+    /// - Parameter flags: As for `open`; a new file gets mode 0644.
+    init(_ path: String, _ flags: CInt) throws(EventLogError) {
+        let descriptor = uninterrupted { open(path, flags | O_CLOEXEC, 0o644) }
+        guard descriptor >= 0 else { throw .lastFailure("open", path) }
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    /// Nil where there is no such file.
+    static func ifPresent(_ path: String, _ flags: CInt = O_RDONLY) throws(EventLogError) -> OpenFile? {
+        do {
+            return try OpenFile(path, flags)
+        } catch .failed(_, _, ENOENT) {
+            return nil
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func size() throws(EventLogError) -> UInt64 {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .lastFailure("stat", path) }
+        return UInt64(status.st_size)
+    }
+
+    /// Reads until the buffer is full or the file ends, and returns how much.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EventLogError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let (rest, start) = (UnsafeMutableRawBufferPointer(rebasing: buffer[done...]), off_t(offset) + off_t(done))
+            let count = uninterrupted { pread(descriptor, rest.baseAddress, rest.count, start) }
+            guard count >= 0 else { throw .lastFailure("read", path) }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    /// A small file's bytes.
+    func contents(bytesMax: Int) throws(EventLogError) -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytesMax, alignment: 1)
+        defer { buffer.deallocate() }
+        return try Array(buffer[..<read(into: buffer, at: 0)])
+    }
+
+    func synchronize() throws(EventLogError) {
+        guard uninterrupted({ fsync(descriptor) }) == 0 else { throw .syncFailed(file: path, errno: errno) }
+    }
+}

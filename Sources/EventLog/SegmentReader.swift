@@ -1,0 +1,200 @@
+import Glibc
+
+/// Walks the batches of one segment and judges what it finds. The writer's opening, readers, `list` and `verify` all
+/// see a log through this.
+final class SegmentReader {
+    enum Found {
+        /// A batch, whole; ``consume(_:)`` goes on to the next.
+        case batch(SegmentBatch)
+        /// The file ends between two batches.
+        case end
+        /// The file ends inside a batch, or in bytes that are wrong and that nothing right follows.
+        case unfinished(String)
+    }
+
+    let first: UInt64
+    let file: OpenFile
+    private(set) var offset: UInt64 = 0
+    /// The sequence that the next batch must begin with.
+    private(set) var nextSequence: UInt64
+    private(set) var lastNow: Instant
+
+    private let identity: LogIdentity
+    private let buffer: ReadBuffer
+
+    init(
+        _ file: OpenFile, first: UInt64, identity: LogIdentity, lastNow: Instant = .epoch,
+        buffer: ReadBuffer = ReadBuffer()
+    ) {
+        self.file = file
+        self.lastNow = lastNow
+        self.first = first
+        self.identity = identity
+        self.buffer = buffer
+        nextSequence = first
+        buffer.drop()
+    }
+
+    /// Finds the next batch without moving on. Its body is read and its CRC checked only if asked for.
+    ///
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` where wrong bytes are followed by more.
+    func peek(body: Bool = true) throws(EventLogError) -> Found {
+        var look = try look(body: body)
+        if look.mayBeStale {
+            buffer.drop()
+            look = try self.look(body: body)
+        }
+        switch look {
+        case .batch(let batch): return .batch(batch)
+        case .end: return .end
+        case .short(let reason): return .unfinished(reason)
+        case .wrongHeader(let reason):
+            guard try nextHeader(after: offset) == nil else { throw damaged(reason) }
+            return .unfinished(reason)
+        case .wrongBytes(let reason, let end):
+            guard try file.size() <= end else { throw damaged(reason) }
+            return .unfinished(reason)
+        }
+    }
+
+    func consume(_ batch: SegmentBatch) {
+        offset += UInt64(batch.fixed.batchBytes)
+        nextSequence = batch.header.nextSequence
+        lastNow = batch.header.now
+    }
+
+    /// Goes on behind damage: to the next header that is right in itself. False where there is none.
+    func skipDamage() throws(EventLogError) -> Bool {
+        guard let (offset, header) = try nextHeader(after: offset) else { return false }
+        self.offset = offset
+        nextSequence = header.firstSequence
+        lastNow = header.now
+        return true
+    }
+
+    func damaged(_ reason: String) -> EventLogError {
+        .damaged(file: file.path, offset: offset, sequence: nextSequence, reason: reason)
+    }
+}
+
+/// A batch in a segment. `body` is empty where it was not asked for, and valid until the segment is read again.
+struct SegmentBatch {
+    var header: BatchHeader
+    var body: UnsafeRawBufferPointer
+    var fixed: FixedHeader
+
+    var isOpening: Bool { fixed.kind == .opening }
+}
+
+extension SegmentReader {
+    /// What the bytes look like, before it is asked what follows them.
+    private enum Look {
+        case batch(SegmentBatch)
+        case end
+        case short(String)
+        case wrongHeader(String)
+        case wrongBytes(String, end: UInt64)
+
+        /// A writer that ran out of room cuts a batch back and may write another in its place.
+        var mayBeStale: Bool {
+            switch self {
+            case .batch, .end: false
+            case .short, .wrongHeader, .wrongBytes: true
+            }
+        }
+    }
+
+    private func look(body: Bool) throws(EventLogError) -> Look {
+        let start = try bytes(BatchFormat.headerBytes, at: offset, body: body)
+        if start.isEmpty { return .end }
+        guard start.count == BatchFormat.headerBytes else { return .short("\(start.count) bytes of a header") }
+        switch FixedHeader.decode(start) {
+        case .wrong(let reason): return .wrongHeader(reason)
+        case .otherVersion(let version): throw .unsupportedFormat(file: file.path, version: version)
+        case .header(let fixed):
+            try check(fixed)
+            return try look(behind: fixed, body: body)
+        }
+    }
+
+    private func look(behind fixed: FixedHeader, body: Bool) throws(EventLogError) -> Look {
+        let end = offset + UInt64(fixed.batchBytes)
+        let needed = fixed.batchBytes - (body ? 0 : Int(fixed.bodyBytes))
+        let batch = try bytes(needed, at: offset, body: body)
+        let present = body || batch.count < needed ? batch.count : try bytesPresent(of: fixed)
+        guard present == fixed.batchBytes else { return .short("\(present) of a batch's \(fixed.batchBytes) bytes") }
+        let cursorEnd = BatchFormat.headerBytes + Int(fixed.cursorBytes)
+        let cursorBytes = UnsafeRawBufferPointer(rebasing: batch[BatchFormat.headerBytes..<cursorEnd])
+        guard CRC32C.checksum(cursorBytes) == fixed.cursorCRC, let cursor = Cursor(encoded: cursorBytes) else {
+            return .wrongBytes("CRC of the cursor differs", end: end)
+        }
+        let bodyBytes = UnsafeRawBufferPointer(rebasing: batch[cursorEnd...])
+        guard !body || CRC32C.checksum(bodyBytes) == fixed.bodyCRC else {
+            return .wrongBytes("CRC of the events differs", end: end)
+        }
+        return .batch(SegmentBatch(header: BatchHeader(fixed, cursor), body: bodyBytes, fixed: fixed))
+    }
+
+    /// A header that is right in itself may still be in the wrong place.
+    private func check(_ fixed: FixedHeader) throws(EventLogError) {
+        guard fixed.identity == identity.mark else { throw damaged("the batch is another log's") }
+        guard fixed.firstSequence == nextSequence else {
+            throw damaged("the batch begins with sequence \(fixed.firstSequence)")
+        }
+        guard fixed.now >= lastNow else { throw damaged("time goes back from \(lastNow) to \(fixed.now)") }
+        guard (fixed.kind == .opening) == (offset == 0) else {
+            throw damaged(offset == 0 ? "the segment has no opening" : "an opening inside a segment")
+        }
+    }
+
+    private func bytesPresent(of fixed: FixedHeader) throws(EventLogError) -> Int {
+        if buffer.holds(fixed.batchBytes, at: offset) { return fixed.batchBytes }
+        let size = try file.size()
+        return size < offset ? 0 : Int(min(size - offset, UInt64(fixed.batchBytes)))
+    }
+
+    private func bytes(_ count: Int, at offset: UInt64, body: Bool) throws(EventLogError) -> UnsafeRawBufferPointer {
+        try buffer.bytes(count, at: offset, of: file, ahead: body ? 256 << 10 : 8 << 10)
+    }
+
+    /// The first header behind an offset that is right in itself and this log's.
+    private func nextHeader(after offset: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
+        let windowBytes = 256 << 10
+        var start = offset + 1
+        while true {
+            let window = try buffer.bytes(windowBytes, at: start, of: file, ahead: windowBytes)
+            if let (index, header) = window.firstHeader(of: identity) { return (start + UInt64(index), header) }
+            if window.count < windowBytes { return nil }
+            start += UInt64(windowBytes - BatchFormat.headerBytes + 1)
+        }
+    }
+}
+
+extension BatchHeader {
+    fileprivate init(_ fixed: FixedHeader, _ cursor: Cursor) {
+        self.init(
+            formatVersion: Int(fixed.version), firstSequence: fixed.firstSequence, count: Int(fixed.count),
+            now: fixed.now, cursor: cursor, bodyBytes: Int(fixed.bodyBytes))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Where a whole header stands that has a right CRC and belongs to a log.
+    fileprivate func firstHeader(of identity: LogIdentity) -> (Int, FixedHeader)? {
+        let firstByte = CInt(truncatingIfNeeded: BatchFormat.magic & 0xFF)
+        var index = 0
+        while index + BatchFormat.headerBytes <= count, let start = baseAddress,
+            let hit = memchr(start + index, firstByte, count - index)
+        {
+            index = start.distance(to: hit)
+            guard index + BatchFormat.headerBytes <= count else { return nil }
+            if case .header(let header) = FixedHeader.decode(UnsafeRawBufferPointer(rebasing: self[index...])),
+                header.identity == identity.mark
+            {
+                return (index, header)
+            }
+            index += 1
+        }
+        return nil
+    }
+}

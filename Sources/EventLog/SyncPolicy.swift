@@ -1,0 +1,51 @@
+/// When a log's bytes are forced to the disk.
+///
+/// Whatever the policy, what `append` has written survives the death of the process. Only ``always`` promises that
+/// it also survives the loss of power before it counts as durable.
+public enum SyncPolicy: Sendable, Hashable {
+    /// An event is durable after an `fdatasync` that covers it; one covers all that waits.
+    case always
+    /// An `fdatasync` at most this long after a write. The loss of power may cost as much.
+    case interval(Duration)
+    /// The system decides when. After the loss of power the log may even need repair.
+    case never
+}
+
+/// `always`, `never` or `interval` and a whole number of `us`, `ms` or `s`, as in `interval 50ms`.
+extension SyncPolicy: LosslessStringConvertible {
+    public init?(_ description: String) {
+        switch description {
+        case "always": self = .always
+        case "never": self = .never
+        default:
+            guard description.hasPrefix("interval "),
+                let duration = SyncPolicy.duration(description.dropFirst("interval ".count))
+            else { return nil }
+            self = .interval(duration)
+        }
+    }
+
+    public var description: String {
+        switch self {
+        case .always: "always"
+        case .never: "never"
+        case .interval(let duration): "interval \(SyncPolicy.text(duration.wholeMicroseconds))"
+        }
+    }
+
+    private static func duration(_ text: Substring) -> Duration? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let number = Int32(digits), number > 0 else { return nil }
+        switch text[digits.endIndex...] {
+        case "us": return .microseconds(number)
+        case "ms": return .milliseconds(number)
+        case "s": return .seconds(number)
+        default: return nil
+        }
+    }
+
+    private static func text(_ microseconds: Int64) -> String {
+        if microseconds % 1_000_000 == 0 { return "\(microseconds / 1_000_000)s" }
+        return microseconds % 1000 == 0 ? "\(microseconds / 1000)ms" : "\(microseconds)us"
+    }
+}

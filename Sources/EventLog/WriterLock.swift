@@ -1,0 +1,29 @@
+import Glibc
+
+/// Keeps a second writer out, in this process or another. Held until the last who knows it is gone.
+final class WriterLock {
+    private let file: OpenFile
+
+    init(_ name: String, _ directory: LogDirectory) throws(EventLogError) {
+        file = try OpenFile(directory.lockPath, O_RDWR | O_CREAT)
+        guard uninterrupted({ flock(file.descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
+            guard errno == EWOULDBLOCK else { throw .lastFailure("lock", file.path) }
+            throw .alreadyOpen(name: name, directory: directory.path, process: try holder())
+        }
+        try sign()
+    }
+
+    private func sign() throws(EventLogError) {
+        var text = "\(getpid())\n"
+        let count = text.utf8.count
+        let written = text.withUTF8 { pwrite(file.descriptor, $0.baseAddress, $0.count, 0) }
+        guard written == count, ftruncate(file.descriptor, off_t(count)) == 0 else {
+            throw .lastFailure("write", file.path)
+        }
+    }
+
+    private func holder() throws(EventLogError) -> Int32? {
+        let text = String(decoding: try file.contents(bytesMax: 32), as: UTF8.self)
+        return Int32(text.prefix { $0.isNumber })
+    }
+}

@@ -1,0 +1,168 @@
+import Testing
+
+@testable import EventLog
+
+@Suite struct DamageTests {
+    private let batches = [["{}", event(2)], [event(3)], [event(4), event(5), event(6, padding: 20)]]
+
+    private func threeBatches(_ scratch: Scratch) throws -> String {
+        let writer = try scratch.writer()
+        for (index, events) in batches.enumerated() {
+            try writer.append(events, cursor: Cursor(["changes": UInt64(index + 1)]), now: Int64(index))
+        }
+        try writer.close()
+        return try #require(try scratch.segments.first)
+    }
+
+    /// Bytes of the opening and the first two batches: 64 each, 17 for each cursor, and the lines.
+    private var lastBatchOffset: Int { 64 + (64 + 17 + 3 + 8) + (64 + 17 + 8) }
+
+    @Test func aTailTornAtAnyByteIsCutOffAndReported() throws {
+        let scratch = Scratch()
+        let path = try threeBatches(scratch)
+        let whole = try bytes(of: path)
+        for cut in lastBatchOffset..<whole.count {
+            try write(Array(whole[..<cut]), to: path)
+            #expect(try EventLogReader.all(scratch.log).flatMap(\.events) == batches[..<2].flatMap { $0 })
+            #expect(try EventLogs.verify(directory: scratch.log).tornTail != nil || cut == lastBatchOffset)
+            let writer = try scratch.writer()
+            #expect(writer.lastSequence == 3 && writer.cursor == Cursor(["changes": 2]))
+            #expect(writer.recovery?.bytesCut ?? 0 == UInt64(cut - lastBatchOffset))
+            try writer.append(batches[2], cursor: Cursor(["changes": 3]), now: 2)
+            try writer.close()
+            #expect(try bytes(of: path) == whole)
+        }
+    }
+
+    @Test func aSegmentTornAtAnyByteOfItsFirstWriteIsBegunAgain() throws {
+        let scratch = Scratch()
+        let writer = try scratch.writer(segmentBytesMax: 200)
+        for number in 1...2 { try writer.append([event(number, padding: 100)], cursor: Cursor(["a": UInt64(number)])) }
+        try writer.close()
+        let paths = try scratch.segments
+        try #require(paths.count == 2)
+        let whole = try bytes(of: paths[1])
+        for cut in 0..<whole.count {
+            try write(Array(whole[..<cut]), to: paths[1])
+            let writer = try scratch.writer(segmentBytesMax: 200)
+            #expect(writer.lastSequence == 1 && writer.cursor == Cursor(["a": 1]))
+            try writer.append([event(2, padding: 100)], cursor: Cursor(["a": 2]))
+            try writer.close()
+            #expect(try bytes(of: paths[1]) == whole)
+        }
+    }
+
+    @Test func everyFlippedBitIsFound() throws {
+        let scratch = Scratch()
+        let path = try threeBatches(scratch)
+        let whole = try bytes(of: path)
+        for bit in 0..<whole.count * 8 {
+            var flipped = whole
+            flipped[bit / 8] ^= 1 << (bit % 8)
+            try write(flipped, to: path)
+            let report = try EventLogs.verify(directory: scratch.log)
+            if bit / 8 < lastBatchOffset {
+                try expectDamage(scratch, report, at: bit / 8)
+            } else {
+                try expectTornTail(scratch, report)
+            }
+        }
+    }
+
+    private func expectDamage(_ scratch: Scratch, _ report: VerifyReport, at byte: Int) throws {
+        let error = #expect(throws: EventLogError.self) { try scratch.writer() }
+        #expect(#expect(throws: EventLogError.self) { try EventLogReader.all(scratch.log) } == error)
+        guard case .damaged(let file, let offset, let sequence, let reason) = error else {
+            Issue.record("\(String(describing: error)) for byte \(byte)")
+            return
+        }
+        #expect(offset <= byte && byte < offset + 92, "the damaged batch is named")
+        #expect(sequence == (byte < 64 + 92 ? 1 : 3))
+        #expect(report.problems == [.init(file: file, offset: offset, sequence: sequence, reason: reason)])
+        #expect(report.tornTail == nil)
+    }
+
+    private func expectTornTail(_ scratch: Scratch, _ report: VerifyReport) throws {
+        #expect(report.problems.isEmpty && report.tornTail?.sequence == 4)
+        #expect(try EventLogReader.all(scratch.log).flatMap(\.events) == batches[..<2].flatMap { $0 })
+        let writer = try scratch.writer()
+        #expect(writer.recovery != nil && writer.lastSequence == 3)
+    }
+
+    @Test func anEarlierSegmentThatEndsTooEarlyIsDamage() throws {
+        let scratch = Scratch()
+        let writer = try scratch.writer(segmentBytesMax: 300)
+        for number in 1...9 { try writer.append([event(number, padding: 100)]) }
+        try writer.close()
+        let (path, whole) = try (scratch.segments[1], bytes(of: scratch.segments[1]))
+        for size in 0..<whole.count {
+            try #require(resized(path, to: size))
+            #expect(throws: EventLogError.self) { try EventLogReader.all(scratch.log) }
+            #expect(try EventLogs.verify(directory: scratch.log).problems.first?.file == path)
+            try write(whole, to: path)
+        }
+        try #require(unlinked(path))
+        #expect(throws: EventLogError.self) { try EventLogReader.all(scratch.log) }
+        #expect(try EventLogs.verify(directory: scratch.log).problems.count == 1)
+    }
+
+    @Test func everyFlippedBitOfTheManifestIsFound() throws {
+        let scratch = Scratch()
+        _ = try threeBatches(scratch)
+        let path = scratch.log + "/log.json"
+        let whole = try bytes(of: path)
+        for bit in 0..<whole.count * 8 {
+            var flipped = whole
+            flipped[bit / 8] ^= 1 << (bit % 8)
+            try write(flipped, to: path)
+            #expect(throws: EventLogError.self) { try scratch.writer() }
+        }
+    }
+
+    @Test func anotherLogsSegmentIsRefused() throws {
+        let (left, right) = (Scratch(), Scratch())
+        _ = try threeBatches(left)
+        var options = right.options()
+        options.identity = .random()
+        let writer = try EventLogWriter(options)
+        try writer.append([event(1)])
+        try writer.close()
+        try write(bytes(of: right.segments[0]), to: left.segments[0])
+        #expect(throws: EventLogError.self) { try left.writer() }
+        #expect(throws: EventLogError.self) { try EventLogReader.all(left.log) }
+    }
+
+    @Test func verifyGoesOnBehindDamage() throws {
+        let scratch = Scratch()
+        let path = try threeBatches(scratch)
+        var damaged = try bytes(of: path)
+        damaged[70] ^= 1
+        damaged[lastBatchOffset - 1] ^= 1
+        try write(damaged, to: path)
+        let report = try EventLogs.verify(directory: scratch.log)
+        #expect(report.problems.map(\.sequence) == [1, 3])
+        #expect(report.events == 3 && report.batches == 1)
+    }
+
+    @Test func verifyNamesLinesThatAreNoObjects() throws {
+        let scratch = Scratch()
+        let writer = try scratch.writer()
+        try writer.append(["{}", "[1]", "{\"a\":1", "}", ""])
+        try writer.append([event(6)])
+        let report = try EventLogs.verify(directory: scratch.log)
+        #expect(report.problems.map(\.sequence) == [2, 3, 4, 5])
+        #expect(report.events == 6 && report.batches == 2)
+    }
+
+    @Test func aSoundLogIsSound() throws {
+        let scratch = Scratch()
+        _ = try threeBatches(scratch)
+        var calls = 0
+        let report = try EventLogs.verify(directory: scratch.log) { _ in calls += 1 }
+        #expect(report.isSound && report.events == 6 && report.batches == 3 && report.segments == 1)
+        #expect(calls == 4)
+        #expect(throws: EventLogError.notALog(directory: scratch.path)) {
+            try EventLogs.verify(directory: scratch.path)
+        }
+    }
+}

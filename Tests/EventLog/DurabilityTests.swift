@@ -1,0 +1,132 @@
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+@testable import EventLog
+
+/// A disk whose `fdatasync` waits until the test lets it go, or fails.
+private final class SlowDisk: Sendable {
+    let began = DispatchSemaphore(value: 0)
+    let gate = DispatchSemaphore(value: 0)
+    let count = Mutex(0)
+    let failing = Mutex(false)
+
+    func sync() -> CInt {
+        count.withLock { $0 += 1 }
+        began.signal()
+        guard gate.wait(timeout: .now() + .seconds(20)) == .success else { return -1 }
+        guard failing.withLock({ $0 }) else { return 0 }
+        errno = EIO
+        return -1
+    }
+
+    /// Opening a log syncs once; that one passes.
+    func writer(_ scratch: Scratch, _ policy: SyncPolicy) throws -> EventLogWriter {
+        var options = scratch.options(sync: policy)
+        options.calls.sync = { _ in self.sync() }
+        gate.signal()
+        let writer = try EventLogWriter(options)
+        try began.await()
+        count.withLock { $0 = 0 }
+        return writer
+    }
+}
+
+@Suite struct DurabilityTests {
+    @Test(.timeLimit(.minutes(1)))
+    func underAlwaysOnlyASyncMakesDurableAndOneCoversAllThatWaits() throws {
+        let (scratch, disk) = (Scratch(), SlowDisk())
+        let writer = try disk.writer(scratch, .always)
+        let (told, calls) = (DispatchSemaphore(value: 0), Log())
+        writer.onDurable { sequence in
+            calls.add(sequence)
+            told.signal()
+        }
+        try writer.append([event(1)])
+        try disk.began.await()
+        for number in 2...50 { try writer.append([event(number)]) }
+        #expect(writer.durableSequence == 0 && writer.lastSequence == 50)
+        disk.gate.signal()
+        try told.await()
+        #expect(calls.all == [1] && writer.durableSequence == 1)
+        disk.gate.signal()
+        try told.await()
+        #expect(calls.all == [1, 50] && writer.durableSequence == 50)
+        #expect(disk.count.withLock { $0 } == 2)
+        try writer.close()
+        #expect(disk.count.withLock { $0 } == 2, "nothing was left to do")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aFailedSyncIsFinalAndNeverDurable() throws {
+        let (scratch, disk) = (Scratch(), SlowDisk())
+        let writer = try disk.writer(scratch, .always)
+        disk.failing.withLock { $0 = true }
+        disk.gate.signal()
+        try writer.append([event(1)])
+        let expected = EventLogError.syncFailed(file: try scratch.segments[0], errno: EIO)
+        #expect(throws: expected) { try writer.flush() }
+        disk.failing.withLock { $0 = false }
+        #expect(throws: expected) { try writer.append([event(2)]) }
+        #expect(throws: expected) { try writer.close() }
+        #expect(writer.durableSequence == 0)
+        #expect(disk.count.withLock { $0 } == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [SyncPolicy.interval(.seconds(3600)), .never])
+    func underTheOthersWhatIsWrittenCounts(policy: SyncPolicy) throws {
+        let (scratch, disk) = (Scratch(), SlowDisk())
+        for _ in 0..<4 { disk.gate.signal() }
+        var options = scratch.options(sync: policy)
+        options.calls.sync = { _ in disk.sync() }
+        let writer = try EventLogWriter(options)
+        disk.count.withLock { $0 = 0 }
+        try writer.append([event(1)])
+        #expect(writer.durableSequence == 1)
+        #expect(disk.count.withLock { $0 } == 0)
+        try writer.flush()
+        #expect(disk.count.withLock { $0 } == 1, "a flush is a flush under any policy")
+        try writer.append([event(2)])
+        try writer.close()
+        #expect(disk.count.withLock { $0 } == (policy == .never ? 1 : 2))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func anIntervalSyncsByItself() throws {
+        let (scratch, disk) = (Scratch(), SlowDisk())
+        let writer = try disk.writer(scratch, .interval(.milliseconds(1)))
+        for number in 1...3 {
+            try writer.append([event(number)])
+            try disk.began.await()
+            disk.gate.signal()
+        }
+        for _ in 0..<5 { disk.gate.signal() }
+        try writer.close()
+    }
+
+    @Test func underAlwaysASegmentEndsDurably() throws {
+        let scratch = Scratch()
+        let writer = try scratch.writer(segmentBytesMax: 300, sync: .always)
+        let calls = Log()
+        writer.onDurable { calls.add($0) }
+        for number in 1...30 { try writer.append([event(number, padding: 60)], cursor: Cursor(["a": UInt64(number)])) }
+        try writer.flush()
+        #expect(calls.all.last == 30 && calls.all == calls.all.sorted())
+        #expect(try EventLogReader.all(scratch.log).count == 30)
+    }
+}
+
+extension DispatchSemaphore {
+    /// Waits for what must come, so that a test that fails also ends.
+    fileprivate func await() throws {
+        try #require(wait(timeout: .now() + .seconds(20)) == .success)
+    }
+}
+
+/// What a callback was told.
+private final class Log: Sendable {
+    private let entries = Mutex<[UInt64]>([])
+    var all: [UInt64] { entries.withLock { $0 } }
+    func add(_ sequence: UInt64) { entries.withLock { $0.append(sequence) } }
+}

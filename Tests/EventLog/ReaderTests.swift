@@ -1,0 +1,118 @@
+import EventLog
+import Testing
+
+@Suite struct ReaderTests {
+    /// Batches of one to four events and none, several segments.
+    private func log(_ scratch: Scratch) throws -> [ModelBatch] {
+        let writer = try scratch.writer(segmentBytesMax: 600)
+        var number = 0
+        for index in 0..<40 {
+            let events = (0..<index % 5).map { event(number + $0 + 1, padding: 10 * $0) }
+            number += events.count
+            try writer.append(events, cursor: Cursor(["a": UInt64(index)]), now: Int64(index / 3 * 10))
+        }
+        try writer.close()
+        #expect(try scratch.segments.count > 5)
+        return try EventLogReader.all(scratch.log)
+    }
+
+    @Test func startsAtAnySequence() throws {
+        let scratch = Scratch()
+        let events = try log(scratch).flatMap(\.events)
+        for sequence in 0...UInt64(events.count + 1) {
+            let reader = try EventLogReader(directory: scratch.log, from: .sequence(sequence))
+            var rest: [String] = []
+            while let batch = try reader.next() {
+                rest += EventLogReader.slice(batch.body, header: batch.header, from: sequence).lines
+            }
+            #expect(rest == Array(events[(max(Int(sequence), 1) - 1)...]))
+        }
+    }
+
+    @Test func startsAtAnyTime() throws {
+        let scratch = Scratch()
+        let batches = try log(scratch)
+        for time in -1...135 as ClosedRange<Int64> {
+            let start = Instant(microseconds: time)
+            let reader = try EventLogReader(directory: scratch.log, from: .time(start))
+            #expect(try reader.rest() == batches.filter { $0.now >= start })
+        }
+    }
+
+    @Test func startsAtTheEndAndAheadOfIt() throws {
+        let scratch = Scratch()
+        let last = try log(scratch).reduce(0) { $0 + $1.events.count }
+        let end = try EventLogReader(directory: scratch.log, from: .end)
+        let ahead = try EventLogReader(directory: scratch.log, from: .sequence(UInt64(last) + 2))
+        let later = try EventLogReader(directory: scratch.log, from: .time(Instant(microseconds: 500)))
+        #expect(try (end.next() == nil, ahead.next() == nil, later.next() == nil) == (true, true, true))
+        let writer = try scratch.writer(segmentBytesMax: 600)
+        try writer.append([event(1)])
+        try writer.append([event(2)], now: 500)
+        #expect(try end.rest().flatMap(\.events) == [event(1), event(2)])
+        #expect(try ahead.rest().flatMap(\.events) == [event(2)])
+        #expect(try later.rest().flatMap(\.events) == [event(2)])
+    }
+
+    @Test func headersComeWithoutBodies() throws {
+        let scratch = Scratch()
+        let batches = try log(scratch)
+        let reader = try EventLogReader(directory: scratch.log, from: .beginning)
+        for batch in batches {
+            let header = try #require(try reader.nextHeader())
+            #expect(header.firstSequence == batch.first && header.count == batch.events.count)
+            #expect(header.lastSequence + 1 == batch.first + UInt64(batch.events.count))
+            #expect(header.now == batch.now && header.cursor == batch.cursor && header.formatVersion == 1)
+        }
+        #expect(try reader.nextHeader() == nil)
+    }
+
+    @Test func leavesWhatIsBeyondALimit() throws {
+        let scratch = Scratch()
+        let writer = try scratch.writer()
+        for number in 1...3 { try writer.append([event(number)]) }
+        let reader = try EventLogReader(directory: scratch.log, from: .beginning)
+        #expect(try reader.next(through: 0) == nil)
+        #expect(try reader.next(through: 1)?.events == [event(1)])
+        #expect(try reader.next(through: 1) == nil)
+        #expect(try reader.rest().count == 2)
+    }
+
+    @Test func sliceCutsABatchAtASequence() throws {
+        let body = Array("{1}\n{2}\n{3}\n".utf8)
+        let header = BatchHeader(firstSequence: 10, count: 3, now: .epoch, bodyBytes: body.count)
+        body.withUnsafeBytes { body in
+            #expect(EventLogReader.slice(body, header: header, from: 0).count == 12)
+            #expect(EventLogReader.slice(body, header: header, from: 10).count == 12)
+            #expect(EventLogReader.slice(body, header: header, from: 12).lines == ["{3}"])
+            #expect(EventLogReader.slice(body, header: header, from: 13).isEmpty)
+            #expect(EventLogReader.slice(body, header: header, from: 99).isEmpty)
+        }
+    }
+
+    @Test func anEmptyOrMissingLogHasNothingYet() throws {
+        let scratch = Scratch()
+        let early = try EventLogReader(directory: scratch.log, from: .end)
+        #expect(try early.next() == nil)
+        let writer = try scratch.writer()
+        #expect(try early.next() == nil)
+        #expect(try EventLogReader.all(scratch.log).isEmpty)
+        try writer.append([event(1)])
+        #expect(try early.rest().flatMap(\.events) == [event(1)])
+    }
+
+    @Test func listTellsWhatEachLogHolds() throws {
+        let scratch = Scratch()
+        let batches = try log(scratch)
+        _ = try EventLogWriter(EventLogOptions(directory: scratch.path, name: "empty"))
+        let logs = try EventLogs.list(in: scratch.path)
+        #expect(logs.map(\.name) == ["empty", "matches"])
+        #expect(logs[0].firstSequence == 1 && logs[0].lastSequence == 0 && logs[0].firstNow == nil)
+        #expect(logs[1].identity == LogIdentity(seed: "test", name: "matches"))
+        #expect(logs[1].lastSequence == UInt64(batches.reduce(0) { $0 + $1.events.count }))
+        #expect(logs[1].firstNow == batches.first?.now && logs[1].lastNow == batches.last?.now)
+        #expect(try logs[1].segments == scratch.segments.count && !logs[1].hasTornTail)
+        #expect(try logs[1].bytes == scratch.segments.reduce(0) { try $0 + UInt64(bytes(of: $1).count) })
+        #expect(try EventLogs.list(in: scratch.path + "/none").isEmpty)
+    }
+}
