@@ -1,0 +1,28 @@
+/// Every limit of the model, with where it comes from. Lengths are bytes of UTF-8.
+package enum CloudKitLimits {
+    // CKRecord.ID: at most 255 ASCII characters.
+    package static let recordNameBytesMax = 255
+    // CKRecordZone.ID: at most 255 ASCII characters.
+    package static let zoneNameBytesMax = 255
+    // CloudKit publishes no length for the following; the record name's is kept for all of them.
+    package static let recordTypeBytesMax = 255
+    package static let fieldNameBytesMax = 255
+    package static let subscriptionIDBytesMax = 255
+    package static let userNameBytesMax = 255
+    package static let deviceNameBytesMax = 255
+    package static let containerBytesMax = 255
+
+    // CKSubscription.NotificationInfo.desiredKeys: "You can request a maximum of three keys."
+    package static let desiredKeysMax = 3
+    // APNs, Sending notification requests: apns-collapse-id has at most 64 bytes.
+    package static let collapseIDBytesMax = 64
+
+    // Ours: APNs tokens are of variable length, webhook tokens may be addresses.
+    package static let tokenBytesMax = 2048
+    package static let topicBytesMax = 255
+    package static let transportBytesMax = 64
+
+    // CLLocationCoordinate2D.
+    package static let latitudeRange = -90.0...90.0
+    package static let longitudeRange = -180.0...180.0
+}

@@ -1,0 +1,146 @@
+import JSON
+
+/// Checks of field dictionaries: `{"title": {"value": "Hi", "type": "STRING"}}`.
+package enum Fields {
+    /// - Throws: `member.kind`, `member.missing`, `name.*`, `word.unknown`, `field.value`, with the path below `json`.
+    @inline(__always)
+    package static func check(_ json: JSONValue) throws(ModelError) {
+        try json.expectObject("a dictionary of fields")
+        for (name, field) in json.members {
+            do {
+                try NameRule.fieldName.check(name)
+                try check(field: field)
+            } catch { throw error.under(name.string?.excerpt ?? "") }
+        }
+    }
+
+    @inline(__always)
+    private static func check(field: JSONValue) throws(ModelError) {
+        guard field.isObject else { throw field.kindError("a field is an object {\"value\": …, \"type\": …}") }
+        guard let value = field["value"] else {
+            throw ModelError.missing("value", "is required: a field that has none is left out of the record")
+        }
+        guard let word = field["type"] else {
+            return try under("value") { () throws(ModelError) in try checkUntyped(value) }
+        }
+        let type = try under("type") { () throws(ModelError) in try FieldType(word) }
+        do { try check(value, fits: type) } catch { throw error.under("value") }
+    }
+
+    @inline(__always)
+    private static func check(_ value: JSONValue, fits type: FieldType) throws(ModelError) {
+        guard type.isList else { return try check(value, fits: type.base) }
+        guard value.isArray else { throw misfit("a value of a list type is an array") }
+        var index = 0
+        for element in value.elements {
+            do { try check(element, fits: type.base) } catch { throw error.under("[\(index)]") }
+            index += 1
+        }
+    }
+
+    @inline(__always)
+    private static func check(_ value: JSONValue, fits base: FieldType.Base) throws(ModelError) {
+        switch base {
+        case .string: guard value.isString else { throw misfit("a STRING is a JSON string") }
+        case .int64: guard value.int64 != nil else { throw misfit(int64Rule) }
+        case .double: guard value.double != nil else { throw misfit("a DOUBLE is a number in the range of a double") }
+        case .timestamp: guard value.double != nil else { throw misfit(timestampRule) }
+        case .bytes: guard value.withText(Base64.isValid) == true else { throw misfit(bytesRule) }
+        case .location: try Location.check(value)
+        case .reference: try Reference.check(value)
+        case .asset: guard value.isObject else { throw misfit("an ASSETID is an object that describes the asset") }
+        case .unknown: try checkUntyped(value)
+        }
+    }
+
+    /// A request may leave the type to the record's schema; what no type takes is refused all the same.
+    private static func checkUntyped(_ value: JSONValue) throws(ModelError) {
+        switch value.kind {
+        case .string, .object: return
+        case .number: guard value.double != nil else { throw misfit("a number lies in the range of a double") }
+        case .array: try checkUntypedList(value)
+        case .true, .false: throw misfit("CloudKit has no Boolean type: write 1 or 0 as INT64")
+        case .null: throw misfit("null is no value: leave the field out of the record")
+        }
+    }
+
+    private static func checkUntypedList(_ list: JSONValue) throws(ModelError) {
+        var (index, first) = (0, JSONValue.Kind.null)
+        for element in list.elements {
+            try under(element: index) { () throws(ModelError) in
+                guard !element.isArray else { throw misfit("a list holds no lists") }
+                guard index == 0 || element.kind == first else { throw misfit("a list's elements are of one type") }
+                try checkUntyped(element)
+            }
+            (index, first) = (index + 1, element.kind)
+        }
+    }
+
+    @inline(never)
+    static func misfit(_ rule: String) -> ModelError { ModelError("field.value", rule) }
+
+    private static var int64Rule: String {
+        "an INT64 is a whole number from \(Int64.min) to \(Int64.max), written without fraction or exponent"
+    }
+    private static var timestampRule: String { "a TIMESTAMP is a number: milliseconds since 1970" }
+    private static var bytesRule: String { "BYTES are a string in base64 (RFC 4648, section 4) with its padding" }
+}
+
+/// `{"latitude": 52.5, "longitude": 13.4, …}`.
+enum Location {
+    private static let others: [StaticString] = [
+        "horizontalAccuracy", "verticalAccuracy", "altitude", "speed", "course", "timestamp",
+    ]
+
+    static func check(_ value: JSONValue) throws(ModelError) {
+        guard value.isObject else { throw Fields.misfit("a LOCATION is an object with latitude and longitude") }
+        try check("latitude", of: value, in: CloudKitLimits.latitudeRange)
+        try check("longitude", of: value, in: CloudKitLimits.longitudeRange)
+        for key in others {
+            guard let other = value[key] else { continue }
+            guard other.double != nil else { throw Fields.misfit("\(key) is a number").under("\(key)") }
+        }
+    }
+
+    private static func check(
+        _ key: StaticString, of value: JSONValue, in range: ClosedRange<Double>
+    ) throws(ModelError) {
+        guard let degrees = try value.required(key).double, range.contains(degrees) else {
+            let rule = "\(key) is a number of degrees from \(Int(range.lowerBound)) to \(Int(range.upperBound))"
+            throw Fields.misfit(rule).under("\(key)")
+        }
+    }
+}
+
+/// `{"recordName": "n1", "zoneID": {…}, "action": "NONE"}`.
+enum Reference {
+    private static let actions: [StaticString] = ["NONE", "DELETE_SELF", "VALIDATE"]
+
+    static func check(_ value: JSONValue) throws(ModelError) {
+        guard value.isObject else { throw Fields.misfit("a REFERENCE is an object with a recordName") }
+        try NameRule.recordName.check("recordName", of: value)
+        if let zone = value["zoneID"] {
+            try under("zoneID") { () throws(ModelError) in _ = try ZoneID(zone) }
+        }
+        if let action = value["action"] {
+            try under("action") { () throws(ModelError) in
+                _ = try action.expectWord(actions, "a reference's action")
+            }
+        }
+    }
+}
+
+/// RFC 4648, section 4.
+enum Base64 {
+    static func isValid(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard text.count % 4 == 0 else { return false }
+        var length = text.count
+        for _ in 0..<2 where length > 0 && text[length - 1] == UInt8(ascii: "=") { length -= 1 }
+        return text[..<length].allSatisfy(isDigit)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
+            || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
+    }
+}

@@ -1,0 +1,110 @@
+import JSON
+
+extension JSONValue {
+    /// Calls `body` with the decoded text, nearly always without a copy; nil when this is no string.
+    ///
+    /// Unlike the general form it is compiled where it is used.
+    @inlinable @inline(__always)
+    package func withText<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+        if let plain { return body(plain) }
+        return withUTF8(body)
+    }
+}
+
+/// Reading of members with one error for each way they can be wrong.
+extension JSONValue {
+    /// - Throws: `member.missing`.
+    @inline(__always)
+    package func required(_ key: StaticString) throws(ModelError) -> JSONValue {
+        guard let value = self[key] else { throw ModelError.missing(key) }
+        return value
+    }
+
+    /// - Throws: `member.kind` unless this is an object.
+    @inline(__always)
+    package func expectObject(_ what: StaticString) throws(ModelError) {
+        guard isObject else { throw kindError("\(what) is an object") }
+    }
+
+    /// - Throws: `member.kind` unless this is an array.
+    @inline(__always)
+    package func expectArray(_ what: StaticString) throws(ModelError) {
+        guard isArray else { throw kindError("\(what) is an array") }
+    }
+
+    /// - Throws: `member.kind` unless this is a string.
+    @inline(__always)
+    package func expectString(_ what: StaticString) throws(ModelError) {
+        guard isString else { throw kindError("\(what) is a string") }
+    }
+
+    /// The flag under `key`; false when it is missing.
+    ///
+    /// - Throws: `member.kind` when it is neither `true` nor `false`.
+    package func flag(_ key: StaticString) throws(ModelError) -> Bool {
+        guard let value = self[key] else { return false }
+        guard let flag = value.bool else { throw value.kindError("\(key) is true or false").under("\(key)") }
+        return flag
+    }
+
+    /// Refuses members that no one would read: a misspelt one would be lost in silence.
+    ///
+    /// - Throws: `member.unknown` with the nearest known key.
+    @inline(__always)
+    package func expectKeys(_ known: [StaticString], of what: StaticString) throws(ModelError) {
+        for (key, _) in members where !known.contains(where: { key.equals($0) }) {
+            throw ModelError.unknownKey(key, of: what, known: known)
+        }
+    }
+
+    /// The position among `words` of this string.
+    ///
+    /// - Throws: `member.kind` or `word.unknown` with the nearest word.
+    @inline(__always)
+    package func expectWord(_ words: [StaticString], _ what: StaticString) throws(ModelError) -> Int {
+        for index in words.indices where equals(words[index]) { return index }
+        throw ModelError.unknownWord(self, words, "\(what)")
+    }
+
+    package func kindError(_ rule: String) -> ModelError {
+        ModelError("member.kind", "\(rule), not \(kindName)")
+    }
+
+    private var kindName: String {
+        switch kind {
+        case .null: "null: leave it out if there is none"
+        case .true, .false: "a Boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
+
+extension ModelError {
+    @inline(never)
+    package static func missing(_ key: StaticString, _ rule: String = "is required: add it") -> ModelError {
+        ModelError("member.missing", at: "\(key)", "\(key) \(rule)")
+    }
+
+    @inline(never)
+    package static func unknownWord(_ value: JSONValue, _ words: [StaticString], _ what: String) -> ModelError {
+        guard let word = value.string else { return value.kindError("\(what) is a string") }
+        let advice = Spelling.advice(for: word, among: words)
+        return ModelError("word.unknown", "\(what) cannot be \"\(word.excerpt)\": \(advice)")
+    }
+
+    @inline(never)
+    static func unknownKey(_ key: JSONValue, of what: StaticString, known: [StaticString]) -> ModelError {
+        let name = key.string ?? ""
+        let advice = Spelling.advice(for: name, among: known)
+        return ModelError(
+            "member.unknown", at: name.excerpt, "\(what) has no member \"\(name.excerpt)\": \(advice)")
+    }
+}
+
+extension String {
+    /// The text, cut where a person has seen enough of it.
+    var excerpt: String { count > 64 ? prefix(64) + "…" : self }
+}

@@ -1,0 +1,77 @@
+import JSON
+
+/// Checks of a subscription's `notificationInfo`: the eighteen properties of `CKSubscription.NotificationInfo`, by
+/// their native names; `additionalFields` is what CloudKit Web Services calls `desiredKeys`.
+package enum NotificationInfo {
+    private static let texts: [StaticString] = [
+        "alertBody", "alertLocalizationKey", "title", "titleLocalizationKey", "subtitle", "subtitleLocalizationKey",
+        "alertActionLocalizationKey", "alertLaunchImage", "soundName", "category",
+    ]
+    private static let flags: [StaticString] = [
+        "shouldBadge", "shouldSendContentAvailable", "shouldSendMutableContent",
+    ]
+    private static let arguments: [StaticString] = [
+        "alertLocalizationArgs", "titleLocalizationArgs", "subtitleLocalizationArgs",
+    ]
+    private static let desiredKeys: [StaticString] = ["desiredKeys", "additionalFields"]
+    private static let keys = texts + flags + arguments + desiredKeys + ["collapseIDKey"]
+
+    /// - Throws: `member.kind`, `member.unknown`, `member.conflict`, `name.*`; `notification.desired_keys` for a
+    ///   fourth key or a repeated one.
+    package static func check(_ json: JSONValue) throws(ModelError) {
+        try json.expectObject("notificationInfo")
+        try json.expectKeys(keys, of: "notificationInfo")
+        for key in flags { _ = try json.flag(key) }
+        for key in texts {
+            guard let text = json[key] else { continue }
+            try under(key) { () throws(ModelError) in try text.expectString(key) }
+        }
+        for key in arguments {
+            guard let list = json[key] else { continue }
+            try under(key) { () throws(ModelError) in try checkNames(list, key) }
+        }
+        try checkDesiredKeys(of: json)
+        if let collapseID = json["collapseIDKey"] {
+            try under("collapseIDKey") { () throws(ModelError) in try NameRule.collapseID.check(collapseID) }
+        }
+    }
+
+    private static func checkNames(_ list: JSONValue, _ key: StaticString) throws(ModelError) {
+        guard list.isArray else { throw list.kindError("\(key) is an array of field names") }
+        var index = 0
+        for name in list.elements {
+            try under(element: index) { () throws(ModelError) in try NameRule.fieldName.check(name) }
+            index += 1
+        }
+    }
+
+    private static func checkDesiredKeys(of json: JSONValue) throws(ModelError) {
+        for key in desiredKeys {
+            guard let list = json[key] else { continue }
+            try under(key) { () throws(ModelError) in
+                try checkNames(list, key)
+                try checkDesiredKeys(list)
+            }
+        }
+        guard json["desiredKeys"] != nil, json["additionalFields"] != nil else { return }
+        throw ModelError(
+            "member.conflict", at: "additionalFields", "additionalFields is desiredKeys: keep one of them")
+    }
+
+    private static func checkDesiredKeys(_ list: JSONValue) throws(ModelError) {
+        let max = CloudKitLimits.desiredKeysMax
+        guard list.count <= max else {
+            throw ModelError(
+                "notification.desired_keys", at: "[\(max)]",
+                "a notification carries at most \(max) desired keys, not \(list.count): take some out")
+        }
+        var seen: [String] = []
+        for name in list.elements.compactMap(\.string) {
+            guard !seen.contains(name) else {
+                throw ModelError(
+                    "notification.desired_keys", at: "[\(seen.count)]", "\"\(name)\" stands twice: take one out")
+            }
+            seen.append(name)
+        }
+    }
+}

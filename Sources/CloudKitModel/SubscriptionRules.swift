@@ -1,0 +1,122 @@
+import JSON
+
+/// What the members of a subscription ask of each other.
+struct SubscriptionRules {
+    let subscription: Subscription
+    let json: JSONValue
+
+    private static let queryKeys: [StaticString] = ["recordType", "filterBy", "predicate", "sortBy"]
+
+    func check(in scope: DatabaseScope, anyScope: Bool) throws(ModelError) {
+        if !anyScope { try checkScope(scope) }
+        try checkZone(anyScope: anyScope)
+        switch subscription.form {
+        case .query: try checkQuery()
+        case .zone, .database: try checkNoQuery()
+        }
+        guard let info = subscription.notificationInfo else { return }
+        try under("notificationInfo") { () throws(ModelError) in try NotificationInfo.check(info) }
+    }
+
+    private func checkScope(_ scope: DatabaseScope) throws(ModelError) {
+        let scopes = subscription.form.scopes
+        guard !scopes.contains(scope) else { return }
+        let homes = scopes.map { "\($0.word)" }.joined(separator: " or ")
+        throw ModelError(
+            "subscription.scope", at: "subscriptionType",
+            "a \(subscription.form.word) subscription lives in a \(homes) database, not in a \(scope.word) one")
+    }
+
+    private func checkZone(anyScope: Bool) throws(ModelError) {
+        guard subscription.zoneID == nil || !subscription.zoneWide else {
+            throw conflict("zoneWide", "zoneWide means all zones and zoneID one: keep one of them")
+        }
+        switch subscription.form {
+        case .query: return
+        case .database:
+            guard subscription.zoneID == nil else {
+                throw conflict(
+                    "zoneID", "a database subscription watches all zones: take zoneID out, or ask for a zone")
+            }
+        case .zone: try checkWatchedZone(anyScope: anyScope)
+        }
+    }
+
+    private func checkWatchedZone(anyScope: Bool) throws(ModelError) {
+        guard let zone = subscription.zoneID else {
+            throw ModelError.missing("zoneID", "names the zone to watch: add it, or \"zoneWide\": true for all zones")
+        }
+        guard zone.isDefault, !anyScope else { return }
+        throw ModelError(
+            "subscription.zone", at: "zoneID.zoneName",
+            "a zone subscription watches a custom zone, for \(ZoneID.defaultZone) has no change feed: use a query")
+    }
+
+    private func conflict(_ key: StaticString, _ reason: String) -> ModelError {
+        ModelError("member.conflict", at: "\(key)", reason)
+    }
+}
+
+// MARK: - Query subscriptions and the others
+
+extension SubscriptionRules {
+    private func checkQuery() throws(ModelError) {
+        guard let query = subscription.query else {
+            throw ModelError.missing("query", "says what a query subscription watches: add it")
+        }
+        try under("query") { () throws(ModelError) in try check(query: query) }
+        guard json["recordType"] == nil else {
+            throw conflict(
+                "recordType", "a query subscription names its record type in query.recordType: move it there")
+        }
+        guard let firesOn = json["firesOn"] else {
+            throw ModelError.missing("firesOn", "names at least one of create, update and delete: add it")
+        }
+        try under("firesOn") { () throws(ModelError) in try check(firesOn: firesOn) }
+    }
+
+    private func check(query: JSONValue) throws(ModelError) {
+        try query.expectObject("a query")
+        try query.expectKeys(SubscriptionRules.queryKeys, of: "a query")
+        try NameRule.recordType.check("recordType", of: query)
+        guard query["filterBy"] == nil || query["predicate"] == nil else {
+            throw conflict("predicate", "a query has filterBy or predicate, not both: keep one of them")
+        }
+        if let predicate = query["predicate"] {
+            try under("predicate") { () throws(ModelError) in try predicate.expectString("a predicate") }
+        }
+        for key in ["filterBy", "sortBy"] as [StaticString] {
+            guard let list = query[key] else { continue }
+            try under(key) { () throws(ModelError) in try list.expectArray(key) }
+        }
+    }
+
+    private func check(firesOn: JSONValue) throws(ModelError) {
+        try firesOn.expectArray("firesOn")
+        guard firesOn.count > 0 else {
+            throw ModelError("subscription.fires_on", "firesOn names at least one of create, update and delete")
+        }
+        var index = 0
+        for change in firesOn.elements {
+            try under(element: index) { () throws(ModelError) in _ = try RecordChange(change) }
+            index += 1
+        }
+    }
+
+    private func checkNoQuery() throws(ModelError) {
+        guard subscription.query == nil else {
+            throw conflict("query", "only a query subscription has a query: to watch one type, use recordType")
+        }
+        guard json["firesOn"] == nil else {
+            throw ModelError(
+                "subscription.fires_on", at: "firesOn",
+                "only a query subscription chooses what it fires on: take firesOn out")
+        }
+        guard !subscription.firesOnce else {
+            throw ModelError(
+                "subscription.fires_once", at: "firesOnce", "only a query subscription fires once: take firesOnce out")
+        }
+        guard let recordType = subscription.recordType else { return }
+        try under("recordType") { () throws(ModelError) in try NameRule.recordType.check(recordType) }
+    }
+}

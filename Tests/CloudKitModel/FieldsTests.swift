@@ -1,0 +1,109 @@
+import CloudKitModel
+import Testing
+
+struct FieldsTests {
+    static let accepted = [
+        "{}",
+        #"{"title":{"value":"Hi","type":"STRING"},"tags":{"value":["a","b"],"type":"STRING_LIST"}}"#,
+        #"{"n":{"value":9223372036854775807,"type":"INT64"},"m":{"value":-9223372036854775808,"type":"NUMBER_INT64"}}"#,
+        #"{"n":{"value":[1,-1,0],"type":"INT64_LIST"}}"#,
+        #"{"d":{"value":1,"type":"DOUBLE"},"e":{"value":-1.5e300,"type":"DOUBLE"},"f":{"value":[],"type":"DOUBLE_LIST"}}"#,
+        #"{"b":{"value":"aGk=","type":"BYTES"},"c":{"value":"","type":"ENCRYPTED_BYTES"}}"#,
+        #"{"b":{"value":["aGk=","aA==","+/+/"],"type":"BYTES_LIST"}}"#,
+        #"{"t":{"value":1769860800000,"type":"TIMESTAMP"},"u":{"value":[1.5],"type":"TIMESTAMP_LIST"}}"#,
+        #"{"l":{"value":{"latitude":-90,"longitude":180},"type":"LOCATION"}}"#,
+        #"{"l":{"value":{"latitude":1,"longitude":2,"horizontalAccuracy":5,"speed":-1,"timestamp":1},"type":"LOCATION"}}"#,
+        #"{"r":{"value":{"recordName":"n1","action":"DELETE_SELF","zoneID":{"zoneName":"Z"}},"type":"REFERENCE"}}"#,
+        #"{"r":{"value":[{"recordName":"n1"}],"type":"REFERENCE_LIST"}}"#,
+        #"{"a":{"value":{"fileChecksum":"x","size":3},"type":"ASSETID"},"b":{"value":[{}],"type":"ASSET_LIST"}}"#,
+        #"{"u":{"value":[],"type":"UNKNOWN_LIST"},"v":{"value":"no type"},"w":{"value":1.5},"x":{"value":{"latitude":1}}}"#,
+        #"{"u":{"value":["a","b"]},"CD_title2":{"value":[]}}"#,
+        ##"{"\u0074itle":{"value":"\u0048i","type":"STR\u0049NG"}}"##,
+    ]
+
+    @Test(arguments: accepted)
+    func everyTypeOfTheReferenceIsAccepted(text: String) throws {
+        #expect(try fieldsError(text) == nil)
+    }
+
+    static let int64 =
+        "an INT64 is a whole number from -9223372036854775808 to 9223372036854775807, written without fraction or exponent"
+    static let untyped = "CloudKit has no Boolean type: write 1 or 0 as INT64"
+    static let identifier = "a field name is letters, digits and '_' with a letter first, which"
+
+    static let refused = [
+        Refused("[]", "member.kind", at: "", "a dictionary of fields is an object, not an array"),
+        Refused(
+            #"{"a":1}"#, "member.kind", at: "a", #"a field is an object {"value": …, "type": …}, not a number"#),
+        Refused(
+            #"{"a":{"type":"STRING"}}"#, "member.missing", at: "a.value",
+            "value is required: a field that has none is left out of the record"),
+        Refused(#"{"1a":{"value":1}}"#, "name.characters", at: "1a", #"\#(identifier) "1a" is not"#),
+        Refused(#"{"_a":{"value":1}}"#, "name.characters", at: "_a", #"\#(identifier) "_a" is not"#),
+        Refused(#"{"a b":{"value":1}}"#, "name.characters", at: "a b", #"\#(identifier) "a b" is not"#),
+        Refused(#"{"":{"value":1}}"#, "name.length", at: "", "a field name has 1 to 255 bytes, not 0"),
+        Refused(
+            #"{"a":{"value":1,"type":"INT46"}}"#, "word.unknown", at: "a.type",
+            #"a field's type cannot be "INT46": did you mean "INT64"?"#),
+        Refused(
+            #"{"a":{"value":[1],"type":"STRINGLIST"}}"#, "word.unknown", at: "a.type",
+            #"a field's type cannot be "STRINGLIST": did you mean "STRING_LIST"?"#),
+        Refused(
+            #"{"a":{"value":1,"type":7}}"#, "member.kind", at: "a.type", "a field's type is a string, not a number"),
+        Refused(#"{"a":{"value":1,"type":"STRING"}}"#, "field.value", at: "a.value", "a STRING is a JSON string"),
+        Refused(#"{"a":{"value":"1","type":"INT64"}}"#, "field.value", at: "a.value", int64),
+        Refused(#"{"a":{"value":1.0,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
+        Refused(#"{"a":{"value":9223372036854775808,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
+        Refused(#"{"a":{"value":-9223372036854775809,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
+        Refused(#"{"a":{"value":[1,2,3e1],"type":"INT64_LIST"}}"#, "field.value", at: "a.value[2]", int64),
+        Refused(
+            #"{"a":{"value":1,"type":"INT64_LIST"}}"#, "field.value", at: "a.value",
+            "a value of a list type is an array"),
+        Refused(
+            #"{"a":{"value":1e999,"type":"DOUBLE"}}"#, "field.value", at: "a.value",
+            "a DOUBLE is a number in the range of a double"),
+        Refused(
+            #"{"a":{"value":"2026-01-31","type":"TIMESTAMP"}}"#, "field.value", at: "a.value",
+            "a TIMESTAMP is a number: milliseconds since 1970"),
+        Refused(
+            #"{"a":{"value":"aGk","type":"BYTES"}}"#, "field.value", at: "a.value",
+            "BYTES are a string in base64 (RFC 4648, section 4) with its padding"),
+        Refused(
+            #"{"a":{"value":"a-_=","type":"BYTES"}}"#, "field.value", at: "a.value",
+            "BYTES are a string in base64 (RFC 4648, section 4) with its padding"),
+        Refused(
+            #"{"a":{"value":{"latitude":90.1,"longitude":0},"type":"LOCATION"}}"#, "field.value",
+            at: "a.value.latitude", "latitude is a number of degrees from -90 to 90"),
+        Refused(
+            #"{"a":{"value":{"latitude":9},"type":"LOCATION"}}"#, "member.missing", at: "a.value.longitude",
+            "longitude is required: add it"),
+        Refused(
+            #"{"a":{"value":{"latitude":9,"longitude":9,"speed":"x"},"type":"LOCATION"}}"#, "field.value",
+            at: "a.value.speed", "speed is a number"),
+        Refused(
+            #"{"a":{"value":[{"recordName":"n"},{"recordName":""}],"type":"REFERENCE_LIST"}}"#, "name.length",
+            at: "a.value[1].recordName", "a record name has 1 to 255 bytes, not 0"),
+        Refused(
+            #"{"a":{"value":{"recordName":"n","action":"DELETE"},"type":"REFERENCE"}}"#, "word.unknown",
+            at: "a.value.action", #"a reference's action cannot be "DELETE": use NONE, DELETE_SELF or VALIDATE"#),
+        Refused(
+            #"{"a":{"value":{"recordName":"n","zoneID":{"zoneName":"_z"}},"type":"REFERENCE"}}"#, "name.reserved",
+            at: "a.value.zoneID.zoneName",
+            "zone names that start with '_' are CloudKit's, and _defaultZone is the only one"),
+        Refused(
+            #"{"a":{"value":"x","type":"ASSETID"}}"#, "field.value", at: "a.value",
+            "an ASSETID is an object that describes the asset"),
+        Refused(#"{"a":{"value":true}}"#, "field.value", at: "a.value", untyped),
+        Refused(
+            #"{"a":{"value":null}}"#, "field.value", at: "a.value",
+            "null is no value: leave the field out of the record"),
+        Refused(
+            #"{"a":{"value":[1,"b"]}}"#, "field.value", at: "a.value[1]", "a list's elements are of one type"),
+        Refused(#"{"a":{"value":[[1]]}}"#, "field.value", at: "a.value[0]", "a list holds no lists"),
+    ]
+
+    @Test(arguments: refused)
+    func aValueThatDoesNotFitIsRefused(row: Refused) throws {
+        #expect(try fieldsError(row.text) == row.error)
+    }
+}

@@ -1,0 +1,170 @@
+import CloudKitModel
+import Testing
+
+struct SubscriptionTests {
+    static let query = #""subscriptionID":"s","subscriptionType":"query","query":{"recordType":"Note"}"#
+    static let fires = #""firesOn":["create"]"#
+    static let zone = #""subscriptionID":"s","subscriptionType":"zone""#
+    static let database = #""subscriptionID":"s","subscriptionType":"database""#
+
+    static let accepted: [(String, DatabaseScope)] = [
+        ("{\(query),\(fires)}", .private),
+        ("{\(query),\(fires)}", .public),
+        (#"{\#(query),"firesOn":["create","update","delete"],"firesOnce":true,"zoneWide":true}"#, .private),
+        (#"{\#(query),\#(fires),"zoneID":{"zoneName":"_defaultZone","ownerRecordName":"_a"}}"#, .private),
+        (
+            #"{"subscriptionID":"s","subscriptionType":"query","firesOn":["delete"],"#
+                + #""query":{"recordType":"cloudkit.share","filterBy":[],"sortBy":[]}}"#, .public
+        ),
+        (#"{\#(zone),"zoneID":{"zoneName":"Notes","ownerName":"_a"},"recordType":"Note"}"#, .private),
+        (#"{\#(zone),"zoneID":{"zoneName":"Notes"},"firesOnce":false,"zoneWide":false}"#, .private),
+        (#"{\#(zone),"zoneWide":true}"#, .private),
+        (#"{\#(zone),"zoneWide":true,"recordType":"Note"}"#, .shared),
+        ("{\(database)}", .private),
+        (#"{\#(database),"zoneWide":true,"recordType":"Note","notificationInfo":{}}"#, .shared),
+    ]
+
+    @Test(arguments: accepted)
+    func everyFormOfTheReferenceIsAccepted(text: String, scope: DatabaseScope) throws {
+        #expect(try subscriptionError(text, in: scope) == nil)
+    }
+
+    @Test(arguments: [
+        (#""subscriptionType":"query","query":{"recordType":"N"},"firesOn":["create"]"#, Subscription.Form.query),
+        (#""subscriptionType":"zone","zoneID":{"zoneName":"Z"}"#, .zone),
+        (#""subscriptionType":"zone","zoneWide":true"#, .database),
+        (#""subscriptionType":"database""#, .database),
+    ])
+    func bothWritingsOfADatabaseSubscriptionAreOneForm(members: String, form: Subscription.Form) throws {
+        _ = try error(in: #"{"subscriptionID":"s",\#(members)}"#) { json throws(ModelError) in
+            #expect(try Subscription(json, in: .private).form == form)
+        }
+    }
+
+    static let refused = [
+        Refused("7", "member.kind", at: "", "a subscription is an object, not a number"),
+        Refused(
+            #"{\#(query),"fireOn":["create"]}"#, "member.unknown", at: "fireOn",
+            #"a subscription has no member "fireOn": did you mean "firesOn"?"#),
+        Refused(
+            #"{"subscriptionType":"database"}"#, "member.missing", at: "subscriptionID",
+            "subscriptionID is required: add it"),
+        Refused(
+            #"{"subscriptionID":"","subscriptionType":"database"}"#, "name.length", at: "subscriptionID",
+            "a subscription ID has 1 to 255 bytes, not 0"),
+        Refused(
+            #"{"subscriptionID":"s"}"#, "member.missing", at: "subscriptionType",
+            "subscriptionType is required: add it"),
+        Refused(
+            #"{"subscriptionID":"s","subscriptionType":"Zone"}"#, "word.unknown", at: "subscriptionType",
+            #"a subscription's type cannot be "Zone": did you mean "zone"?"#),
+        Refused(
+            #"{"subscriptionID":"s","subscriptionType":"recordZone"}"#, "word.unknown", at: "subscriptionType",
+            #"a subscription's type cannot be "recordZone": use query, zone or database"#),
+        Refused(
+            #"{\#(database),"zoneWide":1}"#, "member.kind", at: "zoneWide", "zoneWide is true or false, not a number"),
+        Refused(
+            #"{"subscriptionID":"s","subscriptionType":"query","firesOn":["create"]}"#, "member.missing", at: "query",
+            "query says what a query subscription watches: add it"),
+        Refused(
+            "{\(query)}", "member.missing", at: "firesOn",
+            "firesOn names at least one of create, update and delete: add it"),
+        Refused(
+            #"{\#(query),"firesOn":[]}"#, "subscription.fires_on", at: "firesOn",
+            "firesOn names at least one of create, update and delete"),
+        Refused(
+            #"{\#(query),"firesOn":["create","udpate"]}"#, "word.unknown", at: "firesOn[1]",
+            #"a change cannot be "udpate": did you mean "update"?"#),
+        Refused(
+            #"{\#(query),\#(fires),"recordType":"Note"}"#, "member.conflict", at: "recordType",
+            "a query subscription names its record type in query.recordType: move it there"),
+        Refused(
+            #"{\#(query),\#(fires),"zoneID":{"zoneName":"Z"},"zoneWide":true}"#, "member.conflict", at: "zoneWide",
+            "zoneWide means all zones and zoneID one: keep one of them"),
+        Refused(
+            #"{\#(zone),"zoneID":{"zoneName":"Z"},"firesOn":["create"]}"#, "subscription.fires_on", at: "firesOn",
+            "only a query subscription chooses what it fires on: take firesOn out"),
+        Refused(
+            #"{\#(database),"firesOnce":true}"#, "subscription.fires_once", at: "firesOnce",
+            "only a query subscription fires once: take firesOnce out"),
+        Refused(
+            #"{\#(database),"query":{"recordType":"Note"}}"#, "member.conflict", at: "query",
+            "only a query subscription has a query: to watch one type, use recordType"),
+        Refused(
+            #"{\#(database),"zoneID":{"zoneName":"Z"}}"#, "member.conflict", at: "zoneID",
+            "a database subscription watches all zones: take zoneID out, or ask for a zone"),
+        Refused(
+            "{\(zone)}", "member.missing", at: "zoneID",
+            #"zoneID names the zone to watch: add it, or "zoneWide": true for all zones"#),
+        Refused(
+            #"{\#(zone),"zoneID":{"zoneName":"_defaultZone"}}"#, "subscription.zone", at: "zoneID.zoneName",
+            "a zone subscription watches a custom zone, for _defaultZone has no change feed: use a query"),
+        Refused(
+            #"{\#(zone),"zoneID":{"ownerRecordName":"_a"}}"#, "member.missing", at: "zoneID.zoneName",
+            "zoneName is required: add it"),
+        Refused(
+            #"{\#(zone),"zoneID":{"zoneName":"Z","ownerRecordName":"_a","ownerName":"_a"}}"#, "member.conflict",
+            at: "zoneID.ownerName", "ownerName is ownerRecordName: keep one of them"),
+        Refused(
+            #"{\#(database),"recordType":"No te"}"#, "name.characters", at: "recordType",
+            #"a record type is letters, digits, '.', '-' and '_', which "No te" is not"#),
+        Refused(
+            #"{\#(database),"notificationInfo":{"desiredKeys":["a","b","c","d"]}}"#, "notification.desired_keys",
+            at: "notificationInfo.desiredKeys[3]",
+            "a notification carries at most 3 desired keys, not 4: take some out"),
+    ]
+
+    @Test(arguments: refused)
+    func whatCloudKitDoesNotTakeIsRefused(row: Refused) throws {
+        #expect(try subscriptionError(row.text) == row.error)
+    }
+
+    static let refusedQueries = [
+        Refused(#"{}"#, "member.missing", at: "query.recordType", "recordType is required: add it"),
+        Refused(#"[]"#, "member.kind", at: "query", "a query is an object, not an array"),
+        Refused(
+            #"{"recordType":"N","filterby":[]}"#, "member.unknown", at: "query.filterby",
+            #"a query has no member "filterby": did you mean "filterBy"?"#),
+        Refused(
+            #"{"recordType":"N","filterBy":{}}"#, "member.kind", at: "query.filterBy",
+            "filterBy is an array, not an object"),
+        Refused(
+            #"{"recordType":"N","predicate":["a"]}"#, "member.kind", at: "query.predicate",
+            "a predicate is a string, not an array"),
+        Refused(
+            #"{"recordType":"N","predicate":"a = 1","filterBy":[]}"#, "member.conflict", at: "query.predicate",
+            "a query has filterBy or predicate, not both: keep one of them"),
+    ]
+
+    @Test(arguments: refusedQueries)
+    func aBadQueryIsRefused(row: Refused) throws {
+        let text = #"{"subscriptionID":"s","subscriptionType":"query","firesOn":["create"],"query":\#(row.text)}"#
+        #expect(try subscriptionError(text) == row.error)
+    }
+
+    static let homeless: [(String, DatabaseScope, String)] = [
+        (
+            "{\(query),\(fires)}", .shared,
+            "a query subscription lives in a public or private database, not in a shared one"
+        ),
+        (
+            #"{\#(zone),"zoneID":{"zoneName":"Z"}}"#, .shared,
+            "a zone subscription lives in a private database, not in a shared one"
+        ),
+        (
+            #"{\#(zone),"zoneID":{"zoneName":"Z"}}"#, .public,
+            "a zone subscription lives in a private database, not in a public one"
+        ),
+        (
+            "{\(database)}", .public,
+            "a database subscription lives in a private or shared database, not in a public one"
+        ),
+    ]
+
+    @Test(arguments: homeless)
+    func eachFormHasItsDatabasesUnlessTheSwitchIsOn(text: String, scope: DatabaseScope, reason: String) throws {
+        let expected = ModelError("subscription.scope", at: "subscriptionType", reason)
+        #expect(try subscriptionError(text, in: scope) == expected)
+        #expect(try subscriptionError(text, in: scope, anyScope: true) == nil)
+    }
+}
