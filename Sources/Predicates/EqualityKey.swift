@@ -1,0 +1,83 @@
+/// A hash by which an index finds the clauses that a field's value may satisfy.
+///
+/// A value and a field that are equal, also when only regardless of case, have the same key. Unequal ones may share one:
+/// the clause has the last word. Keys differ from process to process.
+package struct EqualityKey: Hashable, Sendable {
+    package let hash: Int
+
+    private init(_ hasher: consuming Hasher) { hash = hasher.finalize() }
+
+    /// - Parameter field: What the index numbers the field by.
+    package init(_ value: FieldValue, field: Int32) {
+        switch value {
+        case .text(let bytes): self = bytes.withUnsafeBytes { EqualityKey(text: $0, field) }
+        case .integer(let number): self.init(integer: number, field)
+        case .double(let number): self.init(double: number, field)
+        case .reference(let bytes): self = bytes.withUnsafeBytes { EqualityKey(bytes: $0, field, tag: 3) }
+        }
+    }
+
+    /// Calls `body` with the key of a field's value, or of each element of a list.
+    @inline(__always)
+    package static func forEach(in view: FieldView, field: Int32, _ body: (EqualityKey) -> Void) {
+        if case .list(let list) = view {
+            for element in list.elements {
+                if let key = EqualityKey(FieldView(scalar: element), field: field) { body(key) }
+            }
+        } else if let key = EqualityKey(view, field: field) {
+            body(key)
+        }
+    }
+
+    @inline(__always)
+    private init?(_ view: FieldView, field: Int32) {
+        switch view {
+        case .text(let text):
+            if let plain = text.plain {
+                self.init(text: plain, field)
+            } else {
+                guard let key = text.withUTF8({ EqualityKey(text: $0, field) }) else { return nil }
+                self = key
+            }
+        case .integer(let number): self.init(integer: number, field)
+        case .double(let number): self.init(double: number, field)
+        case .reference(let name):
+            guard let key = name.withUTF8({ EqualityKey(bytes: $0, field, tag: 3) }) else { return nil }
+            self = key
+        case .list, .nothing: return nil
+        }
+    }
+
+    @inline(__always)
+    private init(text: UnsafeRawBufferPointer, _ field: Int32) {
+        self = Letters.withFolded(text) { EqualityKey(bytes: $0, field, tag: 0) }
+    }
+
+    @inline(__always)
+    private init(bytes: UnsafeRawBufferPointer, _ field: Int32, tag: Int32) {
+        var hasher = Hasher()
+        hasher.combine(UInt64(UInt32(bitPattern: field)) << 32 | UInt64(UInt32(bitPattern: tag)))
+        hasher.combine(bytes: bytes)
+        self.init(hasher)
+    }
+
+    @inline(__always)
+    private init(integer: Int64, _ field: Int32) {
+        var hasher = Hasher()
+        hasher.combine(UInt64(UInt32(bitPattern: field)) << 32 | 1)
+        hasher.combine(integer)
+        self.init(hasher)
+    }
+
+    /// A double that is a whole number equals it, so both have one key.
+    private init(double: Double, _ field: Int32) {
+        if let integer = Int64(exactly: double) {
+            self.init(integer: integer, field)
+            return
+        }
+        var hasher = Hasher()
+        hasher.combine(UInt64(UInt32(bitPattern: field)) << 32 | 2)
+        hasher.combine(double.bitPattern)
+        self.init(hasher)
+    }
+}

@@ -1,0 +1,122 @@
+import Glibc
+import JSON
+
+/// A record's field, looked at once and compared many times.
+///
+/// Valid as long as the JSON it was made from.
+package enum FieldView {
+    /// A JSON string.
+    case text(JSONValue)
+    case integer(Int64)
+    case double(Double)
+    /// A JSON string: the record name.
+    case reference(JSONValue)
+    /// A JSON array.
+    case list(JSONValue)
+    /// Missing, or of a type that is compared with nothing.
+    case nothing
+
+    /// - Parameter field: A field dictionary, `{"value":…,"type":…}`.
+    @inline(__always)
+    package init(field: JSONValue?) {
+        guard let value = field?["value"] else {
+            self = .nothing
+            return
+        }
+        self = value.isArray ? .list(value) : FieldView(scalar: value)
+    }
+
+    @inline(__always)
+    init(scalar value: JSONValue) {
+        switch value.kind {
+        case .string: self = .text(value)
+        case .number: self = FieldView(number: value)
+        case .object:
+            guard let name = value["recordName"], name.isString else { fallthrough }
+            self = .reference(name)
+        default: self = .nothing
+        }
+    }
+
+    @inline(__always)
+    private init(number value: JSONValue) {
+        if let integer = value.int64 {
+            self = .integer(integer)
+        } else if let double = value.double {
+            self = .double(double)
+        } else {
+            self = .nothing
+        }
+    }
+
+    @inline(__always)
+    var isScalar: Bool {
+        switch self {
+        case .list, .nothing: false
+        default: true
+        }
+    }
+}
+
+// MARK: - Comparing
+
+extension FieldView {
+    /// Negative, zero or positive as the field comes before, with or after the value; nil for different types.
+    @inline(__always)
+    func order(_ value: FieldValue, _ foldsCase: Bool) -> Int? {
+        switch (self, value) {
+        case (.text(let text), .text(let bytes)):
+            foldsCase ? FieldView.foldedOrder(text, bytes) : FieldView.order(text, bytes)
+        case (.integer(let left), .integer(let right)): Numbers.order(left, right)
+        case (.double(let left), .double(let right)): Numbers.order(left, right)
+        case (.integer(let left), .double(let right)): Numbers.order(left, right)
+        case (.double(let left), .integer(let right)): -Numbers.order(right, left)
+        case (.reference(let name), .reference(let bytes)): FieldView.order(name, bytes)
+        default: nil
+        }
+    }
+
+    /// nil when the field or the value is no string.
+    @inline(__always)
+    func begins(with value: FieldValue) -> Bool? {
+        guard case .text(let text) = self, case .text(let prefix) = value else { return nil }
+        return text.withUTF8 { text in
+            text.count >= prefix.count
+                && prefix.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: text[..<prefix.count]).isSame(as: $0) }
+        }
+    }
+
+    /// Whether a test holds for an element; nil for what is no list, and when the test had nothing to compare in a
+    /// list that is not empty.
+    func anyElement(_ test: (FieldView) -> Bool?) -> Bool? {
+        guard case .list(let list) = self else { return nil }
+        var some = list.count == 0 ? false : nil as Bool?
+        for element in list.elements {
+            guard let outcome = test(FieldView(scalar: element)) else { continue }
+            if outcome { return true }
+            some = false
+        }
+        return some
+    }
+
+    @inline(__always)
+    private static func order(_ text: JSONValue, _ bytes: [UInt8]) -> Int? {
+        text.withUTF8 { text in bytes.withUnsafeBytes { order(text, $0) } }
+    }
+
+    private static func foldedOrder(_ text: JSONValue, _ bytes: [UInt8]) -> Int? {
+        text.withUTF8 { text in
+            Letters.withFolded(text) { folded in bytes.withUnsafeBytes { order(folded, $0) } }
+        }
+    }
+
+    @inline(__always)
+    private static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+        let shared = min(left.count, right.count)
+        if shared > 0, let one = left.baseAddress, let other = right.baseAddress {
+            let order = memcmp(one, other, shared)
+            if order != 0 { return Int(order) }
+        }
+        return left.count - right.count
+    }
+}

@@ -1,0 +1,53 @@
+/// A word, sign or literal of a predicate's text.
+struct Token {
+    enum Kind: Equatable {
+        /// An identifier; keywords are identifiers too, unless one is quoted as `#AND`.
+        case word(String, isQuoted: Bool)
+        case string(String)
+        case integer(Int64)
+        case double(Double)
+        /// An operator or a bracket: `==`, `{`, ...
+        case sign(String)
+        case end
+    }
+
+    let kind: Kind
+    /// Byte offset of the first byte.
+    let offset: Int
+
+    /// The word in capitals, when it may be a keyword.
+    var keyword: String? {
+        guard case .word(let word, isQuoted: false) = kind else { return nil }
+        return word.uppercased()
+    }
+
+    func isKeyword(_ word: String) -> Bool { keyword == word }
+
+    func isSign(_ sign: String) -> Bool { kind == .sign(sign) }
+
+    /// As it is called in an error.
+    var name: String {
+        switch kind {
+        case .word(let word, _): "'\(word)'"
+        case .string: "a string"
+        case .integer, .double: "a number"
+        case .sign(let sign): "'\(sign)'"
+        case .end: "the end of the predicate"
+        }
+    }
+
+    var value: FieldValue? {
+        switch kind {
+        case .string(let text): FieldValue(text: text)
+        case .integer(let number): .integer(number)
+        case .double(let number): .double(number)
+        case .word(let word, isQuoted: false):
+            switch word.uppercased() {
+            case "TRUE", "YES": .integer(1)
+            case "FALSE", "NO": .integer(0)
+            default: nil
+            }
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import JSON
+
+@testable import Predicates
+
+/// Reads a JSON text and hands its view to `body`.
+func withJSON<Result>(_ text: String, _ body: (JSONValue) throws -> Result) throws -> Result {
+    var parser = JSONParser()
+    var text = text
+    return try text.withUTF8 { try body(parser.parse(UnsafeRawBufferPointer($0))) }
+}
+
+extension RecordPredicate {
+    static func filter(_ filterBy: String) throws -> RecordPredicate {
+        try withJSON(filterBy) { try RecordPredicate(filterBy: $0) }
+    }
+
+    func matches(_ fields: String) throws -> Bool { try withJSON(fields) { matches($0) } }
+}
+
+/// One field `f` of a record; no field for nil.
+func record(_ value: String?) -> String { value.map { #"{"f":{"value":\#($0)}}"# } ?? "{}" }

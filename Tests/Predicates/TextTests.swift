@@ -1,0 +1,119 @@
+import Testing
+
+@testable import Predicates
+
+struct TextTests {
+    @Test(arguments: [
+        ("f == 'a'", "\"a\"", "\"b\""), ("f = \"a\"", "\"A\"", "1"), ("f != 'a'", "\"b\"", "\"A\""),
+        ("f <> 1", "2", "1"), ("f < 1", "0.5", "1"), ("f <= 1", "1", "1.5"), ("f =< -1", "-1", "0"),
+        ("f > 1.5e1", "15.1", "15"), ("f >= 1", "1", "0"), ("f => 1", "2", "0"), ("3 < f", "4", "3"),
+        ("'b' == f", "\"B\"", "\"a\""), ("3 >= f", "3", "4"),
+        ("f BETWEEN {1, 3}", "3", "4"), ("f between {1,3}", "1", "0"), ("f IN {1, 'x'}", "\"X\"", "2"),
+        ("NOT f IN {1, 2}", "3", "2"), ("f CONTAINS 'a'", "[\"b\",\"A\"]", "\"a\""), ("'a' IN f", "[\"a\"]", "[]"),
+        ("NOT f CONTAINS 'a'", "[]", "[\"a\"]"), ("ANY f == 2", "[1,2]", "[1]"), ("SOME f = 2", "[2]", "2"),
+        ("ANY f IN {1,2}", "[3,2]", "[3]"), ("ANY f BEGINSWITH 'a'", "[\"ab\"]", "[\"Ab\"]"),
+        ("NOT ANY f == 2", "[1]", "[1,2]"), ("f BEGINSWITH 'Ha'", "\"Hat\"", "\"hat\""),
+        ("NOT f beginswith 'Ha'", "\"hat\"", "\"Hat\""), ("! f == 1", "2", "1"), ("NOT NOT f == 1", "1", "2"),
+        ("NOT (f < 1)", "1", "0"), ("NOT f > 1", "1", "\"x\""), ("((f == 1))", "1", "2"),
+        ("f > 1 AND f < 3", "2", "3"), ("f > 1 && (f < 3 and f != 2.5)", "2", "2.5"), ("f == TRUE", "1", "0"),
+        ("f == no", "0", "1"), ("TRUEPREDICATE AND f == 1", "1", "2"), ("NOT FALSEPREDICATE AND f == 1", "1", "2"),
+        ("#f == 1", "1", "2"), ("f == 'it\\'s \\\\ \\n\\t\\\"'", "\"it's \\\\ \\n\\t\\\"\"", "\"its\""),
+        ("f == 'ÄÖ'", "\"äÖ\"", "\"ao\""), ("f <= 'B'", "\"b\"", "\"c\""),
+        ("f==9007199254740993", "9007199254740993", "9007199254740992"),
+    ])
+    func `text holds for one value and fails for the other and without the field`(
+        _ text: String, _ holds: String, _ fails: String
+    ) throws {
+        let predicate = try RecordPredicate(text: text)
+        #expect(try predicate.matches(record(holds)))
+        #expect(try !predicate.matches(record(fails)))
+        #expect(try !predicate.matches(record(nil)))
+    }
+
+    @Test func `constants hold always and never`() throws {
+        #expect(try RecordPredicate(text: "TRUEPREDICATE").matches("{}"))
+        #expect(try !RecordPredicate(text: "FALSEPREDICATE").matches("{}"))
+        #expect(try !RecordPredicate(text: "NOT (TRUEPREDICATE)").matches("{}"))
+        #expect(try !RecordPredicate(text: "FALSEPREDICATE AND TRUEPREDICATE").matches("{}"))
+        #expect(try !RecordPredicate(text: "f == 1 AND falsepredicate").matches(record("1")))
+    }
+
+    @Test func `text means what filterBy means where case plays no part`() throws {
+        let text = try RecordPredicate(text: "stars >= 3 AND NOT stars > 5")
+        let filter = try RecordPredicate.filter(
+            """
+            [{"comparator":"GREATER_THAN_OR_EQUALS","fieldName":"stars","fieldValue":{"value":3}},
+             {"comparator":"LESS_THAN_OR_EQUALS","fieldName":"stars","fieldValue":{"value":5}}]
+            """)
+        #expect(text.clauses.map(\.comparator) == filter.clauses.map(\.comparator))
+        #expect(text.clauses.map(\.values) == filter.clauses.map(\.values))
+    }
+
+    @Test(arguments: [
+        ("", "predicate.syntax", 0, "the end of the predicate"),
+        ("a == 1 OR b == 2", "predicate.unsupported", 7, "no OR"),
+        ("a == 1 || b == 2", "predicate.unsupported", 7, "no OR"),
+        ("ALL a == 1", "predicate.unsupported", 0, "CONTAINS"),
+        ("a LIKE 'x*'", "predicate.unsupported", 2, "BEGINSWITH"),
+        ("a MATCHES 'x'", "predicate.unsupported", 2, "BEGINSWITH"),
+        ("a ENDSWITH 'x'", "predicate.unsupported", 2, "BEGINSWITH"),
+        ("a ==[c] 'x'", "predicate.unsupported", 4, "[c]"),
+        ("a CONTAINS[cd] 'x'", "predicate.unsupported", 10, "[c]"),
+        ("NOT (a == 1 AND b == 2)", "predicate.unsupported", 12, "NOT"),
+        ("NOT a BETWEEN {1,2}", "predicate.unsupported", 6, "BETWEEN"),
+        ("a BETWEEN {1}", "predicate.syntax", 10, "two values"), ("a == b", "predicate.unsupported", 5, "quotes"),
+        ("a == nil", "predicate.unsupported", 5, "null"), ("a == %@", "predicate.syntax", 5, "%@"),
+        ("self CONTAINS 'x'", "predicate.not_yet", 0, "not supported yet"),
+        ("creationDate > 1", "predicate.not_yet", 0, "not supported yet"),
+        ("distanceToLocation:fromLocation:(a,b) < 1", "predicate.not_yet", 18, "not supported yet"),
+        ("a.b == 1", "predicate.unsupported", 1, "key paths"), ("a == 'x", "predicate.syntax", 5, "no end"),
+        ("a == 'x\\q'", "predicate.syntax", 7, "escape"),
+        ("a == 99999999999999999999", "predicate.syntax", 5, "64 bits"),
+        ("a == 1e999", "predicate.syntax", 5, "too large"), ("a == 1x", "predicate.syntax", 5, "number"),
+        ("a == 1 b == 2", "predicate.syntax", 7, "AND"), ("(a == 1", "predicate.syntax", 7, "')'"),
+        ("a NOT IN {1}", "predicate.unsupported", 2, "NOT field IN"), ("a IN 1", "predicate.syntax", 5, "'{'"),
+        ("a IN {1 2}", "predicate.syntax", 8, "','"), ("a BEGINSWITH 1", "predicate.type", 13, "strings"),
+        ("in == 1", "predicate.syntax", 0, "#in"), ("ANY a < 1", "predicate.unsupported", 6, "after ANY"),
+        ("'x' BEGINSWITH a", "predicate.unsupported", 4, "the field"), ("1 IN {1}", "predicate.syntax", 5, "a field"),
+        ("a == 1 @", "predicate.syntax", 7, "'@'"), ("a $ 1", "predicate.syntax", 2, "'$'"),
+    ])
+    func `a refusal names the byte and what to write`(_ text: String, _ code: String, _ offset: Int, _ word: String)
+        throws
+    {
+        let error = try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }
+        #expect(error.code == code)
+        #expect(error.offset == offset)
+        #expect(error.reason.contains(word), "\(error.reason)")
+    }
+
+    @Test func `an error shows its place`() throws {
+        let text = "ä == 1 AND\n\tb LIKE 'x'"
+        let error = try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }
+        #expect(error.rendered(in: text) == " b LIKE 'x'\n   ^ \(error.reason)")
+        let long = String(repeating: "ä", count: 100) + " LIKE"
+        let far = try #require(throws: PredicateError.self) { try RecordPredicate(text: long) }
+        #expect(far.rendered(in: long).hasPrefix(String(repeating: "ä", count: 29) + " LIKE\n"))
+    }
+}
+
+struct TextLimitTests {
+    private func code(_ text: String) throws -> String {
+        try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }.code
+    }
+
+    @Test func `limits hold at their last value and refuse the next`() throws {
+        let depth = { String(repeating: "(", count: $0) + "a==1" + String(repeating: ")", count: $0) }
+        #expect(throws: Never.self) { try RecordPredicate(text: depth(128)) }
+        #expect(try code(depth(129)) == "predicate.limit")
+        #expect(try code(String(repeating: "NOT ", count: 20_000) + "a==1") == "predicate.limit")
+        let clauses = { Array(repeating: "a==1", count: $0).joined(separator: "&&") }
+        #expect(try RecordPredicate(text: clauses(10_000)).clauses.count == 10_000)
+        #expect(try code(clauses(10_001)) == "predicate.limit")
+        let list = { "a IN {" + Array(repeating: "1", count: $0).joined(separator: ",") + "}" }
+        #expect(throws: Never.self) { try RecordPredicate(text: list(1000)) }
+        #expect(try code(list(1001)) == "predicate.limit")
+        let padded = { "a==1" + String(repeating: " ", count: $0 - 4) }
+        #expect(throws: Never.self) { try RecordPredicate(text: padded(100 << 10)) }
+        #expect(try code(padded(100 << 10 + 1)) == "predicate.limit")
+    }
+}
