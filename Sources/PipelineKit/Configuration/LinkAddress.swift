@@ -1,0 +1,45 @@
+/// Checks the addresses that links are bound to: `tcp://HOST:PORT`, `ipc://PATH`, `inproc://NAME`.
+enum LinkAddress {
+    // unix(7): sun_path has 108 bytes, the last of them a NUL.
+    static let pathBytesMax = 107
+
+    /// The address, an ipc path taken relative to `folder`.
+    static func check(_ text: String, folder: String) throws(Complaint) -> String {
+        guard let colon = text.firstRange(of: "://") else { throw malformed(text) }
+        let rest = String(text[colon.upperBound...])
+        switch text[..<colon.lowerBound] {
+        case "tcp":
+            try checkHostAndPort(rest)
+            return text
+        case "ipc" where !rest.isEmpty:
+            return try ipc(FilePathText.join(folder, rest))
+        case "inproc" where !rest.isEmpty:
+            return text
+        default:
+            throw malformed(text)
+        }
+    }
+
+    static func ipc(_ path: String) throws(Complaint) -> String {
+        let count = path.utf8.count
+        guard count <= pathBytesMax else {
+            throw Complaint(
+                "the socket's path \(path) has \(count) bytes, and the system takes \(pathBytesMax)",
+                hint: "choose a shorter data folder, or bind tcp://HOST:PORT")
+        }
+        return "ipc://\(path)"
+    }
+
+    private static func checkHostAndPort(_ text: String) throws(Complaint) {
+        let colon = text.lastIndex(of: ":")
+        let (host, port) = (text[..<(colon ?? text.endIndex)], colon.map { text[text.index(after: $0)...] } ?? "")
+        guard !host.isEmpty, !host.contains("/") else { throw malformed("tcp://\(text)") }
+        guard let number = UInt16(port), number > 0 else {
+            throw Complaint("tcp://\(text) has no port", hint: "end it with a port from 1 to 65535")
+        }
+    }
+
+    private static func malformed(_ text: String) -> Complaint {
+        Complaint("\(text) is no address", hint: "write tcp://HOST:PORT, ipc://PATH or inproc://NAME")
+    }
+}

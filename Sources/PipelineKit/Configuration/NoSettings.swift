@@ -1,0 +1,6 @@
+/// The settings of a plugin that has nothing to set.
+public struct NoSettings: PluginSettings, Hashable {
+    public init() {}
+
+    public init(from settings: inout SettingsReader) throws(SettingsError) {}
+}

@@ -1,0 +1,159 @@
+import JSON
+
+/// A pipeline while it is read: what is known so far, and everything found wrong.
+struct PipelineDraft {
+    private struct Header: PluginSettings {
+        let name: String
+        let data: String
+        let seed: String?
+        let log: LogSettings
+        let stages: [(name: String, settings: SettingsReader)]
+
+        init(from settings: inout SettingsReader) throws(SettingsError) {
+            name = try settings.name("pipeline")
+            data = try settings.path("data", default: ".belfry/\(name)")
+            seed = try settings.optionalString("seed")
+            log = try settings.mapping("log", as: LogSettings.self) ?? .standard
+            stages = try settings.mappings("stages")
+            if seed?.isEmpty == true { throw settings.fail("seed", "is empty") }
+            if stages.isEmpty {
+                throw settings.fail("stages", settings.contains("stages") ? "names no stage" : "required")
+            }
+        }
+    }
+
+    private struct Entry {
+        let name: String
+        let reader: SettingsReader
+        let common: CommonSettings
+    }
+
+    private var errors: [SettingsError]
+    private let header: Header?
+    private var entries: [Entry] = []
+
+    init(_ reader: SettingsReader, errors: [SettingsError]) {
+        self.errors = errors
+        var reader = reader
+        header = reader.collect(into: &self.errors) { reader throws(SettingsError) in
+            let header = try Header(from: &reader)
+            try reader.finish()
+            return header
+        }
+        for (name, settings) in header?.stages ?? [] { read(name, settings) }
+    }
+
+    private mutating func read(_ name: String, _ settings: SettingsReader) {
+        var reader = settings
+        let common = reader.collect(into: &errors) { reader throws(SettingsError) in
+            try CommonSettings(from: &reader)
+        }
+        do throws(Complaint) {
+            try SettingsReader.checkName(name)
+        } catch {
+            errors.append(settings.failure(error))
+        }
+        guard let common else { return }
+        entries.append(Entry(name: name, reader: reader, common: common))
+    }
+
+    /// The pipeline, if nothing is wrong with it.
+    mutating func pipeline(
+        logName: (String) -> String?, check: (PipelineStage) throws(PipelineFileError) -> Void
+    ) throws(PipelineFileError) -> PipelineFile {
+        checkUpstreams()
+        checkSource()
+        checkCycles()
+        let stages = entries.compactMap { stage($0, logName) }
+        checkUnique(stages, key: "log", of: \.logName, hint: "give one of them another name with \"log\"")
+        checkUnique(stages, key: "bind", of: \.bind, hint: nil)
+        for stage in stages {
+            do { try check(stage) } catch { errors += error.errors.filter { !errors.contains($0) } }
+        }
+        guard errors.isEmpty, let header, let source = stages.first(where: { $0.from == nil }) else {
+            throw PipelineFileError(errors)
+        }
+        return PipelineFile(
+            name: header.name, data: header.data, seed: header.seed, log: header.log, stages: stages,
+            sourceStage: source)
+    }
+
+    private mutating func stage(_ entry: Entry, _ logName: (String) -> String?) -> PipelineStage? {
+        let common = entry.common
+        let kind = common.kind ?? entry.name
+        do throws(Complaint) {
+            let standard = "\(header?.data ?? ".")/\(entry.name).link"
+            let bind = if let bind = common.bind { bind } else { try LinkAddress.ipc(standard) }
+            return PipelineStage(
+                name: entry.name, kind: kind, from: common.from, bind: bind,
+                logName: common.logName ?? logName(kind) ?? entry.name, command: common.command,
+                directory: common.directory, curve: common.curve, settings: entry.reader)
+        } catch {
+            errors.append(entry.reader.fail("bind", error.reason, hint: error.hint))
+            return nil
+        }
+    }
+}
+
+// MARK: - Rules between stages
+
+extension PipelineDraft {
+    private mutating func checkUpstreams() {
+        let names = entries.map(\.name)
+        for entry in entries {
+            guard let from = entry.common.from, !names.contains(from) else { continue }
+            let hint = Spelling.suggestion(for: from, among: names.filter { $0 != entry.name })
+            errors.append(entry.reader.fail("from", "there is no stage \(from)", hint: hint))
+        }
+    }
+
+    private mutating func checkSource() {
+        let sources = entries.filter { !$0.reader.contains("from") }
+        guard let first = sources.first else { return }
+        for entry in sources.dropFirst() {
+            errors.append(
+                entry.reader.fail(
+                    "from", "required: \(first.name) is the stage that reads from no other, and there is one of those"))
+        }
+    }
+
+    private mutating func checkCycles() {
+        let upstream = Dictionary(entries.map { ($0.name, $0.common.from) }) { first, _ in first }
+        var reported: Set<String> = []
+        for entry in entries where !reported.contains(entry.name) {
+            guard let cycle = cycle(from: entry.name, upstream) else { continue }
+            reported.formUnion(cycle)
+            let way = (cycle + [entry.name]).joined(separator: " from ")
+            errors.append(entry.reader.fail("from", "reads its own output: \(way)"))
+        }
+    }
+
+    /// The stages upstream of `name` until it comes again; nil if it does not.
+    private func cycle(from name: String, _ upstream: [String: String?]) -> [String]? {
+        var way = [name]
+        while let next = upstream[way[way.count - 1]] ?? nil {
+            if next == name { return way }
+            guard !way.contains(next) else { return nil }
+            way.append(next)
+        }
+        return nil
+    }
+
+    private mutating func checkUnique(
+        _ stages: [PipelineStage], key: String, of value: (PipelineStage) -> String, hint: String?
+    ) {
+        var owners: [String: String] = [:]
+        for stage in stages {
+            if let owner = owners.updateValue(stage.name, forKey: value(stage)) {
+                errors.append(stage.settings.fail(key, "\(value(stage)) belongs to \(owner) already", hint: hint))
+            }
+        }
+    }
+}
+
+extension SettingsReader {
+    /// An error about this mapping's own name.
+    fileprivate func failure(_ complaint: Complaint) -> SettingsError {
+        SettingsError(file: file, at: place, keyPath: keyPath, reason: complaint.reason, hint: complaint.hint)
+    }
+}

@@ -1,0 +1,110 @@
+/// A pipeline: its stages, how they are linked, and where their logs are.
+///
+/// Reading one checks everything that can be known without starting anything. The stages' own settings are
+/// checked when their types decode them.
+public struct PipelineFile: Sendable {
+    public let name: String
+    /// The folder of its logs.
+    public let data: String
+    /// When present, log identities are derived from it instead of drawn.
+    public let seed: String?
+    public let log: LogSettings
+    /// In the order of the file.
+    public let stages: [PipelineStage]
+    /// The stage that reads from no other.
+    public let sourceStage: PipelineStage
+
+    /// Reads and checks a file. Paths in it become absolute.
+    ///
+    /// - Parameter check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
+    /// - Throws: Everything that is wrong with it.
+    public static func load(
+        path: String, logName: (String) -> String? = PipelineFile.logName,
+        check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
+    ) throws(PipelineFileError) -> PipelineFile {
+        let absolute = FilePathText.join(SmallFile.currentFolder, path)
+        return try parse(
+            try text(of: path), file: path, folder: FilePathText.folder(of: absolute), logName: logName, check: check)
+    }
+
+    /// Reads and checks a text.
+    ///
+    /// - Parameters:
+    ///   - file: What errors call the text.
+    ///   - folder: Where relative paths begin; the file's folder if nil.
+    ///   - logName: The log that a kind of stage writes unless it says otherwise; nil for the stage's own name.
+    ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
+    public static func parse(
+        _ text: String, file: String, folder: String? = nil, logName: (String) -> String? = PipelineFile.logName,
+        check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
+    ) throws(PipelineFileError) -> PipelineFile {
+        var errors: [SettingsError] = []
+        let reader = try SettingsReader(text: text, file: file, folder: folder, errors: &errors)
+        var draft = PipelineDraft(reader, errors: errors)
+        return try draft.pipeline(logName: logName, check: check)
+    }
+
+    /// The logs of the built-in stages.
+    public static func logName(ofKind kind: String) -> String? {
+        [
+            "ingest": "changes", "match": "matches", "coalesce": "notifications", "payload": "pushes",
+            "deliver": "outcomes",
+        ][kind]
+    }
+
+    private static func text(of path: String) throws(PipelineFileError) -> String {
+        let bytes: [UInt8]
+        do throws(Complaint) {
+            bytes = try SmallFile.read(path, bytesMax: SettingsDocument.bytesMax)
+        } catch {
+            throw PipelineFileError([SettingsError(file: path, reason: error.reason, hint: error.hint)])
+        }
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        let place = SmallFile.placeOfInvalidByte(bytes)
+        throw PipelineFileError([
+            SettingsError(file: path, at: place, reason: "a byte that is not UTF-8", hint: "save the file as UTF-8")
+        ])
+    }
+}
+
+extension PipelineFile {
+    public func stage(named name: String) -> PipelineStage? {
+        stages.first { $0.name == name }
+    }
+
+    /// The stage that `stage` reads from; nil for the source.
+    public func upstream(of stage: PipelineStage) -> PipelineStage? {
+        stage.from.flatMap(self.stage(named:))
+    }
+
+    /// The stages that read from `stage`, in the order of the file.
+    public func downstream(of stage: PipelineStage) -> [PipelineStage] {
+        stages.filter { $0.from == stage.name }
+    }
+
+    /// Every stage after the one it reads from; otherwise by distance from the source, then as in the file.
+    public var stagesInOrder: [PipelineStage] {
+        var ordered = [sourceStage]
+        var next = ordered.startIndex
+        while next < ordered.endIndex {
+            ordered += downstream(of: ordered[next])
+            next += 1
+        }
+        return ordered
+    }
+
+    /// Runs a check on every stage, to report what all of them have to say.
+    public func forEachStage(
+        _ check: (PipelineStage) throws(PipelineFileError) -> Void
+    ) throws(PipelineFileError) {
+        var errors: [SettingsError] = []
+        for stage in stages {
+            do {
+                try check(stage)
+            } catch {
+                errors += error.errors
+            }
+        }
+        guard errors.isEmpty else { throw PipelineFileError(errors) }
+    }
+}

@@ -1,0 +1,74 @@
+/// One entry of a pipeline file's `stages`.
+public struct PipelineStage: Sendable {
+    /// Letters a-z, digits and hyphens; unique in its file.
+    public let name: String
+    /// What the stage is registered under; its name unless `stage:` says otherwise.
+    public let kind: String
+    /// The upstream stage; nil for the source.
+    public let from: String?
+    /// The address its consumers connect to.
+    public let bind: String
+    public let logName: String
+    /// The program that runs this stage in place of a built-in one, and its arguments; empty for a built-in.
+    public let command: [String]
+    /// Where `command` is started; nil: where the host was.
+    public let directory: String?
+    public let curve: CurveSettings?
+    /// Everything else, for ``SettingsReader/decode(_:)`` with the stage's own settings. Knows the keys above.
+    public let settings: SettingsReader
+}
+
+/// The keys that every stage has, before the pipeline around it gives them their defaults.
+struct CommonSettings: PluginSettings {
+    let kind: String?
+    let from: String?
+    let bind: String?
+    let logName: String?
+    let command: [String]
+    let directory: String?
+    let curve: CurveSettings?
+
+    init(from settings: inout SettingsReader) throws(SettingsError) {
+        kind = try settings.optionalName("stage")
+        from = try settings.optionalString("from")
+        let folder = settings.folder
+        bind = try settings.optional("bind") { node throws(Complaint) in
+            try LinkAddress.check(try node.text("an address"), folder: folder)
+        }
+        logName = try settings.optionalName("log")
+        command = try settings.strings("command")
+        directory = try settings.optionalPath("directory")
+        curve = try settings.mapping("curve", as: CurveSettings.self)
+        if settings.contains("command"), command.first?.isEmpty ?? true {
+            throw settings.fail("command", "names no program")
+        }
+        if directory != nil, !settings.contains("command") {
+            throw settings.fail("directory", "only a command has a directory")
+        }
+    }
+}
+
+extension SettingsReader {
+    mutating func name(_ key: String) throws(SettingsError) -> String {
+        try required(key, placeholder: "") { node throws(Complaint) in
+            try Self.checkName(try node.text("a name"))
+        }
+    }
+
+    mutating func optionalName(_ key: String) throws(SettingsError) -> String? {
+        try optional(key) { node throws(Complaint) in try Self.checkName(try node.text("a name")) }
+    }
+
+    static let nameBytesMax = 64
+
+    /// Names become parts of file names, addresses and metrics.
+    @discardableResult
+    static func checkName(_ text: String) throws(Complaint) -> String {
+        let valid = text.unicodeScalars.allSatisfy { ("a"..."z").contains($0) || ("0"..."9").contains($0) || $0 == "-" }
+        guard valid, (1...nameBytesMax).contains(text.utf8.count), !text.hasPrefix("-") else {
+            throw Complaint(
+                "\"\(text)\" is no name", hint: "names have up to \(nameBytesMax) letters a-z, digits and hyphens")
+        }
+        return text
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+/// A secret as the pipeline file names it: by a file or an environment variable, never by its own text.
+///
+/// Holding one reveals nothing, so that only the process that uses a secret needs to be able to read it.
+public struct Secret: Sendable {
+    enum Source: Sendable, Equatable {
+        case file(String)
+        case environment(String)
+    }
+
+    let source: Source
+    private let error: SettingsError
+
+    fileprivate init(_ source: Source, error: SettingsError) {
+        self.source = source
+        self.error = error
+    }
+
+    /// Reads the secret, without the one newline that editors put at the end of a file.
+    ///
+    /// - Throws: An error at the secret's place in the pipeline file if it cannot be read, is empty, or stands
+    ///   in a file that others than its owner may read.
+    public func reveal(
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(SettingsError) -> String {
+        do throws(Complaint) {
+            let text = try read(environment)
+            guard !text.isEmpty else { throw Complaint("\(name) is empty") }
+            return text
+        } catch {
+            var failure = self.error
+            (failure.reason, failure.hint) = (error.reason, error.hint)
+            throw failure
+        }
+    }
+
+    private var name: String {
+        switch source {
+        case .file(let path): path
+        case .environment(let variable): "the environment variable \(variable)"
+        }
+    }
+
+    private func read(_ environment: [String: String]) throws(Complaint) -> String {
+        switch source {
+        case .file(let path):
+            let bytes = try SmallFile.read(path, bytesMax: Self.bytesMax, ownerOnly: true)
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw Complaint("\(path) is not UTF-8 text")
+            }
+            return text.hasSuffix("\n") ? String(text.dropLast()) : text
+        case .environment(let variable):
+            guard let value = environment[variable] else { throw Complaint("\(name) is not set") }
+            return value
+        }
+    }
+
+    private static let bytesMax = 64 << 10
+}
+
+extension Secret: CustomStringConvertible {
+    /// Where it is, not what it is.
+    public var description: String { "secret in \(name)" }
+}
+
+extension SettingsReader {
+    /// A secret: `{$file: PATH}` or `{$env: NAME}`. A text written in the pipeline file itself is refused.
+    public mutating func secret(_ key: String) throws(SettingsError) -> Secret {
+        let error = fail(key, "")
+        let folder = folder
+        return try required(key, placeholder: Secret(.environment(""), error: error)) { node throws(Complaint) in
+            Secret(try Secret.Source(node, folder: folder), error: error)
+        }
+    }
+
+    public mutating func optionalSecret(_ key: String) throws(SettingsError) -> Secret? {
+        let error = fail(key, "")
+        let folder = folder
+        return try optional(key) { node throws(Complaint) in
+            Secret(try Secret.Source(node, folder: folder), error: error)
+        }
+    }
+}
+
+extension Secret.Source {
+    fileprivate init(_ node: SettingsNode, folder: String) throws(Complaint) {
+        let malformed = Complaint("a secret is not written here", hint: "write {$file: PATH} or {$env: NAME}")
+        guard case .mapping(let entries) = node.content, entries.count == 1 else { throw malformed }
+        let text = try entries[0].value.text("a text")
+        switch entries[0].key {
+        case "$file": self = .file(FilePathText.join(folder, text))
+        case "$env": self = .environment(text)
+        default: throw malformed
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Yams
+
+/// The YAML text of one file as a tree. The only place that knows the YAML library.
+///
+/// Two things are ours rather than the library's. Aliases are followed here, within a limit: the parser gets the
+/// text with every `*` replaced by a letter of the private use area, sees no alias, and cannot be made to
+/// expand or compare a tree that aliases blew up. And a key written twice gets its second letter of that area, one for
+/// each occurrence, so that the parser goes on and all of them can be reported with both places.
+struct SettingsDocument {
+    let root: SettingsNode
+    /// Mistakes beside which the rest of the tree is still good: keys written twice, aliases that lead nowhere.
+    let errors: [SettingsError]
+    /// The key paths of values that got lost with an error.
+    let unreadable: Set<String>
+
+    static let bytesMax = 1 << 20
+    /// How many values aliases may add to those that are written.
+    static let aliasedValuesMax = 10_000
+    static let duplicatesMax = 100
+
+    /// Stands for `*` in what the parser sees.
+    static let star: Unicode.Scalar = "\u{E000}"
+
+    init(text: String, file: String) throws(SettingsError) {
+        // A byte order mark is no part of the first line; the parser would count it as a column.
+        let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
+        try Self.check(text, file: file)
+        var disguise = KeyDisguise(text.replacing("*", with: Self.star))
+        // Anchors live as long as their parser.
+        let (node, parser) = try Self.compose(&disguise, source: text, file: file)
+        guard let node else { throw Self.empty(file) }
+        var tree = SettingsTree(file: file, disguise: disguise)
+        root = withExtendedLifetime(parser) { tree.convert(node, at: "") }
+        (errors, unreadable) = (tree.errors, tree.unreadable)
+        if case .nothing = root.content { throw Self.empty(file) }
+    }
+
+    /// Composes as often as it takes until no key is left that equals another of its mapping.
+    private static func compose(
+        _ disguise: inout KeyDisguise, source: String, file: String
+    ) throws(SettingsError) -> (Node?, Parser) {
+        while true {
+            do {
+                let parser = try Parser(yaml: disguise.text, resolver: .basic, encoding: .utf8)
+                return (try parser.singleRoot(), parser)
+            } catch YamlError.duplicatedKeysInMapping(let keys, let context) {
+                let place = Place(line: context.mark.line, column: context.mark.column)
+                guard disguise.count < duplicatesMax, disguise.hide(at: place) else {
+                    throw SettingsError(file: file, at: place, keyPath: keys.first ?? "", reason: "written twice")
+                }
+            } catch {
+                throw SettingsError(yaml: error, source: source, file: file)
+            }
+        }
+    }
+
+    private static func empty(_ file: String) -> SettingsError {
+        SettingsError(file: file, reason: "the file is empty", hint: "a pipeline has a \"pipeline\" and \"stages\"")
+    }
+
+    private static func check(_ text: String, file: String) throws(SettingsError) {
+        guard text.utf8.count <= bytesMax else { throw SettingsError(file: file, reason: tooLarge) }
+        var (line, column) = (1, 1)
+        for scalar in text.unicodeScalars {
+            guard allowed(scalar) else {
+                let code = String(scalar.value, radix: 16, uppercase: true)
+                let name = "U+" + String(repeating: "0", count: max(0, 4 - code.count)) + code
+                throw SettingsError(file: file, line: line, column: column, reason: "\(name) may not stand in the file")
+            }
+            (line, column) = scalar == "\n" ? (line + 1, 1) : (line, column + 1)
+        }
+    }
+
+    static var tooLarge: String { "the file is larger than \(Quantities.bytes.text(Int64(bytesMax)))" }
+
+    // YAML 1.2.2, section 5.1: what is printable; without the private use area, which has a use here,
+    // and the byte order mark, which nobody can see.
+    private static func allowed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x9, 0xA, 0xD, 0x85, 0x20...0x7E, 0xA0...0xDFFF, 0xF900...0xFEFE, 0xFF00...0xFFFD, 0x10000...: true
+        default: false
+        }
+    }
+}
+
+extension SettingsError {
+    /// The parser's own words, with its place.
+    fileprivate init(yaml error: any Error, source: String, file: String) {
+        switch error {
+        case YamlError.composer(_, problem: "but found another document", let mark, _):
+            self.init(
+                file: file, line: mark.line, column: mark.column, reason: "a second YAML document begins",
+                hint: "write one pipeline for each file")
+        case YamlError.scanner(let context, let problem, let mark, _),
+            YamlError.parser(let context, let problem, let mark, _),
+            YamlError.composer(let context, let problem, let mark, _):
+            let scalars = source.unicodeScalars
+            let place = scalars.index(of: Place(line: mark.line, column: mark.column))
+            // The parser's words here are for programmers.
+            let deep = problem.hasPrefix("Maximum nesting level")
+            self.init(
+                file: file, line: mark.line, column: mark.column,
+                reason: deep ? "nested too deeply" : problem + (context.map { " \($0.text)" } ?? ""),
+                hint: place.map { scalars[$0] } == "\t" ? "YAML is indented with spaces, this is a tab" : nil)
+        default:
+            self.init(file: file, reason: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/// One mistake in a pipeline file: where it is, what is wrong, and what to write instead.
+public struct SettingsError: Error, Equatable, Sendable {
+    /// The file as the operator named it.
+    public var file: String
+    /// Counted from 1; 0 when the mistake is the whole file's.
+    public var line: Int
+    /// Counted from 1, in Unicode scalars; 0 when the mistake is the whole file's.
+    public var column: Int
+    /// The setting, as in `stages.coalesce.window`; empty when the file is not YAML to begin with.
+    public var keyPath: String
+    /// What is wrong, without the place.
+    public var reason: String
+    /// What the operator may do about it.
+    public var hint: String?
+
+    public init(
+        file: String, line: Int = 0, column: Int = 0, keyPath: String = "", reason: String, hint: String? = nil
+    ) {
+        self.file = file
+        self.line = line
+        self.column = column
+        self.keyPath = keyPath
+        self.reason = reason
+        self.hint = hint
+    }
+
+    init(file: String, at place: Place, keyPath: String = "", reason: String, hint: String? = nil) {
+        self.init(
+            file: file, line: place.line, column: place.column, keyPath: keyPath, reason: reason, hint: hint)
+    }
+}
+
+extension SettingsError: CustomStringConvertible {
+    /// One line that editors and terminals can follow: `file:line:column: key.path: reason; hint`.
+    public var description: String {
+        let place = line > 0 ? ":\(line):\(column)" : ""
+        let key = keyPath.isEmpty ? "" : "\(keyPath): "
+        return "\(file)\(place): \(key)\(reason)" + (hint.map { "; \($0)" } ?? "")
+    }
+}
+
+/// Everything found wrong with a pipeline file in one reading, in the order of the file. Never empty.
+public struct PipelineFileError: Error, Equatable, Sendable {
+    public let errors: [SettingsError]
+
+    public init(_ errors: [SettingsError]) {
+        precondition(!errors.isEmpty, "a pipeline file is refused for a reason")
+        self.errors = errors.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+    }
+}
+
+extension PipelineFileError: CustomStringConvertible {
+    /// One line for each error.
+    public var description: String {
+        errors.map(\.description).joined(separator: "\n")
+    }
+}
+
+/// What is wrong with a value, before anyone says where the value stands.
+struct Complaint: Error {
+    let reason: String
+    let hint: String?
+
+    init(_ reason: String, hint: String? = nil) {
+        self.reason = reason
+        self.hint = hint
+    }
+}

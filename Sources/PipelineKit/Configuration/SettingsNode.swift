@@ -1,0 +1,66 @@
+/// Where something is written, counted from 1.
+struct Place: Equatable, Sendable {
+    let line: Int
+    let column: Int
+}
+
+/// A YAML value whose type is decided by who reads it, not by how it looks.
+struct SettingsNode: Sendable {
+    enum Content: Sendable {
+        /// A key with no value, or `null`.
+        case nothing
+        /// `plain` when written without quotes.
+        case scalar(String, plain: Bool)
+        case list([SettingsNode])
+        case mapping([Entry])
+    }
+
+    struct Entry: Sendable {
+        let key: String
+        let place: Place
+        let value: SettingsNode
+    }
+
+    let content: Content
+    let place: Place
+}
+
+extension SettingsNode {
+    /// What an error message calls it.
+    var kind: String {
+        switch content {
+        case .nothing: "nothing"
+        case .scalar(let text, plain: true): text
+        case .scalar(let text, plain: false): "the text \"\(text)\""
+        case .list: "a list"
+        case .mapping: "a mapping"
+        }
+    }
+
+    func scalar(_ wanted: String) throws(Complaint) -> (text: String, plain: Bool) {
+        guard case .scalar(let text, let plain) = content else { throw unexpected(wanted) }
+        return (text, plain)
+    }
+
+    func text(_ wanted: String) throws(Complaint) -> String {
+        try scalar(wanted).text
+    }
+
+    func list(_ wanted: String, hint: String? = nil) throws(Complaint) -> [SettingsNode] {
+        guard case .list(let items) = content else { throw unexpected(wanted, hint: hint) }
+        return items
+    }
+
+    /// A key without a value counts as an empty mapping: all that stood there may be commented out.
+    func mapping(_ wanted: String) throws(Complaint) -> [Entry] {
+        switch content {
+        case .mapping(let entries): return entries
+        case .nothing: return []
+        default: throw unexpected(wanted)
+        }
+    }
+
+    func unexpected(_ wanted: String, hint: String? = nil) -> Complaint {
+        Complaint("expected \(wanted), found \(kind)", hint: hint)
+    }
+}

@@ -1,0 +1,130 @@
+import JSON
+
+extension SettingsReader {
+    // MARK: Text
+
+    /// A required text. Numbers and words like `yes` are taken as they are written.
+    public mutating func string(_ key: String) throws(SettingsError) -> String {
+        try required(key, placeholder: "") { node throws(Complaint) in try node.text("a text") }
+    }
+
+    public mutating func string(_ key: String, default standard: String) throws(SettingsError) -> String {
+        try optionalString(key) ?? standard
+    }
+
+    public mutating func optionalString(_ key: String) throws(SettingsError) -> String? {
+        try optional(key) { node throws(Complaint) in try node.text("a text") }
+    }
+
+    /// A list of texts; nil if the key is missing. A single text is refused: `[one]` says what is meant.
+    public mutating func optionalStrings(_ key: String) throws(SettingsError) -> [String]? {
+        try optional(key) { node throws(Complaint) in
+            let items = try node.list("a list", hint: "write it as [one, two]")
+            return try items.map { item throws(Complaint) in try item.text("a list of texts") }
+        }
+    }
+
+    public mutating func strings(_ key: String, default standard: [String] = []) throws(SettingsError) -> [String] {
+        try optionalStrings(key) ?? standard
+    }
+
+    /// A path, taken relative to the pipeline file's folder and tidied of `.` and `..`; `~` is not expanded.
+    public mutating func path(_ key: String) throws(SettingsError) -> String {
+        resolve(try string(key))
+    }
+
+    public mutating func path(_ key: String, default standard: String) throws(SettingsError) -> String {
+        try optionalPath(key) ?? resolve(standard)
+    }
+
+    public mutating func optionalPath(_ key: String) throws(SettingsError) -> String? {
+        try optionalString(key).map(resolve)
+    }
+
+    // MARK: Choices
+
+    public mutating func boolean(_ key: String, default standard: Bool) throws(SettingsError) -> Bool {
+        try optional(key) { node throws(Complaint) in
+            let wanted = node.unexpected("true or false")
+            guard case .scalar(let text, plain: true) = node.content else { throw wanted }
+            guard let value = Bool(text) else { throw wanted }
+            return value
+        } ?? standard
+    }
+
+    /// One of a few words.
+    public mutating func choice(
+        _ key: String, of words: [String], default standard: String
+    ) throws(SettingsError) -> String {
+        try optional(key) { node throws(Complaint) in
+            let text = try node.text("one of \(words.joined(separator: ", "))")
+            guard words.contains(text) else {
+                let hint = Spelling.suggestion(for: text, among: words)
+                throw Complaint("expected one of \(words.joined(separator: ", ")), found \(text)", hint: hint)
+            }
+            return text
+        } ?? standard
+    }
+
+    /// One of an enum's raw values.
+    public mutating func choice<Choice>(
+        _ key: String, default standard: Choice
+    ) throws(SettingsError) -> Choice where Choice: RawRepresentable<String> & CaseIterable {
+        let word = try choice(key, of: Choice.allCases.map(\.rawValue), default: standard.rawValue)
+        return Choice(rawValue: word) ?? standard
+    }
+
+    // MARK: Numbers
+
+    public mutating func integer(
+        _ key: String, default standard: Int, in range: ClosedRange<Int>
+    ) throws(SettingsError) -> Int {
+        try optional(key) { node throws(Complaint) in
+            guard case .scalar(let text, plain: true) = node.content, let value = Int(text) else {
+                throw node.unexpected("a whole number")
+            }
+            return try value.checked(in: range) { "\($0)" }
+        } ?? standard
+    }
+
+    /// A duration with its unit: `50ms`, `2s`, `1m`, `1h`.
+    public mutating func duration(
+        _ key: String, default standard: Duration, in range: ClosedRange<Duration>
+    ) throws(SettingsError) -> Duration {
+        try optionalDuration(key, in: range) ?? standard
+    }
+
+    public mutating func optionalDuration(
+        _ key: String, in range: ClosedRange<Duration>
+    ) throws(SettingsError) -> Duration? {
+        try optional(key) { node throws(Complaint) in
+            let microseconds = try Quantities.microseconds.amount(of: try node.text("a duration"))
+            return try Duration.microseconds(microseconds).checked(in: range, \.settingsText)
+        }
+    }
+
+    /// A number of bytes: `4096`, `64 KiB`, `1 MB`.
+    public mutating func bytes(
+        _ key: String, default standard: Int, in range: ClosedRange<Int>
+    ) throws(SettingsError) -> Int {
+        try optional(key) { node throws(Complaint) in
+            let amount = try Quantities.bytes.amount(of: try node.text("a size"))
+            return try Int(amount).checked(in: range) { Quantities.bytes.text(Int64($0)) }
+        } ?? standard
+    }
+}
+
+extension Comparable {
+    func checked(in range: ClosedRange<Self>, _ text: (Self) -> String) throws(Complaint) -> Self {
+        guard !range.contains(self) else { return self }
+        throw Complaint(
+            "must be between \(text(range.lowerBound)) and \(text(range.upperBound)), is \(text(self))")
+    }
+}
+
+extension SettingsReader {
+    /// The path as seen from the pipeline file's folder.
+    func resolve(_ path: String) -> String {
+        FilePathText.join(folder, path)
+    }
+}

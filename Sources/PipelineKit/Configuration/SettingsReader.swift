@@ -1,0 +1,145 @@
+import JSON
+
+/// What a plugin reads from its part of the pipeline file. Stages and transports conform with their settings.
+///
+/// Decoding checks and touches nothing outside: files, sockets and secrets are opened later.
+public protocol PluginSettings: Sendable {
+    /// Reads every key the plugin knows. The caller checks that no other key stands there.
+    init(from settings: inout SettingsReader) throws(SettingsError)
+}
+
+/// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and
+/// ``finish()`` refuses every key that nobody asked for.
+///
+/// A key that is missing, and an optional value's key that is missing, take the default; a key that stands there
+/// without a value is an error.
+public struct SettingsReader: Sendable {
+    let file: String
+    /// Where relative paths begin.
+    let folder: String
+    /// The keys that lead here, as in `stages.coalesce`; empty at the top.
+    let keyPath: String
+    /// Where this mapping is named: what is missing in it is reported there.
+    let place: Place
+    private let entries: [String: SettingsNode.Entry]
+    private let order: [String]
+    private(set) var knownKeys: [String] = []
+    /// Key paths already reported. They are read as if they were missing, so that the rest can be checked too.
+    var excused: Set<String> = []
+
+    init(entries: [SettingsNode.Entry], file: String, folder: String, keyPath: String, place: Place) {
+        self.file = file
+        self.folder = folder
+        self.keyPath = keyPath
+        self.place = place
+        self.order = entries.map(\.key)
+        self.entries = Dictionary(uniqueKeysWithValues: entries.map { ($0.key, $0) })
+    }
+
+    /// All keys, in the order of the file.
+    public var keys: [String] { order }
+
+    /// Whether the key stands in the file, with or without a value.
+    public func contains(_ key: String) -> Bool {
+        entries[key] != nil
+    }
+
+    /// Call when every known key was asked for.
+    ///
+    /// - Throws: The first unknown key, with the nearest known one and all that are known.
+    public func finish() throws(SettingsError) {
+        guard let key = order.first(where: { !knownKeys.contains($0) && !excused.contains(path(to: $0)) }),
+            let entry = entries[key]
+        else { return }
+        let known = knownKeys.isEmpty ? "no key is known here" : "(known: \(knownKeys.joined(separator: ", ")))"
+        let hint = [Spelling.suggestion(for: key, among: knownKeys), known].compactMap { $0 }.joined(separator: " ")
+        throw SettingsError(file: file, at: entry.place, keyPath: path(to: key), reason: "unknown key", hint: hint)
+    }
+
+    /// An error at a key's value, or at the mapping's name if the key is missing, for rules of the plugin's own.
+    public func fail(_ key: String, _ reason: String, hint: String? = nil) -> SettingsError {
+        SettingsError(
+            file: file, at: entries[key]?.value.place ?? place, keyPath: path(to: key), reason: reason, hint: hint)
+    }
+}
+
+extension SettingsReader {
+    func path(to key: String) -> String {
+        keyPath.isEmpty ? key : "\(keyPath).\(key)"
+    }
+
+    /// The key's value as `read` understands it, or nil if the key is missing.
+    mutating func optional<Value>(
+        _ key: String, _ read: (SettingsNode) throws(Complaint) -> Value
+    ) throws(SettingsError) -> Value? {
+        guard let node = ask(key) else { return nil }
+        do {
+            return try read(node)
+        } catch {
+            throw fail(key, error.reason, hint: error.hint)
+        }
+    }
+
+    /// The key's value; `placeholder` after its absence was reported, when nobody will use the result any more.
+    mutating func required<Value>(
+        _ key: String, placeholder: Value, _ read: (SettingsNode) throws(Complaint) -> Value
+    ) throws(SettingsError) -> Value {
+        if let value = try optional(key, read) { return value }
+        guard excused.contains(path(to: key)) else { throw fail(key, "required") }
+        return placeholder
+    }
+
+    private mutating func ask(_ key: String) -> SettingsNode? {
+        if !knownKeys.contains(key) { knownKeys.append(key) }
+        return excused.contains(path(to: key)) ? nil : entries[key]?.value
+    }
+
+    /// A reader for a mapping inside this one.
+    func nested(_ entries: [SettingsNode.Entry], _ path: String, _ place: Place) -> SettingsReader {
+        var reader = SettingsReader(entries: entries, file: file, folder: folder, keyPath: path, place: place)
+        reader.excused = excused
+        return reader
+    }
+
+    func entryPlace(_ key: String) -> Place {
+        entries[key]?.place ?? place
+    }
+}
+
+extension SettingsReader {
+    /// Decodes a plugin's settings and refuses unknown keys.
+    ///
+    /// - Throws: All mistakes that can be told apart: after each, decoding begins again as if that key were missing.
+    public func decode<Settings: PluginSettings>(_ type: Settings.Type) throws(PipelineFileError) -> Settings {
+        var errors: [SettingsError] = []
+        var reader = self
+        reader.excused = []
+        let settings = reader.collect(into: &errors) { reader throws(SettingsError) in
+            let settings = try Settings(from: &reader)
+            try reader.finish()
+            return settings
+        }
+        guard let settings, errors.isEmpty else { throw PipelineFileError(errors) }
+        return settings
+    }
+
+    /// Runs `body` until it finds nothing new to complain about; afterwards this reader knows the keys that it asked for.
+    ///
+    /// The result of a run after an error is only good for finding more errors.
+    mutating func collect<Value>(
+        into errors: inout [SettingsError], _ body: (inout SettingsReader) throws(SettingsError) -> Value
+    ) -> Value? {
+        let fresh = self
+        var excused = excused
+        while true {
+            do {
+                return try body(&self)
+            } catch {
+                guard excused.insert(error.keyPath).inserted else { return nil }
+                errors.append(error)
+            }
+            self = fresh
+            self.excused = excused
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+/// Reads configuration files whole.
+enum SmallFile {
+    /// - Parameter ownerOnly: Refuse a file that its group or others may read.
+    static func read(_ path: String, bytesMax: Int, ownerOnly: Bool = false) throws(Complaint) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failed("open", path) }
+        defer { close(descriptor) }
+        // The open file's own mode: the name may lead elsewhere by now.
+        if ownerOnly { try checkMode(of: descriptor, path) }
+        return try read(descriptor, path, bytesMax: bytesMax)
+    }
+
+    private static func checkMode(of descriptor: Int32, _ path: String) throws(Complaint) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failed("read", path) }
+        guard status.st_mode & 0o044 == 0 else {
+            throw Complaint("\(path) may be read by others than its owner", hint: "chmod 600 \(path)")
+        }
+    }
+
+    private static func read(_ descriptor: Int32, _ path: String, bytesMax: Int) throws(Complaint) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = Foundation.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failed("read", path) }
+            guard count > 0 else { return bytes }
+            bytes += buffer[..<count]
+            guard bytes.count <= bytesMax else {
+                throw Complaint("the file is larger than \(Quantities.bytes.text(Int64(bytesMax)))")
+            }
+        }
+    }
+
+    private static func failed(_ verb: String, _ path: String) -> Complaint {
+        Complaint("cannot \(verb) \(path): \(String(cString: strerror(errno)))")
+    }
+
+    /// Where a text stops being UTF-8.
+    static func placeOfInvalidByte(_ bytes: [UInt8]) -> Place {
+        var (line, column) = (1, 1)
+        var iterator = bytes.makeIterator()
+        var decoder = UTF8()
+        while case .scalarValue(let scalar) = decoder.decode(&iterator) {
+            (line, column) = scalar == "\n" ? (line + 1, 1) : (line, column + 1)
+        }
+        return Place(line: line, column: column)
+    }
+
+    static var currentFolder: String { FileManager.default.currentDirectoryPath }
+}

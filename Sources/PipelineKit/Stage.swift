@@ -1,0 +1,105 @@
+import EventLog
+import JSON
+
+/// One step of a pipeline: a deterministic state machine.
+///
+/// A stage is a value that folds events. It reads no clock and no random source, does no I/O, and its output never
+/// depends on the order of a hash table or on how its input was cut into batches. Its host does the rest, so the same
+/// inputs at the same times give the same bytes on any machine: that is what makes replay exact.
+///
+/// A new stage conforms to this and is registered under ``kind`` in a ``StageRegistry``.
+public protocol Stage: SendableMetatype {
+    associatedtype Settings: PluginSettings
+
+    /// The word a pipeline file names the stage by.
+    static var kind: String { get }
+
+    /// The name of the log that the stage's output goes to, unless the pipeline file gives another.
+    static var logName: String { get }
+
+    /// Whether the stage is fed by producers at its door instead of by another stage's log.
+    static var isSource: Bool { get }
+
+    /// Checks only; touches nothing outside.
+    init(_ settings: Settings, context: StageContext) throws(SettingsError)
+
+    /// When the stage wants to be woken; nil when it only waits for input.
+    var deadline: Instant? { get }
+
+    /// Takes one event. What the stage cannot use it rejects with ``Outbox/reject(_:)``; it never stops for bad input.
+    mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox)
+
+    /// Called when `now` has reached ``deadline``. Afterwards the deadline is later than `now`, or nil.
+    mutating func wake(at now: Instant, into out: inout Outbox)
+
+    /// Takes back one event of the stage's own log when it starts again. Only sources are called: every other stage is
+    /// rebuilt by feeding it its input again.
+    mutating func recall(_ event: borrowing InputEvent, at now: Instant)
+
+    /// Takes a transport's answer to a push handed out with ``Outbox/deliver(_:)``.
+    mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox)
+
+    /// The transports that the stage's deliveries name; the host opens them.
+    static func transports(of settings: Settings) -> [TransportBinding]
+}
+
+extension Stage {
+    public static var isSource: Bool { false }
+    public var deadline: Instant? { nil }
+    public mutating func wake(at now: Instant, into out: inout Outbox) {}
+    public mutating func recall(_ event: borrowing InputEvent, at now: Instant) {}
+    public mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {}
+    public static func transports(of settings: Settings) -> [TransportBinding] { [] }
+}
+
+/// What a stage knows of where it stands. Identifiers are derived from a log's identity and a position in it.
+public struct StageContext: Sendable, Hashable {
+    /// The identity of the stage's own log.
+    public var log: LogIdentity
+    /// The identity of the log it reads; its own for a source.
+    public var upstream: LogIdentity
+    /// The name of the log it reads.
+    public var upstreamName: String
+
+    public init(log: LogIdentity, upstream: LogIdentity, upstreamName: String) {
+        self.log = log
+        self.upstream = upstream
+        self.upstreamName = upstreamName
+    }
+}
+
+/// One event as a stage receives it. Views are valid during the call only.
+public struct InputEvent: ~Copyable {
+    /// Position in the log it comes from; for a source, the producer's line number.
+    public let sequence: UInt64
+    /// The event, already checked: a JSON object.
+    public let json: JSONValue
+    /// The event's text as it stands in the log, without its line feed.
+    public let line: UnsafeRawBufferPointer
+
+    public init(sequence: UInt64, json: JSONValue, line: UnsafeRawBufferPointer) {
+        self.sequence = sequence
+        self.json = json
+        self.line = line
+    }
+
+    /// Whether the event's `type` is that word.
+    @inline(__always)
+    public func isOfType(_ type: StaticString) -> Bool { json["type"]?.equals(type) ?? false }
+}
+
+/// Why one event could not be used: an answer to its producer at the door, a dead letter anywhere else.
+public struct Rejection: Error, Hashable, Sendable {
+    /// A stable word for programs, such as `field.missing`.
+    public var code: String
+    /// A sentence with the rule and what to do.
+    public var reason: String
+    /// Where in the event, as a dotted path: `subscription.query.filterBy[0].comparator`; empty for the whole.
+    public var path: String
+
+    public init(code: String, reason: String, path: String = "") {
+        self.code = code
+        self.reason = reason
+        self.path = path
+    }
+}

@@ -1,0 +1,116 @@
+import EventLog
+
+/// Where pushes go: APNs, a webhook, a file. Everything a transport does to the world, it does here; what it learnt
+/// comes back as answers, so that the stage stays pure.
+public protocol Transport: Sendable {
+    associatedtype Settings: PluginSettings
+
+    /// The word a pipeline file names the transport by, after `use:`.
+    static var kind: String { get }
+
+    /// Checks only; touches nothing outside.
+    init(_ settings: Settings, context: TransportContext) throws(SettingsError)
+
+    /// Opens files and connections.
+    func open() async throws(TransportError)
+
+    /// Sends pushes, in order, and returns one answer for each, in any order.
+    ///
+    /// Returns when every push has its final answer: retries are the transport's own. Called again only after that.
+    func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
+
+    /// Makes durable what was accepted and lets go of everything.
+    func close() async
+}
+
+extension Transport {
+    public func open() async throws(TransportError) {}
+    public func close() async {}
+}
+
+/// What a transport knows of where it runs.
+public struct TransportContext: Sendable {
+    /// The name that devices register with, such as `apns`.
+    public var name: String
+    /// Writes one line for a person who watches: standard output of the process, or what a test set.
+    public var console: @Sendable (String) -> Void
+
+    public init(name: String, console: @escaping @Sendable (String) -> Void) {
+        self.name = name
+        self.console = console
+    }
+}
+
+/// A transport as a pipeline file sets it up: the name devices use, the plugin behind it and its settings.
+public struct TransportBinding: Sendable {
+    public var name: String
+    public var kind: String
+    public var settings: SettingsReader
+
+    public init(name: String, kind: String, settings: SettingsReader) {
+        self.name = name
+        self.kind = kind
+        self.settings = settings
+    }
+}
+
+/// A transport that cannot work at all: what, where, and what to do.
+public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
+    public var reason: String
+
+    public init(_ reason: String) { self.reason = reason }
+
+    public var description: String { reason }
+}
+
+/// One push for one device.
+public struct Delivery: Sendable, Hashable {
+    public struct ID: Sendable, Hashable {
+        /// Sequence of the push in the pushes log.
+        public var push: UInt64
+        public var device: String
+
+        public init(push: UInt64, device: String) {
+            self.push = push
+            self.device = device
+        }
+    }
+
+    public var id: ID
+    /// The transport's name, as the device registered it.
+    public var transport: String
+    /// The push as the contract prints it: one JSON object, without a line feed.
+    public var line: [UInt8]
+
+    public init(id: ID, transport: String, line: [UInt8]) {
+        self.id = id
+        self.transport = transport
+        self.line = line
+    }
+}
+
+/// What became of one push at one device, in the transport's words.
+public struct TransportAnswer: Sendable, Hashable {
+    public enum Outcome: String, Sendable, Hashable, CaseIterable {
+        /// The other side took it. Never "delivered": no one promises that.
+        case accepted
+        /// Given up for good; `reason` says why.
+        case failed
+    }
+
+    public var id: Delivery.ID
+    public var outcome: Outcome
+    /// The other side's status, such as an HTTP status; nil where there is none.
+    public var status: Int?
+    /// The other side's reason, verbatim.
+    public var reason: String?
+    public var attempts: Int
+
+    public init(_ id: Delivery.ID, _ outcome: Outcome, status: Int? = nil, reason: String? = nil, attempts: Int = 1) {
+        self.id = id
+        self.outcome = outcome
+        self.status = status
+        self.reason = reason
+        self.attempts = attempts
+    }
+}

@@ -1,0 +1,176 @@
+import Testing
+
+@testable import PipelineKit
+
+/// A file that must be refused, and every line that says why.
+struct BadFile: Sendable, CustomTestStringConvertible {
+    let name: String
+    let text: String
+    let messages: [String]
+
+    init(_ name: String, _ text: String, _ messages: String...) {
+        self.name = name
+        self.text = text
+        self.messages = messages
+    }
+
+    var testDescription: String { name }
+}
+
+@Suite struct BadPipelineFileTests {
+    @Test(arguments: structure + names + links + quantities)
+    func aBadFileIsRefusedWithPlaceReasonAndHint(_ file: BadFile) {
+        let error = #expect(throws: PipelineFileError.self) { try PipelineFile.parse(file.text, file: "p.yaml") }
+        #expect(error?.errors.map(\.description) == file.messages)
+    }
+
+    static let structure = [
+        BadFile("empty", "", #"p.yaml: the file is empty; a pipeline has a "pipeline" and "stages""#),
+        BadFile("only comments", "# hello\n", #"p.yaml: the file is empty; a pipeline has a "pipeline" and "stages""#),
+        BadFile("a list", "- a\n", "p.yaml:1:1: expected a mapping, found a list"),
+        BadFile("a word", "hello\n", "p.yaml:1:1: expected a mapping, found hello"),
+        BadFile("NUL", "pipeline: a\u{0}b\n", "p.yaml:1:12: U+0000 may not stand in the file"),
+        BadFile("private use", "pipeline: \u{E000}\n", "p.yaml:1:11: U+E000 may not stand in the file"),
+        BadFile("too large", String(repeating: "#", count: 1 << 20) + "\n", "p.yaml: the file is larger than 1 MiB"),
+        BadFile(
+            "tab", "pipeline: a\nstages:\n\tingest: {}\n",
+            "p.yaml:3:1: found character that cannot start any token while scanning for the next token; "
+                + "YAML is indented with spaces, this is a tab"),
+        BadFile(
+            "unclosed", "pipeline: [a\n",
+            "p.yaml:2:1: did not find expected ',' or ']' while parsing a flow sequence"),
+        BadFile(
+            "two documents", "pipeline: a\n---\npipeline: b\n",
+            "p.yaml:2:1: a second YAML document begins; write one pipeline for each file"),
+        BadFile(
+            "nesting", String(repeating: "[", count: 5000),
+            "p.yaml:1:1: nested too deeply"),
+        BadFile(
+            "lost alias", "pipeline: *name\nstages: {a: {}}\n",
+            "p.yaml:1:11: pipeline: *name refers to no anchor above it; put text that begins with * in quotes"),
+        BadFile(
+            "tag", "pipeline: !secret a\nstages: {a: {}}\n",
+            "p.yaml:1:11: pipeline: tags like !text are not read here"),
+        BadFile(
+            "odd key", "pipeline: a\n[1]: 2\nstages: {a: {}}\n", "p.yaml:2:1: a key is a word, not a list or a mapping"),
+        BadFile("merge", "pipeline: a\n<<: {}\nstages: {a: {}}\n", "p.yaml:2:1: <<: unknown key; (known: \(top))"),
+        BadFile(
+            "nothing required", "data: x\n", "p.yaml:1:1: pipeline: required", "p.yaml:1:1: stages: required"),
+        BadFile("no stages", "pipeline: a\nstages:\n", "p.yaml:2:8: stages: names no stage"),
+        BadFile(
+            "a stage that is a word", "pipeline: a\nstages:\n  ingest: tcp\n",
+            "p.yaml:3:11: stages.ingest: expected a mapping, found tcp"),
+    ]
+
+    static let top = "pipeline, data, seed, log, stages"
+
+    static let names = [
+        BadFile(
+            "three mistakes", "pipelin: a\nlog: {sinc: always}\nstages: {a: {from: b}}\n",
+            #"p.yaml:1:1: pipeline: required"#,
+            #"p.yaml:1:1: pipelin: unknown key; did you mean "pipeline"? (known: \#(top))"#,
+            #"p.yaml:2:7: log.sinc: unknown key; did you mean "sync"? (known: sync, segmentBytes)"#,
+            #"p.yaml:3:20: stages.a.from: there is no stage b"#),
+        BadFile(
+            "bad names", "pipeline: My Pipe\nstages: {Ingest: {}}\n",
+            #"p.yaml:1:11: pipeline: "My Pipe" is no name; names have up to 64 letters a-z, digits and hyphens"#,
+            #"p.yaml:2:10: stages.Ingest: "Ingest" is no name; names have up to 64 letters a-z, digits and hyphens"#),
+        BadFile(
+            "written twice",
+            "pipeline: a\nstages:\n  a:\n    bind: inproc://a\n    \"bind\": inproc://b\n  a: {}\npipeline: b\n",
+            "p.yaml:5:5: stages.a.bind: written twice; it stands at 4:5 already",
+            "p.yaml:6:3: stages.a: written twice; it stands at 3:3 already",
+            "p.yaml:7:1: pipeline: written twice; it stands at 1:1 already"),
+        BadFile(
+            "three times in one line", "pipeline: a\nstages: {é: {}, é: {}, é: {}, b: {from: é}}\n",
+            "p.yaml:2:10: stages.é: \"é\" is no name; names have up to 64 letters a-z, digits and hyphens",
+            "p.yaml:2:17: stages.é: written twice; it stands at 2:10 already",
+            "p.yaml:2:24: stages.é: written twice; it stands at 2:10 already"),
+        BadFile(
+            "twice behind an anchor", "pipeline: a\n&x pipeline: b\n&y pipeline: c\n",
+            "p.yaml:1:1: stages: required",
+            "p.yaml:2:1: pipeline: written twice; it stands at 1:1 already",
+            "p.yaml:3:1: pipeline: written twice; it stands at 1:1 already"),
+        BadFile(
+            "a misspelt upstream", "pipeline: a\nstages:\n  ingest: {}\n  match: {from: injest}\n",
+            #"p.yaml:4:17: stages.match.from: there is no stage injest; did you mean "ingest"?"#),
+        BadFile(
+            "two sources", "pipeline: a\nstages:\n  ingest: {}\n  match: {}\n",
+            "p.yaml:4:3: stages.match.from: required: ingest is the stage that reads from no other, and there is one of "
+                + "those"),
+        BadFile(
+            "a cycle",
+            "pipeline: a\nstages:\n  s: {}\n  a: {from: c}\n  b: {from: a}\n  c: {from: b}\n  d: {from: c}\n",
+            "p.yaml:4:13: stages.a.from: reads its own output: a from c from b from a"),
+        BadFile(
+            "itself", "pipeline: a\nstages:\n  a: {from: a}\n",
+            "p.yaml:3:13: stages.a.from: reads its own output: a from a"),
+        BadFile(
+            "one log for two", "pipeline: a\nstages:\n  deliver: {}\n  more: {from: deliver, log: outcomes}\n",
+            #"p.yaml:4:30: stages.more.log: outcomes belongs to deliver already; "#
+                + #"give one of them another name with "log""#),
+    ]
+
+    static let links = [
+        BadFile(
+            "no scheme", stage("bind: localhost:80"),
+            "p.yaml:3:13: stages.s.bind: localhost:80 is no address; write tcp://HOST:PORT, ipc://PATH or inproc://NAME"
+        ),
+        BadFile(
+            "another scheme", stage("bind: http://a:80"),
+            "p.yaml:3:13: stages.s.bind: http://a:80 is no address; write tcp://HOST:PORT, ipc://PATH or inproc://NAME"),
+        BadFile(
+            "no port", stage("bind: 'tcp://localhost'"),
+            "p.yaml:3:13: stages.s.bind: tcp://localhost has no port; end it with a port from 1 to 65535"),
+        BadFile(
+            "a large port", stage("bind: 'tcp://localhost:65536'"),
+            "p.yaml:3:13: stages.s.bind: tcp://localhost:65536 has no port; end it with a port from 1 to 65535"),
+        BadFile(
+            "a long ipc path", stage("bind: ipc:///\(String(repeating: "x", count: 107))"),
+            "p.yaml:3:13: stages.s.bind: the socket's path /\(String(repeating: "x", count: 107)) has 108 bytes, "
+                + "and the system takes 107; choose a shorter data folder, or bind tcp://HOST:PORT"),
+        BadFile(
+            "a long default ipc path",
+            "pipeline: a\ndata: /\(String(repeating: "x", count: 100))\nstages: {s: {}}\n",
+            "p.yaml:3:10: stages.s.bind: the socket's path /\(String(repeating: "x", count: 100))/s.link has 108 bytes, "
+                + "and the system takes 107; choose a shorter data folder, or bind tcp://HOST:PORT"),
+        BadFile(
+            "one address for two", "pipeline: a\nstages:\n  s: {bind: inproc://x}\n  t: {from: s, bind: inproc://x}\n",
+            "p.yaml:4:22: stages.t.bind: inproc://x belongs to s already"),
+        BadFile(
+            "a command in one text", stage("command: python3 a.py"),
+            "p.yaml:3:16: stages.s.command: expected a list, found python3 a.py; write it as [one, two]"),
+        BadFile("an empty command", stage("command: []"), "p.yaml:3:16: stages.s.command: names no program"),
+        BadFile(
+            "a directory alone", stage("directory: x"),
+            "p.yaml:3:18: stages.s.directory: only a command has a directory"),
+        BadFile(
+            "curve", stage("curve: {publicKey: short, secretKey: inline, client: []}"),
+            "p.yaml:3:26: stages.s.curve.publicKey: expected a Z85 key of 40 characters; keys with punctuation need quotes",
+            "p.yaml:3:44: stages.s.curve.secretKey: a secret is not written here; write {$file: PATH} or {$env: NAME}",
+            "p.yaml:3:52: stages.s.curve.client: unknown key; did you mean \"clients\"? "
+                + "(known: publicKey, secretKey, upstreamKey, clients)"),
+    ]
+
+    static let quantities = [
+        BadFile(
+            "sync word", log("sync: sometimes"),
+            "p.yaml:2:13: log.sync: expected always, interval DURATION or never, found sometimes"),
+        BadFile(
+            "sync without a unit", log("sync: interval 50"), "p.yaml:2:13: log.sync: 50 has no unit; write 50ms or 50s"),
+        BadFile(
+            "sync out of range", log("sync: interval 2m"), "p.yaml:2:13: log.sync: must be between 1ms and 1m, is 2m"),
+        BadFile(
+            "a small segment", log("segmentBytes: 1 kB"),
+            "p.yaml:2:21: log.segmentBytes: must be between 64 KiB and 4 GiB, is 1 kB"),
+        BadFile(
+            "half a segment", log("segmentBytes: 1.5 MiB"),
+            "p.yaml:2:21: log.segmentBytes: expected a size, found 1.5 MiB; write one like 4096, 64 KiB, 1 MB"),
+        BadFile(
+            "an endless segment", log("segmentBytes: 99999999999999999999 GiB"),
+            "p.yaml:2:21: log.segmentBytes: 99999999999999999999 GiB is too large for a size"),
+    ]
+
+    static func stage(_ setting: String) -> String { "pipeline: a\nstages:\n  s: {\(setting)}\n" }
+    static func log(_ setting: String) -> String { "pipeline: a\nlog: {\(setting)}\nstages: {s: {}}\n" }
+}

@@ -1,0 +1,188 @@
+import EventLog
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PipelineKit
+
+@Suite struct PipelineFileTests {
+    static let quickstart = """
+        pipeline: quickstart
+        data: ../.belfry/quickstart
+        seed: "a seed"
+        log:
+          sync: interval 50ms
+          segmentBytes: 64 MiB
+        stages:
+          coalesce:
+            from: filter
+            window: 2s
+          ingest:
+            bind: tcp://127.0.0.1:7411
+            door: tcp://127.0.0.1:7410
+          filter:
+            from: match
+            command: [python3, hot-only.py]
+            directory: ../plugins
+          match:
+            from: ingest
+          tally:
+            stage: match
+            from: ingest
+            log: tallies
+            bind: ipc://tally.link
+        """
+
+    private func quickstart() throws -> PipelineFile {
+        try PipelineFile.parse(Self.quickstart, file: "Pipelines/quickstart.yaml")
+    }
+
+    @Test func everythingWrittenIsRead() throws {
+        let file = try quickstart()
+        #expect(file.name == "quickstart")
+        #expect(file.data == ".belfry/quickstart")
+        #expect(file.seed == "a seed")
+        #expect(file.log == LogSettings(sync: .interval(.milliseconds(50)), segmentBytes: 64 << 20))
+        #expect(file.stages.map(\.name) == ["coalesce", "ingest", "filter", "match", "tally"])
+        #expect(file.stages.map(\.kind) == ["coalesce", "ingest", "filter", "match", "match"])
+        #expect(file.stages.map(\.from) == ["filter", nil, "match", "ingest", "ingest"])
+        #expect(file.stages.map(\.logName) == ["notifications", "changes", "filter", "matches", "tallies"])
+    }
+
+    @Test func linksAreBoundBesideTheLogsUnlessTheFileSaysOtherwise() throws {
+        #expect(
+            try quickstart().stages.map(\.bind) == [
+                "ipc://.belfry/quickstart/coalesce.link", "tcp://127.0.0.1:7411",
+                "ipc://.belfry/quickstart/filter.link",
+                "ipc://.belfry/quickstart/match.link", "ipc://Pipelines/tally.link",
+            ])
+    }
+
+    @Test func aCommandHasItsArgumentsAndItsFolder() throws {
+        let stage = try #require(try quickstart().stage(named: "filter"))
+        #expect(stage.command == ["python3", "hot-only.py"])
+        #expect(stage.directory == "plugins")
+    }
+
+    @Test func theShortestFileTakesAllDefaults() throws {
+        let file = try PipelineFile.parse("pipeline: a\nstages: {ingest: }\n", file: "a.yaml", folder: "/etc/belfry")
+        #expect(file.data == "/etc/belfry/.belfry/a")
+        #expect(file.log == .standard)
+        #expect(file.seed == nil)
+        #expect(file.sourceStage.bind == "ipc:///etc/belfry/.belfry/a/ingest.link")
+        #expect(file.sourceStage.command.isEmpty)
+    }
+
+    @Test func stagesComeAfterTheirUpstream() throws {
+        let file = try quickstart()
+        #expect(file.sourceStage.name == "ingest")
+        #expect(file.stagesInOrder.map(\.name) == ["ingest", "match", "tally", "filter", "coalesce"])
+        #expect(file.downstream(of: file.sourceStage).map(\.name) == ["match", "tally"])
+        #expect(file.stage(named: "filter").flatMap(file.upstream)?.name == "match")
+        #expect(file.upstream(of: file.sourceStage) == nil)
+    }
+
+    @Test func anyTreeIsOrderedWhateverTheOrderOfItsFile() throws {
+        var random = Seeded(1)
+        for _ in 0..<100 {
+            let seed = random.next()
+            var choices = Seeded(seed)
+            let lines = (0..<20).map {
+                $0 == 0 ? "  s0: {}" : "  s\($0): {from: s\(Int.random(in: 0..<$0, using: &choices))}"
+            }
+            let text = "pipeline: a\nstages:\n" + lines.shuffled(using: &choices).joined(separator: "\n")
+            let names = try PipelineFile.parse(text, file: "p.yaml").stagesInOrder
+            #expect(names.count == 20, "seed \(seed)")
+            for (index, stage) in names.enumerated() where stage.from != nil {
+                #expect(names[..<index].contains { $0.name == stage.from }, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func aPluginsMistakesAreReportedWithTheCommonKeysKnown() throws {
+        struct Coalesce: PluginSettings {
+            init(from settings: inout SettingsReader) throws(SettingsError) {
+                _ = try settings.duration("window", default: .seconds(1), in: .zero ... .seconds(60))
+            }
+        }
+        let text = Self.quickstart.replacing("window: 2s", with: "windw: 2s\n    bnd: x")
+        let file = try PipelineFile.parse(text, file: "p.yaml")
+        let stage = try #require(file.stage(named: "coalesce"))
+        let error = #expect(throws: PipelineFileError.self) { try stage.settings.decode(Coalesce.self) }
+        let known = "(known: stage, from, bind, log, command, directory, curve, window)"
+        #expect(
+            error?.description == """
+                p.yaml:10:5: stages.coalesce.windw: unknown key; did you mean "window"? \(known)
+                p.yaml:11:5: stages.coalesce.bnd: unknown key; did you mean "bind"? \(known)
+                """)
+    }
+
+    @Test func everyStageIsCheckedBeforeTheFileIsRefused() throws {
+        let file = try quickstart()
+        let error = #expect(throws: PipelineFileError.self) {
+            try file.forEachStage { stage throws(PipelineFileError) in
+                throw PipelineFileError([stage.settings.fail("x", "no")])
+            }
+        }
+        #expect(error?.errors.map(\.line) == [8, 11, 14, 18, 20])
+    }
+
+    @Test func curveKeysAreCheckedAndSecretsStayWhereTheyAre() throws {
+        let key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+        let text = """
+            pipeline: a
+            stages:
+              s: {curve: {publicKey: '\(key)', secretKey: {$env: KEY}, clients: ['\(key)']}}
+            """
+        let curve = try #require(try PipelineFile.parse(text, file: "p.yaml").sourceStage.curve)
+        #expect(curve.publicKey == key)
+        #expect(curve.clients == [key])
+        #expect(try curve.secretKey.reveal(environment: ["KEY": "k"]) == "k")
+    }
+
+    @Test func damagedTextIsReadOrRefusedButNeverCrashes() throws {
+        var seeds = Seeded(3)
+        let pieces = [
+            "*", "&x ", "*x", ": ", "\n", "\t", "? ", "- ", "[", "}", "\"", "'", "!!int ", "|\n", "---\n", "é", "#",
+            "%",
+        ]
+        for _ in 0..<2000 {
+            let seed = seeds.next()
+            var random = Seeded(seed)
+            var scalars = Array(Self.quickstart.unicodeScalars)
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                let start = Int.random(in: 0..<scalars.count, using: &random)
+                let end = min(scalars.count, start + Int.random(in: 0...3, using: &random))
+                let piece = pieces[Int.random(in: 0..<pieces.count, using: &random)]
+                scalars.replaceSubrange(start..<end, with: piece.unicodeScalars)
+            }
+            let text = String(String.UnicodeScalarView(scalars))
+            do {
+                _ = try PipelineFile.parse(text, file: "p.yaml")
+            } catch {
+                #expect(
+                    error.errors.allSatisfy { $0.line > 0 && !$0.reason.isEmpty }, "seed \(seed): \(error)\n\(text)")
+            }
+        }
+    }
+
+    // MARK: Loading
+
+    @Test func loadingMakesPathsAbsoluteAndNamesTheFileAsGiven() throws {
+        try withFolder { folder in
+            let path = "\(folder)/p.yaml"
+            try Data("\u{FEFF}pipeline: a\r\nstages:\r\n  s: {}\r\n".utf8).write(to: URL(filePath: path))
+            #expect(try PipelineFile.load(path: path).data == "\(folder)/.belfry/a")
+            try Data([0x61, 0x3A, 0x20, 0x0A, 0x62, 0xFF, 0x0A]).write(to: URL(filePath: path))
+            #expect(message(path) == "\(path):2:2: a byte that is not UTF-8; save the file as UTF-8")
+            try Data(repeating: 0x23, count: 1 << 20 + 1).write(to: URL(filePath: path))
+            #expect(message(path) == "\(path): the file is larger than 1 MiB")
+            #expect(message("\(folder)/q") == "\(folder)/q: cannot open \(folder)/q: No such file or directory")
+            #expect(message(folder) == "\(folder): cannot read \(folder): Is a directory")
+        }
+    }
+
+    private func message(_ path: String) -> String? {
+        #expect(throws: PipelineFileError.self) { try PipelineFile.load(path: path) }?.description
+    }
+}
