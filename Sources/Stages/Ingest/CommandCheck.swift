@@ -1,0 +1,170 @@
+import CloudKitModel
+import EventLog
+import JSON
+import Predicates
+
+/// Every rule that a command must keep, in the order of its example; the first broken one is the answer.
+struct CommandCheck {
+    let takesAnySubscription: Bool
+
+    private static let originKeys: [StaticString] = ["user", "device"]
+
+    @inline(__always)
+    func callAsFunction(_ command: JSONValue) throws(ModelError) -> CommandType {
+        let type = try CommandType(of: command)
+        try type.checkKeys(of: command)
+        try checkPlace(command)
+        switch type {
+        case .recordSave: try checkSave(command)
+        case .recordDelete: try checkDelete(command)
+        case .subscriptionSave: try checkSubscription(command)
+        case .subscriptionDelete: try checkSubscriptionID(command)
+        case .deviceRegister: try checkDevice(command)
+        case .deviceUnregister: try checkDeviceName(command)
+        }
+        if let time = command["time"] {
+            try under("time") { () throws(ModelError) in try check(time: time) }
+        }
+        return type
+    }
+
+    @inline(__always)
+    private func checkPlace(_ command: JSONValue) throws(ModelError) {
+        let (container, environment) = (try command.required("container"), try command.required("environment"))
+        try under("container") { () throws(ModelError) in try Container.check(container) }
+        try under("environment") { () throws(ModelError) in _ = try ContainerEnvironment(environment) }
+    }
+
+    private func check(time: JSONValue) throws(ModelError) {
+        guard time.withUTF8({ Instant(rfc3339: $0) != nil }) != true else { return }
+        throw ModelError(
+            "time.format", "a time is RFC 3339 text from 1970 to 9999, such as \"2026-01-31T12:00:00.5Z\"")
+    }
+
+    @inline(__always)
+    private func database(of command: JSONValue) throws(ModelError) -> DatabaseScope {
+        let word = try command.required("database")
+        return try under("database") { () throws(ModelError) in try DatabaseScope(word) }
+    }
+}
+
+// MARK: - Devices
+
+extension CommandCheck {
+    private func checkDeviceName(_ command: JSONValue) throws(ModelError) {
+        try NameRule.user.check("user", of: command)
+        try NameRule.device.check("device", of: command)
+    }
+
+    private func checkDevice(_ command: JSONValue) throws(ModelError) {
+        try checkDeviceName(command)
+        try NameRule.transport.check("transport", of: command)
+        try NameRule.token.check("token", of: command)
+        try NameRule.topic.check("topic", of: command)
+    }
+}
+
+// MARK: - Subscriptions
+
+extension CommandCheck {
+    private func checkSubscriptionID(_ command: JSONValue) throws(ModelError) {
+        _ = try database(of: command)
+        try NameRule.user.check("user", of: command)
+        try NameRule.subscriptionID.check("subscriptionID", of: command)
+    }
+
+    private func checkSubscription(_ command: JSONValue) throws(ModelError) {
+        let scope = try database(of: command)
+        try NameRule.user.check("user", of: command)
+        let (user, json) = (try command.required("user"), try command.required("subscription"))
+        try under("subscription") { () throws(ModelError) in
+            let subscription = try Subscription(json, in: scope, anyScope: takesAnySubscription)
+            if let zone = subscription.zoneID {
+                try under("zoneID") { () throws(ModelError) in try zone.expectOwner(user, in: scope) }
+            }
+            guard let query = subscription.query else { return }
+            try under("query") { () throws(ModelError) in try check(query: query) }
+        }
+    }
+
+    private func check(query: JSONValue) throws(ModelError) {
+        do throws(PredicateError) {
+            if let filterBy = query["filterBy"] { _ = try RecordPredicate(filterBy: filterBy) }
+            if let text = query["predicate"]?.string { _ = try RecordPredicate(text: text) }
+        } catch {
+            let isText = error.offset != nil || error.path.isEmpty
+            throw ModelError(
+                error.code, at: isText ? "predicate" : error.path, isText ? error.description : error.reason)
+        }
+    }
+}
+
+// MARK: - Records
+
+extension CommandCheck {
+    @inline(__always)
+    private func checkSave(_ command: JSONValue) throws(ModelError) {
+        try checkRecord(command, isDeleted: false)
+        let change = try change(of: command)
+        guard change != .delete else {
+            throw ModelError(
+                "record.change", at: "change", "record.save creates or updates: send record.delete instead")
+        }
+        guard change == .create, command["before"] != nil else { return }
+        throw ModelError("member.conflict", at: "before", "a record that is created had no fields before: leave it out")
+    }
+
+    private func checkDelete(_ command: JSONValue) throws(ModelError) {
+        try checkRecord(command, isDeleted: true)
+        if let recordType = command["recordType"] {
+            try under("recordType") { () throws(ModelError) in try NameRule.recordType.check(recordType) }
+        }
+        guard let change = try change(of: command), change != .delete else { return }
+        throw ModelError("record.change", at: "change", "record.delete deletes: leave change out or send record.save")
+    }
+
+    @inline(__always)
+    private func checkRecord(_ command: JSONValue, isDeleted: Bool) throws(ModelError) {
+        let scope = try database(of: command)
+        let owner = try owner(of: command, in: scope)
+        if let origin = command["origin"] {
+            try under("origin") { () throws(ModelError) in try check(origin: origin) }
+        }
+        let json = try command.required("record")
+        try under("record") { () throws(ModelError) in
+            let record = try Record(json, isDeleted: isDeleted)
+            guard let owner, let zone = record.zoneID else { return }
+            try under("zoneID") { () throws(ModelError) in try zone.expectOwner(owner, in: scope) }
+        }
+        guard let before = command["before"] else { return }
+        try under("before") { () throws(ModelError) in try Fields.check(before) }
+    }
+
+    /// Nil only in the public database, which belongs to no user.
+    @inline(__always)
+    private func owner(of command: JSONValue, in scope: DatabaseScope) throws(ModelError) -> JSONValue? {
+        guard let owner = command["owner"] else {
+            guard scope == .public else {
+                throw ModelError.missing("owner", "says whose \(scope.word) database it is: add the user's record name")
+            }
+            return nil
+        }
+        try under("owner") { () throws(ModelError) in try NameRule.user.check(owner) }
+        return owner
+    }
+
+    @inline(__always)
+    private func check(origin: JSONValue) throws(ModelError) {
+        try origin.expectObject("an origin")
+        try origin.expectKeys(CommandCheck.originKeys, of: "an origin")
+        try NameRule.user.check("user", of: origin)
+        guard let device = origin["device"] else { return }
+        try under("device") { () throws(ModelError) in try NameRule.device.check(device) }
+    }
+
+    @inline(__always)
+    private func change(of command: JSONValue) throws(ModelError) -> RecordChange? {
+        guard let word = command["change"] else { return nil }
+        return try under("change") { () throws(ModelError) in try RecordChange(word) }
+    }
+}

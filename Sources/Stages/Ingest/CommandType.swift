@@ -1,0 +1,45 @@
+import CloudKitModel
+import JSON
+
+/// What a producer can ask for.
+enum CommandType: CaseIterable {
+    case recordSave, recordDelete, subscriptionSave, subscriptionDelete, deviceRegister, deviceUnregister
+
+    private static let words: [StaticString] = [
+        "record.save", "record.delete", "subscription.save", "subscription.delete", "device.register",
+        "device.unregister",
+    ]
+
+    /// - Throws: `member.missing`, `member.kind`, `word.unknown`.
+    @inline(__always)
+    init(of command: JSONValue) throws(ModelError) {
+        let type = try command.required("type")
+        let index = try under("type") { () throws(ModelError) in
+            try type.expectWord(CommandType.words, "a command's type")
+        }
+        self = CommandType.allCases[index]
+    }
+
+    /// - Throws: `member.unknown`.
+    @inline(__always)
+    func checkKeys(of command: JSONValue) throws(ModelError) {
+        switch self {
+        case .recordSave: try command.expectKeys(CommandType.saveKeys, of: "record.save")
+        case .recordDelete: try command.expectKeys(CommandType.deleteKeys, of: "record.delete")
+        case .subscriptionSave: try command.expectKeys(CommandType.subscriptionKeys, of: "subscription.save")
+        case .subscriptionDelete: try command.expectKeys(CommandType.subscriptionIDKeys, of: "subscription.delete")
+        case .deviceRegister: try command.expectKeys(CommandType.deviceKeys, of: "device.register")
+        case .deviceUnregister: try command.expectKeys(CommandType.deviceNameKeys, of: "device.unregister")
+        }
+    }
+
+    // In the order of the examples, so that a member is found soon.
+    private static let common: [StaticString] = ["type", "container", "environment"]
+    private static let saveKeys = common + ["database", "owner", "origin", "record", "change", "before", "time"]
+    /// `recordType` is what ingest itself appends: an exported log can be sent again.
+    private static let deleteKeys = saveKeys + ["recordType"]
+    private static let subscriptionKeys = common + ["database", "user", "subscription", "time"]
+    private static let subscriptionIDKeys = common + ["database", "user", "subscriptionID", "time"]
+    private static let deviceKeys = common + ["user", "device", "transport", "token", "topic", "time"]
+    private static let deviceNameKeys = common + ["user", "device", "time"]
+}

@@ -1,0 +1,64 @@
+import CloudKitModel
+import JSON
+
+/// Writes accepted commands: the producer's bytes, without `time` and `change`, and what ingest adds at the end.
+enum CommandWriter {
+    @inline(__always)
+    static func write(_ command: JSONValue, into buffer: inout ByteBuffer) {
+        copyOpen(command, into: &buffer)
+        buffer.append("}")
+    }
+
+    @inline(__always)
+    static func write(_ command: JSONValue, change: RecordChange, into buffer: inout ByteBuffer) {
+        copyOpen(command, into: &buffer)
+        switch change {
+        case .create: buffer.append(",\"change\":\"create\"}")
+        case .update: buffer.append(",\"change\":\"update\"}")
+        case .delete: buffer.append(",\"change\":\"delete\"}")
+        }
+    }
+
+    /// - Parameter last: What was known of the record; fills in for what the command does not say.
+    static func write(delete command: JSONValue, of last: KnownRecord?, into buffer: inout ByteBuffer) {
+        copyOpen(command, into: &buffer)
+        buffer.append(",\"change\":\"delete\"")
+        if let last { write(last, missingFrom: command, into: &buffer) }
+        buffer.append("}")
+    }
+
+    private static func write(_ last: KnownRecord, missingFrom command: JSONValue, into buffer: inout ByteBuffer) {
+        if command["before"] == nil {
+            buffer.append(",\"before\":")
+            last.withFields { buffer.append($0) }
+        }
+        guard command["record"]?["recordType"] == nil, command["recordType"] == nil else { return }
+        buffer.append(",\"recordType\":")
+        last.withRecordType { buffer.appendJSON(utf8: $0) }
+    }
+
+    /// Everything up to the closing bracket.
+    @inline(__always)
+    private static func copyOpen(_ command: JSONValue, into buffer: inout ByteBuffer) {
+        let text = command.raw
+        guard command["time"] != nil || command["change"] != nil else {
+            return buffer.append(UnsafeRawBufferPointer(rebasing: text[..<(text.count - 1)]))
+        }
+        copyMembers(of: command, text, into: &buffer)
+    }
+
+    /// A member goes with the separator before it, the first one kept with none.
+    private static func copyMembers(
+        of command: JSONValue, _ text: UnsafeRawBufferPointer, into buffer: inout ByteBuffer
+    ) {
+        var (end, isFirst) = (1, true)
+        buffer.append("{")
+        for (key, value) in command.members {
+            let start = isFirst ? key.offset - command.offset : end
+            end = value.offset - command.offset + value.raw.count
+            if key.equals("time") || key.equals("change") { continue }
+            buffer.append(UnsafeRawBufferPointer(rebasing: text[start..<end]))
+            isFirst = false
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import CloudKitModel
+import EventLog
+import JSON
+import PipelineKit
+
+/// The door: checks each command and writes what is accepted to the log that every later state is a function of.
+///
+/// A command goes to the log as it came, without `time` (its batch carries it). A record's command ends with what ingest
+/// found out: `change`, and for a delete the fields last seen as `before`, and a `recordType` that it lacks.
+public struct IngestStage: Stage {
+    public static let kind = "ingest"
+    public static let logName = "changes"
+    public static let isSource = true
+
+    private let check: CommandCheck
+    private var memory = RecordMemory()
+
+    public init(_ settings: IngestSettings, context: StageContext) throws(SettingsError) {
+        check = CommandCheck(takesAnySubscription: settings.subscriptionsInAnyDatabase)
+    }
+
+    public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        do {
+            let type = try check(event.json)
+            append(event.json, of: type, into: &out)
+        } catch {
+            out.reject(event, Rejection(code: error.code, reason: error.reason, path: error.path))
+        }
+    }
+
+    public mutating func recall(_ event: borrowing InputEvent, at now: Instant) {
+        if event.isOfType("record.save") {
+            _ = memory.save(event.json)
+        } else if event.isOfType("record.delete") {
+            _ = memory.delete(event.json)
+        }
+    }
+
+    @inline(__always)
+    private mutating func append(_ command: JSONValue, of type: CommandType, into out: inout Outbox) {
+        switch type {
+        case .recordSave: appendSave(command, into: &out)
+        case .recordDelete: appendDelete(command, into: &out)
+        case .deviceRegister, .deviceUnregister, .subscriptionSave, .subscriptionDelete:
+            out.append { CommandWriter.write(command, into: &$0) }
+        }
+    }
+
+    /// Who says what happened, or sends the last known fields, knows better than a memory that may have begun later.
+    @inline(__always)
+    private mutating func appendSave(_ command: JSONValue, into out: inout Outbox) {
+        let wasKnown = memory.save(command)
+        let given = command["change"]
+        let isUpdate = given.map { $0.equals("update") } ?? (wasKnown || command["before"] != nil)
+        out.append { CommandWriter.write(command, change: isUpdate ? .update : .create, into: &$0) }
+    }
+
+    private mutating func appendDelete(_ command: JSONValue, into out: inout Outbox) {
+        let last = memory.delete(command)
+        out.append { CommandWriter.write(delete: command, of: last, into: &$0) }
+    }
+}

@@ -1,0 +1,122 @@
+import CloudKitModel
+import JSON
+
+/// The last known fields of each live record: what tells an update from a create, and what a deleted record was.
+///
+/// Records are told apart as CloudKit does: by container, environment, database, owner, zone and name. A record that
+/// comes back under the same name with another type is another record.
+struct RecordMemory {
+    private var records: [RecordKey: KnownRecord] = [:]
+    private var keyBytes: [UInt8] = []
+
+    var count: Int { records.count }
+
+    /// Remembers the record of a checked `record.save`.
+    ///
+    /// - Returns: Whether a record of that name and type was known.
+    @inline(__always)
+    mutating func save(_ command: JSONValue) -> Bool {
+        guard let record = command["record"], let recordType = record["recordType"] else { return false }
+        let known = KnownRecord(recordType: recordType, fields: record["fields"])
+        guard let last = records.updateValue(known, forKey: key(of: command, record)) else { return false }
+        return last.isOfType(recordType)
+    }
+
+    /// Forgets the record of a checked `record.delete`.
+    ///
+    /// - Returns: What was known of it; nil when the command names another type than the known one.
+    mutating func delete(_ command: JSONValue) -> KnownRecord? {
+        guard let record = command["record"] else { return nil }
+        guard let index = records.index(forKey: key(of: command, record)) else { return nil }
+        let last = records[index].value
+        if let type = record["recordType"] ?? command["recordType"], !last.isOfType(type) { return nil }
+        records.remove(at: index)
+        return last
+    }
+
+    /// Names hold no control characters, so that a zero byte separates them.
+    @inline(__always)
+    private mutating func key(of command: JSONValue, _ record: JSONValue) -> RecordKey {
+        keyBytes.removeAll(keepingCapacity: true)
+        append(command["container"])
+        append(command["environment"])
+        append(command["database"])
+        let isPublic = command["database"]?.equals("public") ?? false
+        append(isPublic ? nil : command["owner"])
+        appendZone(record["zoneID"], isShared: command["database"]?.equals("shared") ?? false)
+        append(record["recordName"])
+        return RecordKey(bytes: keyBytes)
+    }
+
+    /// Only a shared database holds zones of several owners.
+    @inline(__always)
+    private mutating func appendZone(_ zone: JSONValue?, isShared: Bool) {
+        let zoneName = zone?["zoneName"]
+        append(zoneName?.equals(ZoneID.defaultZone) == true ? nil : zoneName)
+        if isShared { append(zone?["ownerRecordName"] ?? zone?["ownerName"]) }
+    }
+
+    @inline(__always)
+    private mutating func append(_ name: JSONValue?) {
+        if let name { _ = name.withText { keyBytes.append(contentsOf: $0) } }
+        keyBytes.append(0)
+    }
+}
+
+/// A record's identity as bytes, hashed once.
+struct RecordKey: Hashable {
+    private let bytes: [UInt8]
+    private let hash: Int
+
+    @inline(__always)
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+        var hasher = Hasher()
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        hash = hasher.finalize()
+    }
+
+    @inline(__always)
+    static func == (left: RecordKey, right: RecordKey) -> Bool {
+        left.hash == right.hash
+            && left.bytes.withUnsafeBytes { left in right.bytes.withUnsafeBytes { left.isSame(as: $0) } }
+    }
+
+    @inline(__always)
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}
+
+/// A record's type and fields in one run of bytes.
+struct KnownRecord {
+    private let bytes: [UInt8]
+    private let typeCount: Int
+
+    @inline(__always)
+    init(recordType: JSONValue, fields: JSONValue?) {
+        let none: StaticString = "{}"
+        let fields = fields?.raw ?? UnsafeRawBufferPointer(start: none.utf8Start, count: none.utf8CodeUnitCount)
+        (bytes, typeCount) =
+            recordType.withText { type in
+                var bytes: [UInt8] = []
+                bytes.reserveCapacity(type.count + fields.count)
+                bytes.append(contentsOf: type)
+                bytes.append(contentsOf: fields)
+                return (bytes, type.count)
+            } ?? ([], 0)
+    }
+
+    @inline(__always)
+    func isOfType(_ type: JSONValue) -> Bool {
+        withRecordType { known in type.withText { known.isSame(as: $0) } ?? false }
+    }
+
+    @inline(__always)
+    func withRecordType<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<typeCount])) }
+    }
+
+    @inline(__always)
+    func withFields<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[typeCount...])) }
+    }
+}

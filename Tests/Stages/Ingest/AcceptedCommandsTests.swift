@@ -1,0 +1,68 @@
+import Ingest
+import Testing
+
+struct AcceptedCommandsTests {
+    static let commands = [
+        Example.register(),
+        Example.register(#""transport":"webhook","token":"https://example.com/hook?id=1","topic":"com.example.Notes""#),
+        #"{"type":"device.unregister",\#(Example.place),"user":"_alice","device":"Alice’s phone"}"#,
+        Example.subscribe(#"{"subscriptionID":"all","subscriptionType":"database"}"#),
+        Example.subscribe(#"{"subscriptionID":"all","subscriptionType":"zone","zoneWide":true}"#, database: "shared"),
+        Example.subscribe(
+            #"{"subscriptionID":"z","subscriptionType":"zone","zoneID":{"zoneName":"N","ownerRecordName":"_alice"}}"#),
+        Example.subscribe(
+            #"{"subscriptionID":"z","subscriptionType":"zone","zoneID":{"zoneName":"N","ownerName":"__defaultOwner__"}}"#
+        ),
+        Example.query(#"{"recordType":"Note"}"#),
+        Example.query(#"{"recordType":"Note","predicate":"title BEGINSWITH 'H' AND stars > 3"}"#),
+        Example.query(
+            #"{"recordType":"Note","filterBy":[{"comparator":"EQUALS","fieldName":"n","fieldValue":{"value":1,"type":"INT64"}}]}"#
+        ),
+        #"{"type":"subscription.delete",\#(Example.place),"database":"public","user":"_alice","subscriptionID":"feed"}"#,
+    ]
+
+    @Test(arguments: commands)
+    func anAcceptedCommandIsLoggedAsItCame(command: String) throws {
+        var door = try Door()
+        #expect(try door.send(command) == nil)
+        #expect(door.log == [command])
+    }
+
+    @Test func aRecordCommandEndsWithItsChange() throws {
+        var door = try Door()
+        let origin = #","origin":{"user":"_alice","device":"alice-mac"}"#
+        try door.send(Example.save(also: origin))
+        #expect(door.log == [Example.save(also: origin + #","change":"create""#)])
+    }
+
+    @Test(arguments: [
+        (#"{"time":"2026-01-31T12:00:00Z","type":"x"}"#, #"{"type":"x"}"#),
+        (#"{"type":"x","time":"2026-01-31T12:00:00Z"}"#, #"{"type":"x"}"#),
+        (#"{ "type" : "x" , "time" : "2026-01-31t12:00:00.25+01:00" }"#, #"{"type" : "x" }"#),
+    ])
+    func timeIsTakenOutWhereverItStands(written: String, logged: String) throws {
+        let rest = #","container":"iCloud.a","environment":"production","user":"_a","device":"d""#
+        var door = try Door()
+        let type = #""device.unregister""#
+        #expect(try door.send(written.replacing(#""x""#, with: type).adding(rest)) == nil)
+        #expect(door.log == [logged.replacing(#""x""#, with: type).adding(rest)])
+    }
+
+    @Test func everyOtherByteOfACommandStaysAsItWas() throws {
+        var door = try Door()
+        let fields =
+            #"{ "t":{"value" : "\u0041\/\ud83d\ude00 é", "type":"STRING"},"d":{"value":1.50e+0,"type":"DOUBLE"} }"#
+        let (before, after) = (#"{"change":"update" ,  "type":"record.save","#, #"{"type":"record.save","#)
+        let command = Example.save(fields: fields)
+        try door.send(command.replacing(after, with: before))
+        #expect(door.log == [command.adding(#","change":"update""#)])
+    }
+
+    @Test func subscriptionsInAnyDatabaseAreASwitch() throws {
+        let command = Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "public")
+        var strict = try Door()
+        #expect(try strict.send(command)?.code == "subscription.scope")
+        var open = try Door(IngestSettings(subscriptionsInAnyDatabase: true))
+        #expect(try open.send(command) == nil)
+    }
+}

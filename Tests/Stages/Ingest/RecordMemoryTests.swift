@@ -1,0 +1,114 @@
+import Ingest
+import Testing
+
+/// What a record's command is found to be: a create, an update, or the delete of something known.
+struct RecordMemoryTests {
+    private func changes(_ commands: [String]) throws -> [String] {
+        var door = try Door()
+        for command in commands { #expect(try door.send(command) == nil) }
+        return door.log.map { line in
+            ["create", "update", "delete"].first { line.contains(#","change":"\#($0)""#) } ?? "none"
+        }
+    }
+
+    @Test func theFirstSaveCreatesAndTheNextUpdate() throws {
+        let commands = [Example.save(), Example.save(), Example.delete(), Example.save()]
+        #expect(try changes(commands) == ["create", "update", "delete", "create"])
+    }
+
+    @Test(arguments: [
+        Example.save("n2"), Example.save(zone: "Other"), Example.save(owner: "_bob"), Example.save(type: "Task"),
+        Example.save(database: "public"), Example.save(database: "shared"),
+        Example.save().replacing("development", with: "production"),
+        Example.save().replacing("example.Notes", with: "example.Other"),
+    ])
+    func anotherPlaceNameOrTypeIsAnotherRecord(other: String) throws {
+        #expect(try changes([Example.save(), other]) == ["create", "create"])
+    }
+
+    @Test(arguments: [
+        Example.save().replacing("n1", with: #"n\u0031"#),
+        Example.save().replacing(#""zoneName":"Notes""#, with: #""ownerName":"_alice","zoneName":"Notes""#),
+    ])
+    func oneRecordMayBeWrittenInSeveralWays(other: String) throws {
+        #expect(try changes([Example.save(), other]) == ["create", "update"])
+    }
+
+    @Test func theDefaultZoneNeedNotBeNamed() throws {
+        let named = Example.save(zone: "_defaultZone")
+        let unnamed = named.replacing(#""zoneID":{"zoneName":"_defaultZone"},"#, with: "")
+        #expect(try changes([named, unnamed]) == ["create", "update"])
+    }
+
+    @Test func thePublicDatabaseHasOneOfEachRecordWhoeverIsNamed() throws {
+        let commands = [Example.save(database: "public"), Example.save(database: "public", owner: "_bob")]
+        #expect(try changes(commands) == ["create", "update"])
+    }
+
+    @Test func zonesOfSeveralOwnersMeetInASharedDatabase() throws {
+        func save(_ zoneOwner: String) -> String {
+            Example.save(database: "shared")
+                .replacing(#""zoneName":"#, with: #""ownerRecordName":"\#(zoneOwner)","zoneName":"#)
+        }
+        #expect(try changes([save("_bob"), save("_carol"), save("_bob")]) == ["create", "create", "update"])
+    }
+
+    @Test func aProducerThatSaysWhatHappenedWins() throws {
+        let commands = [
+            Example.save(also: #","change":"update""#), Example.save(also: #","change":"create""#),
+            Example.save("n2", also: #","before":{}"#),
+        ]
+        #expect(try changes(commands) == ["update", "create", "update"])
+    }
+
+    @Test func aDeleteCarriesTheFieldsLastSeenAndTheTypeItLacks() throws {
+        var door = try Door()
+        try door.send(Example.save(fields: #"{"a":{"value":1}}"#))
+        try door.send(Example.save(fields: #"{ "a":{"value":2} }"#))
+        try door.send(Example.delete(type: nil))
+        let appended = #","change":"delete","before":{ "a":{"value":2} },"recordType":"Note""#
+        #expect(door.log.last == Example.delete(type: nil, also: appended))
+    }
+
+    @Test func aDeleteKeepsItsOwnBefore() throws {
+        var door = try Door()
+        try door.send(Example.save())
+        try door.send(Example.delete(also: #","before":{"b":{"value":3}}"#))
+        #expect(door.log.last == Example.delete(also: #","before":{"b":{"value":3}},"change":"delete""#))
+    }
+
+    @Test func aDeleteOfAnUnseenRecordHasNoFields() throws {
+        var door = try Door()
+        try door.send(Example.delete())
+        try door.send(Example.save())
+        try door.send(Example.delete())
+        try door.send(Example.delete())
+        #expect(door.log.first == Example.delete(also: #","change":"delete""#))
+        #expect(door.log.last == door.log.first)
+    }
+
+    @Test func aDeleteOfAnotherTypeLeavesTheRecord() throws {
+        var door = try Door()
+        try door.send(Example.save())
+        try door.send(Example.delete(type: "Task"))
+        try door.send(Example.delete(type: "Note"))
+        #expect(door.log[1] == Example.delete(type: "Task", also: #","change":"delete""#))
+        #expect(door.log[2].contains(#""before":\#(Example.title)"#))
+    }
+
+    @Test func aRefusedCommandIsForgotten() throws {
+        var door = try Door()
+        try door.send(Example.save(also: #","time":"never""#))
+        try door.send(Example.save())
+        #expect(door.log == [Example.save(also: #","change":"create""#)])
+    }
+
+    @Test func aLogSentAgainIsAcceptedAndStaysAsItIs() throws {
+        var door = try Door()
+        for command in [Example.save(), Example.save(), Example.delete(type: nil)] { try door.send(command) }
+        var second = try Door()
+        for line in door.log { #expect(try second.send(line) == nil) }
+        let moved = door.log[2].replacing(#","change":"delete""#, with: "").adding(#","change":"delete""#)
+        #expect(second.log == [door.log[0], door.log[1], moved])
+    }
+}

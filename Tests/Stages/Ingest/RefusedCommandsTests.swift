@@ -1,0 +1,178 @@
+import Ingest
+import PipelineKit
+import Testing
+
+struct RefusedCommandsTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let command: String
+        let rejection: Rejection
+
+        init(_ command: String, _ code: String, at path: String, _ reason: String) {
+            self.command = command
+            rejection = Rejection(code: code, reason: reason, path: path)
+        }
+
+        var testDescription: String { "\(rejection.path) \(rejection.code)" }
+    }
+
+    static let place = Example.place
+    static let time = #"a time is RFC 3339 text from 1970 to 9999, such as "2026-01-31T12:00:00.5Z""#
+
+    static let commands = [
+        Row("{}", "member.missing", at: "type", "type is required: add it"),
+        Row(#"{"type":7}"#, "member.kind", at: "type", "a command's type is a string, not a number"),
+        Row(
+            #"{"type":"record.saev"}"#, "word.unknown", at: "type",
+            #"a command's type cannot be "record.saev": did you mean "record.save"?"#),
+        Row(
+            #"{"type":"push"}"#, "word.unknown", at: "type",
+            #"a command's type cannot be "push": use record.save, record.delete, subscription.save, "#
+                + "subscription.delete, device.register or device.unregister"),
+        Row(#"{"type":"record.save"}"#, "member.missing", at: "container", "container is required: add it"),
+        Row(
+            #"{"type":"record.save","container":"com.example"}"#, "member.missing", at: "environment",
+            "environment is required: add it"),
+        Row(
+            #"{"type":"record.save","container":"com.example","environment":"development"}"#, "container.prefix",
+            at: "container", #"a container starts with "iCloud.", as in iCloud.com.example.App"#),
+        Row(
+            #"{"type":"record.save","container":"iCloud.","environment":"development"}"#, "container.prefix",
+            at: "container", #"a container starts with "iCloud.", as in iCloud.com.example.App"#),
+        Row(
+            #"{"type":"record.save","container":"iCloud.a b","environment":"development"}"#, "name.characters",
+            at: "container", #"a container is letters, digits, '.', '-' and '_', which "iCloud.a b" is not"#),
+        Row(
+            #"{"type":"record.save","container":"iCloud.a","environment":"developement"}"#, "word.unknown",
+            at: "environment", #"an environment cannot be "developement": did you mean "development"?"#),
+        Row(
+            Example.save(database: "privat"), "word.unknown", at: "database",
+            #"a database cannot be "privat": did you mean "private"?"#),
+        Row(Example.save(owner: ""), "name.length", at: "owner", "a user's record name has 1 to 255 bytes, not 0"),
+        Row(
+            Example.save().adding(#","databse":"public""#), "member.unknown", at: "databse",
+            #"record.save has no member "databse": did you mean "database"?"#),
+        Row(
+            Example.register().adding(#","database":"public""#), "member.unknown", at: "database",
+            #"device.register has no member "database": "#
+                + "use type, container, environment, user, device, transport, token, topic or time"),
+    ]
+
+    static let devices = [
+        Row(
+            Example.register(#""token":"t","topic":"t""#), "member.missing", at: "transport",
+            "transport is required: add it"),
+        Row(
+            Example.register(#""transport":"apns","topic":"t""#), "member.missing", at: "token",
+            "token is required: add it"),
+        Row(
+            Example.register(#""transport":"apns","token":"t""#), "member.missing", at: "topic",
+            "topic is required: add it"),
+        Row(
+            Example.register(#""transport":"apns","token":"t","topic":"a\nb""#), "name.characters", at: "topic",
+            "a topic is printable ASCII without a space at its ends, fit for an HTTP header, which \"a\nb\" is not"),
+        Row(
+            Example.register(#""transport":"a b","token":"t","topic":"t""#), "name.characters", at: "transport",
+            #"a transport's name is letters, digits, '.', '-' and '_', which "a b" is not"#),
+        Row(
+            Example.register(#""transport":"apns","token":17,"topic":"t""#), "member.kind", at: "token",
+            "a token is a string, not a number"),
+        Row(
+            #"{"type":"device.unregister",\#(place),"user":"_a"}"#, "member.missing", at: "device",
+            "device is required: add it"),
+        Row(
+            #"{"type":"device.unregister",\#(place),"user":"é","device":"d"}"#, "name.characters", at: "user",
+            #"a user's record name is printable ASCII, which "é" is not"#),
+    ]
+
+    static let records = [
+        Row(
+            #"{"type":"record.save",\#(place),"database":"shared","record":{}}"#, "member.missing", at: "owner",
+            "owner says whose shared database it is: add the user's record name"),
+        Row(
+            #"{"type":"record.save",\#(place),"database":"public"}"#, "member.missing", at: "record",
+            "record is required: add it"),
+        Row(
+            #"{"type":"record.save",\#(place),"database":"public","record":{"recordName":"n"}}"#, "member.missing",
+            at: "record.recordType", "recordType is required: add it"),
+        Row(
+            Example.save(fields: #"{"n":{"value":"1","type":"INT64"}}"#), "field.value", at: "record.fields.n.value",
+            "an INT64 is a whole number from -9223372036854775808 to 9223372036854775807, "
+                + "written without fraction or exponent"),
+        Row(
+            Example.save(zone: ""), "name.length", at: "record.zoneID.zoneName",
+            "a zone name has 1 to 255 bytes, not 0"),
+        Row(
+            Example.save().replacing(#""zoneName":"Notes""#, with: #""zoneName":"Notes","ownerRecordName":"_bob""#),
+            "zone.owner", at: "record.zoneID.ownerRecordName",
+            #"a private database's zones belong to its user, "_alice": name that user or leave it out"#),
+        Row(
+            Example.save(also: #","origin":{"device":"d"}"#), "member.missing", at: "origin.user",
+            "user is required: add it"),
+        Row(
+            Example.save(also: #","origin":{"user":"_a","devise":"d"}"#), "member.unknown", at: "origin.devise",
+            #"an origin has no member "devise": did you mean "device"?"#),
+        Row(
+            Example.save(also: #","change":"delete""#), "record.change", at: "change",
+            "record.save creates or updates: send record.delete instead"),
+        Row(
+            Example.delete(also: #","change":"update""#), "record.change", at: "change",
+            "record.delete deletes: leave change out or send record.save"),
+        Row(
+            Example.save(also: #","change":"updated""#), "word.unknown", at: "change",
+            #"a change cannot be "updated": did you mean "update"?"#),
+        Row(
+            Example.save(also: #","change":"create","before":{}"#), "member.conflict", at: "before",
+            "a record that is created had no fields before: leave it out"),
+        Row(
+            Example.save(also: #","before":{"a":{"type":"STRING"}}"#), "member.missing", at: "before.a.value",
+            "value is required: a field that has none is left out of the record"),
+        Row(
+            Example.delete(also: #","before":[]"#), "member.kind", at: "before",
+            "a dictionary of fields is an object, not an array"),
+        Row(Example.save(also: #","time":"yesterday""#), "time.format", at: "time", time),
+        Row(Example.save(also: #","time":1769860800"#), "time.format", at: "time", time),
+        Row(Example.save(also: #","time":"2026-02-30T00:00:00Z""#), "time.format", at: "time", time),
+    ]
+
+    static let subscriptions = [
+        Row(
+            #"{"type":"subscription.save",\#(place),"database":"private","user":"_a"}"#, "member.missing",
+            at: "subscription", "subscription is required: add it"),
+        Row(
+            #"{"type":"subscription.delete",\#(place),"database":"private","user":"_a"}"#, "member.missing",
+            at: "subscriptionID", "subscriptionID is required: add it"),
+        Row(
+            Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "public"),
+            "subscription.scope", at: "subscription.subscriptionType",
+            "a database subscription lives in a private or shared database, not in a public one"),
+        Row(
+            Example.subscribe(
+                #"{"subscriptionID":"s","subscriptionType":"database","notificationInfo":{"desiredKeys":["a","b","c","d"]}}"#
+            ),
+            "notification.desired_keys", at: "subscription.notificationInfo.desiredKeys[3]",
+            "a notification carries at most 3 desired keys, not 4: take some out"),
+        Row(
+            Example.subscribe(
+                #"{"subscriptionID":"s","subscriptionType":"zone","zoneID":{"zoneName":"Z","ownerRecordName":"_bob"}}"#),
+            "zone.owner", at: "subscription.zoneID.ownerRecordName",
+            #"a private database's zones belong to its user, "_alice": name that user or leave it out"#),
+    ]
+
+    @Test(arguments: [commands, devices, records, subscriptions].flatMap { $0 })
+    func aBadCommandIsAnsweredWithCodePathAndReason(row: Row) throws {
+        var door = try Door()
+        #expect(try door.send(row.command) == row.rejection)
+        #expect(door.log.isEmpty)
+    }
+
+    @Test(arguments: [
+        (#""filterBy":[{"comparator":"LIKE","fieldName":"a","fieldValue":{"value":1}}]"#, "filterBy[0].comparator"),
+        (#""predicate":"title BEGINSWITH""#, "predicate"),
+    ])
+    func aBadPredicateIsAnsweredWithItsPlace(member: String, path: String) throws {
+        var door = try Door()
+        let rejection = try door.send(Example.query(#"{"recordType":"Note",\#(member)}"#))
+        #expect(rejection?.path == "subscription.query." + path)
+        #expect(rejection?.code.hasPrefix("predicate.") == true)
+    }
+}
