@@ -1,0 +1,56 @@
+import JSON
+import PipelineKit
+
+extension JSONValue {
+    /// The member, unless it is missing or null.
+    @inline(__always)
+    func given(_ key: StaticString) -> JSONValue? {
+        guard let value = self[key], !value.isNull else { return nil }
+        return value
+    }
+
+    /// A string that must be there and not be empty.
+    ///
+    /// - Parameter place: The path of this object, with a dot at its end; empty for the event itself.
+    @inline(__always)
+    func text(_ key: StaticString, in place: StaticString = "") throws(Rejection) -> JSONValue {
+        guard let value = given(key) else { throw JSONValue.missing("\(place)\(key)") }
+        guard value.isString, value.raw.count > 2 else {
+            throw Rejection(
+                code: "field.invalid", reason: "a string that is not empty is needed", path: "\(place)\(key)")
+        }
+        return value
+    }
+
+    func object(_ key: StaticString, in place: StaticString = "") throws(Rejection) -> JSONValue {
+        guard let value = given(key) else { throw JSONValue.missing("\(place)\(key)") }
+        guard value.isObject else {
+            throw Rejection(code: "field.invalid", reason: "an object is needed", path: "\(place)\(key)")
+        }
+        return value
+    }
+
+    /// A truth value; false where it is missing.
+    func flag(_ key: StaticString, in place: StaticString = "") throws(Rejection) -> Bool {
+        guard let value = given(key) else { return false }
+        guard let flag = value.bool else {
+            throw Rejection(code: "field.invalid", reason: "true or false is needed", path: "\(place)\(key)")
+        }
+        return flag
+    }
+
+    func database() throws(Rejection) -> Database {
+        guard let database = Database(try text("database")) else {
+            throw Rejection(
+                code: "field.invalid", reason: "a database is \"public\", \"private\" or \"shared\"", path: "database")
+        }
+        return database
+    }
+
+    static func missing(_ path: String) -> Rejection {
+        Rejection(code: "field.missing", reason: "\(path) is missing", path: path)
+    }
+
+    /// The decoded text; empty when this is no string.
+    var utf8: [UInt8] { withUTF8 { Array($0) } ?? [] }
+}

@@ -1,0 +1,77 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// Keeps the saved subscriptions and says, for every change of a record, which of them watch it.
+///
+/// A saved subscription watches each change after it. Matches of one change come in the order in which their
+/// subscriptions were saved. A change that nobody watches is counted in a `not_matched` event.
+public struct MatchStage: Stage {
+    public static let kind = "match"
+    public static let logName = "matches"
+
+    private let context: StageContext
+    private var index = SubscriptionIndex()
+    private var tally = UnmatchedTally()
+    /// Empty between events; kept for its memory.
+    private var found: [SubscriptionIndex.Found] = []
+
+    public init(_ settings: NoSettings, context: StageContext) throws(SettingsError) {
+        self.context = context
+    }
+
+    public var deadline: Instant? { tally.deadline }
+
+    public mutating func wake(at now: Instant, into out: inout Outbox) { tally.wake(into: &out) }
+
+    public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        tally.begin(event.sequence, into: &out)
+        do {
+            try take(event, at: now, into: &out)
+        } catch {
+            out.reject(event, error)
+        }
+        tally.end(event.sequence, into: &out)
+    }
+
+    private mutating func take(
+        _ event: borrowing InputEvent, at now: Instant, into out: inout Outbox
+    ) throws(Rejection) {
+        guard let type = event.json["type"] else { return out.pass(event) }
+        if type.equals("record.save") {
+            match(try Change(event, isDelete: false), at: now, into: &out)
+        } else if type.equals("record.delete") {
+            match(try Change(event, isDelete: true), at: now, into: &out)
+        } else if type.equals("subscription.save") {
+            index.save(try SubscriptionReader.subscription(event.json), at: event.sequence)
+        } else if type.equals("subscription.delete") {
+            index.delete(try SubscriptionReader.identity(event.json, event.json, ""))
+        } else {
+            out.pass(event)
+        }
+    }
+
+    @inline(__always)
+    private mutating func match(_ change: Change, at now: Instant, into out: inout Outbox) {
+        index.find(change, into: &found)
+        if found.isEmpty {
+            tally.add(at: now)
+        } else {
+            write(change, into: &out)
+        }
+        index.clear()
+    }
+
+    private mutating func write(_ change: Change, into out: inout Outbox) {
+        let writer = MatchWriter(
+            change: change, notificationID: context.upstream.uuid(position: change.sequence))
+        for match in found {
+            out.append { writer.write(index[match.slot], index.fields, to: &$0) }
+        }
+        // firesOnce: CloudKit deletes the subscription after its first push (CKQuerySubscription.Options.firesOnce).
+        for match in found where index[match.slot].subscription.firesOnce {
+            index.delete(index[match.slot].subscription.identity)
+        }
+        found.removeAll(keepingCapacity: true)
+    }
+}

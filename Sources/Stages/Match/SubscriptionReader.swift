@@ -1,0 +1,123 @@
+import JSON
+import PipelineKit
+import Predicates
+
+/// Reads `subscription.save` and `subscription.delete`.
+enum SubscriptionReader {
+    static let defaultZone = Array("_defaultZone".utf8)
+
+    /// - Parameter holder: The object that has the `subscriptionID`.
+    static func identity(
+        _ json: JSONValue, _ holder: JSONValue, _ place: StaticString
+    ) throws(Rejection) -> Subscription.Identity {
+        Subscription.Identity(
+            container: try json.text("container").utf8,
+            environment: try json.text("environment").utf8,
+            database: try json.database(),
+            user: try json.text("user").utf8,
+            subscriptionID: try holder.text("subscriptionID", in: place).utf8)
+    }
+
+    static func subscription(_ json: JSONValue) throws(Rejection) -> Subscription {
+        let body = try json.object("subscription")
+        let subject = try subject(body)
+        let query = try subject == .query ? body.object("query", in: "subscription.") : nil
+        return Subscription(
+            identity: try identity(json, body, "subscription."),
+            subject: subject,
+            recordType: try recordType(body, query),
+            zone: try zone(body, subject),
+            firesOn: try subject == .query ? firesOn(body) : .any,
+            firesOnce: subject == .query ? try body.flag("firesOnce", in: "subscription.") : false,
+            predicate: try query.map { query throws(Rejection) in try predicate(query) } ?? .always,
+            copied: try NotificationInfo.copiedFields(body),
+            head: head(json, body, subject),
+            tail: try NotificationInfo.tail(body))
+    }
+
+    /// A zone subscription with `zoneWide` is how MistKit writes a database subscription.
+    private static func subject(_ body: JSONValue) throws(Rejection) -> Subscription.Subject {
+        let type = try body.text("subscriptionType", in: "subscription.")
+        if type.equals("query") { return .query }
+        if type.equals("database") { return .database }
+        guard type.equals("zone") else {
+            throw Rejection(
+                code: "field.invalid", reason: "a subscription's type is \"query\", \"zone\" or \"database\"",
+                path: "subscription.subscriptionType")
+        }
+        return try body.flag("zoneWide", in: "subscription.") ? .database : .zone
+    }
+
+    private static func recordType(_ body: JSONValue, _ query: JSONValue?) throws(Rejection) -> [UInt8]? {
+        if let query { return try query.text("recordType", in: "subscription.query.").utf8 }
+        return try body.given("recordType") == nil ? nil : body.text("recordType", in: "subscription.").utf8
+    }
+
+    private static func zone(_ body: JSONValue, _ subject: Subscription.Subject) throws(Rejection) -> [UInt8]? {
+        if subject == .database { return nil }
+        if try body.flag("zoneWide", in: "subscription.") { return nil }
+        guard body.given("zoneID") != nil else { return defaultZone }
+        return try body.object("zoneID", in: "subscription.").text("zoneName", in: "subscription.zoneID.").utf8
+    }
+
+    private static func firesOn(_ body: JSONValue) throws(Rejection) -> Reason {
+        guard let list = body.given("firesOn") else { throw JSONValue.missing("subscription.firesOn") }
+        var reasons: Reason = []
+        for element in list.elements {
+            guard let reason = Reason(element) else { throw invalidFiresOn }
+            reasons.insert(reason)
+        }
+        guard !reasons.isEmpty else { throw invalidFiresOn }
+        return reasons
+    }
+
+    private static var invalidFiresOn: Rejection {
+        Rejection(
+            code: "field.invalid", reason: "firesOn is a list of one or more of \"create\", \"update\" and \"delete\"",
+            path: "subscription.firesOn")
+    }
+
+    private static func head(
+        _ json: JSONValue, _ body: JSONValue, _ subject: Subscription.Subject
+    ) -> [UInt8] {
+        var buffer = ByteBuffer()
+        for key in ["container", "environment", "database", "user"] as [StaticString] {
+            buffer.appendMember(key, json[key])
+        }
+        buffer.appendMember("subscriptionID", body["subscriptionID"])
+        buffer.append("\"subscriptionType\":\"")
+        buffer.append(subject.word)
+        buffer.append("\"")
+        return Array(buffer.bytes)
+    }
+}
+
+// MARK: - Predicates
+
+extension SubscriptionReader {
+    /// `filterBy` or `predicate`, or neither for all records of the type.
+    private static func predicate(_ query: JSONValue) throws(Rejection) -> RecordPredicate {
+        let filterBy = query.given("filterBy")
+        guard let predicate = query.given("predicate") else {
+            return try filterBy.map { filterBy throws(Rejection) in try read(filterBy: filterBy) } ?? .always
+        }
+        guard filterBy == nil, let text = predicate.string else {
+            throw Rejection(
+                code: "field.invalid", reason: "a query has filterBy, or a predicate as text, not both",
+                path: "subscription.query.predicate")
+        }
+        do {
+            return try RecordPredicate(text: text)
+        } catch {
+            throw Rejection(code: error.code, reason: error.description, path: "subscription.query.predicate")
+        }
+    }
+
+    private static func read(filterBy: JSONValue) throws(Rejection) -> RecordPredicate {
+        do {
+            return try RecordPredicate(filterBy: filterBy)
+        } catch {
+            throw Rejection(code: error.code, reason: error.reason, path: "subscription.query.\(error.path)")
+        }
+    }
+}

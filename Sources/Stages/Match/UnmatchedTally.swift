@@ -1,0 +1,66 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// Counts the changes that no subscription watches and accounts for them, range by range of the upstream's sequences.
+///
+/// A range ends at every multiple of 1000, and one second after its first unmatched change. A range without any is
+/// not written.
+struct UnmatchedTally {
+    static let rangeLength: UInt64 = 1000
+    static let patience = Duration.seconds(1)
+
+    private var first: UInt64 = 0
+    private var last: UInt64 = 0
+    private var count: UInt64 = 0
+    private(set) var deadline: Instant?
+
+    /// Ends the range before an event, where the upstream left out the event that would have ended it.
+    @inline(__always)
+    mutating func begin(_ sequence: UInt64, into out: inout Outbox) {
+        let isFirst = last == 0
+        if !isFirst, UnmatchedTally.end(of: sequence) != UnmatchedTally.end(of: last) {
+            close(at: UnmatchedTally.end(of: last), into: &out)
+            first = UnmatchedTally.end(of: sequence) - UnmatchedTally.rangeLength + 1
+        }
+        if isFirst { first = sequence }
+        last = sequence
+    }
+
+    mutating func add(at now: Instant) {
+        if count == 0 { deadline = now.advanced(by: UnmatchedTally.patience) }
+        count += 1
+    }
+
+    /// Ends the range after an event that is the last of one.
+    @inline(__always)
+    mutating func end(_ sequence: UInt64, into out: inout Outbox) {
+        if sequence == UnmatchedTally.end(of: sequence) { close(at: sequence, into: &out) }
+    }
+
+    /// Ends the range at the last event.
+    mutating func wake(into out: inout Outbox) { close(at: last, into: &out) }
+
+    private mutating func close(at end: UInt64, into out: inout Outbox) {
+        if count > 0 { write(end, into: &out) }
+        first = end + 1
+        count = 0
+        deadline = nil
+    }
+
+    private func write(_ end: UInt64, into out: inout Outbox) {
+        out.append { buffer in
+            buffer.append("{\"type\":\"not_matched\",\"first\":")
+            buffer.appendJSON(first)
+            buffer.append(",\"last\":")
+            buffer.appendJSON(end)
+            buffer.append(",\"count\":")
+            buffer.appendJSON(count)
+            buffer.append("}")
+        }
+    }
+
+    private static func end(of sequence: UInt64) -> UInt64 {
+        (sequence + rangeLength - 1) / rangeLength * rangeLength
+    }
+}

@@ -1,0 +1,112 @@
+import EventLog
+import JSON
+import PipelineKit
+import Testing
+
+@testable import Match
+
+/// A match stage that is fed lines of the changes log, numbered from 1.
+struct Feed: ~Copyable {
+    static let upstream = LogIdentity(seed: "match tests", name: "changes")
+
+    private var clock: StageClock<MatchStage>
+    private var parser = JSONParser()
+    private var out = Outbox()
+    private(set) var sequence: UInt64 = 0
+    /// Code and path of what was rejected last.
+    private(set) var rejections: [String] = []
+
+    init() throws {
+        let context = StageContext(
+            log: LogIdentity(seed: "match tests", name: "matches"), upstream: Feed.upstream, upstreamName: "changes")
+        clock = StageClock(try MatchStage(NoSettings(), context: context))
+    }
+
+    var deadline: Instant? { clock.stage.deadline }
+
+    /// Feeds one line and gives what it brought out, event by event.
+    mutating func send(_ line: String, at microseconds: Int64 = 0, skipping skipped: UInt64 = 0) throws -> [String] {
+        sequence += skipped + 1
+        var line = line
+        try line.withUTF8 { bytes in
+            let text = UnsafeRawBufferPointer(bytes)
+            let event = InputEvent(sequence: sequence, json: try parser.parse(text), line: text)
+            clock.receive(event, at: Instant(microseconds: microseconds), into: &out)
+        }
+        return drain()
+    }
+
+    mutating func advance(to microseconds: Int64) -> [String] {
+        clock.advance(to: Instant(microseconds: microseconds), into: &out)
+        return drain()
+    }
+
+    private mutating func drain() -> [String] {
+        rejections += out.takeRejections().map { "\($0.rejection.code) \($0.rejection.path)" }
+        defer { out.removeEvents() }
+        return String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    /// The IDs of the subscriptions that a line's matches name.
+    mutating func watchers(_ line: String) throws -> [String] {
+        try send(line).filter { $0.hasPrefix("{\"type\":\"match\"") }.map { match in
+            let tail = match.components(after: "\"subscriptionID\":\"")
+            return String(tail.prefix { $0 != "\"" })
+        }
+    }
+}
+
+extension String {
+    fileprivate func components(after mark: String) -> Substring {
+        guard let range = firstRange(of: mark) else { return "" }
+        return self[range.upperBound...]
+    }
+}
+
+/// Lines of the changes log about one container.
+enum Line {
+    static let place = #""container":"iCloud.c","environment":"development""#
+
+    static func save(
+        _ body: String, id: String = "s", database: String = "private", user: String = "_a", place: String = Line.place
+    ) -> String {
+        """
+        {"type":"subscription.save",\(place),"database":"\(database)","user":"\(user)",\
+        "subscription":{"subscriptionID":"\(id)",\(body)}}
+        """
+    }
+
+    static func query(
+        _ query: String = "", more: String = "", firesOn: String = #"["create","update","delete"]"#
+    ) -> String {
+        """
+        "subscriptionType":"query","query":{"recordType":"Note"\(query.isEmpty ? "" : ",")\(query)},\
+        "firesOn":\(firesOn)\(more)
+        """
+    }
+
+    static func remove(id: String = "s", database: String = "private", user: String = "_a") -> String {
+        #"{"type":"subscription.delete",\#(place),"database":"\#(database)","user":"\#(user)","subscriptionID":"\#(id)"}"#
+    }
+
+    static func change(
+        _ change: String = "create", database: String = "private", owner: String? = "_a", type: String = "Note",
+        zone: String? = nil, fields: String = "{}", place: String = Line.place
+    ) -> String {
+        let owner = owner.map { #","owner":"\#($0)""# } ?? ""
+        let zone = zone.map { #","zoneID":{"zoneName":"\#($0)"}"# } ?? ""
+        let record = #"{"recordName":"n1","recordType":"\#(type)"\#(zone)"#
+        let head = #"\#(place),"database":"\#(database)"\#(owner)"#
+        if change == "delete" {
+            return #"{"type":"record.delete",\#(head),"record":\#(record)},"change":"delete","before":\#(fields)}"#
+        }
+        return #"{"type":"record.save",\#(head),"record":\#(record),"fields":\#(fields)},"change":"\#(change)"}"#
+    }
+}
+
+/// Reads a `subscription.save`.
+func read(_ line: String) throws -> Subscription {
+    var parser = JSONParser()
+    var line = line
+    return try line.withUTF8 { try SubscriptionReader.subscription(parser.parse(UnsafeRawBufferPointer($0))) }
+}

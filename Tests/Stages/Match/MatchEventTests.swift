@@ -1,0 +1,118 @@
+import EventLog
+import Testing
+
+@testable import Match
+
+struct MatchEventTests {
+    @Test func `a match holds the change, the receiver and the fields that the notification names`() throws {
+        var feed = try Feed()
+        let info =
+            #"{"alertLocalizationArgs":["who"],"desiredKeys":["title","gone","who"],"additionalFields":["n"],"x":1}"#
+        _ = try feed.send(Line.save(Line.query(more: #","zoneWide":true,"notificationInfo":\#(info)"#), id: "feed"))
+        let out = try feed.send(
+            """
+            {"type":"record.save",\(Line.place),"database":"private","owner":"_a","origin":{"user":"_b","device":"d"},\
+            "record":{"recordName":"n\\"1","recordType":"Note","zoneID":{"zoneName":"Z","ownerRecordName":"_o"},\
+            "fields":{"n":{"value":[1, 2]},"title":{"value":"Hi","type":"STRING"},"other":{"value":1},"who":{"value":"B"}}},\
+            "change":"update"}
+            """)
+        let id = Feed.upstream.uuid(position: 2)
+        #expect(
+            out == [
+                """
+                {"type":"match","change":2,"notificationID":"\(id)","container":"iCloud.c","environment":"development",\
+                "database":"private","user":"_a","subscriptionID":"feed","subscriptionType":"query","reason":"update",\
+                "recordName":"n\\"1","recordType":"Note","zoneID":{"zoneName":"Z","ownerRecordName":"_o"},\
+                "origin":{"user":"_b","device":"d"},"fields":{"who":{"value":"B"},\
+                "title":{"value":"Hi","type":"STRING"},"n":{"value":[1, 2]}},"notificationInfo":\(info)}
+                """
+            ])
+    }
+
+    @Test func `a delete matches on what was last seen and copies arguments only`() throws {
+        var feed = try Feed()
+        let info = #","notificationInfo":{"desiredKeys":["b"],"titleLocalizationArgs":["a"]}"#
+        _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: info)))
+        let out = try feed.send(Line.change("delete", fields: #"{"a":{"value":1},"b":{"value":2}}"#))
+        #expect(out.count == 1)
+        #expect(out[0].contains(#""reason":"delete","recordName":"n1","recordType":"Note","#))
+        #expect(out[0].contains(#""fields":{"a":{"value":1}},"#))
+        #expect(try feed.watchers(Line.change("delete", fields: #"{"a":{"value":2}}"#)) == [])
+    }
+
+    @Test func `zone and owner have defaults and nothing else is made up`() throws {
+        var feed = try Feed()
+        _ = try feed.send(Line.save(Line.query(), database: "public"))
+        let out = try feed.send(Line.change(database: "public", owner: nil))
+        #expect(
+            out[0].hasSuffix(
+                """
+                "subscriptionType":"query","reason":"create","recordName":"n1","recordType":"Note",\
+                "zoneID":{"zoneName":"_defaultZone","ownerRecordName":"_defaultOwner"}}
+                """))
+        _ = try feed.send(Line.save(#""subscriptionType":"zone","zoneWide":true"#))
+        let wide = try feed.send(Line.change(zone: "Z"))
+        #expect(wide[0].contains(#""subscriptionType":"database""#))
+        #expect(wide[0].hasSuffix(#""zoneID":{"zoneName":"Z","ownerRecordName":"_a"}}"#))
+    }
+
+    @Test func `matches of one change share the notification and come in the order of their saves`() throws {
+        var feed = try Feed()
+        for (id, user) in [("b", "_z"), ("c", "_a"), ("a", "_m"), ("b", "_a")] {
+            _ = try feed.send(Line.save(Line.query(), id: id, database: "public", user: user))
+        }
+        let change = Line.change(database: "public", owner: nil)
+        #expect(try feed.watchers(change) == ["b", "c", "a", "b"])
+        _ = try feed.send(Line.save(Line.query(), id: "c", database: "public", user: "_a"))
+        #expect(try feed.watchers(change) == ["b", "a", "b", "c"])
+        let id = Feed.upstream.uuid(position: 8).description
+        #expect(try feed.send(change).allSatisfy { $0.contains(id) })
+    }
+
+    @Test func `a list with two of the values matches once`() throws {
+        var feed = try Feed()
+        _ = try feed.send(Line.save(Line.query(#""predicate":"ANY tags IN {'a','b'}""#)))
+        #expect(try feed.watchers(Line.change(fields: #"{"tags":{"value":["a","b","a"]}}"#)) == ["s"])
+    }
+
+    @Test func `what is not match's passes as it came`() throws {
+        var feed = try Feed()
+        let lines = [
+            #"{"type":"device.register", "x":1}"#, #"{"type":"device.unregister"}"#, #"{"type":"else"}"#, "{}",
+        ]
+        for line in lines { #expect(try feed.send(line) == [line]) }
+    }
+}
+
+struct UnmatchedTests {
+    @Test func `a range ends at each multiple of a thousand`() throws {
+        var feed = try Feed()
+        _ = try feed.send(#"{"type":"else"}"#)
+        _ = try feed.send(Line.change())
+        #expect(try feed.send(Line.change(), skipping: 996) == [])
+        let last = try feed.send(Line.change())
+        #expect(last == [#"{"type":"not_matched","first":1,"last":1000,"count":3}"#])
+        #expect(feed.deadline == nil)
+        #expect(try feed.send(#"{"type":"else"}"#, skipping: 999).count == 1)
+        _ = try feed.send(Line.change())
+        let late = try feed.send(#"{"type":"else"}"#, skipping: 1500)
+        #expect(late == [#"{"type":"not_matched","first":2001,"last":3000,"count":1}"#, #"{"type":"else"}"#])
+        _ = try feed.send(Line.change())
+        #expect(try feed.send(Line.change(), skipping: 400) == [])
+        #expect(feed.advance(to: 1_000_000) == [#"{"type":"not_matched","first":3001,"last":3904,"count":2}"#])
+    }
+
+    @Test func `a range ends a second after its first unmatched change`() throws {
+        var feed = try Feed()
+        _ = try feed.send(Line.save(Line.query()))
+        #expect(feed.deadline == nil)
+        _ = try feed.send(Line.change(type: "Else"), at: 5_000_000)
+        _ = try feed.send(Line.change(type: "Else"), at: 5_900_000)
+        _ = try feed.send(Line.change(), at: 5_900_000)
+        #expect(feed.advance(to: 5_999_999) == [])
+        let woken = try feed.send(Line.change(type: "Else"), at: 6_000_000)
+        #expect(woken == [#"{"type":"not_matched","first":1,"last":4,"count":2}"#])
+        #expect(feed.advance(to: 9_000_000) == [#"{"type":"not_matched","first":5,"last":5,"count":1}"#])
+        #expect(feed.deadline == nil)
+    }
+}

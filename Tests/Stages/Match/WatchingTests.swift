@@ -1,0 +1,181 @@
+import TestSupport
+import Testing
+
+@testable import Match
+
+struct WatchingTests {
+    /// Whether a subscription, saved first, watches a change.
+    private func watches(_ save: String, _ change: String) throws -> Bool {
+        var feed = try Feed()
+        _ = try feed.send(save)
+        #expect(feed.rejections == [])
+        return try !feed.watchers(change).isEmpty
+    }
+
+    @Test func `a private subscription sees its owner's changes only, a public one everybody's`() throws {
+        #expect(try watches(Line.save(Line.query()), Line.change()))
+        #expect(try !watches(Line.save(Line.query()), Line.change(owner: "_b")))
+        #expect(try !watches(Line.save(Line.query()), Line.change(database: "shared")))
+        #expect(try !watches(Line.save(Line.query()), Line.change(database: "public", owner: nil)))
+        #expect(try watches(Line.save(Line.query(), database: "shared"), Line.change(database: "shared")))
+        let everybody = Line.save(Line.query(), database: "public")
+        #expect(try watches(everybody, Line.change(database: "public", owner: nil)))
+        #expect(try watches(everybody, Line.change(database: "public", owner: "_b")))
+    }
+
+    @Test func `containers and environments never mix`() throws {
+        let save = Line.save(Line.query())
+        let container = #""container":"iCloud.d","environment":"development""#
+        let environment = #""container":"iCloud.c","environment":"production""#
+        #expect(try !watches(save, Line.change(place: container)))
+        #expect(try !watches(save, Line.change(place: environment)))
+        #expect(try watches(Line.save(Line.query(), place: environment), Line.change(place: environment)))
+    }
+
+    @Test(
+        arguments: [
+            ("", nil, true), ("", "Z", false), (#","zoneID":{"zoneName":"Z"}"#, "Z", true),
+            (#","zoneID":{"zoneName":"Z"}"#, "Y", false), (#","zoneID":{"zoneName":"Z"}"#, nil, false),
+            (#","zoneWide":true"#, "Z", true), (#","zoneWide":true"#, nil, true), ("", "_defaultZone", true),
+        ] as [(String, String?, Bool)])
+    func `a query watches the default zone, its zone or all`(_ more: String, _ zone: String?, _ watched: Bool) throws {
+        #expect(try watches(Line.save(Line.query(more: more)), Line.change(zone: zone)) == watched)
+    }
+
+    @Test(
+        arguments: [
+            (#""subscriptionType":"zone","zoneID":{"zoneName":"Z"}"#, "Z", true),
+            (#""subscriptionType":"zone","zoneID":{"zoneName":"Z"}"#, "Y", false),
+            (#""subscriptionType":"zone","zoneID":{"zoneName":"Z"}"#, nil, false),
+            (#""subscriptionType":"zone","zoneID":{"zoneName":"Z"},"recordType":"Note""#, "Z", true),
+            (#""subscriptionType":"zone","zoneID":{"zoneName":"Z"},"recordType":"Else""#, "Z", false),
+            (#""subscriptionType":"database""#, "Z", true), (#""subscriptionType":"database""#, nil, false),
+            (#""subscriptionType":"database""#, "_defaultZone", false),
+            (#""subscriptionType":"database","recordType":"Else""#, "Z", false),
+            (#""subscriptionType":"zone","zoneWide":true"#, "Z", true),
+            (#""subscriptionType":"zone","zoneWide":true"#, nil, false),
+        ] as [(String, String?, Bool)])
+    func `zones and databases are watched whole, narrowed by record type`(
+        _ body: String, _ zone: String?, _ watched: Bool
+    ) throws {
+        for change in ["create", "update", "delete"] {
+            #expect(try watches(Line.save(body), Line.change(change, zone: zone)) == watched)
+        }
+    }
+
+    @Test func `a delete of a record never seen reaches zones but no queries`() throws {
+        var feed = try Feed()
+        _ = try feed.send(Line.save(Line.query(more: #","zoneWide":true"#), id: "query"))
+        _ = try feed.send(Line.save(#""subscriptionType":"database""#, id: "all"))
+        _ = try feed.send(Line.save(#""subscriptionType":"database","recordType":"Note""#, id: "narrow"))
+        let delete = """
+            {"type":"record.delete",\(Line.place),"database":"private","owner":"_a",\
+            "record":{"recordName":"n","zoneID":{"zoneName":"Z"}}%}
+            """
+        #expect(try feed.watchers(delete.replacing("%", with: "")) == ["all"])
+        #expect(try feed.watchers(delete.replacing("%", with: #","recordType":"Note""#)) == ["query", "all", "narrow"])
+    }
+
+    @Test func `firesOn decides by what happened`() throws {
+        for on in ["create", "update", "delete"] {
+            for change in ["create", "update", "delete"] {
+                let save = Line.save(Line.query(firesOn: #"["\#(on)"]"#))
+                #expect(try watches(save, Line.change(change)) == (on == change))
+            }
+        }
+    }
+
+    @Test func `firesOnce ends a subscription at its first match`() throws {
+        var feed = try Feed()
+        _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: #","firesOnce":true"#), id: "once"))
+        _ = try feed.send(Line.save(Line.query(), id: "always"))
+        #expect(try feed.watchers(Line.change()) == ["always"])
+        #expect(try feed.watchers(Line.change(fields: #"{"a":{"value":1}}"#)) == ["once", "always"])
+        #expect(try feed.watchers(Line.change(fields: #"{"a":{"value":1}}"#)) == ["always"])
+    }
+
+    @Test func `a subscription saved again replaces itself only, and a delete ends it`() throws {
+        var feed = try Feed()
+        let change = Line.change(fields: #"{"a":{"value":1}}"#)
+        #expect(try feed.watchers(change) == [])
+        _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#)))
+        #expect(try feed.watchers(change) == ["s"])
+        _ = try feed.send(Line.save(Line.query(#""predicate":"a == 2""#), user: "_b"))
+        _ = try feed.send(Line.save(Line.query(#""predicate":"a == 2""#), database: "public"))
+        #expect(try feed.watchers(change) == ["s"])
+        _ = try feed.send(Line.save(Line.query(#""predicate":"a == 2""#)))
+        #expect(try feed.watchers(change) == [])
+        #expect(try feed.watchers(Line.change(fields: #"{"a":{"value":2}}"#)) == ["s"])
+        _ = try feed.send(Line.remove())
+        _ = try feed.send(Line.remove())
+        #expect(try feed.watchers(Line.change(fields: #"{"a":{"value":2}}"#)) == [])
+        #expect(feed.rejections == [])
+    }
+
+    @Test func `a FALSEPREDICATE and an empty IN watch nothing`() throws {
+        #expect(try !watches(Line.save(Line.query(#""predicate":"FALSEPREDICATE""#)), Line.change()))
+        let fields = #"{"a":{"value":1}}"#
+        #expect(try !watches(Line.save(Line.query(#""predicate":"a IN {}""#)), Line.change(fields: fields)))
+        #expect(try watches(Line.save(Line.query(#""predicate":"NOT a IN {}""#)), Line.change(fields: fields)))
+    }
+}
+
+struct RejectionTests {
+    @Test(arguments: [
+        (#"{"type":"record.save"}"#, "field.missing record"),
+        (#"{"type":"record.save","record":7}"#, "field.invalid record"),
+        (#"{"type":"record.save","record":{}}"#, "field.missing change"),
+        (Line.change("replace"), "field.invalid change"),
+        (Line.change(owner: nil), "field.missing owner"), (Line.change(database: "other"), "field.invalid database"),
+        (Line.change(type: ""), "field.invalid record.recordType"),
+        (Line.change(zone: ""), "field.invalid record.zoneID.zoneName"),
+        (#"{"type":"record.delete"}"#, "field.missing record"),
+        (#"{"type":"subscription.delete"}"#, "field.missing container"),
+        (Line.remove(id: ""), "field.invalid subscriptionID"),
+        (#"{"type":"subscription.save"}"#, "field.missing subscription"),
+        (Line.save(#""subscriptionType":"other""#), "field.invalid subscription.subscriptionType"),
+        (Line.save(#""subscriptionType":"query""#), "field.missing subscription.query"),
+        (Line.save(Line.query(firesOn: "[]")), "field.invalid subscription.firesOn"),
+        (Line.save(Line.query(firesOn: "null")), "field.missing subscription.firesOn"),
+        (Line.save(Line.query(firesOn: #"["save"]"#)), "field.invalid subscription.firesOn"),
+        (Line.save(Line.query(more: #","firesOnce":1"#)), "field.invalid subscription.firesOnce"),
+        (Line.save(Line.query(#""filterBy":[7]"#)), "predicate.type subscription.query.filterBy[0]"),
+        (Line.save(Line.query(#""predicate":"a OR b""#)), "predicate.syntax subscription.query.predicate"),
+        (Line.save(Line.query(#""predicate":"a==1","filterBy":[]"#)), "field.invalid subscription.query.predicate"),
+        (Line.save(Line.query(more: #","notificationInfo":[]"#)), "field.invalid subscription.notificationInfo"),
+        (
+            Line.save(Line.query(more: #","notificationInfo":{"desiredKeys":[1]}"#)),
+            "field.invalid subscription.notificationInfo.desiredKeys"
+        ),
+        (Line.save(#""subscriptionType":"zone","zoneID":{}"#), "field.missing subscription.zoneID.zoneName"),
+    ])
+    func `a malformed event is set aside and changes nothing`(_ line: String, _ rejection: String) throws {
+        var feed = try Feed()
+        _ = try feed.send(Line.save(Line.query()))
+        #expect(try feed.send(line) == [])
+        #expect(feed.rejections == [rejection])
+        #expect(feed.deadline == nil)
+        #expect(try feed.watchers(Line.change()) == ["s"])
+    }
+
+    @Test(arguments: [UInt64(1), 2])
+    func `no damage to a line does harm`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        var feed = try Feed()
+        let lines = [
+            Line.save(Line.query(#""predicate":"a == 1 AND b IN {1,2}""#, more: #","firesOnce":true"#)), Line.remove(),
+            Line.change(zone: "Z", fields: #"{"a":{"value":1},"b":{"value":[1,2]}}"#), Line.change("delete"),
+            Line.save(#""subscriptionType":"zone","zoneID":{"zoneName":"Z"}"#),
+        ]
+        let pieces = ["null", "[]", "{}", "1", "\"\"", "\"a\"", "true", "[[]]", "{\"value\":{}}"]
+        for _ in 0..<3000 {
+            var bytes = lines.randomElement(using: &random) ?? ""
+            let starts = bytes.ranges(of: ":").map(\.upperBound)
+            let start = starts.randomElement(using: &random) ?? bytes.endIndex
+            let end = bytes[start...].firstIndex { ",}]".contains($0) } ?? bytes.endIndex
+            bytes.replaceSubrange(start..<end, with: pieces.randomElement(using: &random) ?? "")
+            do { _ = try feed.send(bytes) } catch { continue }
+        }
+        #expect(try feed.send(#"{"type":"else"}"#).last == #"{"type":"else"}"#, "seed \(seed)")
+    }
+}
