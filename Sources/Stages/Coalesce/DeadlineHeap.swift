@@ -1,0 +1,72 @@
+import EventLog
+
+/// A binary heap of deadlines that knows where each slot stands, so that a deadline can be moved.
+struct DeadlineHeap {
+    struct Entry {
+        var due: Instant
+        /// Decides between equal deadlines.
+        let order: UInt64
+        let slot: Int
+
+        static func < (left: Entry, right: Entry) -> Bool {
+            left.due == right.due ? left.order < right.order : left.due < right.due
+        }
+    }
+
+    private var entries: [Entry] = []
+    /// For each slot, where its entry stands.
+    private var positions: [Int] = []
+
+    var first: Entry? { entries.first }
+
+    mutating func insert(_ entry: Entry) {
+        while positions.count <= entry.slot { positions.append(0) }
+        entries.append(entry)
+        rise(entry, from: entries.count - 1)
+    }
+
+    mutating func removeFirst() {
+        let last = entries.removeLast()
+        if !entries.isEmpty { sink(last, from: 0) }
+    }
+
+    mutating func move(_ slot: Int, to due: Instant) {
+        let position = positions[slot]
+        var entry = entries[position]
+        let isLater = due > entry.due
+        entry.due = due
+        if isLater { sink(entry, from: position) } else { rise(entry, from: position) }
+    }
+
+    private mutating func rise(_ entry: Entry, from start: Int) {
+        var position = start
+        while position > 0 {
+            let parent = (position - 1) / 2
+            guard entry < entries[parent] else { break }
+            place(entries[parent], at: position)
+            position = parent
+        }
+        place(entry, at: position)
+    }
+
+    private mutating func sink(_ entry: Entry, from start: Int) {
+        var position = start
+        while let child = lesserChild(of: position), entries[child] < entry {
+            place(entries[child], at: position)
+            position = child
+        }
+        place(entry, at: position)
+    }
+
+    private func lesserChild(of position: Int) -> Int? {
+        let left = 2 * position + 1
+        guard left < entries.count else { return nil }
+        let right = left + 1
+        return right < entries.count && entries[right] < entries[left] ? right : left
+    }
+
+    private mutating func place(_ entry: Entry, at position: Int) {
+        entries[position] = entry
+        positions[entry.slot] = position
+    }
+}

@@ -1,0 +1,75 @@
+import CloudKitModel
+import JSON
+import PipelineKit
+
+/// A match as this stage reads it: views into the event, valid as long as the event is.
+struct Match {
+    /// Position in the matches log.
+    let sequence: UInt64
+    /// Position of its change in the changes log.
+    let change: UInt64
+    let json: JSONValue
+    let container: JSONValue
+    let environment: JSONValue
+    let database: JSONValue
+    let user: JSONValue
+    let subscriptionID: JSONValue
+    let origin: JSONValue?
+    let notificationInfo: JSONValue?
+    let collapseID: JSONValue?
+
+    init(_ event: borrowing InputEvent) throws(Rejection) {
+        json = event.json
+        sequence = event.sequence
+        guard let first = json.firstKey, first.equals("type") else {
+            throw Rejection(code: "match.type_not_first", reason: "a match names its type first", path: "type")
+        }
+        guard let change = json["change"]?.int64, change > 0 else {
+            throw Rejection(
+                code: "match.change", reason: "a match names the sequence of its change, from 1", path: "change")
+        }
+        self.change = UInt64(change)
+        container = try json.text("container")
+        environment = try json.text("environment")
+        database = try json.text("database")
+        user = try json.text("user")
+        subscriptionID = try json.text("subscriptionID")
+        origin = json["origin"]
+        notificationInfo = try Match.notificationInfo(of: json)
+        collapseID = try Match.collapseID(of: notificationInfo)
+    }
+
+    var isSilent: Bool { NotificationVisibility.isSilent(notificationInfo) }
+
+    private static func notificationInfo(of json: JSONValue) throws(Rejection) -> JSONValue? {
+        guard let info = json["notificationInfo"], !info.isNull else { return nil }
+        guard info.isObject else {
+            throw Rejection(
+                code: "match.notification_info", reason: "a notification info is an object", path: "notificationInfo")
+        }
+        return info
+    }
+
+    private static func collapseID(of info: JSONValue?) throws(Rejection) -> JSONValue? {
+        guard let collapseID = info?["collapseIDKey"], !collapseID.isUnset else { return nil }
+        guard collapseID.isString else {
+            throw Rejection(
+                code: "match.collapse_id", reason: "a collapse ID is a text", path: "notificationInfo.collapseIDKey")
+        }
+        return collapseID
+    }
+}
+
+extension JSONValue {
+    fileprivate var firstKey: JSONValue? {
+        var members = members
+        return members.next()?.key
+    }
+
+    fileprivate func text(_ key: StaticString) throws(Rejection) -> JSONValue {
+        guard let value = self[key], value.isString else {
+            throw Rejection(code: "match.member", reason: "a match has the text \"\(key)\"", path: "\(key)")
+        }
+        return value
+    }
+}

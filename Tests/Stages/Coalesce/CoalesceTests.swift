@@ -1,0 +1,202 @@
+import JSON
+import Testing
+
+@testable import Coalesce
+
+/// A picture of time: one character is 10 ms, a letter is a match that collapses with its own kind, `-` is nothing.
+///
+/// Changes are numbered in order of arrival. What leaves is written the same way: the letter where the notification
+/// leaves, and for each the changes it stands for.
+private func picture(
+    _ arrivals: String, window: Int = 3, maximumDelay: Int = 30
+) throws -> (line: String, causes: [[Int]], coalesced: Int) {
+    var events: [Arrival] = []
+    for (position, letter) in arrivals.enumerated() where letter != "-" {
+        let match = SampleMatch.collapsing(String(letter), change: events.count + 1)
+        events.append(Arrival(time: Int64(position * 10), line: match.line))
+    }
+    let output = try outputs(
+        of: events, window: .milliseconds(window * 10), maximumDelay: .milliseconds(maximumDelay * 10))
+    var line: [Character] = []
+    var causes: [[Int]] = []
+    for (text, time) in zip(output.lines, output.times) where text.contains(#""type":"notification""#) {
+        let json = try Parsed(text)
+        while line.count < Int(time / 10) { line.append("-") }
+        line += json.collapseID
+        causes.append(json.causes)
+    }
+    return (String(line), causes, output.lines.count { $0.contains(#""type":"coalesced""#) })
+}
+
+@Suite struct `Held notifications` {
+    @Test func `leave after one window`() throws {
+        let seen = try picture("-a-----")
+        #expect(seen.line == "----a")
+        #expect(seen.causes == [[1]])
+    }
+
+    @Test func `give way to a newer one, which restarts the window`() throws {
+        let seen = try picture("a-a--------")
+        #expect(seen.line == "-----a")
+        #expect(seen.causes == [[1, 2]])
+        #expect(seen.coalesced == 1)
+    }
+
+    @Test func `leave before what arrives at their deadline`() throws {
+        let seen = try picture("a--a")
+        #expect(seen.line == "---a--a")
+        #expect(seen.causes == [[1], [2]])
+        #expect(seen.coalesced == 0)
+    }
+
+    @Test func `are held no longer than the maximum delay`() throws {
+        let seen = try picture("a-a-a-a-a-a-a", maximumDelay: 7)
+        #expect(seen.line == "-------a-------a")
+        #expect(seen.causes == [[1, 2, 3, 4], [5, 6, 7]])
+        #expect(seen.coalesced == 5)
+    }
+
+    @Test func `do not touch those of another collapse ID`() throws {
+        let seen = try picture("aba--")
+        #expect(seen.line == "----ba")
+        #expect(seen.causes == [[2], [1, 3]])
+    }
+
+    @Test func `leave in the order of their first match when they are due at one time`() throws {
+        let matches = ["b", "a", "c"].enumerated().map { SampleMatch.collapsing($1, change: $0 + 1) }
+        let again = SampleMatch.collapsing("b", change: 4)
+        let output = try outputs(of: (matches + [again]).map { Arrival(time: 0, line: $0.line) })
+        #expect(
+            output.lines.dropFirst() == [
+                again.notification(causes: [1, 4]), matches[1].notification(causes: [2]),
+                matches[2].notification(causes: [3]),
+            ])
+        #expect(output.times == [0, 100, 100, 100])
+    }
+
+    @Test func `name in a coalesced event who replaced whom, at that moment`() throws {
+        var other = SampleMatch.collapsing("a", change: 17)
+        other.subscription = "other"
+        let matches = [SampleMatch.collapsing("a", change: 15), other]
+        let output = try outputs(of: matches.enumerated().map { Arrival(time: Int64($0 * 20), line: $1.line) })
+        #expect(
+            output.lines == [
+                #"{"type":"coalesced","match":1,"change":15,"replacedBy":2,"replacedByChange":17,"user":"_alice","#
+                    + #""subscriptionID":"feed"}"#,
+                other.notification(causes: [15, 17]),
+            ])
+        #expect(output.times == [20, 120])
+    }
+
+    @Test func `tell a deletion that comes after a creation`() throws {
+        var deletion = SampleMatch.collapsing("a", change: 2)
+        deletion.reason = "delete"
+        let output = try lines(of: [.collapsing("a"), deletion])
+        #expect(output.last == deletion.notification(causes: [1, 2]))
+    }
+
+    @Test func `list a change once, though two subscriptions matched it`() throws {
+        let match = SampleMatch.collapsing("a", change: 5)
+        #expect(try lines(of: [match, match]).last == match.notification(causes: [5]))
+    }
+
+    @Test func `leave at once when they stand for as many changes as one may`() throws {
+        let count = HeldNotification.causesMax
+        let output = try lines(of: (1...count + 1).map { .collapsing("a", change: $0) })
+        let notifications = output.filter { $0.contains(#""type":"notification""#) }
+        #expect(try notifications.map { try Parsed($0).causes.count } == [count, 1])
+        #expect(output.count == count + 1)
+    }
+}
+
+@Suite struct `What replaces what` {
+    @Test func `a silent match, by subscription`() throws {
+        for info in [nil, "null", "{}", #"{"shouldSendContentAvailable":true}"#, #"{"shouldBadge":false,"title":""}"#] {
+            let matches = [SampleMatch(change: 1, info: info), SampleMatch(change: 2, info: info)]
+            #expect(try lines(of: matches).last == matches[1].notification(causes: [1, 2]), "\(info ?? "none")")
+        }
+    }
+
+    @Test(arguments: [
+        #"{"alertBody":"Hi"}"#, #"{"shouldBadge":true}"#, #"{"shouldSendContentAvailable":true,"desiredKeys":["a"]}"#,
+    ])
+    func `a visible match without a collapse ID replaces nothing and passes at once`(info: String) throws {
+        let matches = [SampleMatch(change: 1, info: info), SampleMatch(change: 2, info: info)]
+        let output = try outputs(of: matches.map { Arrival(time: 7, line: $0.line) })
+        #expect(output.lines == [matches[0].notification(causes: [1]), matches[1].notification(causes: [2])])
+        #expect(output.times == [7, 7])
+    }
+
+    @Test(arguments: [\SampleMatch.user, \.container, \.environment, \.database, \.subscription])
+    func `a silent match of another place stays apart`(member: WritableKeyPath<SampleMatch, String> & Sendable) throws {
+        var other = SampleMatch(change: 2)
+        other[keyPath: member] = "other"
+        #expect(try lines(of: [SampleMatch(), other]).count == 2)
+        #expect(try !lines(of: [SampleMatch(), other]).contains { $0.contains("coalesced") })
+    }
+
+    @Test func `a collapse ID joins the databases and subscriptions of one user`() throws {
+        var other = SampleMatch.collapsing("a", change: 2)
+        (other.database, other.subscription) = ("public", "other")
+        #expect(try lines(of: [.collapsing("a"), other]).last == other.notification(causes: [1, 2]))
+    }
+
+    @Test func `a collapse ID is compared as text, not as it is escaped`() throws {
+        let escaped = SampleMatch.collapsing(#"\u0061"#, change: 2)
+        #expect(try lines(of: [.collapsing("a"), escaped]).last == escaped.notification(causes: [1, 2]))
+    }
+
+    @Test func `nothing, where the window is zero`() throws {
+        let matches = [SampleMatch.collapsing("a"), .collapsing("a", change: 2), SampleMatch(change: 3)]
+        let output = try outputs(of: matches.map { Arrival(time: 0, line: $0.line) }, window: .zero)
+        #expect(output.lines == matches.map { $0.notification(causes: [$0.change]) })
+    }
+}
+
+@Suite struct `An origin` {
+    @Test func `stays where all changes have the same`() throws {
+        let matches = [SampleMatch.collapsing("a"), .collapsing("a", change: 2)]
+        #expect(try lines(of: matches).last == matches[1].notification(causes: [1, 2]))
+    }
+
+    @Test(arguments: [[nil, "mac"], ["mac", nil], ["mac", "phone"], ["mac", "phone", "mac"]] as [[String?]])
+    func `goes where two changes differ`(devices: [String?]) throws {
+        let matches = devices.enumerated().map { index, device in
+            var match = SampleMatch.collapsing("a", change: index + 1)
+            match.device = device
+            return match
+        }
+        let causes = Array(1...devices.count)
+        #expect(try lines(of: matches).last == matches.last?.notification(causes: causes, withOrigin: false))
+    }
+}
+
+@Suite struct `Other events` {
+    @Test func `pass as they came, at once`() throws {
+        let events = [#"{"type":"device.register","user":"_alice"}"#, #"{"type":"new.word","n":1.50}"#, #"{"a":1}"#]
+        #expect(try outputs(of: events.map { Arrival(time: 0, line: $0) }).lines == events)
+    }
+
+    @Test func `that say a change was not watched end here`() throws {
+        let event = #"{"type":"not_matched","first":1,"last":1000,"count":752}"#
+        #expect(try outputs(of: [Arrival(time: 0, line: event)]) == StageOutput())
+    }
+
+    @Test(arguments: [
+        (#""change":1"#, #""change":0"#), (#""change":1"#, #""change":"1""#), (#""user":"_alice","sub"#, #""sub"#),
+        (#""subscriptionID":"feed""#, #""subscriptionID":7"#),
+        (#""type":"match","change":1"#, #""change":1,"type":"match""#),
+        (#""collapseIDKey":"a""#, #""collapseIDKey":{"a":1}"#), (#""database":"private""#, #""database":null"#),
+    ])
+    func `that are broken matches are set aside`(part: String, broken: String) throws {
+        let line = SampleMatch.collapsing("a").line
+        #expect(line.contains(part))
+        let output = try outputs(of: [Arrival(time: 0, line: line.replacing(part, with: broken, maxReplacements: 1))])
+        #expect(output.lines.isEmpty)
+        #expect(output.rejections.count == 1)
+    }
+}
+
+private func lines(of matches: [SampleMatch]) throws -> [String] {
+    try outputs(of: matches.map { Arrival(time: 0, line: $0.line) }).lines
+}

@@ -1,0 +1,100 @@
+import EventLog
+import JSON
+import PipelineKit
+
+@testable import Coalesce
+
+/// One event line and the moment it arrives at, in milliseconds.
+struct Arrival {
+    var time: Int64
+    var line: String
+}
+
+/// What a stage gave: lines with the moments they left at, and what it rejected.
+struct StageOutput: Equatable {
+    var lines: [String] = []
+    var times: [Int64] = []
+    var rejections: [String] = []
+}
+
+let context = StageContext(
+    log: LogIdentity(high: 1, low: 2), upstream: LogIdentity(high: 3, low: 4), upstreamName: "matches")
+
+/// Feeds a stage as its host would, and serves what is left at the end.
+///
+/// - Parameter cuts: After how many events a batch ends: the outbox is emptied there, and the clock is moved.
+func outputs(
+    of arrivals: [Arrival], window: Duration = .milliseconds(100), maximumDelay: Duration? = nil, cuts: Set<Int> = []
+) throws -> StageOutput {
+    let settings = CoalesceSettings(window: window, maximumDelay: maximumDelay)
+    var clock = StageClock(try CoalesceStage(settings, context: context))
+    var parser = JSONParser()
+    var outbox = Outbox()
+    var output = StageOutput()
+    for (index, arrival) in arrivals.enumerated() {
+        let time = Instant(microseconds: arrival.time * 1000)
+        while let deadline = clock.stage.deadline, deadline <= time {
+            clock.serveDeadlines(through: deadline, into: &outbox)
+            output.take(&outbox, at: clock.now)
+        }
+        let line = Array(arrival.line.utf8)
+        try line.withUnsafeBytes { bytes in
+            let json = try parser.parse(bytes)
+            let event = InputEvent(sequence: UInt64(index + 1), json: json, line: bytes)
+            clock.receive(event, at: time, into: &outbox)
+        }
+        if !cuts.contains(index) { output.take(&outbox, at: clock.now) }
+    }
+    while let deadline = clock.stage.deadline {
+        output.take(&outbox, at: clock.now)
+        clock.serveDeadlines(through: deadline, into: &outbox)
+    }
+    output.take(&outbox, at: clock.now)
+    return output
+}
+
+extension StageOutput {
+    mutating func take(_ outbox: inout Outbox, at now: Instant) {
+        let text = String(decoding: outbox.lines, as: UTF8.self)
+        let new = text.split(separator: "\n").map(String.init)
+        lines += new
+        times += new.map { _ in now.microseconds / 1000 }
+        rejections += outbox.takeRejections().map(\.rejection.code)
+        outbox.removeEvents()
+    }
+}
+
+/// A match as the match stage writes it, with made-up identifiers.
+struct SampleMatch {
+    var change = 1
+    var user = "_alice"
+    var container = "iCloud.com.example.Notes"
+    var environment = "development"
+    var database = "private"
+    var subscription = "feed"
+    var reason = "create"
+    var device: String? = "alice-mac"
+    var info: String?
+
+    static func collapsing(_ id: String, change: Int = 1) -> SampleMatch {
+        SampleMatch(change: change, info: #"{"alertBody":"A note was added","collapseIDKey":"\#(id)"}"#)
+    }
+
+    /// The members after the type and the causes, as match and notification share them.
+    func members(withOrigin: Bool = true) -> String {
+        let origin = device.map { #","origin":{"user":"_alice","device":"\#($0)"}"# } ?? ""
+        return #""change":\#(change),"notificationID":"5b1c9a2e-6d0f-4b53-9c1e-\#(String(100_000_000_000 + change))","#
+            + #""container":"\#(container)","environment":"\#(environment)","database":"\#(database)","user":"\#(user)","#
+            + #""subscriptionID":"\#(subscription)","subscriptionType":"query","reason":"\#(reason)","#
+            + #""recordName":"n\#(change)","recordType":"Note","zoneID":{"zoneName":"Notes","ownerRecordName":"_alice"}"#
+            + (withOrigin ? origin : "") + #","fields":{"title":{"value":"Hi","type":"STRING"}}"#
+            + (info.map { #","notificationInfo":\#($0)"# } ?? "")
+    }
+
+    var line: String { #"{"type":"match",\#(members())}"# }
+
+    func notification(causes: [Int], withOrigin: Bool = true) -> String {
+        let list = causes.map { #"{"log":"changes","sequence":\#($0)}"# }.joined(separator: ",")
+        return #"{"type":"notification","causes":[\#(list)],\#(members(withOrigin: withOrigin))}"#
+    }
+}
