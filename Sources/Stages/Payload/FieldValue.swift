@@ -1,0 +1,110 @@
+import JSON
+
+/// The value of a record's field in a payload, without the `{value, type}` around it.
+///
+/// Only types that CloudKit allows there (desired keys: text, number, date, location, reference; arguments: text,
+/// number, date). Dates are milliseconds since 1970, as CloudKit Web Services writes them. Apple does not publish how
+/// locations and references are written: ours are objects with the members that Web Services gives them.
+struct FieldValue {
+    private enum Form { case text, number, location, reference }
+
+    private let form: Form
+    private let value: JSONValue
+
+    /// Nil where the field is missing, null, or of a type that has no place in a payload.
+    init?(named name: JSONValue, in fields: JSONValue?) {
+        guard let field = name.withUTF8({ fields?.member($0) }) ?? nil, let value = field["value"],
+            let form = FieldValue.form(of: value, type: field["type"])
+        else { return nil }
+        self.form = form
+        self.value = value
+    }
+
+    /// Whether it may stand for a variable of a localized text.
+    var isArgument: Bool { form == .text || form == .number }
+
+    func write(into buffer: inout ByteBuffer) {
+        switch form {
+        case .text: buffer.append(shortened: value)
+        case .number: buffer.append(value.raw)
+        case .location: writeLocation(into: &buffer)
+        case .reference: writeReference(into: &buffer)
+        }
+    }
+
+    private func writeLocation(into buffer: inout ByteBuffer) {
+        var object = ObjectWriter(&buffer)
+        if let latitude = value["latitude"] {
+            object.key("\"latitude\":", &buffer)
+            buffer.append(latitude.raw)
+        }
+        if let longitude = value["longitude"] {
+            object.key("\"longitude\":", &buffer)
+            buffer.append(longitude.raw)
+        }
+        object.close(&buffer)
+    }
+
+    private func writeReference(into buffer: inout ByteBuffer) {
+        var object = ObjectWriter(&buffer)
+        object.optionalText("\"action\":", value["action"], &buffer)
+        object.optionalText("\"recordName\":", value["recordName"], &buffer)
+        if let zoneID = value["zoneID"], zoneID.isObject {
+            object.key("\"zoneID\":", &buffer)
+            var zone = ObjectWriter(&buffer)
+            zone.optionalText("\"ownerRecordName\":", zoneID["ownerRecordName"], &buffer)
+            zone.optionalText("\"zoneName\":", zoneID["zoneName"], &buffer)
+            zone.close(&buffer)
+        }
+        object.close(&buffer)
+    }
+
+    /// The form that a value has by itself; types may be left out of requests.
+    private static func natural(_ value: JSONValue) -> Form? {
+        switch value.kind {
+        case .string: .text
+        case .number: .number
+        case .object where isNumber(value["latitude"]) && isNumber(value["longitude"]): .location
+        case .object where value["recordName"]?.isString == true: .reference
+        default: nil
+        }
+    }
+
+    private static func isNumber(_ value: JSONValue?) -> Bool { value?.isNumber == true }
+
+    private static func form(of value: JSONValue, type: JSONValue?) -> Form? {
+        guard let form = natural(value) else { return nil }
+        guard let type, !type.isNull else { return form }
+        let isOfType =
+            switch form {
+            case .text: type.equals("STRING")
+            case .number:
+                type.equals("INT64") || type.equals("DOUBLE") || type.equals("TIMESTAMP")
+                    || type.equals("NUMBER_INT64")
+            case .location: type.equals("LOCATION")
+            case .reference: type.equals("REFERENCE")
+            }
+        return isOfType ? form : nil
+    }
+}
+
+extension ByteBuffer {
+    /// The most characters of a record's text in a payload (Apple, desiredKeys and alertLocalizationArgs).
+    private static let charactersMax = 100
+
+    /// Appends a string of the event, cut after its first 100 characters.
+    fileprivate mutating func append(shortened text: JSONValue) {
+        // A character takes a byte or more.
+        if text.raw.count - 2 <= ByteBuffer.charactersMax { return append(text: text) }
+        if let plain = text.plain, ByteBuffer.startsWithSingleByteCharacters(plain) {
+            return appendJSON(utf8: UnsafeRawBufferPointer(rebasing: plain[..<ByteBuffer.charactersMax]))
+        }
+        appendJSON(String((text.string ?? "").prefix(ByteBuffer.charactersMax)))
+    }
+
+    /// Whether a cut after the first 100 bytes falls between characters: all is ASCII up to the byte behind it. CR LF,
+    /// one character in two bytes, cannot stand in a string without escapes.
+    private static func startsWithSingleByteCharacters(_ text: UnsafeRawBufferPointer) -> Bool {
+        text.prefix(charactersMax + 1).allSatisfy { $0 < 0x80 }
+    }
+}

@@ -1,0 +1,55 @@
+/// The parts of a payload that may be left out, in the order in which they are when it is too long.
+///
+/// Desired keys go first, last listed first (Apple, CKNotification.isPruned). Then the list in CKNotification.h from
+/// its least important end. What no list names goes last. The notification's and the subscription's ID, the database
+/// and the dictionary that tells the kind of notification always stay.
+struct PayloadParts: OptionSet {
+    let rawValue: UInt32
+
+    static let thirdField = PayloadParts(rawValue: 1 << 0)
+    static let secondField = PayloadParts(rawValue: 1 << 1)
+    static let firstField = PayloadParts(rawValue: 1 << 2)
+    static let subtitle = PayloadParts(rawValue: 1 << 3)
+    static let subtitleArguments = PayloadParts(rawValue: 1 << 4)
+    static let subtitleKey = PayloadParts(rawValue: 1 << 5)
+    static let title = PayloadParts(rawValue: 1 << 6)
+    static let titleArguments = PayloadParts(rawValue: 1 << 7)
+    static let titleKey = PayloadParts(rawValue: 1 << 8)
+    static let userRecordName = PayloadParts(rawValue: 1 << 9)
+    static let container = PayloadParts(rawValue: 1 << 10)
+    static let recordName = PayloadParts(rawValue: 1 << 11)
+    static let reason = PayloadParts(rawValue: 1 << 12)
+    static let contentAvailable = PayloadParts(rawValue: 1 << 13)
+    static let sound = PayloadParts(rawValue: 1 << 14)
+    static let launchImage = PayloadParts(rawValue: 1 << 15)
+    static let actionKey = PayloadParts(rawValue: 1 << 16)
+    static let body = PayloadParts(rawValue: 1 << 17)
+    static let bodyArguments = PayloadParts(rawValue: 1 << 18)
+    static let bodyKey = PayloadParts(rawValue: 1 << 19)
+    static let badge = PayloadParts(rawValue: 1 << 20)
+    static let mutableContent = PayloadParts(rawValue: 1 << 21)
+    static let category = PayloadParts(rawValue: 1 << 22)
+    static let zoneOwner = PayloadParts(rawValue: 1 << 23)
+    static let zoneName = PayloadParts(rawValue: 1 << 24)
+
+    /// In the order in which they are listed; Apple, desiredKeys: at most three.
+    static let fields: [PayloadParts] = [.firstField, .secondField, .thirdField]
+    /// What is written inside `aps.alert`.
+    static let alert: PayloadParts = [
+        .subtitle, .subtitleArguments, .subtitleKey, .title, .titleArguments, .titleKey,
+        .launchImage, .actionKey, .body, .bodyArguments, .bodyKey,
+    ]
+
+    /// Without the `count` parts that are left out first.
+    func dropping(_ count: Int) -> PayloadParts {
+        var rest = rawValue
+        for _ in 0..<count { rest &= rest &- 1 }
+        return PayloadParts(rawValue: rest)
+    }
+
+    var count: Int { rawValue.nonzeroBitCount }
+
+    mutating func insert(_ part: PayloadParts, if isPresent: Bool) {
+        if isPresent { formUnion(part) }
+    }
+}

@@ -1,0 +1,135 @@
+import JSON
+
+/// Writes the two dictionaries that a device receives, with the parts that are to stay.
+struct PayloadWriter {
+    let notification: Notification
+    let badge: Int
+    /// All parts that this notification has.
+    let parts: PayloadParts
+    let desiredFields: DesiredFields
+
+    private var info: NotificationInfo { notification.info }
+
+    init(notification: Notification, badge: Int) {
+        self.notification = notification
+        self.badge = badge
+        desiredFields = DesiredFields(notification)
+        parts = PayloadParts(of: notification).union(desiredFields.parts)
+    }
+
+    func write(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
+        buffer.append("{\"aps\":")
+        writeAPS(kept, into: &buffer)
+        buffer.append(",\"ck\":")
+        writeCK(kept, into: &buffer)
+        buffer.append(byte: UInt8(ascii: "}"))
+    }
+}
+
+// MARK: - aps
+
+extension PayloadWriter {
+    private func writeAPS(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
+        guard info.isVisual else { return buffer.append("{\"content-available\":1}") }
+        var aps = ObjectWriter(&buffer)
+        if !kept.isDisjoint(with: .alert) {
+            aps.key("\"alert\":", &buffer)
+            writeAlert(kept.intersection(.alert), into: &buffer)
+        }
+        if kept.contains(.badge) { aps.number("\"badge\":", badge, &buffer) }
+        if kept.contains(.category) { aps.optionalText("\"category\":", info.category, &buffer) }
+        if kept.contains(.contentAvailable) { aps.number("\"content-available\":", 1, &buffer) }
+        if kept.contains(.mutableContent) { aps.number("\"mutable-content\":", 1, &buffer) }
+        if kept.contains(.sound) { aps.optionalText("\"sound\":", info.sound, &buffer) }
+        aps.close(&buffer)
+    }
+
+    /// A body alone is a plain string.
+    private func writeAlert(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
+        if kept == .body, let body = info.body.literal { return buffer.append(text: body) }
+        var alert = ObjectWriter(&buffer)
+        if kept.contains(.actionKey) { alert.optionalText("\"action-loc-key\":", info.actionKey, &buffer) }
+        if kept.contains(.body) { alert.optionalText("\"body\":", info.body.literal, &buffer) }
+        if kept.contains(.launchImage) { alert.optionalText("\"launch-image\":", info.launchImage, &buffer) }
+        if kept.contains(.bodyArguments) { write("\"loc-args\":", info.body.arguments, &alert, &buffer) }
+        if kept.contains(.bodyKey) { alert.optionalText("\"loc-key\":", info.body.key, &buffer) }
+        if kept.contains(.subtitle) { alert.optionalText("\"subtitle\":", info.subtitle.literal, &buffer) }
+        if kept.contains(.subtitleArguments) {
+            write("\"subtitle-loc-args\":", info.subtitle.arguments, &alert, &buffer)
+        }
+        if kept.contains(.subtitleKey) { alert.optionalText("\"subtitle-loc-key\":", info.subtitle.key, &buffer) }
+        if kept.contains(.title) { alert.optionalText("\"title\":", info.title.literal, &buffer) }
+        if kept.contains(.titleArguments) { write("\"title-loc-args\":", info.title.arguments, &alert, &buffer) }
+        if kept.contains(.titleKey) { alert.optionalText("\"title-loc-key\":", info.title.key, &buffer) }
+        alert.close(&buffer)
+    }
+
+    /// Writes the values of the named fields. Where the record has none, or one that cannot be an argument, an empty
+    /// string holds the place, so that `%3$@` still means the third.
+    private func write(
+        _ key: StaticString, _ names: JSONValue?, _ alert: inout ObjectWriter, _ buffer: inout ByteBuffer
+    ) {
+        guard let names else { return }
+        alert.key(key, &buffer)
+        buffer.append(byte: UInt8(ascii: "["))
+        var isFirst = true
+        for name in names.elements {
+            if !isFirst { buffer.append(byte: UInt8(ascii: ",")) }
+            isFirst = false
+            if let value = FieldValue(named: name, in: notification.fields), value.isArgument {
+                value.write(into: &buffer)
+            } else {
+                buffer.append("\"\"")
+            }
+        }
+        buffer.append(byte: UInt8(ascii: "]"))
+    }
+}
+
+// MARK: - ck
+
+extension PayloadWriter {
+    private func writeCK(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
+        var ck = ObjectWriter(&buffer)
+        ck.number("\"ce\":", Int(notification.environment.rawValue), &buffer)
+        if kept.contains(.container) { ck.text("\"cid\":", notification.container, &buffer) }
+        if kept.contains(.userRecordName) { ck.text("\"ckuserid\":", notification.user, &buffer) }
+        if notification.family != .query { writeFamily(kept, &ck, into: &buffer) }
+        ck.text("\"nid\":", notification.id, &buffer)
+        if kept != parts { ck.number("\"p\":", 1, &buffer) }
+        if notification.family == .query { writeFamily(kept, &ck, into: &buffer) }
+        ck.close(&buffer)
+    }
+
+    private func writeFamily(_ kept: PayloadParts, _ ck: inout ObjectWriter, into buffer: inout ByteBuffer) {
+        ck.key(notification.family.key, &buffer)
+        var family = ObjectWriter(&buffer)
+        desiredFields.write(kept, &family, into: &buffer)
+        family.number("\"dbs\":", Int(notification.database.rawValue), &buffer)
+        if kept.contains(.reason) { family.number("\"fo\":", Int(notification.reason.rawValue), &buffer) }
+        if kept.contains(.recordName) { family.optionalText("\"rid\":", notification.recordName, &buffer) }
+        family.text("\"sid\":", notification.subscriptionID, &buffer)
+        if kept.contains(.zoneName) {
+            family.key("\"zid\":", &buffer)
+            writeZoneName(into: &buffer)
+        }
+        if kept.contains(.zoneOwner) {
+            family.key("\"zoid\":", &buffer)
+            writeZoneOwner(into: &buffer)
+        }
+        family.close(&buffer)
+    }
+
+    private func writeZoneName(into buffer: inout ByteBuffer) {
+        guard let name = notification.zoneName else { return buffer.append("\"_defaultZone\"") }
+        buffer.append(text: name)
+    }
+
+    private func writeZoneOwner(into buffer: inout ByteBuffer) {
+        switch notification.database {
+        case .public: buffer.append("\"_defaultOwner\"")
+        case .private: buffer.append(text: notification.user)
+        case .shared: buffer.append(text: notification.zoneOwner ?? notification.user)
+        }
+    }
+}

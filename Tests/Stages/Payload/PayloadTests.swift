@@ -1,0 +1,189 @@
+import Testing
+
+@testable import Payload
+
+@Suite struct `A push` {
+    @Test func `carries who it is for, its headers and its causes`() throws {
+        var notification = SampleNotification(user: "_bob", subscription: "feed")
+        notification.origin = #"{"user":"_alice","device":"alice-mac"}"#
+        notification.info = #"{"alertBody":"Hi","collapseIDKey":"notes"}"#
+        let line = try #require(try outputs(of: [notification.line]).lines.first)
+        let payload = try payloadText(of: line)
+        #expect(
+            line == #"{"type":"push","notificationID":"\#(notification.id)","container":"iCloud.com.example.Notes","#
+                + #""environment":"development","user":"_bob","subscriptionID":"feed","#
+                + #""origin":{"user":"_alice","device":"alice-mac"},"headers":{"apns-push-type":"alert","#
+                + #""apns-priority":"10","apns-collapse-id":"notes"},"payload":\#(payload),"#
+                + #""causes":\#(SampleNotification.causes)}"#)
+    }
+
+    @Test(arguments: [
+        nil, "null", "{}", #"{"shouldSendContentAvailable":true,"shouldBadge":false,"title":"","desiredKeys":[]}"#,
+    ])
+    func `is in the background where nothing visual is set`(info: String?) throws {
+        let push = try push(of: SampleNotification(info: info))
+        #expect(push["headers"] == .object(["apns-push-type": .text("background"), "apns-priority": .text("5")]))
+        #expect(push["payload", "aps"] == .object(["content-available": .number("1")]))
+    }
+
+    @Test(arguments: [
+        #"{"shouldBadge":true}"#, #"{"soundName":"default"}"#, #"{"title":"T"}"#, #"{"category":"C"}"#,
+        #"{"shouldSendContentAvailable":true,"desiredKeys":["title"]}"#, #"{"shouldSendMutableContent":true}"#,
+    ])
+    func `is an alert where any other property is set`(info: String) throws {
+        let push = try push(of: SampleNotification(info: info))
+        #expect(push["headers"] == .object(["apns-push-type": .text("alert"), "apns-priority": .text("10")]))
+    }
+
+    @Test(arguments: ["", " a", "a\t", "a\nb", String(repeating: "é", count: 33)])
+    func `goes without a collapse ID that cannot be a header`(id: String) throws {
+        let push = try push(of: SampleNotification(info: #"{"title":"T","collapseIDKey":\#(quoted(id))}"#))
+        #expect(push["headers"]?.keys == ["apns-push-type", "apns-priority"])
+    }
+
+    @Test func `counts badges for each user, container and environment`() throws {
+        let info = #"{"shouldBadge":true}"#
+        let alice = SampleNotification(info: info)
+        let others = [
+            SampleNotification(user: "_bob", info: info), SampleNotification(container: "iCloud.other", info: info),
+            SampleNotification(environment: "production", info: info),
+        ]
+        let quiet = SampleNotification(info: #"{"alertBody":"Hi"}"#)
+        let output = try outputs(of: ([alice, quiet] + others + [alice, others[0]]).map(\.line))
+        let badges = try output.lines.map { try Tree($0)["payload", "aps", "badge"] }
+        #expect(badges == ["1", nil, "1", "1", "1", "2", "2"].map { $0.map { .number($0) } })
+    }
+}
+
+@Suite struct `The aps dictionary` {
+    @Test func `holds every property under its APNs key`() throws {
+        let info =
+            #"{"alertLocalizationKey":"B","alertLocalizationArgs":["title"],"titleLocalizationKey":"T","#
+            + #""titleLocalizationArgs":["stars"],"subtitleLocalizationKey":"S","subtitleLocalizationArgs":["made"],"#
+            + #""alertActionLocalizationKey":"A","alertLaunchImage":"L","soundName":"ding","shouldBadge":true,"#
+            + #""category":"C","shouldSendContentAvailable":true,"shouldSendMutableContent":true,"#
+            + #""alertBody":"b","title":"t","subtitle":"s"}"#
+        let line = try #require(try outputs(of: [SampleNotification(fields: fields, info: info).line]).lines.first)
+        try #expect(
+            payloadText(of: line).hasPrefix(
+                #"{"aps":{"alert":{"action-loc-key":"A","launch-image":"L","loc-args":["Hi"],"loc-key":"B","#
+                    + #""subtitle-loc-args":[1700000000000],"subtitle-loc-key":"S","title-loc-args":[4.50],"#
+                    + #""title-loc-key":"T"},"badge":1,"category":"C","content-available":1,"mutable-content":1,"#
+                    + #""sound":"ding"},"ck":{"#))
+    }
+
+    @Test func `holds literal texts where there are no keys, and then no arguments`() throws {
+        let info = #"{"alertBody":"b","title":"t","subtitle":"s","titleLocalizationArgs":["title"]}"#
+        let alert = try push(of: SampleNotification(fields: fields, info: info))["payload", "aps", "alert"]
+        #expect(alert == .object(["body": .text("b"), "title": .text("t"), "subtitle": .text("s")]))
+    }
+
+    @Test func `keeps the places of arguments that the record lacks`() throws {
+        let names = #"["none","title","place","stars","empty","friend",7,"bytes","title"]"#
+        let info = #"{"alertLocalizationKey":"K","alertLocalizationArgs":\#(names)}"#
+        let arguments = try push(of: SampleNotification(fields: fields, info: info))[
+            "payload", "aps", "alert", "loc-args"]
+        let none = Tree.text("")
+        #expect(
+            arguments == .list([none, .text("Hi"), none, .number("4.50"), none, none, none, none, .text("Hi")]))
+    }
+}
+
+@Suite struct `The ck dictionary` {
+    @Test(arguments: [("create", "1"), ("update", "2"), ("delete", "3")])
+    func `tells the reason`(reason: String, code: String) throws {
+        #expect(try push(of: SampleNotification(reason: reason))["payload", "ck", "qry", "fo"] == .number(code))
+    }
+
+    @Test(arguments: [
+        ("private", "1", "_alice"), ("public", "2", "_defaultOwner"), ("shared", "3", "_bob"),
+    ])
+    func `tells the database and who owns the zone`(database: String, code: String, owner: String) throws {
+        let notification = SampleNotification(user: "_alice", database: database, zoneOwner: "_bob")
+        let query = try push(of: notification)["payload", "ck", "qry"]
+        #expect(query?["dbs"] == .number(code))
+        #expect(query?["zoid"] == .text(owner))
+    }
+
+    @Test func `tells the environment`() throws {
+        #expect(try push(of: SampleNotification(environment: "production"))["payload", "ck", "ce"] == .number("1"))
+    }
+
+    @Test func `names the default zone where the notification names none`() throws {
+        let line = SampleNotification().line.replacing(#/,"zoneID":{[^}]*}/#, with: "")
+        let output = try outputs(of: [line])
+        #expect(try Tree(output.lines[0])["payload", "ck", "qry", "zid"] == .text("_defaultZone"))
+    }
+
+    @Test func `holds the first three desired fields that the record has`() throws {
+        let info = #"{"additionalFields":["title","none","place","stars"]}"#
+        let values = try push(of: SampleNotification(fields: fields, info: info))["payload", "ck", "qry", "af"]
+        #expect(
+            values
+                == .object([
+                    "title": .text("Hi"),
+                    "place": .object(["latitude": .number("48.2"), "longitude": .number("16.37")]),
+                ]))
+    }
+
+    @Test func `holds dates, references and numbers, but no bytes, lists or nulls`() throws {
+        let zone = Tree.object(["ownerRecordName": .text("_bob"), "zoneName": .text("Z")])
+        let friend = Tree.object(["action": .text("NONE"), "recordName": .text("f"), "zoneID": zone])
+        #expect(
+            try desired("made", "stars", "friend")
+                == .object([
+                    "made": .number("1700000000000"), "stars": .number("4.50"), "friend": friend,
+                ]))
+        #expect(try desired("bytes", "tags", "empty") == nil)
+        #expect(try desired("title", "title") == .object(["title": .text("Hi")]))
+    }
+
+    @Test func `holds no fields of deleted records or for other subscriptions`() throws {
+        let info = #"{"desiredKeys":["title"]}"#
+        let deleted = SampleNotification(reason: "delete", fields: fields, info: info)
+        #expect(try push(of: deleted)["payload", "ck", "qry", "af"] == nil)
+        let zone = SampleNotification(type: "zone", fields: fields, info: info)
+        #expect(try push(of: zone)["payload", "ck", "fet"]?.keys == ["dbs", "sid", "zid", "zoid"])
+    }
+
+    private func desired(_ names: String...) throws -> Tree? {
+        let list = names.map(quoted).joined(separator: ",")
+        let notification = SampleNotification(fields: fields, info: #"{"desiredKeys":[\#(list)]}"#)
+        return try push(of: notification)["payload", "ck", "qry", "af"]
+    }
+}
+
+@Suite struct `Other events of the payload stage` {
+    @Test func `pass as they came`() throws {
+        let events = [#"{"type":"device.register","user":"_alice"}"#, #"{"type":"new.word","n":1.50}"#, #"{"a":1}"#]
+        #expect(try outputs(of: events).lines == events)
+    }
+
+    @Test func `that say a match was replaced end here`() throws {
+        #expect(try outputs(of: [#"{"type":"coalesced","match":1}"#]) == StageOutput())
+    }
+
+    @Test(arguments: [
+        (#""environment":"development""#, #""environment":"test""#, "notification.word environment"),
+        (#""reason":"create""#, #""reason":1"#, "notification.kind reason"),
+        (#""user":"#, #""usr":"#, "notification.missing user"),
+        (#""causes":["#, #""cause":["#, "notification.missing causes"),
+        (#""zoneName":"Notes""#, #""zoneName":7"#, "notification.kind zoneID.zoneName"),
+        (#""title":"T""#, #""title":["T"]"#, "notification.kind notificationInfo.title"),
+        (#""shouldBadge":true"#, #""shouldBadge":1"#, "notification.kind notificationInfo.shouldBadge"),
+        (#"{"title":"T","shouldBadge":true}"#, #""T""#, "notification.kind notificationInfo"),
+    ])
+    func `that are broken notifications are set aside`(part: String, broken: String, reason: String) throws {
+        let line = SampleNotification(info: #"{"title":"T","shouldBadge":true}"#).line
+        #expect(line.contains(part))
+        let output = try outputs(of: [line.replacing(part, with: broken)])
+        #expect(output == StageOutput(lines: [], rejections: [reason]))
+    }
+}
+
+private let fields =
+    #"{"title":{"value":"Hi","type":"STRING"},"stars":{"value":4.50,"type":"DOUBLE"},"#
+    + #""made":{"value":1700000000000,"type":"TIMESTAMP"},"empty":{"value":null,"type":"STRING"},"#
+    + #""place":{"value":{"latitude":48.2,"longitude":16.37,"altitude":171},"type":"LOCATION"},"#
+    + #""friend":{"value":{"recordName":"f","zoneID":{"zoneName":"Z","ownerRecordName":"_bob"},"action":"NONE"}},"#
+    + #""bytes":{"value":"AAEC","type":"BYTES"},"tags":{"value":["a"],"type":"STRING_LIST"}}"#
