@@ -1,0 +1,59 @@
+import PipelineKit
+
+/// All devices by user, and the rule that an address leads to one device only.
+struct DeviceRegistry {
+    /// More are no user's own: every push would have to be sent to all of them.
+    static let devicesPerUserMax = 1000
+
+    /// What the pipeline sets up.
+    private let transports: Set<String>
+    /// Never empty lists, each in the order of the names' bytes.
+    private var byUser: [[UInt8]: [Device]] = [:]
+    private var byAddress: [[UInt8]: Device] = [:]
+
+    init(transports: Set<String>) { self.transports = transports }
+
+    /// Whether it remembers nothing at all.
+    var isEmpty: Bool { byUser.isEmpty && byAddress.isEmpty }
+
+    /// In the order of the names' bytes; nil where there is none.
+    func devices(of user: [UInt8]) -> [Device]? { byUser[user] }
+
+    /// Replaces the device of that name, and whichever device had the address before: a token belongs to who
+    /// registered it last, as when a phone is handed on or an app is installed anew.
+    mutating func register(_ registration: Registration) throws(Rejection) {
+        try checkRoom(for: registration.device)
+        unregister(registration.device)
+        if let former = byAddress[registration.address] { remove(former) }
+        let device = Device(registration, hasTransport: transports.contains(registration.transport))
+        byAddress[device.address] = device
+        byUser[device.owner, default: []].insert(device, byName: device.name)
+    }
+
+    mutating func unregister(_ device: DeviceName) {
+        guard let registered = byUser[device.user]?.first(where: { $0.isNamed(device.name) }) else { return }
+        remove(registered)
+    }
+
+    private func checkRoom(for device: DeviceName) throws(Rejection) {
+        guard let devices = byUser[device.user], devices.count >= Self.devicesPerUserMax,
+            !devices.contains(where: { $0.isNamed(device.name) })
+        else { return }
+        throw Rejection(
+            code: "device.too_many",
+            reason: "the user has \(devices.count) devices, the most there may be: unregister one", path: "device")
+    }
+
+    private mutating func remove(_ device: Device) {
+        byAddress[device.address] = nil
+        byUser[device.owner]?.removeAll { $0 === device }
+        if byUser[device.owner]?.isEmpty == true { byUser[device.owner] = nil }
+    }
+}
+
+extension [Device] {
+    fileprivate mutating func insert(_ device: Device, byName name: String) {
+        let index = firstIndex { name.utf8.lexicographicallyPrecedes($0.name.utf8) } ?? endIndex
+        insert(device, at: index)
+    }
+}

@@ -1,0 +1,91 @@
+import EventLog
+import JSON
+import PipelineKit
+import Testing
+
+@testable import Deliver
+
+/// A deliver stage on the bench: events go in as text, deliveries and outcomes come out as text.
+struct Bench {
+    var stage: DeliverStage
+    private(set) var deliveries: [Delivery] = []
+    private(set) var outcomes: [String] = []
+    private(set) var rejections: [Rejection] = []
+    private var sequence: UInt64 = 0
+    private let now = Instant(microseconds: 1_000_000)
+
+    init(
+        transports: String = "transports: {apns: {use: file}, hook: {use: webhook}}",
+        upstream: LogIdentity = LogIdentity(seed: "bench", name: "pushes")
+    ) throws {
+        let settings = try SettingsReader(text: transports, file: "bench.yaml").decode(DeliverSettings.self)
+        let log = LogIdentity(seed: "bench", name: "outcomes")
+        stage = try DeliverStage(
+            settings, context: StageContext(log: log, upstream: upstream, upstreamName: "pushes"))
+    }
+
+    /// Feeds events, which get the next sequences.
+    mutating func feed(_ events: String...) throws { for event in events { try feed(event) } }
+
+    mutating func feed(_ event: String) throws {
+        sequence += 1
+        var parser = JSONParser()
+        var out = Outbox()
+        try Array(event.utf8).withUnsafeBytes { line in
+            let json = try parser.parse(line)
+            stage.receive(InputEvent(sequence: sequence, json: json, line: line), at: now, into: &out)
+        }
+        collect(&out)
+    }
+
+    mutating func answer(_ answer: TransportAnswer) {
+        var out = Outbox()
+        stage.receive(answer, at: now, into: &out)
+        collect(&out)
+    }
+
+    mutating func acceptAll() {
+        for delivery in deliveries { answer(TransportAnswer(delivery.id, .accepted)) }
+    }
+
+    private mutating func collect(_ out: inout Outbox) {
+        outcomes += String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
+        rejections += out.takeRejections().map(\.rejection)
+        deliveries += out.takeDeliveries()
+    }
+}
+
+func register(
+    _ device: String, of user: String = "_alice", transport: String = "apns", token: String? = nil,
+    topic: String? = "com.example.Notes", container: String = "iCloud.Notes"
+) -> String {
+    let topic = topic.map { #","topic":"\#($0)""# } ?? ""
+    return #"{"type":"device.register","container":"\#(container)","environment":"development","user":"\#(user)","#
+        + #""device":"\#(device)","transport":"\#(transport)","token":"\#(token ?? "t-" + user + device)"\#(topic)}"#
+}
+
+func unregister(_ device: String, of user: String = "_alice") -> String {
+    #"{"type":"device.unregister","container":"iCloud.Notes","environment":"development","user":"\#(user)","#
+        + #""device":"\#(device)"}"#
+}
+
+func push(to user: String = "_alice", origin: String? = nil, container: String = "iCloud.Notes") -> String {
+    let origin = origin.map { #","origin":\#($0)"# } ?? ""
+    return #"{"type":"push","notificationID":"n-1","container":"\#(container)","environment":"development","#
+        + #""user":"\#(user)","subscriptionID":"feed"\#(origin),"headers":{"apns-push-type":"alert","#
+        + #""apns-priority":"10","apns-collapse-id":"c"},"payload":{"aps":{"alert":"Hi"},"ck":{}},"#
+        + #""causes":[{"log":"changes","sequence":17}]}"#
+}
+
+extension Delivery {
+    var text: String { String(decoding: line, as: UTF8.self) }
+}
+
+/// The value of a member whose value is a text or a number.
+func member(_ name: String, of line: String) throws -> String? {
+    var parser = JSONParser()
+    return try Array(line.utf8).withUnsafeBytes { bytes in
+        let value = try parser.parse(bytes).member(name)
+        return value?.string ?? value.map { String(decoding: $0.raw, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,72 @@
+import PipelineKit
+import Testing
+
+@testable import Deliver
+
+@Suite struct DeliverInputTests {
+    @Test(arguments: ["container", "environment", "user", "device", "transport", "token"])
+    func `a registration without one of its members is set aside`(name: String) throws {
+        var bench = try Bench()
+        try bench.feed(register("mac").replacing("\"\(name)\":", with: "\"other\":"))
+        #expect(bench.rejections.map(\.code) == ["field.missing"])
+        #expect(bench.rejections.map(\.path) == [name])
+    }
+
+    @Test(arguments: ["container", "environment", "user", "notificationID", "headers", "payload", "causes"])
+    func `a push without one of its members is set aside and changes nothing`(name: String) throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push().replacing("\"\(name)\":", with: "\"other\":"))
+        #expect(bench.rejections.map(\.path) == [name])
+        #expect(bench.deliveries.isEmpty && bench.outcomes.isEmpty)
+    }
+
+    @Test(arguments: [
+        (#""payload":{"#, #""payload":7,"was":{"#, "field.type", "payload"),
+        (#""user":"_alice""#, #""user":"""#, "field.value", "user"),
+        (#""user":"_alice""#, #""user":"\u0000""#, "field.value", "user"),
+        (#""causes":["#, #""causes":{},"was":["#, "field.type", "causes"),
+        (#""apns-priority""#, #""apns-topic""#, "field.unexpected", "headers.apns-topic"),
+        (#""headers""#, #""origin":1,"headers""#, "field.type", "origin"),
+    ])
+    func `a malformed push is set aside with the place and the rule`(
+        good: String, bad: String, code: String, path: String
+    ) throws {
+        var bench = try Bench()
+        try bench.feed(push().replacing(good, with: bad))
+        #expect(bench.rejections.map(\.code) == [code])
+        #expect(bench.rejections.map(\.path) == [path])
+    }
+
+    @Test func `no rejection repeats a token`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac", token: "secret").replacing("\"device\":", with: "\"other\":"))
+        #expect(bench.rejections.allSatisfy { !$0.reason.contains("secret") })
+    }
+
+    @Test func `headers may be empty`() throws {
+        var bench = try Bench()
+        let event = push().replacing(/"headers":\{[^}]*\}/, with: #""headers":{}"#)
+        try bench.feed(register("mac", topic: nil), event)
+        let headers = try bench.deliveries.map { try member("headers", of: $0.text) ?? "" }
+        #expect(headers.allSatisfy { $0.wholeMatch(of: /\{"apns-id":"[0-9a-f-]{36}"\}/) != nil } && headers.count == 1)
+    }
+
+    @Test func `a pipeline without transports is told what to write, and where`() throws {
+        for text in ["other: 1", "transports: {}", "transports: {apns: {path: x}}"] {
+            let error = #expect(throws: PipelineFileError.self) {
+                try SettingsReader(text: text, file: "p.yaml").decode(DeliverSettings.self)
+            }
+            #expect(error?.description.contains("apns: { use: file, path: pushes.ndjson }") == true)
+        }
+    }
+
+    @Test func `transports keep the file's order, and their settings know of use`() throws {
+        let text = "transports: {b: {use: webhook, url: x}, a: {use: console}}"
+        let settings = try SettingsReader(text: text, file: "p.yaml").decode(DeliverSettings.self)
+        let bindings = DeliverStage.transports(of: settings)
+        #expect(bindings.map(\.name) == ["b", "a"])
+        #expect(bindings.map(\.kind) == ["webhook", "console"])
+        #expect(throws: Never.self) { try bindings[1].settings.finish() }
+        #expect(throws: SettingsError.self) { try bindings[0].settings.finish() }
+    }
+}

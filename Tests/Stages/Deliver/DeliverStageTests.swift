@@ -1,0 +1,127 @@
+import EventLog
+import PipelineKit
+import Testing
+
+@testable import Deliver
+
+@Suite struct DeliverStageTests {
+    private let id = LogIdentity(seed: "bench", name: "pushes")
+
+    @Test func `a push becomes the contract's line for each device, in the order of their names`() throws {
+        var bench = try Bench()
+        try bench.feed(register("phone"), register("mac", topic: nil), push())
+        let ids = ["mac", "phone"].map { id.uuid(position: 3, salt: FNV.hash($0.utf8)).description }
+        let rest =
+            #""apns-push-type":"alert","apns-priority":"10","apns-collapse-id":"c"},"#
+            + #""payload":{"aps":{"alert":"Hi"},"ck":{}},"causes":[{"log":"changes","sequence":17}]}"#
+        #expect(
+            bench.deliveries.map(\.text) == [
+                #"{"notificationID":"n-1","user":"_alice","device":"mac","transport":"apns","token":"t-_alicemac","#
+                    + #""headers":{"apns-id":"\#(ids[0])","# + rest,
+                #"{"notificationID":"n-1","user":"_alice","device":"phone","transport":"apns","token":"t-_alicephone","#
+                    + #""headers":{"apns-id":"\#(ids[1])","apns-topic":"com.example.Notes","# + rest,
+            ])
+        #expect(bench.deliveries.map(\.id) == [.init(push: 3, device: "mac"), .init(push: 3, device: "phone")])
+    }
+
+    @Test func `an answer becomes the contract's outcome`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push())
+        let delivery = try #require(bench.deliveries.first)
+        bench.answer(TransportAnswer(delivery.id, .failed, status: 410, reason: "Gone \"for good\"", attempts: 2))
+        let apnsID = id.uuid(position: 2, salt: FNV.hash("mac".utf8))
+        #expect(
+            bench.outcomes == [
+                #"{"type":"outcome","push":2,"notificationID":"n-1","user":"_alice","device":"mac","transport":"apns","#
+                    + #""apns-id":"\#(apnsID)","outcome":"failed","status":410,"reason":"Gone \"for good\"","#
+                    + #""attempts":2,"causes":[{"log":"changes","sequence":17}]}"#
+            ])
+    }
+
+    @Test func `the device that made the change is left out, and said to be`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), register("phone"))
+        try bench.feed(push(origin: #"{"user":"_alice","device":"mac"}"#))
+        #expect(bench.deliveries.map(\.id.device) == ["phone"])
+        bench.acceptAll()
+        #expect(try bench.outcomes.map { try member("outcome", of: $0) } == ["excluded_origin", "accepted"])
+        #expect(try bench.outcomes.map { try member("device", of: $0) } == ["mac", "phone"])
+    }
+
+    @Test(arguments: [#"{"user":"_bob","device":"mac"}"#, #"{"user":"_alice"}"#, "null", #"{"device":"mac"}"#])
+    func `an origin that names no device of the user leaves none out`(origin: String) throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push(origin: origin))
+        #expect(bench.deliveries.map(\.id.device) == ["mac"])
+    }
+
+    @Test func `a push to a user without a device ends as no_device`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac", container: "iCloud.Other"), push(), push(to: "_bob"))
+        #expect(bench.deliveries.isEmpty)
+        #expect(
+            bench.outcomes.first
+                == #"{"type":"outcome","push":2,"notificationID":"n-1","user":"_alice","outcome":"no_device","#
+                + #""causes":[{"log":"changes","sequence":17}]}"#)
+        #expect(try bench.outcomes.map { try member("push", of: $0) } == ["2", "3"])
+    }
+
+    @Test func `a device of a transport that is not set up ends as unknown_transport`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac", transport: "pigeon"), register("phone", transport: "hook"), push())
+        bench.acceptAll()
+        #expect(try bench.outcomes.map { try member("outcome", of: $0) } == ["unknown_transport", "accepted"])
+        #expect(bench.deliveries.map(\.transport) == ["hook"])
+    }
+
+    @Test func `outcomes are recorded in the order of the pushes, whichever is answered first`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), register("phone"), push(), push())
+        for delivery in bench.deliveries.reversed() {
+            #expect(bench.outcomes.isEmpty)
+            bench.answer(TransportAnswer(delivery.id, .accepted))
+        }
+        #expect(try bench.outcomes.map { try member("push", of: $0) } == ["3", "3", "4", "4"])
+        #expect(try bench.outcomes.map { try member("device", of: $0) } == ["mac", "phone", "mac", "phone"])
+    }
+
+    @Test func `each push and device gets one outcome, however often the transport answers`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), register("phone"), push(), push())
+        bench.acceptAll()
+        bench.acceptAll()
+        bench.answer(TransportAnswer(.init(push: 99, device: "mac"), .accepted))
+        bench.answer(TransportAnswer(.init(push: 3, device: "watch"), .accepted))
+        let ends = try bench.outcomes.map { try "\(member("push", of: $0)!) \(member("device", of: $0)!)" }
+        #expect(ends == ["3 mac", "3 phone", "4 mac", "4 phone"])
+    }
+
+    @Test func `a push in flight keeps the device that it was sent to`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push(), register("mac", transport: "hook"), unregister("mac"))
+        bench.acceptAll()
+        #expect(try bench.outcomes.map { try member("transport", of: $0) } == ["apns"])
+    }
+
+    @Test func `a fresh stage that is fed the same events sends the same pushes with the same ids`() throws {
+        let events = [
+            register("phone"), register("mac"), push(), register("phone", of: "_bob", token: "t-_alicephone"),
+            push(), push(to: "_bob"), unregister("mac"), push(), register("Ünicode"), push(),
+        ]
+        var (first, second) = (try Bench(), try Bench())
+        for event in events { try first.feed(event) }
+        for event in events {
+            try second.feed(event)
+            second.acceptAll()
+        }
+        #expect(first.deliveries == second.deliveries)
+        #expect(first.deliveries.count == 5)
+        #expect(Set(try first.deliveries.map { try member("headers", of: $0.text) }).count == 5)
+    }
+
+    @Test func `events that no device needs are passed over in silence`() throws {
+        var bench = try Bench()
+        try bench.feed(#"{"type":"not_matched","count":3}"#, #"{"type":"coalesced"}"#, #"{"type":"new.thing"}"#, "{}")
+        #expect(bench.outcomes.isEmpty && bench.rejections.isEmpty && bench.deliveries.isEmpty)
+    }
+}

@@ -1,0 +1,92 @@
+import JSON
+import PipelineKit
+import Testing
+
+@testable import Deliver
+
+@Suite struct DeviceRegistryTests {
+    private func tokens(_ bench: Bench) throws -> [String?] {
+        try bench.deliveries.map { try member("token", of: $0.text) }
+    }
+
+    @Test func `registering again replaces the device`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac", token: "old"), register("mac", transport: "hook", token: "new"), push())
+        #expect(try tokens(bench) == ["new"])
+        #expect(bench.deliveries.map(\.transport) == ["hook"])
+    }
+
+    @Test func `an unregistered device gets nothing any more`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push(), unregister("mac"), push(), unregister("mac"))
+        #expect(bench.deliveries.map(\.id.push) == [2])
+        bench.acceptAll()
+        #expect(try bench.outcomes.map { try member("outcome", of: $0) } == ["accepted", "no_device"])
+        #expect(bench.rejections.isEmpty)
+    }
+
+    @Test func `a token belongs to the device that registered it last`() throws {
+        var bench = try Bench()
+        try bench.feed(register("phone", token: "one"), register("mac"))
+        try bench.feed(register("phone", of: "_bob", token: "one"), push(), push(to: "_bob"))
+        #expect(bench.deliveries.map(\.id) == [.init(push: 4, device: "mac"), .init(push: 5, device: "phone")])
+    }
+
+    @Test func `the former owner of a token may go without taking it along`() throws {
+        var bench = try Bench()
+        try bench.feed(register("phone", token: "one"), register("phone", of: "_bob", token: "one"))
+        try bench.feed(unregister("phone"), register("phone", of: "_carol", token: "one"), push(to: "_bob"))
+        #expect(try bench.outcomes.map { try member("outcome", of: $0) } == ["no_device"])
+    }
+
+    @Test func `a token that its device gave up is free`() throws {
+        var bench = try Bench()
+        try bench.feed(register("phone", token: "one"), register("phone", token: "two"))
+        try bench.feed(register("phone", of: "_bob", token: "one"), push(), push(to: "_bob"))
+        #expect(try tokens(bench) == ["two", "one"])
+    }
+
+    @Test func `the same token under another topic, transport or container is another address`() throws {
+        var bench = try Bench()
+        try bench.feed(
+            register("a", token: "one"), register("b", token: "one", topic: "other"),
+            register("c", token: "one", topic: nil), register("d", transport: "hook", token: "one"),
+            register("e", token: "one", container: "iCloud.Other"), push(), push(container: "iCloud.Other"))
+        #expect(bench.deliveries.map(\.id.device) == ["a", "b", "c", "d", "e"])
+    }
+
+    @Test func `names are told apart and ordered by their bytes`() throws {
+        var bench = try Bench()
+        try bench.feed(register("e\u{301}"), register("\u{E9}"), register("Z"), register(#"\u0041"#), push())
+        #expect(bench.deliveries.map { Array($0.id.device.utf8) } == [[65], [90], [0x65, 0xCC, 0x81], [0xC3, 0xA9]])
+        bench.acceptAll()
+        let answered = bench.outcomes.count
+        try bench.feed(register("A"), push(origin: #"{"user":"_alice","device":"A"}"#))
+        bench.acceptAll()
+        let excluded = bench.outcomes.dropFirst(answered).filter { $0.contains("excluded_origin") }
+        #expect(try excluded.map { try member("device", of: $0) } == ["A"])
+    }
+
+    @Test func `a user may have only so many devices, but may renew them`() throws {
+        var bench = try Bench()
+        for index in 0..<DeviceRegistry.devicesPerUserMax { try bench.feed(register("d\(index)")) }
+        try bench.feed(register("one more"), register("d7", token: "renewed"))
+        #expect(bench.rejections.map(\.code) == ["device.too_many"])
+        try bench.feed(unregister("d0"), register("one more"))
+        #expect(bench.rejections.count == 1)
+    }
+
+    @Test func `when the last device is gone, nothing is left of any`() throws {
+        var registry = DeviceRegistry(transports: ["apns"])
+        let events = [register("mac", token: "1"), register("mac", token: "2"), register("phone", token: "2")]
+        for event in events { try registry.register(parsed(event) { json in try Registration(json) }) }
+        #expect(!registry.isEmpty)
+        try registry.unregister(parsed(unregister("phone")) { json in try DeviceName(json) })
+        #expect(registry.isEmpty)
+    }
+
+    private func parsed<Value>(_ event: String, _ read: (JSONValue) throws -> Value) throws -> Value {
+        var parser = JSONParser()
+        return try Array(event.utf8).withUnsafeBytes { try read(try parser.parse($0)) }
+    }
+}
