@@ -1,0 +1,140 @@
+import Glibc
+import PipelineKit
+
+/// The calls that change a file, so that a test can make each of them fail.
+struct FileCalls: Sendable {
+    var write: @Sendable (CInt, UnsafeRawPointer, Int) -> Int = { Glibc.write($0, $1, $2) }
+    var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
+}
+
+/// Why the system refused, in its words.
+struct SystemError: Error, Hashable, CustomStringConvertible {
+    let code: CInt
+
+    static var last: SystemError { SystemError(code: errno) }
+
+    var description: String { String(cString: strerror(code)) }
+}
+
+/// A file of whole lines that only grows at its end, by one writer.
+struct AppendFile: ~Copyable {
+    private let descriptor: CInt
+    private let calls: FileCalls
+    /// Devices and pipes have no end to cut back to.
+    private let isRegular: Bool
+    /// Where half a line begins that could not be cut off yet.
+    private var tornAt: off_t?
+
+    private init(descriptor: CInt, _ calls: FileCalls) {
+        self.descriptor = descriptor
+        self.calls = calls
+        isRegular = Self.status(of: descriptor).st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Opens or makes the file, and cuts off a last line that was not ended: its writer died.
+    static func open(_ path: String, _ calls: FileCalls) throws(TransportError) -> AppendFile {
+        var file = AppendFile(descriptor: try descriptor(of: path), calls)
+        guard file.isRegular else { return file }
+        guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw TransportError("\(path) is written by another transport or process; give each a path of its own")
+        }
+        do throws(SystemError) {
+            try file.cut(to: try file.endOfLastLine())
+        } catch {
+            throw TransportError("cannot mend the end of \(path): \(error)")
+        }
+        return file
+    }
+
+    private static func descriptor(of path: String) throws(TransportError) -> CInt {
+        do throws(SystemError) {
+            try Folder.make(for: path)
+            let opened = uninterrupted { Glibc.open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600) }
+            guard opened >= 0 else { throw .last }
+            return opened
+        } catch {
+            throw TransportError("cannot write \(path): \(error); choose another path or change who may write there")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Appends all or nothing.
+    ///
+    /// - Returns: Why nothing was appended.
+    mutating func append(_ lines: UnsafeRawBufferPointer) -> SystemError? {
+        do throws(SystemError) {
+            if let tornAt { try cut(to: tornAt) }
+            let end = Self.status(of: descriptor).st_size
+            if isRegular { tornAt = end }
+            try write(lines)
+            tornAt = nil
+            return nil
+        } catch {
+            cutBack()
+            return error
+        }
+    }
+
+    func synchronize() { _ = uninterrupted { fsync(descriptor) } }
+
+    private func write(_ lines: UnsafeRawBufferPointer) throws(SystemError) {
+        var rest = lines
+        while let start = rest.baseAddress, !rest.isEmpty {
+            let count = uninterrupted { calls.write(descriptor, start, rest.count) }
+            guard count >= 0 else { throw .last }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+    }
+
+    /// Where that fails too, it is tried again before the next lines.
+    private mutating func cutBack() {
+        guard let end = tornAt else { return }
+        if uninterrupted({ calls.truncate(descriptor, end) }) == 0 { tornAt = nil }
+    }
+
+    private mutating func cut(to end: off_t) throws(SystemError) {
+        guard uninterrupted({ calls.truncate(descriptor, end) }) == 0 else { throw .last }
+        tornAt = nil
+    }
+
+    private static func status(of descriptor: CInt) -> stat {
+        var status = stat()
+        fstat(descriptor, &status)
+        return status
+    }
+
+    /// The offset after the last line feed.
+    private func endOfLastLine() throws(SystemError) -> off_t {
+        var block = [UInt8](repeating: 0, count: 64 << 10)
+        var end = Self.status(of: descriptor).st_size
+        while end > 0 {
+            let start = max(0, end - off_t(block.count))
+            let count = uninterrupted { pread(descriptor, &block, Int(end - start), start) }
+            guard count == Int(end - start) else { throw count < 0 ? .last : SystemError(code: EIO) }
+            if let index = block[..<count].lastIndex(of: UInt8(ascii: "\n")) { return start + off_t(index) + 1 }
+            end = start
+        }
+        return 0
+    }
+}
+
+enum Folder {
+    /// Makes the folders that lead to a file.
+    static func make(for path: String) throws(SystemError) {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        let folder = String(path[..<slash])
+        guard mkdir(folder, 0o755) != 0, errno != EEXIST else { return }
+        guard errno == ENOENT else { throw .last }
+        try make(for: folder)
+        guard mkdir(folder, 0o755) == 0 || errno == EEXIST else { throw .last }
+    }
+}
+
+/// Repeats a call that a signal interrupted.
+private func uninterrupted<Result: SignedInteger>(_ call: () -> Result) -> Result {
+    while true {
+        let result = call()
+        if result != -1 || errno != EINTR { return result }
+    }
+}

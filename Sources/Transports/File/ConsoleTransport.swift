@@ -1,0 +1,37 @@
+import JSON
+import PipelineKit
+
+/// Shows each push to the person who watches.
+public struct ConsoleTransport: Transport {
+    public struct Settings: PluginSettings {
+        public enum Format: String, Sendable, CaseIterable {
+            /// A line for people, in no fixed form.
+            case text
+            /// The push as other transports send it.
+            case json
+        }
+
+        public let format: Format
+
+        public init(from settings: inout SettingsReader) throws(SettingsError) {
+            format = try settings.choice("format", default: .text)
+        }
+    }
+
+    public static let kind = "console"
+
+    private let format: Settings.Format
+    private let console: @Sendable (String) -> Void
+
+    public init(_ settings: Settings, context: TransportContext) throws(SettingsError) {
+        format = settings.format
+        console = context.console
+    }
+
+    public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+        pushes.map { push in
+            console(format == .json ? String(decoding: push.line, as: UTF8.self) : PushSummary.text(of: push.line))
+            return TransportAnswer(push.id, .accepted)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import JSON
+
+/// A push in one line for people.
+enum PushSummary {
+    /// User and device, what the person would see, the subscription, and what else matters:
+    ///
+    ///     _alice on alice-phone: "Notes", "A note was added" (query subscription feed, badge 7, collapses as n1)
+    static func text(of line: [UInt8]) -> String {
+        var parser = JSONParser()
+        return line.withUnsafeBytes { bytes in
+            do throws(JSONError) {
+                return text(of: try parser.parse(bytes))
+            } catch {
+                return "a push that is not JSON: \(error)"
+            }
+        }
+    }
+
+    private static func text(of push: JSONValue) -> String {
+        let aps = push["payload"]?["aps"]
+        let details = [subscription(push["payload"]?["ck"]), badge(aps), collapse(push["headers"])].compactMap { $0 }
+        let place = "\(word(push["user"])) on \(word(push["device"]))"
+        return "\(place): \(visible(aps))" + (details.isEmpty ? "" : " (\(details.joined(separator: ", ")))")
+    }
+
+    private static func visible(_ aps: JSONValue?) -> String {
+        guard let alert = aps?["alert"], !alert.isNull else { return "silent" }
+        if let text = alert.string { return quoted(text) }
+        let texts = [
+            text(in: alert, "title", "title-loc-key", "title-loc-args"),
+            text(in: alert, "subtitle", "subtitle-loc-key", "subtitle-loc-args"),
+            text(in: alert, "body", "loc-key", "loc-args"),
+        ]
+        let shown = texts.compactMap { $0 }.joined(separator: ", ")
+        return shown.isEmpty ? "silent" : shown
+    }
+
+    /// The text as it stands, or the key of one that the app looks up, with what goes into it.
+    private static func text(
+        in alert: JSONValue, _ plain: StaticString, _ key: StaticString, _ arguments: StaticString
+    ) -> String? {
+        if let text = alert[plain]?.string { return quoted(text) }
+        guard let key = alert[key]?.string else { return nil }
+        let arguments = alert[arguments]?.elements.compactMap(\.string).map(quoted) ?? []
+        return "\(printable(key))(\(arguments.joined(separator: ", ")))"
+    }
+
+    // The families of CloudKit's payload: a query's, a record zone's, a database's.
+    private static func subscription(_ ck: JSONValue?) -> String? {
+        let families = [("query", ck?["qry"]), ("zone", ck?["fet"]), ("database", ck?["met"])]
+        guard let (kind, family) = families.first(where: { $0.1 != nil }) else { return nil }
+        return "\(kind) subscription \(word(family?["sid"]))"
+    }
+
+    private static func badge(_ aps: JSONValue?) -> String? { aps?["badge"]?.int64.map { "badge \($0)" } }
+
+    private static func collapse(_ headers: JSONValue?) -> String? {
+        headers?["apns-collapse-id"]?.string.map { "collapses as \(printable($0))" }
+    }
+
+    private static func word(_ value: JSONValue?) -> String { value?.string.map(printable) ?? "?" }
+
+    private static func quoted(_ text: String) -> String { "\"\(printable(text))\"" }
+
+    /// Without anything that would move the cursor, start a new line or turn the reading direction: users write these
+    /// texts, and terminals obey.
+    private static func printable(_ text: String) -> String {
+        guard !text.unicodeScalars.allSatisfy(isPrintable) else { return text }
+        return text.unicodeScalars.reduce(into: "") { result, scalar in
+            if isPrintable(scalar) {
+                result.unicodeScalars.append(scalar)
+            } else {
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            }
+        }
+    }
+
+    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        let joinsEmoji = scalar.value == 0x200D
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse: return joinsEmoji
+        default: return true
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// When a push is tried again, and how long after.
+struct RetryPolicy: Sendable {
+    /// No wait of our own is longer.
+    static let backoffMax = Duration.seconds(30)
+    /// A server that asks for more patience is asked again after this.
+    static let retryAfterMax = Duration.seconds(120)
+
+    let attempts: Int
+    let backoff: Duration
+
+    /// Whether the same request may get another answer later: timeouts, "too early", "too many" and the server's own
+    /// errors (RFC 9110, sections 15.5.9 and 15.6; RFC 8470, section 5.2; RFC 6585, section 4).
+    static func isRetriable(_ status: Int) -> Bool { [408, 425, 429].contains(status) || status >= 500 }
+
+    /// The wait after that many attempts; nil when there is to be no other.
+    ///
+    /// - Parameters:
+    ///   - retryAfter: What the server asked for.
+    ///   - jitter: From 0 to 1. Spreads the retries of many pushes over the second half of the wait.
+    func delay(afterAttempt attempt: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
+        guard attempt < attempts else { return nil }
+        // Thirty doublings lead from a millisecond past any limit.
+        let doubled = min(backoff * (1 << min(attempt - 1, 30)), Self.backoffMax)
+        return max(doubled * (0.5 + jitter / 2), min(retryAfter ?? .zero, Self.retryAfterMax))
+    }
+
+    /// Reads a `Retry-After` header: seconds or a date (RFC 9110, sections 10.2.3 and 5.6.7). Nil when it is neither.
+    static func retryAfter(_ value: String?, now: Date) -> Duration? {
+        guard let value = value?.trimmingCharacters(in: .whitespaces), !value.isEmpty else { return nil }
+        if value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return .seconds(Int(value.prefix(9)) ?? 0) }
+        return httpDates.date(from: value).map { .seconds(max($0.timeIntervalSince(now), 0)) }
+    }
+
+    // IMF-fixdate, the only form that may still be sent.
+    private static var httpDates: DateFormatter {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import FoundationNetworking
+import JSON
+import PipelineKit
+
+/// What one attempt's end means for the push.
+extension Result<HTTPAnswer, HTTPFailure> {
+    var isRetriable: Bool {
+        switch self {
+        case .success(let answer): RetryPolicy.isRetriable(answer.status)
+        case .failure: true
+        }
+    }
+
+    var retryAfter: Duration? {
+        guard case .success(let answer) = self else { return nil }
+        return RetryPolicy.retryAfter(answer.retryAfter, now: .now)
+    }
+
+    func answer(to id: Delivery.ID, attempts: Int, timeout: Duration) -> TransportAnswer {
+        switch self {
+        case .success(let answer) where (200..<300).contains(answer.status):
+            TransportAnswer(id, .accepted, status: answer.status, attempts: attempts)
+        case .success(let answer):
+            TransportAnswer(id, .failed, status: answer.status, reason: answer.reason, attempts: attempts)
+        case .failure(let failure):
+            TransportAnswer(id, .failed, reason: failure.reason(timeout), attempts: attempts)
+        }
+    }
+}
+
+extension HTTPAnswer {
+    private static let reasonBytesMax = 256
+
+    /// The answer's `reason`, as APNs gives it, or the status in words. Nothing else of the body: it may repeat tokens.
+    fileprivate var reason: String {
+        var parser = JSONParser()
+        let given: String? = body.withUnsafeBytes { body in
+            do throws(JSONError) {
+                return try parser.parse(body)["reason"]?.string
+            } catch {
+                return nil
+            }
+        }
+        if let given, !given.isEmpty, given.utf8.count <= Self.reasonBytesMax { return given }
+        return HTTPURLResponse.localizedString(forStatusCode: status)
+    }
+}
+
+extension HTTPFailure {
+    fileprivate func reason(_ timeout: Duration) -> String {
+        switch self {
+        case .timedOut:
+            "no answer within \(timeout.formatted(.units(allowed: [.seconds, .milliseconds], width: .narrow)))"
+        case .unreachable(let reason): reason
+        case .cancelled: "cancelled"
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import PipelineKit
+import Synchronization
+import Testing
+
+@testable import TransportFile
+
+@Suite struct ConsoleTransportTests {
+    private func show(_ lines: [String], settings: String = "format: text") async throws -> [String] {
+        let shown = Shown()
+        let settings = try SettingsReader(text: settings, file: "p.yaml").decode(ConsoleTransport.Settings.self)
+        let transport = try ConsoleTransport(
+            settings, context: TransportContext(name: "console") { shown.append($0) })
+        try await transport.open()
+        let pushes = lines.map { Delivery(id: .init(push: 1, device: "mac"), transport: "c", line: Array($0.utf8)) }
+        #expect(await transport.deliver(pushes) == pushes.map { TransportAnswer($0.id, .accepted) })
+        await transport.close()
+        return shown.lines
+    }
+
+    private func line(_ aps: String, headers: String = "{}", family: String = #""qry":{"sid":"feed"}"#) -> String {
+        #"{"notificationID":"n","user":"_alice","device":"mac","transport":"c","token":"secret","headers":\#(headers),"#
+            + #""payload":{"aps":\#(aps),"ck":{\#(family)}},"causes":[]}"#
+    }
+
+    @Test func `a push shows whom it reaches, what it says and where it comes from`() async throws {
+        let full = line(
+            #"{"alert":{"title":"Notes","body":"Added"},"badge":7}"#, headers: #"{"apns-collapse-id":"n1"}"#)
+        #expect(
+            try await show([full]) == [
+                #"_alice on mac: "Notes", "Added" (query subscription feed, badge 7, collapses as n1)"#
+            ])
+    }
+
+    @Test(arguments: [
+        (#"{"content-available":1}"#, "silent"), (#"{"alert":"Hi"}"#, #""Hi""#), (#"{"alert":{}}"#, "silent"),
+        (#"{"alert":{"title-loc-key":"T","loc-key":"K","loc-args":["a","b"]}}"#, #"T(), K("a", "b")"#),
+        (#"{"alert":{"title":"A","subtitle":"B","body":"C"}}"#, #""A", "B", "C""#),
+    ])
+    func `what the person would see is shown`(aps: String, shown: String) async throws {
+        #expect(try await show([line(aps)]) == ["_alice on mac: \(shown) (query subscription feed)"])
+    }
+
+    @Test func `the subscription's kind comes from the payload's family`() async throws {
+        let families = [#""fet":{"sid":"z"}"#, #""met":{"sid":"d"}"#, ""]
+        let shown = try await show(families.map { line("{}", family: $0) })
+        #expect(
+            shown == [
+                "_alice on mac: silent (zone subscription z)", "_alice on mac: silent (database subscription d)",
+                "_alice on mac: silent",
+            ])
+    }
+
+    @Test func `no text moves the cursor, starts a line or turns the reading direction`() async throws {
+        let shown = try await show([line(#"{"alert":"a\u001b[2J\nb\u202Ec\u009Bd 👩‍💻"}"#)])
+        #expect(
+            shown == [#"_alice on mac: "a\u{1b}[2J\u{a}b\u{202e}c\u{9b}d 👩‍💻" (query subscription feed)"#])
+    }
+
+    @Test func `json shows the push as other transports send it`() async throws {
+        #expect(try await show([line("{}")], settings: "format: json") == [line("{}")])
+    }
+
+    @Test func `text does not show tokens`() async throws {
+        #expect(try await show([line("{}"), "{}", "no json"]).allSatisfy { !$0.contains("secret") })
+    }
+
+    @Test func `an unknown format is refused`() {
+        #expect(throws: PipelineFileError.self) {
+            try SettingsReader(text: "format: xml", file: "p.yaml").decode(ConsoleTransport.Settings.self)
+        }
+    }
+}
+
+private final class Shown: Sendable {
+    private let state = Mutex<[String]>([])
+    var lines: [String] { state.withLock { $0 } }
+    func append(_ line: String) { state.withLock { $0.append(line) } }
+}

@@ -1,0 +1,127 @@
+import PipelineKit
+import Synchronization
+import Testing
+
+@testable import TransportWebhook
+
+@Suite struct WebhookTransportTests {
+    @Test func `a push is posted as it stands, with its id and the settings' headers`() async throws {
+        let server = TestServer { _, _ in .status(204) }
+        defer { server.stop() }
+        let rig = try await Rig(server, "headers: {authorization: Bearer x}")
+        #expect(await rig.deliver(push(1)) == [TransportAnswer(push(1).id, .accepted, status: 204)])
+        let request = try #require(server.requests.first)
+        #expect(request.line == "POST /pushes HTTP/1.1")
+        #expect(request.body == String(decoding: push(1).line, as: UTF8.self))
+        #expect(request.headers["content-type"] == "application/json")
+        #expect(request.headers["webhook-id"] == "id-1_alice-mac")
+        #expect(request.headers["authorization"] == "Bearer x")
+        await rig.transport.close()
+    }
+
+    @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
+    func `a status that may pass is tried again, after waits that grow`(status: Int) async throws {
+        let server = TestServer { _, before in .status(before < 2 ? status : 200) }
+        defer { server.stop() }
+        let rig = try await Rig(server)
+        #expect(await rig.deliver(push(1)) == [TransportAnswer(push(1).id, .accepted, status: 200, attempts: 3)])
+        #expect(rig.pauses.count == 2)
+        #expect((.milliseconds(50)...(.milliseconds(100))).contains(rig.pauses[0]))
+        #expect((.milliseconds(100)...(.milliseconds(200))).contains(rig.pauses[1]))
+    }
+
+    @Test func `a push is given up after its attempts`() async throws {
+        let server = TestServer { _, _ in .status(503) }
+        defer { server.stop() }
+        let answers = try await Rig(server).deliver(push(1))
+        #expect(
+            answers == [TransportAnswer(push(1).id, .failed, status: 503, reason: "Service Unavailable", attempts: 3)])
+        #expect(server.requests.count == 3)
+    }
+
+    @Test(arguments: [400, 401, 403, 404, 407, 410, 413])
+    func `a status that is final is not tried again`(status: Int) async throws {
+        let server = TestServer { _, _ in .status(status, headers: ["www-authenticate": "Basic realm=\"x\""]) }
+        defer { server.stop() }
+        let answers = try await Rig(server).deliver(push(1))
+        #expect(answers.map(\.status) == [status])
+        #expect(answers.map(\.outcome) == [.failed])
+        #expect(answers.allSatisfy { $0.reason?.isEmpty == false })
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func `the server's reason is recorded, and nothing else of its answer`() async throws {
+        let bodies = [#"{"reason":"BadDeviceToken"}"#, #"{"token":"t"}"#, "t"]
+        let server = TestServer { _, before in .status(400, body: bodies[before]) }
+        defer { server.stop() }
+        let answers = try await Rig(server).deliver(push(1), push(2), push(3))
+        #expect(answers.map(\.reason) == ["BadDeviceToken", "Bad Request", "Bad Request"])
+    }
+
+    @Test func `redirects are not followed`() async throws {
+        let server = TestServer { _, _ in .status(302, headers: ["location": "/elsewhere"]) }
+        defer { server.stop() }
+        let answers = try await Rig(server).deliver(push(1))
+        #expect(answers.map(\.status) == [302])
+        #expect(server.requests.map(\.line) == ["POST /pushes HTTP/1.1"])
+    }
+
+    @Test func `the server's patience is honoured, up to a limit`() async throws {
+        let asked = ["7", "999999", "soon"]
+        let server = TestServer { _, before in
+            before < 3 ? .status(429, headers: ["retry-after": asked[before]]) : .status(200)
+        }
+        defer { server.stop() }
+        let rig = try await Rig(server, "attempts: 4\nbackoff: 100ms")
+        #expect(await rig.deliver(push(1)).map(\.attempts) == [4])
+        #expect(rig.pauses.prefix(2) == [.seconds(7), RetryPolicy.retryAfterMax])
+        #expect(rig.pauses[2] <= .milliseconds(400))
+    }
+
+    @Test func `a dropped connection is tried again`() async throws {
+        let server = TestServer { _, before in before == 0 ? .drop : .status(200) }
+        defer { server.stop() }
+        #expect(
+            try await Rig(server).deliver(push(1))
+                == [TransportAnswer(push(1).id, .accepted, status: 200, attempts: 2)])
+    }
+
+    @Test func `a server that is not there fails the push in the end`() async throws {
+        let rig = try await Rig(url: "http://127.0.0.1:1/", "attempts: 2")
+        let answers = await rig.deliver(push(1))
+        #expect(answers.map(\.attempts) == [2])
+        #expect(answers.first?.status == nil && answers.first?.reason?.contains("connect") == true)
+    }
+
+    @Test func `an answer that does not come in time is tried again`() async throws {
+        let server = TestServer { _, before in before == 0 ? .silence : .status(200) }
+        defer { server.stop() }
+        let answers = try await Rig(server, "timeout: 100ms").deliver(push(1))
+        #expect(answers == [TransportAnswer(push(1).id, .accepted, status: 200, attempts: 2)])
+    }
+
+    @Test func `a server that never answers is named by the time it had`() async throws {
+        let server = TestServer { _, _ in .silence }
+        defer { server.stop() }
+        let answers = try await Rig(server, "timeout: 100ms\nattempts: 1").deliver(push(1))
+        #expect(answers == [TransportAnswer(push(1).id, .failed, reason: "no answer within 100ms")])
+    }
+
+    @Test func `a status counts though its body never ends`() async throws {
+        let server = TestServer { _, _ in .unfinished(200) }
+        defer { server.stop() }
+        let answers = try await Rig(server, "timeout: 100ms").deliver(push(1))
+        #expect(answers == [TransportAnswer(push(1).id, .accepted, status: 200)])
+    }
+
+    @Test func `what is no push fails without a request`() async throws {
+        let server = TestServer { _, _ in .status(200) }
+        defer { server.stop() }
+        let id = Delivery.ID(push: 1, device: "mac")
+        for line in ["{}", "no json"] {
+            let answers = try await Rig(server).deliver(Delivery(id: id, transport: "hook", line: Array(line.utf8)))
+            #expect(answers.map(\.outcome) == [.failed])
+        }
+        #expect(server.requests.isEmpty)
+    }
+}
