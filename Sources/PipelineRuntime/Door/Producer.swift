@@ -1,0 +1,184 @@
+import EventLog
+import JSON
+import ZeroMQ
+
+/// The producers' end of a door: sends numbered lines, keeps what is not acknowledged, and sends it again after the
+/// ingest stage was restarted. Belongs to one thread.
+package final class Producer {
+    /// What the door said of some lines.
+    package struct Answer: Sendable, Hashable {
+        /// Every line up to here is taken or refused for good, and that is durable.
+        package var through: UInt64
+        package var accepted: Int
+        package var refused: Int
+        package var refusals: [Refusal]
+        /// Last sequence of the changes log.
+        package var last: UInt64
+    }
+
+    package struct Refusal: Sendable, Hashable {
+        package var line: UInt64
+        package var code: String
+        package var path: String
+        package var reason: String
+    }
+
+    private struct Parcel {
+        var first: UInt64
+        var count: Int
+        var lines: [UInt8]
+        var isSent = false
+        var last: UInt64 { first + UInt64(count) - 1 }
+    }
+
+    /// Bytes that may be under way without an answer.
+    package static let windowBytes = 4 << 20
+    /// Silence after which the door is asked how far it has come.
+    private static let patience = Duration.milliseconds(500)
+
+    package let socket: ZMQSocket
+    private let endpoint: String
+    private let name: String
+    private var parcels: [Parcel] = []
+    private var unanswered = 0
+    private var next: UInt64 = 1
+    private var heard = ContinuousClock.now
+    private var asked = ContinuousClock.now
+    private var isKnown = false
+    private let message = ZMQMultipart()
+    private let poller = ZMQPoller()
+    private var watching: (input: Int32, poller: ZMQPoller)?
+    private var parser = JSONParser(limits: JSONLimits(bytesMax: 16 << 20, depthMax: 8))
+    /// Called for every answer, in order.
+    package var onAnswer: (Answer) -> Void = { _ in }
+    package private(set) var timeMark: UInt64 = 0
+    /// Sequence of the last event of the changes log, as far as the door has told.
+    package private(set) var logLast: UInt64 = 0
+
+    package init(_ socket: ZMQSocket, endpoint: String, name: String, wake: WakeSignal? = nil) throws {
+        self.socket = socket
+        self.endpoint = endpoint
+        self.name = name
+        try socket.connect(endpoint)
+        poller.add(socket)
+        if let wake { poller.add(wake) }
+    }
+
+    package var hasRoom: Bool { unanswered < Producer.windowBytes }
+    package var isDone: Bool { parcels.isEmpty }
+
+    /// Asks the door how many of this producer's lines it has.
+    ///
+    /// - Throws: ``LinkError/silent(endpoint:waited:)`` when no door answers in time.
+    package func greet(timeout: Duration) throws -> UInt64 {
+        let limit = ContinuousClock.now + timeout
+        while !isKnown {
+            guard .now < limit else { throw silence(waited: timeout) }
+            try ask()
+            try pump(wait: .milliseconds(100))
+        }
+        return next - 1
+    }
+
+    /// The error for a door that has not answered.
+    package func silence(waited: Duration) -> LinkError { LinkError.silent(endpoint: endpoint, waited: waited) }
+
+    /// Sends lines, each ended by a line feed; they are numbered on from the last.
+    package func send(_ lines: [UInt8], count: Int) throws {
+        guard count > 0 else { return }
+        parcels.append(Parcel(first: next, count: count, lines: lines))
+        next += UInt64(count)
+        unanswered += lines.count
+        try flush()
+    }
+
+    /// Moves the pipeline's virtual time on and passes a mark; only where it runs on virtual time.
+    package func moveTime(to now: Instant, mark: UInt64) throws {
+        let frame = LinkFrame.time(after: 0, now: now, mark: mark)
+        _ = try socket.send([frame], wait: true)
+    }
+
+    /// Waits for answers, at most that long, and takes all that came.
+    ///
+    /// - Parameter input: A descriptor that also ends the wait when there is something to read.
+    package func pump(wait: Duration, input: Int32? = nil) throws {
+        _ = try poller(input).poll(timeoutMilliseconds: Int(wait / .milliseconds(1)))
+        while try socket.receive(into: message, wait: false) == .received { try take() }
+        if !parcels.isEmpty, .now - heard > Producer.patience, .now - asked > Producer.patience { try ask() }
+        try flush()
+    }
+
+    private func poller(_ input: Int32?) -> ZMQPoller {
+        guard let input else { return poller }
+        if let watching, watching.input == input { return watching.poller }
+        let both = ZMQPoller()
+        both.add(socket)
+        both.add(fileDescriptor: input)
+        watching = (input, both)
+        return both
+    }
+
+    private func ask() throws {
+        asked = .now
+        _ = try socket.send([LinkFrame.hello(producer: name)], wait: false)
+    }
+
+    private func flush() throws {
+        guard isKnown else { return }
+        for index in parcels.indices where !parcels[index].isSent {
+            let frame = LinkFrame.produce(producer: name, first: parcels[index].first)
+            guard try socket.send([frame, parcels[index].lines], wait: false) == .sent else { return }
+            parcels[index].isSent = true
+        }
+    }
+
+    private func take() throws {
+        let control: JSONValue
+        do throws(JSONError) { control = try parser.parse(message[0]) } catch { return }
+        heard = .now
+        switch control.text("type") {
+        case "welcome": welcome(through: control.natural("after") ?? 0)
+        case "answer": answer(control)
+        case "time": timeMark = max(timeMark, control.natural("mark") ?? 0)
+        case "error": try refused(control)
+        default: return
+        }
+    }
+
+    private func refused(_ control: JSONValue) throws {
+        let code = control.text("code") ?? "door.error"
+        // A parcel was lost on the way: the door's count says where to go on.
+        guard code != "door.gap" else { return try ask() }
+        throw LinkError.refused(endpoint: endpoint, code: code, reason: control.text("reason") ?? "no reason given")
+    }
+
+    private func welcome(through: UInt64) {
+        if !isKnown { next = max(next, through + 1) }
+        isKnown = true
+        settle(through: through)
+        for index in parcels.indices { parcels[index].isSent = false }
+    }
+
+    private func answer(_ control: JSONValue) {
+        guard let through = control.natural("through") else { return }
+        logLast = max(logLast, control.natural("last") ?? 0)
+        settle(through: through)
+        onAnswer(
+            Answer(
+                through: through, accepted: Int(control.natural("accepted") ?? 0),
+                refused: Int(control.natural("refused") ?? 0),
+                refusals: control["refusals"].map { $0.elements.map(Producer.refusal) } ?? [], last: logLast))
+    }
+
+    private static func refusal(_ value: JSONValue) -> Refusal {
+        Refusal(
+            line: value.natural("line") ?? 0, code: value.text("code") ?? "", path: value.text("path") ?? "",
+            reason: value.text("reason") ?? "")
+    }
+
+    private func settle(through: UInt64) {
+        let settled = parcels.prefix { $0.last <= through }
+        unanswered -= settled.reduce(0) { $0 + $1.lines.count }
+        parcels.removeFirst(settled.count)
+    }
+}

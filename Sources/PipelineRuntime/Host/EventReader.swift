@@ -1,0 +1,36 @@
+import JSON
+import PipelineKit
+
+/// Turns lines into checked events; what is no JSON object becomes a rejection.
+struct EventReader: ~Copyable {
+    private var parser: JSONParser
+
+    init(limits: JSONLimits) { parser = JSONParser(limits: limits) }
+
+    /// Calls `body` with the event, or rejects the line with the reason.
+    @inline(__always)
+    mutating func read(
+        _ line: UnsafeRawBufferPointer, sequence: UInt64, into out: inout Outbox,
+        _ body: (borrowing InputEvent, inout Outbox) -> Void
+    ) {
+        do throws(JSONError) {
+            let json = try parser.parse(line)
+            guard json.isObject else { return EventReader.refuseKind(line, sequence, into: &out) }
+            body(InputEvent(sequence: sequence, json: json, line: line), &out)
+        } catch {
+            out.reject(
+                sequence: sequence, line: EventReader.excerpt(line), Rejection(code: error.code, reason: "\(error)"))
+        }
+    }
+
+    private static func refuseKind(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, into out: inout Outbox) {
+        let rejection = Rejection(
+            code: "json.not_object", reason: "a line must be one JSON object, like {\"type\":...}")
+        out.reject(sequence: sequence, line: excerpt(line), rejection)
+    }
+
+    /// A dead letter keeps no more than this of a line that no one could read.
+    private static func excerpt(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: line.prefix(64 << 10))
+    }
+}

@@ -1,0 +1,139 @@
+import EventLog
+import JSON
+import PipelineKit
+import ZeroMQ
+
+/// What one kind of host does in each turn of its loop.
+protocol HostWork: AnyObject {
+    var outlet: StageOutlet { get }
+    /// Where input comes from.
+    var sockets: [ZMQSocket] { get }
+
+    /// Whether input would be taken now; while it would not, it is not woken for.
+    var wantsInput: Bool { get }
+
+    /// Takes what waits, within a budget, and commits.
+    ///
+    /// - Parameter hasInput: Whether one of ``sockets`` has something to read.
+    /// - Returns: Whether more can be done at once.
+    func turn(hasInput: Bool) throws -> Bool
+
+    /// When to be woken at the latest.
+    var timeout: Duration { get }
+
+    /// Whether nothing is under way in the world, so that the host may stop.
+    var isIdle: Bool { get }
+
+    func fill(_ report: inout HostReport)
+
+    /// Makes everything durable; after that the thread ends.
+    func finish() throws
+}
+
+/// What a host waits for. Sockets that have nothing are left alone: asking each costs system calls.
+final class HostWatch {
+    private let poller = ZMQPoller()
+    private let server: Int
+    private let inputs: [Int]
+
+    init(wake: WakeSignal, server: ZMQSocket, inputs: [ZMQSocket]) {
+        poller.add(wake)
+        self.server = poller.add(server)
+        self.inputs = inputs.map { [poller] in poller.add($0) }
+    }
+
+    func wait(_ timeout: Duration, forInput wantsInput: Bool) throws {
+        for index in inputs { poller.setInterest(wantsInput ? .readable : [], at: index) }
+        let milliseconds = (timeout / .milliseconds(1)).rounded(.up)
+        _ = try poller.poll(timeoutMilliseconds: Int(max(0, min(1_000, milliseconds))))
+    }
+
+    var hasRequests: Bool { poller.ready(at: server).contains(.readable) }
+    var hasInput: Bool { inputs.contains { poller.ready(at: $0).contains(.readable) } }
+}
+
+/// The loop of a host: one thread, which alone owns the sockets, the stage and the log.
+struct HostLoop {
+    let plan: HostPlan
+    let control: HostControl
+    let endpoint: String
+
+    /// How long a host that was asked to stop waits for transports that are at work.
+    static let grace = Duration.seconds(10)
+
+    func run(_ work: some HostWork) throws {
+        let watch = HostWatch(wake: control.wake, server: work.outlet.server.socket, inputs: work.sockets)
+        work.outlet.log.onDurable { [control] _ in control.wake.signal() }
+        work.outlet.server.health = { [plan, control] in HostLoop.health(plan, control.report, work.outlet) }
+        defer { work.outlet.server.health = { [] } }
+        try turns(work, watch)
+        try work.finish()
+        report(work, phase: .stopped)
+    }
+
+    private func turns(_ work: some HostWork, _ watch: HostWatch) throws {
+        var isBusy = true
+        var stopBy: ContinuousClock.Instant?
+        while true {
+            if control.isStopAsked {
+                let limit = stopBy ?? .now + HostLoop.grace
+                if work.isIdle || .now >= limit { return }
+                stopBy = limit
+            }
+            try watch.wait(isBusy ? .zero : work.timeout, forInput: work.wantsInput)
+            control.wake.clear()
+            if watch.hasRequests { try work.outlet.server.receive() }
+            isBusy = try work.turn(hasInput: watch.hasInput)
+            work.outlet.revealDurable()
+            if try work.outlet.server.serve() { isBusy = true }
+            work.outlet.server.expire(at: .now)
+            report(work, phase: nil)
+        }
+    }
+
+    private func report(_ work: some HostWork, phase: HostReport.Phase?) {
+        var report = control.report
+        work.fill(&report)
+        if let phase { report.phase = phase }
+        report.last = work.outlet.log.lastSequence
+        report.eventsOut = work.outlet.eventsOut
+        report.deadLetters = work.outlet.deadLetterCount
+        report.endpoint = endpoint
+        control.publish(report)
+    }
+
+    static func health(_ plan: HostPlan, _ report: HostReport, _ outlet: StageOutlet) -> [UInt8] {
+        LinkFrame.frame("health") {
+            $0.field("stage", plan.stage)
+            $0.field("phase", report.phase.rawValue)
+            $0.field("pid", Int(ProcessFacts.pid))
+            $0.field("log", plan.logName)
+            $0.field("identity", outlet.log.identity.description)
+            $0.field("last", outlet.log.lastSequence)
+            $0.field("now", outlet.log.lastNow.rfc3339)
+            $0.field("taken", report.taken)
+            $0.field("eventsIn", report.eventsIn)
+            $0.field("eventsOut", report.eventsOut)
+            $0.field("deadLetters", report.deadLetters)
+            $0.field("refusedFrames", report.refusedFrames)
+            $0.field("consumers") { HostLoop.write(outlet.server.consumerStates, to: &$0) }
+        }
+    }
+
+    private static func write(
+        _ consumers: [(name: String, next: UInt64, credit: Int)], to buffer: inout ByteBuffer
+    ) {
+        buffer.append("[")
+        for (index, consumer) in consumers.enumerated() {
+            if index > 0 { buffer.append(",") }
+            buffer.append("{\"name\":")
+            buffer.appendJSON(consumer.name)
+            buffer.append(",\"next\":")
+            buffer.appendJSON(consumer.next)
+            buffer.append(",\"credit\":")
+            buffer.appendJSON(consumer.credit)
+            buffer.append("}")
+        }
+        buffer.append("]")
+    }
+}

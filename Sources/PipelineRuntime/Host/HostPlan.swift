@@ -1,0 +1,102 @@
+import EventLog
+import Glibc
+import PipelineKit
+
+/// Where a host's time comes from.
+public enum HostClock: Sendable, Hashable {
+    /// The machine's clock, never going back within a log.
+    case wall
+    /// The input's own times, passed down from stage to stage: `belfry run`, replay and tests. Nothing waits.
+    case event
+}
+
+/// All that a host must know to run one stage; made from a pipeline file.
+public struct HostPlan: Sendable {
+    /// The stage's name in the pipeline file.
+    public var stage: String
+    /// Name of the stage's log.
+    public var logName: String
+    /// The folder that holds the logs of the pipeline.
+    public var logsDirectory: String
+    public var identity: LogIdentity?
+    public var sync: SyncPolicy
+    public var segmentBytesMax: Int
+    /// Where consumers connect.
+    public var bind: String
+    /// Where the upstream's consumers connect; nil for a source.
+    public var upstream: String?
+    /// Where producers connect; nil for any stage but a source.
+    public var door: String?
+    public var clock: HostClock
+    var curve: CurvePlan?
+    /// A program that does the stage's work over a link; nil for a stage of this process.
+    public var command: [String]
+    /// The folder that the program starts in.
+    public var directory: String?
+    /// Where the program connects.
+    public var pluginEndpoint: String
+
+    var logDirectory: String { logsDirectory + "/" + logName }
+
+    var deadLettersName: String { logName + ".dead-letters" }
+
+    var hasDeadLetters: Bool { access(logsDirectory + "/" + deadLettersName + "/log.json", F_OK) == 0 }
+
+    var logOptions: EventLogOptions {
+        EventLogOptions(
+            directory: logsDirectory, name: logName, identity: identity, segmentBytesMax: segmentBytesMax, sync: sync)
+    }
+
+    /// The dead letters' identity follows from the log's, so that a seeded pipeline is the same to the last byte.
+    func deadLetterOptions(beside log: LogIdentity) -> EventLogOptions {
+        EventLogOptions(
+            directory: logsDirectory, name: deadLettersName,
+            identity: LogIdentity(seed: log.description, name: deadLettersName), segmentBytesMax: segmentBytesMax,
+            sync: sync)
+    }
+}
+
+extension HostPlan {
+    /// - Throws: ``SettingsError`` when the stage's kind is not registered, or does not fit its place.
+    init(_ stage: PipelineStage, of file: PipelineFile, clock: HostClock, registry: Registry) throws {
+        let type = registry.stages[stage.kind]
+        if stage.command.isEmpty { try HostPlan.check(stage, type, registry) }
+        self.stage = stage.name
+        logName = stage.logName
+        logsDirectory = file.data + "/logs"
+        identity = file.seed.map { LogIdentity(seed: $0, name: stage.logName) }
+        sync = file.log.sync
+        segmentBytesMax = file.log.segmentBytes
+        bind = stage.bind
+        upstream = file.upstream(of: stage)?.bind
+        var settings = stage.settings
+        door = stage.from == nil ? HostPlan.door(of: stage, try settings.optionalString("door"), file) : nil
+        self.clock = clock
+        curve = try CurvePlan(stage, of: file)
+        command = stage.command
+        directory = stage.directory
+        pluginEndpoint = "ipc://\(file.data)/\(stage.name).plugin"
+    }
+
+    /// In one process the door is as close as the links, wherever the file puts it.
+    private static func door(of stage: PipelineStage, _ given: String?, _ file: PipelineFile) -> String {
+        if stage.bind.hasPrefix("inproc://") { return stage.bind + "-door" }
+        return given ?? "ipc://\(file.data)/\(stage.name).door"
+    }
+
+    static func check(
+        _ stage: PipelineStage, _ type: (any Stage.Type)?, _ registry: Registry
+    ) throws(SettingsError) {
+        guard let type else {
+            throw stage.settings.fail(
+                "stage", "there is no stage '\(stage.kind)'",
+                hint: "known: \(registry.stages.keys.sorted().joined(separator: ", ")); or give a `command`")
+        }
+        guard type.isSource == (stage.from == nil) else {
+            throw stage.settings.fail(
+                "from",
+                type.isSource
+                    ? "'\(stage.kind)' reads no other stage" : "required: the stage that '\(stage.kind)' reads")
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import EventLog
+import Glibc
+import PipelineKit
+import ZeroMQ
+
+/// Makes the sockets of one host, on the host's own thread.
+struct HostSockets {
+    private let plan: HostPlan
+    private let context: HostContext
+
+    init(_ plan: HostPlan, _ context: HostContext) {
+        self.plan = plan
+        self.context = context
+    }
+
+    /// Credit bounds what a link holds, so the sockets need no high-water mark of their own.
+    private var options: ZMQSocketOptions {
+        ZMQSocketOptions().with {
+            $0.sendHighWaterMessages = 0
+            $0.receiveHighWaterMessages = 0
+            $0.linger = .milliseconds(500)
+            $0.reconnectInterval = .milliseconds(20)
+            $0.reconnectIntervalMax = .milliseconds(500)
+        }
+    }
+
+    func bindServer() throws -> ZMQSocket {
+        let socket = try ZMQSocket(context.zmq, .router, options)
+        if let curve = plan.curve { try curve.serve(socket, context) }
+        try bind(socket, plan.bind)
+        return socket
+    }
+
+    func bindDoor() throws -> ZMQSocket {
+        let socket = try ZMQSocket(context.zmq, .router, options.with { $0.receiveHighWaterMessages = 64 })
+        if let curve = plan.curve { try curve.serve(socket, context) }
+        try bind(socket, plan.door ?? plan.bind + ".door")
+        return socket
+    }
+
+    func bindPlugin() throws -> ZMQSocket {
+        let socket = try ZMQSocket(context.zmq, .router, options)
+        try bind(socket, plan.pluginEndpoint)
+        return socket
+    }
+
+    func connect(after: UInt64) throws -> LinkClient {
+        let socket = try ZMQSocket(context.zmq, .dealer, options.with { $0.immediate = true })
+        if let curve = plan.curve { try curve.connect(socket) }
+        return try LinkClient(socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after)
+    }
+
+    private func bind(_ socket: ZMQSocket, _ endpoint: String) throws {
+        try SocketFiles.prepare(endpoint)
+        // libzmq gives an endpoint up a moment after its socket was closed: an earlier host of this process may do so now.
+        let limit = ContinuousClock.now + HostSockets.patience
+        while true {
+            do throws(ZMQError) { return try bindOnce(socket, endpoint) } catch {
+                guard error.code == EADDRINUSE, .now < limit else { throw error }
+                usleep(20_000)
+            }
+        }
+    }
+
+    private static let patience = Duration.milliseconds(500)
+
+    /// libzmq would take a socket file away from the process that serves it.
+    private func bindOnce(_ socket: ZMQSocket, _ endpoint: String) throws(ZMQError) {
+        guard !SocketFiles.isServed(endpoint) else {
+            throw ZMQError(code: EADDRINUSE, operation: "bind", endpoint: endpoint)
+        }
+        try socket.bind(endpoint)
+    }
+}

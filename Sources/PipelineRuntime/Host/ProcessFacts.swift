@@ -1,0 +1,6 @@
+import Glibc
+
+/// What a process knows of itself.
+enum ProcessFacts {
+    static var pid: Int32 { getpid() }
+}

@@ -1,0 +1,46 @@
+import EventLog
+import PipelineKit
+
+/// What can be known of a stage without starting it: its kind, its place, its settings and those of its transports.
+public struct StageCheck: Sendable {
+    private let registry: Registry
+
+    public init(registry: Registry) { self.registry = registry }
+
+    /// For ``PipelineFile/load(path:logName:check:)``.
+    ///
+    /// - Throws: All mistakes that can be told apart.
+    public func callAsFunction(_ stage: PipelineStage) throws(PipelineFileError) {
+        guard stage.command.isEmpty else { return }
+        do throws(SettingsError) { try HostPlan.check(stage, registry.stages[stage.kind], registry) } catch {
+            throw PipelineFileError([error])
+        }
+        try check(stage.settings, kind: stage.kind)
+    }
+
+    func check(_ settings: SettingsReader, kind: String) throws(PipelineFileError) {
+        guard let type = registry.stages[kind] else { return }
+        try check(settings, type)
+    }
+
+    private func check<S: Stage>(_ reader: SettingsReader, _ type: S.Type) throws(PipelineFileError) {
+        let settings = try reader.decode(S.Settings.self)
+        let errors = S.transports(of: settings).flatMap(errors)
+        guard errors.isEmpty else { throw PipelineFileError(errors) }
+        let identity = LogIdentity(seed: "check", name: S.logName)
+        do throws(SettingsError) {
+            _ = try S(settings, context: StageContext(log: identity, upstream: identity, upstreamName: "check"))
+        } catch {
+            throw PipelineFileError([error])
+        }
+    }
+
+    private func errors(_ binding: TransportBinding) -> [SettingsError] {
+        do throws(PipelineFileError) {
+            _ = try TransportCrew.make(binding, registry) { _ in }
+            return []
+        } catch {
+            return error.errors
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import EventLog
+import PipelineKit
+import ZeroMQ
+
+/// Runs one stage: sockets, log, time and shutdown are the host's, the fold is the stage's.
+///
+/// The same host runs a stage as a process of its own or beside others in one process; the stage cannot tell which.
+public struct StageHost: Sendable {
+    public let plan: HostPlan
+    public let control: HostControl
+    private let kind: String
+    private let settings: SettingsReader
+    private let surroundings: HostSurroundings
+    private var registry: Registry { surroundings.registry }
+    private var context: HostContext { surroundings.context }
+
+    /// - Throws: ``SettingsError`` when the pipeline file names a stage that is not registered.
+    public init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
+        plan = try HostPlan(stage, of: file, clock: surroundings.clock, registry: surroundings.registry)
+        control = try HostControl()
+        kind = stage.kind
+        settings = stage.settings
+        self.surroundings = surroundings
+    }
+
+    /// Decodes the stage's settings and those of its transports, and touches nothing outside.
+    public func check() throws {
+        guard plan.command.isEmpty else { return }
+        try StageCheck(registry: registry).check(settings, kind: kind)
+    }
+
+    /// Returns when the host was stopped through its control and all it took in is durable.
+    public func run() async throws {
+        defer { control.end() }
+        if !plan.command.isEmpty { return try await runPlugin(plan.command) }
+        guard let type = registry.stages[kind] else { return }
+        try await run(type)
+    }
+
+    private func run<S: Stage>(_ type: S.Type) async throws {
+        let settings = try settings.decode(S.Settings.self)
+        let crew = try TransportCrew.make(S.transports(of: settings), registry, surroundings)
+        try await crew.open()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await crew.work { control.wake.signal() } }
+            defer {
+                crew.stop()
+                group.cancelAll()
+            }
+            try await SocketThread.run(name: plan.stage) { try runLoop(S.self, settings, crew) }
+        }
+    }
+
+    private func runLoop<S: Stage>(_ type: S.Type, _ settings: S.Settings, _ crew: TransportCrew) throws {
+        let sockets = HostSockets(plan, context)
+        let outlet = try StageOutlet(plan, sockets)
+        let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
+        if S.isSource {
+            let door = try sockets.bindDoor()
+            return try loop.run(try SourceStageWork<S>(plan, control, settings: settings, outlet: outlet, door: door))
+        }
+        let inlet = try sockets.connect(after: 0)
+        let work = LinkedStageWork<S>(
+            plan, control, settings: settings, outlet: outlet, inlet: inlet, transports: crew)
+        try loop.run(work)
+    }
+
+    private func runPlugin(_ command: [String]) async throws {
+        let process = PluginProcess(command, directory: plan.directory, name: plan.stage)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let endpoint = plan.pluginEndpoint
+            group.addTask { try await process.keepRunning(endpoint: endpoint) }
+            defer { process.stop() }
+            try await SocketThread.run(name: plan.stage) {
+                let sockets = HostSockets(plan, context)
+                let outlet = try StageOutlet(plan, sockets)
+                let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
+                let inlet = try sockets.connect(after: outlet.log.cursor.positions.values.first ?? 0)
+                try loop.run(PluginWork(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin()))
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import EventLog
+import JSON
+import PipelineKit
+import ZeroMQ
+
+/// A stage's way out: its log, the link that serves the log, and its dead letters. The one place that appends.
+final class StageOutlet {
+    let log: EventLogWriter
+    let server: LinkServer
+    private let deadLetters: DeadLetters
+    private let sync: SyncPolicy
+    private(set) var eventsOut: UInt64 = 0
+
+    /// A batch that has this much is appended at once; the log's own limit leaves room for one event's outputs more.
+    static let batchBytesFull = 8 << 20
+
+    /// Takes the log before it binds: binding an `ipc` endpoint takes it away from whoever had it, and the log's lock
+    /// says whether someone has.
+    init(_ plan: HostPlan, _ sockets: HostSockets) throws {
+        log = try EventLogWriter(plan.logOptions)
+        sync = plan.logOptions.sync
+        server = LinkServer(socket: try sockets.bindServer(), log: log, directory: plan.logDirectory)
+        deadLetters = DeadLetters(plan, identity: log.identity)
+    }
+
+    var deadLetterCount: UInt64 { deadLetters.count }
+
+    func recoverDeadLetters(upstream: String) throws { try deadLetters.recover(upstream: upstream) }
+
+    /// Makes one turn's outputs and the cursor they answer one batch, and sends it on.
+    ///
+    /// - Parameter always: Append even when there are no events, so that the cursor or a wake is on record.
+    /// - Returns: The sequence of the first event, nil when nothing was appended.
+    @discardableResult
+    func commit(_ out: inout Outbox, cursor: Cursor, now: Instant, always: Bool = false) throws -> UInt64? {
+        try deadLetters.append(out.takeRejections(), cursor: cursor, now: now)
+        guard out.count > 0 || always else { return nil }
+        let count = out.count
+        let first = try log.append(out.lines, count: count, cursor: cursor, now: now)
+        if count > 0 { try show(first, count, now, out.lines) }
+        eventsOut += UInt64(count)
+        out.removeEvents()
+        return first
+    }
+
+    private func show(_ first: UInt64, _ count: Int, _ now: Instant, _ body: UnsafeRawBufferPointer) throws {
+        guard sync != .always else { return }
+        try server.publish(first: first, count: count, now: now, body: body)
+    }
+
+    /// Lets consumers see what has become durable since.
+    func revealDurable() { if sync == .always { server.reveal(through: log.durableSequence) } }
+
+    func close() throws {
+        try log.flush()
+        server.reveal(through: log.lastSequence)
+        try log.close()
+        try deadLetters.close()
+    }
+}
+
+/// Input that a stage could not use, kept with its reason in a log of its own beside the stage's.
+///
+/// Dead letters are appended before the batch that moves the cursor past them, with the same cursor; after a crash
+/// between the two, those that the log already holds are skipped.
+final class DeadLetters {
+    private let plan: HostPlan
+    private let identity: LogIdentity
+    private var writer: EventLogWriter?
+    private var held: UInt64
+    private(set) var count: UInt64 = 0
+
+    init(_ plan: HostPlan, identity: LogIdentity) {
+        self.plan = plan
+        self.identity = identity
+        held = 0
+    }
+
+    /// Opens the log of an earlier run, so that what it holds is not written twice.
+    func recover(upstream: String) throws {
+        guard plan.hasDeadLetters else { return }
+        let writer = try open()
+        held = writer.cursor.positions[upstream] ?? 0
+        count = writer.lastSequence
+    }
+
+    func append(_ rejected: [Outbox.Rejected], cursor: Cursor, now: Instant) throws {
+        let fresh = rejected.filter { $0.sequence > held }
+        guard let last = fresh.last, let upstream = cursor.positions.first?.key else { return }
+        var lines = ByteBuffer()
+        for letter in fresh { write(letter, upstream, to: &lines) }
+        let writer = try open()
+        let time = max(now, writer.lastNow)
+        _ = try writer.append(lines.bytes, count: fresh.count, cursor: Cursor([upstream: last.sequence]), now: time)
+        held = max(held, last.sequence)
+        count += UInt64(fresh.count)
+    }
+
+    func close() throws { try writer?.close() }
+
+    private func open() throws -> EventLogWriter {
+        if let writer { return writer }
+        let opened = try EventLogWriter(plan.deadLetterOptions(beside: identity))
+        writer = opened
+        return opened
+    }
+
+    private func write(_ letter: Outbox.Rejected, _ upstream: String, to lines: inout ByteBuffer) {
+        lines.append("{\"type\":\"dead_letter\",\"stage\":")
+        lines.appendJSON(plan.stage)
+        lines.append(",\"log\":")
+        lines.appendJSON(upstream)
+        lines.append(",\"sequence\":")
+        lines.appendJSON(letter.sequence)
+        lines.append(",\"code\":")
+        lines.appendJSON(letter.rejection.code)
+        lines.append(",\"path\":")
+        lines.appendJSON(letter.rejection.path)
+        lines.append(",\"reason\":")
+        lines.appendJSON(letter.rejection.reason)
+        lines.append(",\"event\":")
+        lines.appendJSON(String(decoding: letter.line, as: UTF8.self))
+        lines.append("}\n")
+    }
+}

@@ -1,0 +1,144 @@
+import PipelineKit
+import Synchronization
+
+/// Takes pushes, in order, in place of every transport that the pipeline file names.
+public typealias PushSink = @Sendable ([Delivery]) -> Void
+
+/// What a host is given by the program around it.
+public struct HostSurroundings: Sendable {
+    public var registry: Registry
+    public var context: HostContext
+    public var clock: HostClock
+    /// Where the console transport writes its lines.
+    public var console: @Sendable (String) -> Void
+    /// For `belfry run` and tests: no transport is opened, every push goes here.
+    public var sink: PushSink?
+
+    public init(
+        registry: Registry, context: HostContext, clock: HostClock = .wall,
+        console: @escaping @Sendable (String) -> Void = { print($0) }, sink: PushSink? = nil
+    ) {
+        self.registry = registry
+        self.context = context
+        self.clock = clock
+        self.console = console
+        self.sink = sink
+    }
+}
+
+/// The transports of one stage, each at work in a task of its own.
+///
+/// One window of pushes is out at a time, and is answered as a whole.
+final class TransportCrew: Sendable {
+    private let transports: [String: any Transport]
+    private let lanes: [String: AsyncStream<[Delivery]>.Continuation]
+    private let streams: [String: AsyncStream<[Delivery]>]
+    private let sink: PushSink?
+    private let state = Mutex(State())
+
+    private struct State {
+        var outstanding = 0
+        var answers: [TransportAnswer] = []
+    }
+
+    init(_ transports: [String: any Transport], sink: PushSink? = nil) {
+        self.transports = transports
+        self.sink = sink
+        var lanes: [String: AsyncStream<[Delivery]>.Continuation] = [:]
+        var streams: [String: AsyncStream<[Delivery]>] = [:]
+        for name in transports.keys { (streams[name], lanes[name]) = AsyncStream.makeStream(of: [Delivery].self) }
+        self.lanes = lanes
+        self.streams = streams
+    }
+
+    static func make(_ bindings: [TransportBinding], _ registry: Registry, _ surroundings: HostSurroundings) throws
+        -> TransportCrew
+    {
+        var transports: [String: any Transport] = [:]
+        for binding in bindings {
+            transports[binding.name] = try make(binding, registry, surroundings.console)
+        }
+        return TransportCrew(surroundings.sink == nil ? transports : [:], sink: surroundings.sink)
+    }
+
+    /// One transport, with its settings checked and nothing opened.
+    static func make(_ binding: TransportBinding, _ registry: Registry, _ console: @escaping @Sendable (String) -> Void)
+        throws(PipelineFileError) -> any Transport
+    {
+        guard let type = registry.transports[binding.kind] else {
+            let known = registry.transports.keys.sorted().joined(separator: ", ")
+            let error = binding.settings.fail("use", "unknown transport '\(binding.kind)'", hint: "known: \(known)")
+            throw PipelineFileError([error])
+        }
+        return try make(type, binding, console)
+    }
+
+    private static func make<T: Transport>(
+        _ type: T.Type, _ binding: TransportBinding, _ console: @escaping @Sendable (String) -> Void
+    ) throws(PipelineFileError) -> any Transport {
+        let settings = try binding.settings.decode(T.Settings.self)
+        do throws(SettingsError) {
+            return try T(settings, context: TransportContext(name: binding.name, console: console))
+        } catch {
+            throw PipelineFileError([error])
+        }
+    }
+
+    /// Whether answers wait to be taken.
+    var hasAnswers: Bool { state.withLock { $0.outstanding == 0 && !$0.answers.isEmpty } }
+
+    /// Whether every push that was handed out has been answered and its answers were taken.
+    var isIdle: Bool { state.withLock { $0.outstanding == 0 && $0.answers.isEmpty } }
+
+    func open() async throws {
+        for name in transports.keys.sorted() { try await transports[name]?.open() }
+    }
+
+    /// Works until ``stop()``; `answered` is called whenever answers have come.
+    func work(answered: @escaping @Sendable () -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            for (name, transport) in transports {
+                guard let stream = streams[name] else { continue }
+                group.addTask {
+                    for await window in stream {
+                        self.take(await transport.deliver(window))
+                        answered()
+                    }
+                    await transport.close()
+                }
+            }
+        }
+    }
+
+    func stop() { for lane in lanes.values { lane.finish() } }
+
+    /// Hands out a window of pushes. Their answers are there when ``work(answered:)`` says so, or at once with a sink.
+    func deliver(_ deliveries: [Delivery]) {
+        if let sink { return pour(deliveries, into: sink) }
+        state.withLock { $0.outstanding += deliveries.count }
+        for (name, window) in Dictionary(grouping: deliveries, by: \.transport) { lanes[name]?.yield(window) }
+    }
+
+    private func pour(_ deliveries: [Delivery], into sink: PushSink) {
+        sink(deliveries)
+        state.withLock { $0.answers += deliveries.map { TransportAnswer($0.id, .accepted) } }
+    }
+
+    private func take(_ answers: [TransportAnswer]) {
+        state.withLock {
+            $0.answers += answers
+            $0.outstanding -= answers.count
+            precondition($0.outstanding >= 0, "a transport gives one answer for each push")
+        }
+    }
+
+    /// The answers of a window that is wholly answered; nil when there are none yet.
+    func takeAnswers() -> [TransportAnswer]? {
+        let answers = state.withLock { state -> [TransportAnswer]? in
+            guard state.outstanding == 0, !state.answers.isEmpty else { return nil }
+            defer { state.answers = [] }
+            return state.answers
+        }
+        return answers?.sorted { $0.id.push < $1.id.push }
+    }
+}

@@ -1,0 +1,176 @@
+import EventLog
+import JSON
+import ZeroMQ
+
+/// The downstream end of a link: opens it where its own log ends, takes batches in order, opens it again after
+/// anything was lost, and grants credit as its owner makes outputs durable.
+package final class LinkClient {
+    /// What the upstream said.
+    package enum Arrival {
+        case welcome(log: String, identity: LogIdentity, last: UInt64)
+        case batch(first: UInt64, count: Int, now: Instant, lines: UnsafeRawBufferPointer)
+        case time(now: Instant, mark: UInt64)
+    }
+
+    package static let creditDefault = 8 << 20
+    /// How often a silent consumer shows that it lives; also how soon it finds out that its upstream was restarted.
+    package static let heartbeat = Duration.milliseconds(200)
+    /// How often a consumer that has no upstream yet knocks again.
+    private static let knock = Duration.milliseconds(20)
+
+    package let socket: ZMQSocket
+    package let endpoint: String
+    private let name: String
+    private let credit: Int
+    private var next: UInt64
+    private var isWelcome = false
+    private var owed = 0
+    /// Where the last frame began that was not what it announced: said once, however often it comes.
+    private var complainedOf: UInt64 = 0
+    private var said = ContinuousClock.Instant.now
+    private let message = ZMQMultipart()
+    private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
+    package private(set) var refusedFrames = 0
+
+    package init(
+        _ socket: ZMQSocket, endpoint: String, name: String, after: UInt64, credit: Int = LinkClient.creditDefault
+    ) throws(ZMQError) {
+        self.socket = socket
+        self.endpoint = endpoint
+        self.name = name
+        self.credit = credit
+        next = after + 1
+        try socket.connect(endpoint)
+        try open()
+    }
+
+    /// Tells the upstream to stop sending.
+    package func close() throws(ZMQError) { _ = try socket.send([LinkFrame.close()], wait: false) }
+
+    /// Grants the bytes of events whose outputs are durable. Small grants are saved up.
+    package func grant(_ bytes: Int) throws(ZMQError) {
+        owed += bytes
+        if owed >= credit / 8 { try sayCredit() }
+    }
+
+    /// How soon ``tick(at:)`` wants to be called.
+    package var patience: Duration { isWelcome ? LinkClient.heartbeat : LinkClient.knock }
+
+    /// Keeps the link alive; call at least every ``patience``.
+    package func tick(at time: ContinuousClock.Instant) throws(ZMQError) {
+        guard time - said >= patience else { return }
+        if isWelcome { try sayCredit() } else { try open() }
+    }
+
+    private func sayCredit() throws(ZMQError) {
+        _ = try socket.send([LinkFrame.credit(owed)], wait: false)
+        owed = 0
+        said = .now
+    }
+
+    private func open() throws(ZMQError) {
+        _ = try socket.send([LinkFrame.open(name: name, after: next - 1, credit: credit)], wait: false)
+        owed = 0
+        said = .now
+    }
+
+    private func openAgain() throws(ZMQError) {
+        isWelcome = false
+        try open()
+    }
+
+    /// Takes the next message that waits.
+    ///
+    /// - Returns: nil when nothing waits. Views are valid until the next call.
+    package func receive() throws -> Arrival? {
+        while true {
+            switch try socket.receive(into: message, wait: false) {
+            case .empty: return nil
+            case .tooManyFrames: refusedFrames += 1
+            case .received:
+                if let arrival = try take() { return arrival }
+            }
+        }
+    }
+
+    private func take() throws -> Arrival? {
+        let control: JSONValue
+        do throws(JSONError) { control = try parser.parse(message[0]) } catch {
+            refusedFrames += 1
+            return nil
+        }
+        switch control.text("type") {
+        case "batch": return try batch(control)
+        case "time": return time(control)
+        case "welcome": return welcome(control)
+        case "error": return try refused(control)
+        default:
+            refusedFrames += 1
+            return nil
+        }
+    }
+
+    private func batch(_ control: JSONValue) throws -> Arrival? {
+        guard message.count == 2, let first = control.natural("first"), let count = control.natural("count"), count > 0,
+            let now = control["now"]?.int64
+        else {
+            refusedFrames += 1
+            return nil
+        }
+        // A batch before the welcome is one of an earlier opening; one out of order means that something was lost.
+        guard isWelcome else { return nil }
+        guard first == next else {
+            try openAgain()
+            return nil
+        }
+        let lines = message[1]
+        guard Lines.areWhole(lines), Lines.count(lines) == count else {
+            loseWelcome(holding: Lines.count(lines), first, count)
+            return nil
+        }
+        next += count
+        return .batch(first: first, count: Int(count), now: Instant(microseconds: now), lines: lines)
+    }
+
+    /// None of a frame that is not what it announces is taken: the upstream's log has the events, so the link is opened
+    /// again where it stands, after a moment, since the next answer may be no better.
+    private func loseWelcome(holding lines: UInt64, _ first: UInt64, _ count: UInt64) {
+        refusedFrames += 1
+        isWelcome = false
+        said = .now
+        guard complainedOf != first else { return }
+        complainedOf = first
+        StandardError.write(
+            """
+            \(name): \(endpoint) announced \(count) events from sequence \(first) and sent \(lines) whole lines; \
+            asking for them again
+            """)
+    }
+
+    private func time(_ control: JSONValue) -> Arrival? {
+        guard isWelcome, let after = control.natural("after"), after + 1 == next, let now = control["now"]?.int64 else {
+            return nil
+        }
+        return .time(now: Instant(microseconds: now), mark: control.natural("mark") ?? 0)
+    }
+
+    private func welcome(_ control: JSONValue) -> Arrival? {
+        guard let log = control.text("log"), let identity = control.text("identity").flatMap(LogIdentity.init(uuid:)),
+            let last = control.natural("last"), control.natural("after") == next - 1
+        else {
+            refusedFrames += 1
+            return nil
+        }
+        isWelcome = true
+        return .welcome(log: log, identity: identity, last: last)
+    }
+
+    private func refused(_ control: JSONValue) throws -> Arrival? {
+        let code = control.text("code") ?? "link.error"
+        guard code != "link.unknown_peer" else {
+            if isWelcome { try openAgain() }
+            return nil
+        }
+        throw LinkError.refused(endpoint: endpoint, code: code, reason: control.text("reason") ?? "no reason given")
+    }
+}

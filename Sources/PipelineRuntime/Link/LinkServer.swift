@@ -1,0 +1,260 @@
+import EventLog
+import JSON
+import ZeroMQ
+
+/// The upstream end of a link: streams the log's batches to every consumer that opened it, catch-up and live tail
+/// alike, and never more bytes than the consumer has granted.
+package final class LinkServer {
+    package let socket: ZMQSocket
+    private let logName: String
+    private let identity: LogIdentity
+    private let directory: String
+    private var consumers: [[UInt8]: Consumer] = [:]
+    private let message = ZMQMultipart()
+    private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
+    /// The last sequence that consumers may see.
+    private var last: UInt64
+    private var promise: Promise?
+    package private(set) var refusedFrames = 0
+    /// Answers `health`; set by the host.
+    package var health: () -> [UInt8] = { [] }
+
+    /// Credit is granted in events' bytes; a smaller one could never let the largest event pass.
+    package static let creditMin = 4 << 20
+    /// More than any consumer can use; a sum of grants stays a number.
+    private static let creditMax = 1 << 40
+    /// A consumer that has said nothing for this long is forgotten; a living one says something every second.
+    package static let silenceMax = Duration.seconds(30)
+    private static let consumersMax = 1_000
+    /// What one consumer is caught up by before the others have their turn.
+    private static let turnBytesMax = 2 << 20
+
+    private struct Promise: Equatable {
+        var now: Instant
+        var mark: UInt64
+    }
+
+    private struct Consumer {
+        var name: String
+        var next: UInt64
+        var credit: Int
+        var reader: EventLogReader?
+        var pending: Pending?
+        var promised: Promise?
+        var heard: ContinuousClock.Instant
+
+        func isReady(for first: UInt64, _ bytes: Int) -> Bool { next == first && pending == nil && credit >= bytes }
+    }
+
+    /// What of a batch read back from the log has not been sent yet.
+    private struct Pending {
+        var now: Instant
+        var lines: [UInt8]
+        var sent = 0
+
+        func after(_ bytes: Int) -> Pending {
+            var rest = self
+            rest.sent += bytes
+            return rest
+        }
+    }
+
+    package init(socket: ZMQSocket, log: EventLogWriter, directory: String) {
+        self.socket = socket
+        logName = log.name
+        identity = log.identity
+        self.directory = directory
+        last = log.lastSequence
+    }
+
+    package var consumerStates: [(name: String, next: UInt64, credit: Int)] {
+        consumers.values.map { ($0.name, $0.next, $0.credit) }.sorted { $0.name < $1.name }
+    }
+
+    // MARK: Sending
+
+    /// Sends a batch that has just been appended to every consumer that is up to date.
+    package func publish(first: UInt64, count: Int, now: Instant, body: UnsafeRawBufferPointer) throws {
+        last = first + UInt64(count) - 1
+        let control = LinkFrame.batch(first: first, count: count, now: now)
+        for (peer, consumer) in consumers where consumer.isReady(for: first, body.count) {
+            try send(control, body, to: peer, count: count)
+        }
+    }
+
+    /// Lets consumers see the log up to there; what they have not got is read back from the log.
+    package func reveal(through sequence: UInt64) { last = max(last, sequence) }
+
+    /// Promises that nothing earlier than `now` follows, and passes a mark on: for virtual time.
+    package func promise(now: Instant, mark: UInt64) { promise = Promise(now: now, mark: mark) }
+
+    /// Gives lagging consumers what their credit allows.
+    ///
+    /// - Returns: Whether a consumer could take more at once.
+    package func serve() throws -> Bool {
+        var isBusy = false
+        for peer in Array(consumers.keys) {
+            if try catchUp(peer) { isBusy = true }
+            try keepPromise(peer)
+        }
+        return isBusy
+    }
+
+    private func catchUp(_ peer: [UInt8]) throws -> Bool {
+        var budget = LinkServer.turnBytesMax
+        while budget > 0 {
+            guard let consumer = consumers[peer], consumer.credit > 0 else { return false }
+            guard try consumer.pending != nil || fetch(consumer, for: peer) else { return false }
+            guard let sent = try sendPending(to: peer) else { return false }
+            budget -= sent
+        }
+        return true
+    }
+
+    /// Reads the batch that holds the consumer's next event back from the log; false where the log ends.
+    private func fetch(_ consumer: Consumer, for peer: [UInt8]) throws -> Bool {
+        guard consumer.next <= last else {
+            consumers[peer]?.reader = nil
+            return false
+        }
+        let reader = try consumer.reader ?? EventLogReader(directory: directory, from: .sequence(consumer.next))
+        consumers[peer]?.reader = reader
+        while let batch = try reader.next(through: last) {
+            let header = batch.header
+            guard header.count > 0, header.lastSequence >= consumer.next else { continue }
+            let lines = EventLogReader.slice(batch.body, header: header, from: consumer.next)
+            consumers[peer]?.pending = Pending(now: header.now, lines: Array(lines))
+            return true
+        }
+        return false
+    }
+
+    /// Sends as many whole lines of the pending batch as the credit covers.
+    private func sendPending(to peer: [UInt8]) throws -> Int? {
+        guard let consumer = consumers[peer], let pending = consumer.pending else { return nil }
+        return try pending.lines.withUnsafeBytes { bytes in
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[pending.sent...])
+            let piece = LinkServer.wholeLines(of: rest, bytesMax: consumer.credit)
+            guard piece.count > 0 else { return nil }
+            let isLast = pending.sent + piece.bytes.count == bytes.count
+            consumers[peer]?.pending = isLast ? nil : pending.after(piece.bytes.count)
+            let control = LinkFrame.batch(first: consumer.next, count: piece.count, now: pending.now)
+            try send(control, piece.bytes, to: peer, count: piece.count)
+            return piece.bytes.count
+        }
+    }
+
+    private static func wholeLines(of bytes: UnsafeRawBufferPointer, bytesMax: Int) -> (
+        bytes: UnsafeRawBufferPointer, count: Int
+    ) {
+        var length = 0
+        var count = 0
+        for line in Lines(bytes) {
+            guard length + line.count + 1 <= bytesMax else { break }
+            length += line.count + 1
+            count += 1
+        }
+        return (UnsafeRawBufferPointer(rebasing: bytes[..<length]), count)
+    }
+
+    private func send(_ control: [UInt8], _ body: UnsafeRawBufferPointer, to peer: [UInt8], count: Int) throws {
+        let sent = try control.withUnsafeBytes { control in
+            try peer.withUnsafeBytes { try socket.send([$0, control, body], wait: false) }
+        }
+        guard sent == .sent else { return forget(peer) }
+        consumers[peer]?.credit -= body.count
+        consumers[peer]?.next += UInt64(count)
+    }
+
+    private func keepPromise(_ peer: [UInt8]) throws {
+        guard let promise, let consumer = consumers[peer], consumer.next > last, consumer.promised != promise else {
+            return
+        }
+        try reply(peer, LinkFrame.time(after: last, now: promise.now, mark: promise.mark))
+        consumers[peer]?.promised = promise
+    }
+
+    private func reply(_ peer: [UInt8], _ control: [UInt8]) throws {
+        if try socket.send([peer, control], wait: false) != .sent { forget(peer) }
+    }
+
+    private func forget(_ peer: [UInt8]) { consumers[peer] = nil }
+
+    // MARK: Receiving
+
+    /// Takes every control frame that waits.
+    package func receive() throws {
+        while true {
+            switch try socket.receive(into: message, wait: false) {
+            case .empty: return
+            case .tooManyFrames(let count):
+                try refuse(
+                    message.bytes(at: 0), "link.frames",
+                    "a message of \(count - 1) frames; a control frame stands alone")
+            case .received: try take()
+            }
+        }
+    }
+
+    /// Forgets consumers that have not been heard for ``silenceMax``.
+    package func expire(at time: ContinuousClock.Instant) {
+        for (peer, consumer) in consumers where time - consumer.heard > LinkServer.silenceMax { forget(peer) }
+    }
+
+    private func take() throws {
+        guard message.count >= 2 else {
+            refusedFrames += 1
+            return
+        }
+        let peer = message.bytes(at: 0)
+        let control: JSONValue
+        do throws(JSONError) { control = try parser.parse(message[1]) } catch {
+            return try refuse(peer, "link.frame", "the control frame is not JSON: \(error)")
+        }
+        switch control.text("type") {
+        case "open": try open(control, from: peer)
+        case "credit": try credit(control, from: peer)
+        case "close": forget(peer)
+        case "health": try reply(peer, health())
+        case let type: try refuse(peer, "link.type", "unknown frame type '\(type ?? "")': open, credit, close, health")
+        }
+    }
+
+    private func open(_ control: JSONValue, from peer: [UInt8]) throws {
+        guard control.natural("protocol") == UInt64(LinkFrame.version) else {
+            return try refuse(peer, "link.version", "this link speaks protocol \(LinkFrame.version)")
+        }
+        guard let name = control.text("name"), let after = control.natural("after") else {
+            return try refuse(peer, "link.open", "open needs \"name\" (text) and \"after\" (a sequence, 0 for all)")
+        }
+        guard let credit = control.natural("credit"), credit >= UInt64(LinkServer.creditMin),
+            credit < UInt64(LinkServer.creditMax)
+        else {
+            return try refuse(peer, "link.credit", "open needs \"credit\" of at least \(LinkServer.creditMin) bytes")
+        }
+        guard after <= last else {
+            return try refuse(peer, "link.after", "\"after\" is \(after), but '\(logName)' ends at \(last)")
+        }
+        guard consumers[peer] != nil || consumers.count < LinkServer.consumersMax else {
+            return try refuse(peer, "link.consumers", "at most \(LinkServer.consumersMax) consumers at once")
+        }
+        consumers[peer] = Consumer(name: name, next: after + 1, credit: Int(credit), heard: .now)
+        try reply(peer, LinkFrame.welcome(log: logName, identity: identity, last: last, after: after))
+    }
+
+    private func credit(_ control: JSONValue, from peer: [UInt8]) throws {
+        guard let consumer = consumers[peer] else {
+            return try refuse(peer, "link.unknown_peer", "open the link before granting credit")
+        }
+        guard let bytes = control.natural("bytes"), bytes < UInt64(LinkServer.creditMax) else {
+            return try refuse(peer, "link.credit", "credit needs \"bytes\", a whole number from 0 on")
+        }
+        consumers[peer]?.credit = min(LinkServer.creditMax, consumer.credit + Int(bytes))
+        consumers[peer]?.heard = .now
+    }
+
+    private func refuse(_ peer: [UInt8], _ code: String, _ reason: String) throws {
+        refusedFrames += 1
+        _ = try socket.send([peer, LinkFrame.error(code, reason)], wait: false)
+    }
+}

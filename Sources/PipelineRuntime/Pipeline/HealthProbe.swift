@@ -1,0 +1,30 @@
+import EventLog
+import JSON
+import PipelineKit
+import ZeroMQ
+
+/// Asks stages how they fare, over the links they serve.
+package struct HealthProbe {
+    private let socket: ZMQSocket
+    private let message = ZMQMultipart()
+    private let poller = ZMQPoller()
+
+    package init(_ plan: HostPlan, _ context: HostContext) throws {
+        socket = try ProducerSocket.make(plan, context)
+        try socket.connect(plan.bind)
+        poller.add(socket)
+    }
+
+    /// The stage's answer as one JSON object; nil when none came in time.
+    package func ask(timeout: Duration) throws -> String? {
+        let limit = ContinuousClock.now + timeout
+        while .now < limit {
+            _ = try socket.send([LinkFrame.health()], wait: false)
+            _ = try poller.poll(timeoutMilliseconds: 50)
+            if try socket.receive(into: message, wait: false) == .received {
+                return String(decoding: message[0], as: UTF8.self)
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,74 @@
+import EventLog
+import PipelineKit
+import Synchronization
+import ZeroMQ
+
+/// All stages of a pipeline in this process, on real sockets, each on a thread of its own.
+public final class PipelineProcess: Sendable {
+    public let hosts: [StageHost]
+    public let context: HostContext
+
+    /// - Throws: ``SettingsError`` for a stage that is unknown or out of place.
+    public convenience init(_ file: PipelineFile, in surroundings: HostSurroundings) throws {
+        try self.init(file, context: surroundings.context) { _ in surroundings }
+    }
+
+    /// - Parameter surroundings: What each stage is given; all share `context`.
+    package init(
+        _ file: PipelineFile, context: HostContext, surroundings: (PipelineStage) -> HostSurroundings
+    ) throws {
+        self.context = context
+        hosts = try file.stagesInOrder.map { try StageHost($0, of: file, in: surroundings($0)) }
+    }
+
+    /// Decodes every stage's settings; touches nothing outside.
+    public func check() throws {
+        for host in hosts { try host.check() }
+    }
+
+    public func host(_ stage: String) -> StageHost? { hosts.first { $0.plan.stage == stage } }
+
+    /// The host that producers send to.
+    public var source: StageHost { hosts[0] }
+
+    /// The host that nothing reads from.
+    public var last: StageHost { hosts[hosts.count - 1] }
+
+    /// Returns when every stage was stopped; when one fails, the others are stopped and its error is thrown.
+    public func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for host in hosts { group.addTask { try await host.run() } }
+            defer { stop() }
+            while try await group.next() != nil {}
+        }
+    }
+
+    /// Asks every stage to finish what it has in hand.
+    public func stop() {
+        for host in hosts { host.control.stop() }
+    }
+
+    /// A producer's socket to the source's door. The caller owns it and uses it on one thread.
+    package func producer(_ name: String, wake: WakeSignal? = nil) throws -> Producer {
+        try Producer(
+            ProducerSocket.make(source.plan, context), endpoint: source.plan.door ?? "", name: name, wake: wake)
+    }
+}
+
+/// Makes sockets for tools that speak to a stage.
+package enum ProducerSocket {
+    /// - Parameter plan: The stage, for its keys; nil for one that has none.
+    package static func make(_ plan: HostPlan?, _ context: HostContext) throws -> ZMQSocket {
+        let options = ZMQSocketOptions().with {
+            $0.immediate = true
+            $0.linger = .milliseconds(200)
+            $0.sendHighWaterMessages = 0
+            $0.receiveHighWaterMessages = 0
+            $0.reconnectInterval = .milliseconds(20)
+            $0.reconnectIntervalMax = .milliseconds(500)
+        }
+        let socket = try ZMQSocket(context.zmq, .dealer, options)
+        try plan?.curve?.connectToSelf(socket)
+        return socket
+    }
+}

@@ -1,0 +1,193 @@
+import EventLog
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// A stage under a hostile or broken upstream: it takes every event once, in order, and nothing else.
+@Suite struct LinkUnderHostileUpstreams {
+    private func relay(_ folder: Folder, _ context: HostContext) throws -> RunningHost {
+        try RunningHost("relay", of: .gateAndRelay(in: folder), context)
+    }
+
+    private func endpoint(_ folder: Folder) throws -> String {
+        try PipelineFile.gateAndRelay(in: folder).sourceStage.bind
+    }
+
+    @Test func framesThatSayNothingAreCountedAndTheStageGoesOn() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let endpoint = try endpoint(folder)
+        let relay = try relay(folder, context)
+        let bad = BadFrames.controls + BadFrames.types
+        let more: [[[UInt8]]] = [
+            [Array(text: #"{"type":"batch","first":1,"count":1,"now":1}"#)],
+            [Array(text: #"{"type":"batch","first":1,"count":0,"now":1}"#), []],
+            [Array(text: #"{"type":"batch","first":1,"count":-1,"now":1}"#), []],
+            [Array(text: #"{"type":"batch","first":1,"count":1}"#), Array(text: "{\"n\":9}\n")],
+            [Array(text: "{\"n\":9}\n"), Array(text: #"{"type":"batch","first":1,"count":1,"now":1}"#)],
+            [Array(text: #"{"type":"welcome"}"#)],
+            [[UInt8]](repeating: [], count: 300),
+        ]
+        try await SocketThread.run(name: "upstream") {
+            let upstream = try FakeUpstream(endpoint, context.zmq)
+            try upstream.opened()
+            try upstream.welcome(after: 0, last: 2)
+            for frame in bad { try upstream.say(frame.frame) }
+            for frames in more { try upstream.say(frames) }
+            try upstream.batch(1, 2, "{\"n\":1}\n{\"n\":2}\n")
+            try upstream.stay(until: 2, in: relay)
+        }
+        #expect(relay.host.control.report.refusedFrames == bad.count + more.count)
+        try await relay.stop()
+        #expect(try relay.events() == [#"{"n":1}"#, #"{"n":2}"#])
+    }
+
+    @Test(arguments: [
+        (count: 3, lines: "{\"n\":1}\n{\"n\":2}\n"), (1, "{\"n\":1}\n{\"n\":2}\n"), (2, "{\"n\":1}\n{\"n\":2"), (1, ""),
+        (Int.max, "{\"n\":1}\n"),
+    ])
+    func aBatchThatIsNotWhatItAnnouncesIsAskedForAgain(_ count: Int, _ lines: String) async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let endpoint = try endpoint(folder)
+        let relay = try relay(folder, context)
+        let again = try await SocketThread.run(name: "upstream") {
+            let upstream = try FakeUpstream(endpoint, context.zmq)
+            try upstream.opened()
+            try upstream.welcome(after: 0, last: 3)
+            try upstream.batch(1, count, lines)
+            let again = try upstream.opened()
+            try upstream.welcome(after: 0, last: 3)
+            try upstream.batch(1, 3, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n")
+            try upstream.stay(until: 3, in: relay)
+            return again
+        }
+        #expect(again.contains(#""after":0,"#))
+        #expect(relay.host.control.report.refusedFrames == 1)
+        try await relay.stop()
+        #expect(try relay.events() == [#"{"n":1}"#, #"{"n":2}"#, #"{"n":3}"#])
+    }
+
+    @Test func aBatchOutOfOrderMakesTheConsumerOpenAgainWhereItStands() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let endpoint = try endpoint(folder)
+        let relay = try relay(folder, context)
+        let again = try await SocketThread.run(name: "upstream") {
+            let upstream = try FakeUpstream(endpoint, context.zmq)
+            try upstream.opened()
+            try upstream.welcome(after: 0, last: 3)
+            try upstream.batch(1, 1, "{\"n\":1}\n")
+            try upstream.batch(3, 1, "{\"n\":3}\n")
+            let again = try upstream.opened()
+            try upstream.welcome(after: 1, last: 3)
+            try upstream.batch(2, 2, "{\"n\":2}\n{\"n\":3}\n")
+            try upstream.stay(until: 3, in: relay)
+            return again
+        }
+        #expect(again.contains(#""after":1,"#))
+        try await relay.stop()
+        #expect(try relay.events() == [#"{"n":1}"#, #"{"n":2}"#, #"{"n":3}"#])
+    }
+
+    @Test func eventsThatCannotBeReadBecomeDeadLettersWithReasonAndPosition() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let endpoint = try endpoint(folder)
+        let relay = try relay(folder, context)
+        let deep = String(repeating: "[", count: 10_000)
+        try await SocketThread.run(name: "upstream") {
+            let upstream = try FakeUpstream(endpoint, context.zmq)
+            try upstream.opened()
+            try upstream.welcome(after: 0, last: 7)
+            try upstream.batch(1, 7, "{\"n\":1}\nnot JSON\n\n[]\n\(deep)\n{\"n\":\"\0\"}\n{\"n\":2}\n")
+            try upstream.stay(until: 2, in: relay)
+        }
+        try await relay.stop()
+        #expect(try relay.events() == [#"{"n":1}"#, #"{"n":2}"#])
+        let letters = try relay.deadLetters()
+        let wanted = [
+            (2, "json.unexpected_byte"), (3, "json.empty"), (4, "json.not_object"), (5, "json.too_deep"),
+            (6, "json.control_character"),
+        ]
+        #expect(letters.count == wanted.count)
+        for ((sequence, code), letter) in zip(wanted, letters) {
+            let start =
+                #"{"type":"dead_letter","stage":"relay","log":"gate","sequence":\#(sequence),"code":"\#(code)","#
+            #expect(letter.hasPrefix(start), "\(letter.prefix(200))")
+        }
+    }
+
+    @Test func anUpstreamThatRefusesUsEndsTheHostWithItsReason() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let endpoint = try endpoint(folder)
+        let relay = try relay(folder, context)
+        try await SocketThread.run(name: "upstream") {
+            let upstream = try FakeUpstream(endpoint, context.zmq)
+            try upstream.opened()
+            try upstream.say(LinkFrame.error("link.version", "this link speaks protocol 2"))
+            try upstream.stay(until: .max, in: relay)
+        }
+        let failure = await relay.failure()
+        #expect("\(failure, default: "none")" == "\(endpoint): this link speaks protocol 2 (link.version)")
+    }
+
+    @Test(arguments: [true, false])
+    func anUpstreamWhoseLogWasReplacedIsRefusedByIdentity(_ whileRunning: Bool) async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let endpoint = try endpoint(folder)
+        var relay = try relay(folder, context)
+        if !whileRunning {
+            try await SocketThread.run(name: "upstream") { [relay] in
+                try Self.feedTwo(FakeUpstream(endpoint, context.zmq), relay)
+            }
+            try await relay.stop()
+            relay = try self.relay(folder, context)
+        }
+        let other = LogIdentity(seed: "other", name: "gate")
+        try await SocketThread.run(name: "upstream") { [relay] in
+            let upstream = try FakeUpstream(endpoint, context.zmq)
+            if whileRunning {
+                try Self.feedTwo(upstream, relay)
+                try upstream.say(LinkFrame.error("link.unknown_peer", "who are you?"))
+            }
+            try upstream.opened()
+            try upstream.welcome(after: whileRunning ? 2 : 0, last: 9, identity: other)
+            try upstream.batch(whileRunning ? 3 : 1, 1, "{\"n\":666}\n")
+            try upstream.stay(until: .max, in: relay)
+        }
+        let failure = await relay.failure()
+        #expect(
+            failure as? LinkError == .otherUpstream(endpoint: endpoint, expected: FakeUpstream.identity, found: other))
+        #expect(try relay.events() == [#"{"n":1}"#, #"{"n":2}"#])
+    }
+
+    @Test func anUpstreamThatLostItsTailIsNamedWithBothPositions() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let endpoint = try endpoint(folder)
+        let first = try relay(folder, context)
+        try await SocketThread.run(name: "upstream") { try Self.feedTwo(FakeUpstream(endpoint, context.zmq), first) }
+        try await first.stop()
+        let relay = try relay(folder, context)
+        try await SocketThread.run(name: "upstream") {
+            let upstream = try FakeUpstream(endpoint, context.zmq)
+            try upstream.opened()
+            try upstream.welcome(after: 0, last: 1)
+            try upstream.stay(until: .max, in: relay)
+        }
+        let failure = await relay.failure()
+        #expect(failure as? LinkError == .upstreamLost(endpoint: endpoint, log: "gate", taken: 2, holds: 1))
+    }
+
+    private static func feedTwo(_ upstream: FakeUpstream, _ relay: RunningHost) throws {
+        try upstream.opened()
+        try upstream.welcome(after: 0, last: 2)
+        try upstream.batch(1, 2, "{\"n\":1}\n{\"n\":2}\n")
+        try upstream.stay(until: 2, in: relay)
+    }
+}

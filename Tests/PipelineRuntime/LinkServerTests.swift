@@ -1,0 +1,168 @@
+import EventLog
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// A link under hostile consumers: each bad frame gets its error, and honest consumers go on undisturbed.
+@Suite struct LinkUnderHostileConsumers {
+    private struct Case {
+        var name: String
+        var frames: [[UInt8]]
+        var code: String
+        var says = ""
+
+        init(_ name: String, _ frames: [UInt8]..., code: String, says: String = "") {
+            (self.name, self.frames, self.code, self.says) = (name, frames, code, says)
+        }
+    }
+
+    private static var cases: [Case] {
+        BadFrames.controls.map { Case($0.name, $0.frame, code: "link.frame") }
+            + BadFrames.types.map { Case($0.name, $0.frame, code: "link.type", says: "open, credit, close") }
+            + opens + credits
+            + [Case("swapped frames", Array(text: "{\"n\":1}\n"), open(), code: "link.type")]
+    }
+
+    private static var opens: [Case] {
+        [
+            Case("no version", Array(text: #"{"type":"open","name":"c","after":0}"#), code: "link.version"),
+            Case("version 2", open(version: "2"), code: "link.version", says: "protocol 1"),
+            Case("version as text", open(version: "\"1\""), code: "link.version"),
+            Case("no name", open(name: "7"), code: "link.open"),
+            Case("after -1", open(after: "-1"), code: "link.open"),
+            Case("after as text", open(after: "\"0\""), code: "link.open"),
+            Case(
+                "after beyond the log", open(after: "4"), code: "link.after",
+                says: "\\\"after\\\" is 4, but 'gate' ends at 3"),
+            Case("after far beyond the log", open(after: "9223372036854775807"), code: "link.after"),
+            Case("credit too small", open(credit: "4194303"), code: "link.credit", says: "at least 4194304 bytes"),
+            Case("no credit", open(credit: "0"), code: "link.credit"),
+            Case("credit -1", open(credit: "-1"), code: "link.credit"),
+            Case("credit without end", open(credit: "9223372036854775807"), code: "link.credit"),
+            Case("credit as text", open(credit: "\"8388608\""), code: "link.credit"),
+        ]
+    }
+
+    private static var credits: [Case] {
+        [
+            Case("credit before open", Array(text: #"{"type":"credit","bytes":1}"#), code: "link.unknown_peer"),
+            Case("credit before open, and wrong", Array(text: #"{"type":"credit"}"#), code: "link.unknown_peer"),
+        ]
+    }
+
+    private static func open(
+        version: String = "1", name: String = "\"c\"", after: String = "0", credit: String = "8388608"
+    ) -> [UInt8] {
+        Array(text: #"{"type":"open","protocol":\#(version),"name":\#(name),"after":\#(after),"credit":\#(credit)}"#)
+    }
+
+    /// A gate with three events in its log.
+    private func gate(_ folder: Folder, _ context: HostContext) async throws -> RunningHost {
+        let bind = "tcp://127.0.0.1:\(try PlainSocket.freePort())"
+        let gate = try RunningHost("gate", of: .gateAndRelay(in: folder, gate: "{bind: '\(bind)'}"), context)
+        try await gate.isUp()
+        let door = gate.host.control.report.door ?? ""
+        _ = try await SocketThread.run(name: "peer") {
+            let peer = try Peer.connected(to: door, context.zmq)
+            try peer.say(LinkFrame.produce(producer: "p", first: 1), Array(text: "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n"))
+            return try peer.hear("answer")
+        }
+        return gate
+    }
+
+    /// What a consumer that keeps the rules gets.
+    private func honestly(_ endpoint: String, _ context: HostContext) async throws -> [[UInt8]] {
+        try await SocketThread.run(name: "peer") {
+            let peer = try Peer.connected(to: endpoint, context.zmq)
+            try peer.say(LinkFrame.open(name: "honest", after: 1, credit: LinkServer.creditMin))
+            _ = try peer.hear("welcome")
+            return try peer.hear()
+        }
+    }
+
+    @Test func aBadFrameGetsAnErrorThatNamesTheRule() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let gate = try await gate(folder, context)
+        let endpoint = gate.host.control.report.endpoint
+        let answers = try await SocketThread.run(name: "peer") {
+            let peer = try Peer.connected(to: endpoint, context.zmq)
+            return try Self.cases.map { bad in
+                try peer.say(bad.frames)
+                return String(decoding: try peer.hear()[0], as: UTF8.self)
+            }
+        }
+        for (bad, answer) in zip(Self.cases, answers) {
+            #expect(answer.hasPrefix(#"{"type":"error","code":"\#(bad.code)","#), "\(bad.name): \(answer)")
+            #expect(bad.says.isEmpty || answer.contains(bad.says), "\(bad.name): \(answer)")
+        }
+        #expect(gate.host.control.report.refusedFrames == Self.cases.count)
+        let batch = try await honestly(endpoint, context)
+        #expect(String(decoding: batch[0], as: UTF8.self).hasPrefix(#"{"type":"batch","first":2,"count":2,"#))
+        #expect(batch[1] == Array(text: "{\"n\":2}\n{\"n\":3}\n"))
+        try await gate.stop()
+    }
+
+    @Test func threeHundredFramesAreRefusedWithTheirNumber() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let gate = try await gate(folder, context)
+        let endpoint = gate.host.control.report.endpoint
+        let answer = try await SocketThread.run(name: "peer") {
+            let peer = try Peer.connected(to: endpoint, context.zmq)
+            try peer.say([[UInt8]](repeating: Self.open(), count: 300))
+            return try peer.hear("error")
+        }
+        #expect(answer.contains(#""code":"link.frames","reason":"a message of 300 frames"#), "\(answer)")
+        _ = try await honestly(endpoint, context)
+        try await gate.stop()
+    }
+
+    @Test func creditGrantedWithoutEndStaysANumber() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let gate = try await gate(folder, context)
+        let endpoint = gate.host.control.report.endpoint
+        let health = try await SocketThread.run(name: "peer") {
+            let peer = try Peer.connected(to: endpoint, context.zmq)
+            try peer.say(Self.open(after: "3", credit: "1099511627775"))
+            for _ in 0..<10 { try peer.say(LinkFrame.credit(1_099_511_627_775)) }
+            try peer.say(LinkFrame.health())
+            return try peer.hear("health")
+        }
+        #expect(health.contains(#""name":"c","next":4,"credit":1099511627776"#), "\(health)")
+        try await gate.stop()
+    }
+
+    @Test(arguments: [ZMQSocketType.pub, .req, .sub, .push, .pair])
+    func aSocketOfAWrongKindDisturbsNobody(_ type: ZMQSocketType) async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let gate = try await gate(folder, context)
+        let endpoint = gate.host.control.report.endpoint
+        try await SocketThread.run(name: "peer") {
+            let peer = try Peer.connected(to: endpoint, context.zmq, type)
+            if type != .sub { _ = try peer.socket.send([Self.open()], wait: false) }
+        }
+        _ = try await honestly(endpoint, context)
+        try await gate.stop()
+    }
+
+    @Test func bytesThatAreNotZeroMQDisturbNobody() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let gate = try await gate(folder, context)
+        let endpoint = gate.host.control.report.endpoint
+        let texts = [
+            Array(text: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), [UInt8](repeating: 0, count: 4096),
+            [UInt8](repeating: 0xFF, count: 65_536), [0xFF, 0, 0, 0, 0, 0, 0, 0, 1, 0x7F, 3], [],
+        ]
+        try await SocketThread.run(name: "garbage") {
+            for text in texts { try PlainSocket.send(text, to: endpoint) }
+        }
+        _ = try await honestly(endpoint, context)
+        try await gate.stop()
+    }
+}

@@ -1,0 +1,63 @@
+import JSON
+import PipelineRuntime
+import ZeroMQ
+
+/// A socket that says whatever a test wants. Belongs to one thread.
+final class Peer {
+    let socket: ZMQSocket
+    private let poller = ZMQPoller()
+    private let message = ZMQMultipart()
+
+    init(_ context: ZMQContext, _ type: ZMQSocketType = .dealer) throws {
+        socket = try ZMQSocket(context, type, ZMQSocketOptions().with { $0.sendHighWaterMessages = 0 })
+        poller.add(socket)
+    }
+
+    static func connected(to endpoint: String, _ context: ZMQContext, _ type: ZMQSocketType = .dealer) throws -> Peer {
+        let peer = try Peer(context, type)
+        try peer.socket.connect(endpoint)
+        return peer
+    }
+
+    func say(_ frames: [UInt8]...) throws { try say(frames) }
+
+    func say(_ frames: [[UInt8]]) throws {
+        guard try socket.send(frames) == .sent else { throw HostTestError("nobody to say it to") }
+    }
+
+    /// Waits for the next message.
+    func hear(within limit: Duration = .seconds(10)) throws -> [[UInt8]] {
+        let end = ContinuousClock.now + limit
+        while .now < end {
+            _ = try poller.poll(timeoutMilliseconds: 100)
+            if try socket.receive(into: message, wait: false) == .received { return message.copies }
+        }
+        throw HostTestError("no answer in \(limit)")
+    }
+
+    /// Listens until the condition holds.
+    func stay(until isMet: () -> Bool) throws {
+        let end = ContinuousClock.now + .seconds(30)
+        while !isMet() {
+            guard .now < end else { throw HostTestError("waited in vain") }
+            _ = try poller.poll(timeoutMilliseconds: 20)
+            _ = try socket.receive(into: message, wait: false)
+        }
+    }
+
+    /// Waits for the next message whose control frame is of that type, and returns that frame's text.
+    func hear(_ type: String, within limit: Duration = .seconds(10)) throws -> String {
+        let end = ContinuousClock.now + limit
+        while .now < end {
+            for frame in try hear(within: limit) {
+                let text = String(decoding: frame, as: UTF8.self)
+                if text.hasPrefix("{\"type\":\"\(type)\"") { return text }
+            }
+        }
+        throw HostTestError("no \(type) in \(limit)")
+    }
+}
+
+extension [UInt8] {
+    init(text: String) { self = Array(text.utf8) }
+}

@@ -1,0 +1,53 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// A source that takes every event with a whole number `n`.
+struct Gate: Stage {
+    struct Settings: PluginSettings {
+        init(from settings: inout SettingsReader) throws(SettingsError) { _ = try settings.optionalString("door") }
+    }
+
+    static let kind = "gate"
+    static let logName = "gate"
+    static let isSource = true
+
+    init(_ settings: Settings, context: StageContext) throws(SettingsError) {}
+
+    func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        guard event.json["n"]?.int64 != nil else {
+            return out.reject(event, Rejection(code: "n.missing", reason: "\"n\" must be a whole number", path: "n"))
+        }
+        out.pass(event)
+    }
+}
+
+/// Passes everything on, as many times as `copies` says.
+struct Relay: Stage {
+    struct Settings: PluginSettings {
+        let copies: Int
+
+        init(from settings: inout SettingsReader) throws(SettingsError) {
+            copies = try settings.integer("copies", default: 1, in: 1...100_000)
+        }
+    }
+
+    static let kind = "relay"
+    static let logName = "relay"
+    private let copies: Int
+
+    init(_ settings: Settings, context: StageContext) throws(SettingsError) { copies = settings.copies }
+
+    func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        for _ in 0..<copies { out.pass(event) }
+    }
+}
+
+extension Registry {
+    static var plain: Registry {
+        var registry = Registry()
+        registry.register(Gate.self)
+        registry.register(Relay.self)
+        return registry
+    }
+}

@@ -1,0 +1,86 @@
+import EventLog
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import ZeroMQ
+
+/// One host of a pipeline, running in this process on its real sockets.
+final class RunningHost: Sendable {
+    let host: StageHost
+    private let running: Task<Void, any Error>
+
+    init(_ stage: String, of file: PipelineFile, _ context: HostContext, clock: HostClock = .wall) throws {
+        guard let stage = file.stage(named: stage) else { throw HostTestError("no stage \(stage)") }
+        let surroundings = HostSurroundings(registry: .plain, context: context, clock: clock)
+        let host = try StageHost(stage, of: file, in: surroundings)
+        self.host = host
+        running = Task { try await host.run() }
+    }
+
+    var logDirectory: String { host.plan.logsDirectory + "/" + host.plan.logName }
+
+    /// Returns when the host serves its sockets.
+    func isUp() async throws {
+        guard await host.control.wait(until: { $0.phase != .starting }) else {
+            try await running.value
+            throw HostTestError("\(host.plan.stage) has ended")
+        }
+    }
+
+    /// Returns when the host has that many events in its log.
+    func hasWritten(_ count: UInt64) async throws {
+        guard await host.control.wait(until: { $0.last >= count }) else {
+            try await running.value
+            throw HostTestError("\(host.plan.stage) has ended")
+        }
+    }
+
+    func stop() async throws {
+        host.control.stop()
+        try await running.value
+    }
+
+    /// Waits for the host to end by itself.
+    ///
+    /// - Returns: The error it ended with.
+    func failure() async -> (any Error)? {
+        do { try await running.value } catch { return error }
+        return nil
+    }
+
+    func events() throws -> [String] { try RunningHost.events(in: logDirectory) }
+
+    func deadLetters() throws -> [String] { try RunningHost.events(in: logDirectory + ".dead-letters") }
+
+    private static func events(in directory: String) throws -> [String] {
+        let reader = try EventLogReader(directory: directory, from: .beginning)
+        var events: [String] = []
+        while let batch = try reader.next() {
+            events += String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
+        }
+        return events
+    }
+}
+
+struct HostTestError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+extension PipelineFile {
+    /// A gate and a relay behind it.
+    static func gateAndRelay(in folder: Folder, gate: String = "{}", relay: String = "{from: gate}") throws
+        -> PipelineFile
+    {
+        try PipelineFile.parse(
+            """
+            pipeline: runtime
+            data: \(folder.path)
+            log: {sync: never}
+            stages:
+              gate: \(gate)
+              relay: \(relay)
+            """, file: "runtime.yaml", logName: { $0 })
+    }
+}
