@@ -1,0 +1,24 @@
+import Coalesce
+import Deliver
+import Ingest
+import Match
+import Payload
+import PipelineKit
+import TransportFile
+import TransportWebhook
+
+extension Registry {
+    /// The stages and transports that Belfry brings along.
+    public static var builtIns: Registry {
+        var registry = Registry()
+        registry.register(IngestStage.self)
+        registry.register(MatchStage.self)
+        registry.register(CoalesceStage.self)
+        registry.register(PayloadStage.self)
+        registry.register(DeliverStage.self)
+        registry.register(FileTransport.self)
+        registry.register(ConsoleTransport.self)
+        registry.register(WebhookTransport.self)
+        return registry
+    }
+}

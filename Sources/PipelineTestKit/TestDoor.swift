@@ -1,0 +1,117 @@
+import EventLog
+import PipelineRuntime
+import Synchronization
+import ZeroMQ
+
+/// A test's producer: a thread that owns the socket and carries out orders one after the other.
+final class TestDoor: Sendable {
+    private let orders = DoorOrders()
+    private let wake: WakeSignal
+    private let thread: Task<Void, any Error>
+
+    init(_ pipeline: PipelineProcess) throws {
+        let wake = try WakeSignal()
+        self.wake = wake
+        thread = Task { [orders] in
+            try await SocketThread.run(name: "test door") {
+                try DoorLoop(try pipeline.producer("test", wake: wake), orders, wake).run()
+            }
+        }
+    }
+
+    func send(_ commands: [String]) async throws -> Admission {
+        guard !commands.isEmpty else { return Admission() }
+        let bytes = commands.flatMap { Array($0.utf8) + [UInt8(ascii: "\n")] }
+        return try await withCheckedThrowingContinuation { put(.send(bytes, count: commands.count, $0)) }
+    }
+
+    func moveTime(to now: Instant, mark: UInt64) async throws {
+        try await withCheckedThrowingContinuation { put(.time(now, mark: mark, $0)) }
+    }
+
+    func close() async throws {
+        put(.close)
+        try await thread.value
+    }
+
+    private func put(_ order: DoorOrders.Order) {
+        orders.put(order)
+        wake.signal()
+    }
+}
+
+/// The orders that wait for the door's thread.
+final class DoorOrders: Sendable {
+    enum Order: Sendable {
+        case send([UInt8], count: Int, CheckedContinuation<Admission, any Error>)
+        case time(Instant, mark: UInt64, CheckedContinuation<Void, any Error>)
+        case close
+    }
+
+    private let waiting = Mutex<[Order]>([])
+
+    func put(_ order: Order) { waiting.withLock { $0.append(order) } }
+
+    func takeAll() -> [Order] {
+        waiting.withLock { orders in
+            defer { orders = [] }
+            return orders
+        }
+    }
+}
+
+/// Carries out orders on the thread that owns the producer's socket.
+final class DoorLoop {
+    private let producer: Producer
+    private let orders: DoorOrders
+    private let wake: WakeSignal
+    private var admission = Admission()
+
+    init(_ producer: Producer, _ orders: DoorOrders, _ wake: WakeSignal) {
+        self.producer = producer
+        self.orders = orders
+        self.wake = wake
+    }
+
+    func run() throws {
+        producer.onAnswer = { [unowned self] in take($0) }
+        _ = try producer.greet(timeout: .seconds(30))
+        while true {
+            for order in orders.takeAll() {
+                guard try carryOut(order) else { return }
+            }
+            try producer.pump(wait: .seconds(1))
+            wake.clear()
+        }
+    }
+
+    private func carryOut(_ order: DoorOrders.Order) throws -> Bool {
+        switch order {
+        case .send(let lines, let count, let continuation):
+            continuation.resume(with: Result { try send(lines, count) })
+        case .time(let now, let mark, let continuation):
+            continuation.resume(with: Result { try moveTime(to: now, mark) })
+        case .close: return false
+        }
+        return true
+    }
+
+    private func send(_ lines: [UInt8], _ count: Int) throws -> Admission {
+        admission = Admission()
+        try producer.send(lines, count: count)
+        while !producer.isDone { try producer.pump(wait: .seconds(1)) }
+        return admission
+    }
+
+    private func moveTime(to now: Instant, _ mark: UInt64) throws {
+        try producer.moveTime(to: now, mark: mark)
+        while producer.timeMark < mark { try producer.pump(wait: .seconds(1)) }
+    }
+
+    private func take(_ answer: Producer.Answer) {
+        admission.accepted += answer.accepted
+        admission.refusals += answer.refusals.map {
+            Admission.Refusal(line: $0.line, code: $0.code, path: $0.path, reason: $0.reason)
+        }
+    }
+}

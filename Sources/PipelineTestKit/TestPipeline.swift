@@ -1,0 +1,152 @@
+import BuiltIns
+import EventLog
+import Foundation
+import JSON
+import PipelineKit
+import PipelineRuntime
+import Synchronization
+
+/// A whole pipeline inside a test: the real stages on real ZeroMQ `inproc` sockets, with a clock that only the test moves.
+///
+///     let belfry = try await TestPipeline.start(pipelineFile: "Pipelines/quickstart.yaml")
+///     try await belfry.send(#"{"type":"record.save", ...}"#)
+///     try await belfry.advance(by: .seconds(5))
+///     #expect(belfry.pushes.count == 1)
+///     try await belfry.stop()
+///
+/// Nothing sleeps and nothing polls: ``settle()`` returns when everything sent so far has passed through every stage
+/// and its outcomes are in the log.
+public final class TestPipeline: Sendable {
+    private let pipeline: PipelineProcess
+    private let file: PipelineFile
+    private let folder: TemporaryFolder
+    private let collector: PushCollector
+    private let door: TestDoor
+    private let running: Task<Void, any Error>
+    private let clock: Mutex<(now: Instant, mark: UInt64)>
+
+    /// Starts the pipeline that a file describes. Its transports are not opened: every push goes to ``pushes``.
+    ///
+    /// - Parameters:
+    ///   - now: What the manual clock says at first.
+    ///   - registry: The stages and transports; add your own to ``Registry/builtIns``.
+    public static func start(
+        pipelineFile path: String, at now: Instant = .testStart, registry: Registry = .builtIns
+    ) async throws -> TestPipeline {
+        try await start(try PipelineFile.load(path: path), at: now, registry: registry)
+    }
+
+    /// Starts the pipeline that a YAML text describes.
+    public static func start(
+        yaml: String, at now: Instant = .testStart, registry: Registry = .builtIns
+    ) async throws -> TestPipeline {
+        try await start(try PipelineFile.parse(yaml, file: "test.yaml"), at: now, registry: registry)
+    }
+
+    private static func start(_ file: PipelineFile, at now: Instant, registry: Registry) async throws -> TestPipeline {
+        let pipeline = try TestPipeline(file, at: now, registry)
+        try await pipeline.moveClock(to: now)
+        return pipeline
+    }
+
+    private init(_ original: PipelineFile, at now: Instant, _ registry: Registry) throws {
+        folder = try TemporaryFolder()
+        file = original.inProcess(
+            data: folder.path, seed: original.seed ?? "PipelineTestKit", log: LogSettings(sync: .never))
+        let collector = PushCollector()
+        self.collector = collector
+        let surroundings = HostSurroundings(
+            registry: registry, context: try HostContext(), clock: .event, sink: { collector.take($0) })
+        let pipeline = try PipelineProcess(file, in: surroundings)
+        try pipeline.check()
+        self.pipeline = pipeline
+        clock = Mutex((now: now, mark: 0))
+        door = try TestDoor(pipeline)
+        running = Task { try await pipeline.run() }
+    }
+
+    /// Sends ingest commands, one JSON object each, and waits for the answer.
+    ///
+    /// - Returns: How many were accepted, and each refused one with its reason.
+    @discardableResult
+    public func send(_ commands: String...) async throws -> Admission { try await send(commands) }
+
+    /// Sends ingest commands, one JSON object each, and waits for the answer.
+    @discardableResult
+    public func send(_ commands: [String]) async throws -> Admission { try await door.send(commands) }
+
+    /// What the manual clock says.
+    public var now: Instant { clock.withLock { $0.now } }
+
+    /// Moves the clock on, serving every deadline on the way, and waits until all of it has passed.
+    public func advance(by duration: Duration) async throws {
+        try await moveClock(to: now.advanced(by: duration))
+    }
+
+    /// Waits until everything sent so far has passed through every stage.
+    public func settle() async throws { try await moveClock(to: now) }
+
+    private func moveClock(to time: Instant) async throws {
+        let mark = clock.withLock { clock in
+            clock.now = max(clock.now, time)
+            clock.mark += 1
+            return clock.mark
+        }
+        try await door.moveTime(to: time, mark: mark)
+        await pipeline.last.control.wait { $0.mark >= mark || $0.phase == .stopped }
+    }
+
+    /// Every push so far, in order, as the JSON line a transport gets.
+    public var pushes: [String] { collector.pushes }
+
+    /// Waits for the next push that has not been awaited yet.
+    public func nextPush() async -> String { await collector.next() }
+
+    /// Everything in one stage's log so far, one JSON object each. Call ``settle()`` first to see all of it.
+    public func events(of stage: String) throws -> [String] {
+        guard let host = pipeline.host(stage) else { throw TestPipelineError.noStage(stage) }
+        return try LogText.events(in: folder.path + "/logs/" + host.plan.logName)
+    }
+
+    /// The outcomes so far, one for each push and device.
+    public func outcomes() throws -> [String] { try events(of: pipeline.last.plan.stage) }
+
+    /// Stops every stage and removes the logs.
+    public func stop() async throws {
+        try await door.close()
+        pipeline.stop()
+        defer { pipeline.context.shutdown() }
+        try await running.value
+    }
+}
+
+extension Instant {
+    /// Where a test's clock starts: 2026-01-01T00:00:00Z.
+    public static let testStart = Instant(microseconds: 1_767_225_600_000_000)
+}
+
+public enum TestPipelineError: Error, CustomStringConvertible {
+    case noStage(String)
+    case ended
+
+    public var description: String {
+        switch self {
+        case .noStage(let name): "the pipeline has no stage '\(name)'"
+        case .ended: "the pipeline has stopped"
+        }
+    }
+}
+
+/// What the door said of some commands.
+public struct Admission: Sendable, Hashable {
+    public struct Refusal: Sendable, Hashable {
+        /// Which of the commands sent since the start, from 1.
+        public let line: UInt64
+        public let code: String
+        public let path: String
+        public let reason: String
+    }
+
+    public internal(set) var accepted = 0
+    public internal(set) var refusals: [Refusal] = []
+}

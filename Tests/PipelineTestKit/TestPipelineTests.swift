@@ -1,0 +1,71 @@
+import PipelineTestKit
+import Testing
+
+/// What the kit promises to those who write tests with it.
+@Suite struct Kit {
+    private static let yaml = """
+        pipeline: kit
+        stages:
+          ingest: {}
+          match: {from: ingest}
+          coalesce: {from: match, window: 1s, maximumDelay: 5s}
+          payload: {from: coalesce}
+          deliver: {from: payload, transports: {apns: {use: console}}}
+        """
+
+    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+    private static let device =
+        #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"1","topic":"notes"}"#
+
+    @Test func refusedCommandsAreNamedByLineAndPathAndTheOthersAreKept() async throws {
+        let belfry = try await TestPipeline.start(yaml: Self.yaml)
+        let first = try await belfry.send(Self.device, "not JSON", #"{"type":"device.register"}"#)
+        #expect(first.accepted == 1)
+        #expect(first.refusals.map(\.line) == [2, 3])
+        #expect(first.refusals.map(\.code).first == "json.unexpected_byte")
+        let second = try await belfry.send([#"{"type":"launch"}"#])
+        #expect(second.accepted == 0)
+        #expect(second.refusals.map(\.line) == [4])
+        #expect(second.refusals.first?.path == "type")
+        try await belfry.stop()
+    }
+
+    @Test func theClockMovesOnlyWhenItIsMoved() async throws {
+        let belfry = try await TestPipeline.start(yaml: Self.yaml)
+        #expect(belfry.now == .testStart)
+        try await belfry.send(Self.device)
+        try await belfry.settle()
+        #expect(belfry.now == .testStart)
+        try await belfry.advance(by: .milliseconds(1_500))
+        #expect(belfry.now.microseconds == 1_767_225_600_000_000 + 1_500_000)
+        try await belfry.stop()
+    }
+
+    @Test func aLogIsReadByItsStagesName() async throws {
+        let belfry = try await TestPipeline.start(yaml: Self.yaml)
+        try await belfry.send(Self.device)
+        try await belfry.settle()
+        for stage in ["ingest", "match", "coalesce", "payload"] {
+            #expect(try belfry.events(of: stage) == [Self.device])
+        }
+        #expect(try belfry.outcomes() == [])
+        #expect(throws: TestPipelineError.self) { try belfry.events(of: "courier") }
+        try await belfry.stop()
+    }
+
+    @Test func manyPipelinesRunBesideEachOther() async throws {
+        try await withThrowingTaskGroup(of: [String].self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    let belfry = try await TestPipeline.start(yaml: Self.yaml)
+                    try await belfry.send(Self.device)
+                    try await belfry.settle()
+                    let events = try belfry.events(of: "payload")
+                    try await belfry.stop()
+                    return events
+                }
+            }
+            for try await events in group { #expect(events == [Self.device]) }
+        }
+    }
+}
