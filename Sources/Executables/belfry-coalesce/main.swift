@@ -1,1 +1,3 @@
-// Empty until the command lands.
+import BelfryTool
+
+await Tool.coalesce()

@@ -1,0 +1,23 @@
+import ArgumentParser
+
+struct BelfryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "belfry",
+        abstract: "Turns record changes into pushes, step by step, and keeps everything that happened.",
+        discussion: """
+            Start with a pipeline file:
+              belfry validate Pipelines/quickstart.yaml       is the file right?
+              belfry run Pipelines/quickstart.yaml in.ndjson  what would be pushed?
+              belfry up Pipelines/quickstart.yaml             run it for good
+              belfry send Pipelines/quickstart.yaml in.ndjson send it changes
+              belfry tap match -p Pipelines/quickstart.yaml   watch a stage at work
+              belfry log ls Pipelines/quickstart.yaml         what happened so far?
+
+            Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 it worked and the \
+            answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 74 I/O; 78 configuration.
+            """,
+        subcommands: [
+            UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
+            BenchCommand.self, StageCommand.self,
+        ])
+}

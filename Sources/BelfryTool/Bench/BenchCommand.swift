@@ -1,0 +1,20 @@
+import ArgumentParser
+
+struct BenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench",
+        abstract: "Measures how fast a pipeline is.",
+        discussion: """
+            Only a release build's numbers mean something. A table on a terminal; one JSON object otherwise, or with --json.
+
+              belfry bench pipeline                        five processes, as fast as they go
+              belfry bench pipeline --rate 20000           how long a change takes under a steady load
+              belfry bench relay                           five processes that only pass bytes on: the ceiling
+              belfry bench link                            one hop
+              belfry bench log                             the log alone
+            """,
+        subcommands: [
+            PipelineBenchCommand.self, LinkBenchCommand.self, LogBenchCommand.self, RelayBenchCommand.self,
+            RelayHopCommand.self,
+        ])
+}

@@ -1,0 +1,40 @@
+import ArgumentParser
+
+/// What every measurement takes.
+struct BenchOptions: ParsableArguments {
+    @Option(help: "Measure as often, and report the run in the middle.")
+    var runs = 1
+
+    @Flag(help: "Print one JSON object, also on a terminal.")
+    var json = false
+
+    @Option(
+        name: .customLong("in"), help: "Where to make the folder of a run (default: TMPDIR, or /tmp).",
+        completion: .directory)
+    var folder: String?
+
+    func validate() throws {
+        guard (1...1_000).contains(runs) else { throw ValidationError("--runs takes a number from 1 to 1000") }
+    }
+}
+
+/// What a measurement says of itself.
+protocol BenchReport {
+    var lines: [String] { get }
+    var json: ReportValue { get }
+}
+
+extension BenchOptions {
+    /// - Parameter values: What each run came to, by the measure that the median was chosen by.
+    func print(_ report: some BenchReport, ofRuns values: [Double] = []) throws {
+        if json || !StandardOutput.isTerminal {
+            try StandardOutput.write(line: report.json.json)
+        } else {
+            for line in report.lines { try StandardOutput.write(line: line) }
+            if values.count > 1 {
+                let all = values.map { $0.text(decimals: 0) }.joined(separator: ", ")
+                try StandardOutput.write(line: "\nthe middle one of \(values.count) runs: \(all)")
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import EventLog
+import Glibc
+import Synchronization
+
+/// Appends the same lines to a log and, beside it, to a plain file; then reads the log and scans the file.
+struct LogBench {
+    struct Append: Sendable {
+        var policy: SyncPolicy
+        var batch: Int
+        /// Events a second: the log's, and those of the plain file.
+        var perSecond: Double
+        var baseline: Double
+        /// How often the log went to disk.
+        var syncs: Int
+        var ratio: Double { perSecond / baseline }
+    }
+
+    struct Read: Sendable {
+        /// Bytes a second.
+        var log: Double
+        var baseline: Double
+        var ratio: Double { log / baseline }
+    }
+
+    let events: Int
+    let folder: String
+    let interruption: Interruption
+
+    static let policies: [SyncPolicy] = [.never, .interval(.milliseconds(50)), .always]
+    static let batches = [1, 64, 256]
+
+    func append(_ policy: SyncPolicy, batch: Int) throws -> Append {
+        try interruption.check()
+        let lines = batchOfLines(batch)
+        let count = max(1, events / batch)
+        let syncs = SyncCount()
+        let log = try seconds { try appendToLog(policy, lines, batch, count, syncs) }
+        let plain = try seconds { try writePlainly(lines, count, syncs: syncs.value) }
+        let total = Double(count * batch)
+        return Append(
+            policy: policy, batch: batch, perSecond: total / log, baseline: total / plain, syncs: syncs.value)
+    }
+
+    /// Reads the log and the file that the last ``append(_:batch:)`` left.
+    func read() throws -> Read {
+        var bytes = 0
+        let log = try seconds { bytes = try readLog() }
+        let plain = try seconds { _ = try PlainFile.scan(plainPath) }
+        return Read(log: Double(bytes) / log, baseline: Double(bytes) / plain)
+    }
+
+    private var plainPath: String { folder + "/plain" }
+
+    private func batchOfLines(_ batch: Int) -> [UInt8] {
+        var workload = Workload(seed: 1, subscriptions: 10_000)
+        return workload.lines(batch)
+    }
+
+    private func appendToLog(
+        _ policy: SyncPolicy, _ lines: [UInt8], _ batch: Int, _ count: Int, _ syncs: SyncCount
+    ) throws {
+        try PlainFile.remove(folder + "/log")
+        var options = EventLogOptions(directory: folder, name: "log", segmentBytesMax: 4 << 30, sync: policy)
+        options.calls.sync = {
+            syncs.add()
+            return fdatasync($0)
+        }
+        let log = try EventLogWriter(options)
+        for _ in 0..<count {
+            _ = try lines.withUnsafeBytes { try log.append($0, count: batch, now: max(Instant.wall(), log.lastNow)) }
+        }
+        try log.close()
+    }
+
+    /// As C would: one `pwrite` a batch, and as many `fdatasync` as the log made, evenly spread, the last at the end.
+    private func writePlainly(_ lines: [UInt8], _ count: Int, syncs: Int) throws {
+        let file = try PlainFile.create(plainPath)
+        defer { close(file) }
+        var offset = 0
+        var synced = 0
+        for number in 1...count {
+            let written = lines.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, off_t(offset)) }
+            guard written == lines.count else { throw PlainFile.failure("write", plainPath) }
+            offset += written
+            guard synced < number * syncs / count else { continue }
+            guard fdatasync(file) == 0 else { throw PlainFile.failure("synchronise", plainPath) }
+            synced = number * syncs / count
+        }
+    }
+
+    private func readLog() throws -> Int {
+        let reader = try EventLogReader(directory: folder + "/log", from: .beginning)
+        var bytes = 0
+        while let batch = try reader.next() { bytes += batch.body.count }
+        return bytes
+    }
+
+    private func seconds(_ work: () throws -> Void) rethrows -> Double {
+        let start = ContinuousClock.now
+        try work()
+        return (ContinuousClock.now - start) / .seconds(1)
+    }
+}
+
+/// Counts on whatever thread the log goes to disk.
+final class SyncCount: Sendable {
+    private let count = Atomic(0)
+    var value: Int { count.load(ordering: .relaxed) }
+    func add() { count.add(1, ordering: .relaxed) }
+}

@@ -1,0 +1,106 @@
+import ArgumentParser
+import EventLog
+import PipelineRuntime
+import ZeroMQ
+
+struct LogBenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Measures the log alone: appending under each sync policy, and reading.",
+        discussion: """
+            Appends events of \(Workload.lineBytes) bytes in batches of 1, 64 and 256, until the last is as durable as the \
+            policy promises and the log is closed. Beside each, in the same run, a plain file: the same bytes with one \
+            pwrite a batch and as many fdatasync calls as the log made, evenly spread. The log makes its own on another \
+            thread, the plain file waits for them. Then reads the log, every CRC checked, beside a scan of the plain file \
+            that copies each byte once. Everything is in the page cache. Each row is the median by ratio.
+
+              belfry bench log
+              belfry bench log --events 1000000 --runs 5 --in /srv/belfry
+            """)
+
+    @Option(help: "How many events each row appends.")
+    var events = 200_000
+
+    @OptionGroup var common: BenchOptions
+
+    func validate() throws {
+        guard (256...100_000_000).contains(events) else {
+            throw ValidationError("--events takes a number from 256 to 100000000")
+        }
+    }
+
+    func run() async throws {
+        BuildKind.warn()
+        let interruption = Interruption.watch()
+        let scratch = try ScratchFolder(in: common.folder)
+        defer { scratch.finish() }
+        let bench = LogBench(events: events, folder: scratch.path, interruption: interruption)
+        try common.print(try await SocketThread.run(name: "bench") { [runs = common.runs] in try measure(bench, runs) })
+    }
+
+    private func measure(_ bench: LogBench, _ runs: Int) throws -> LogReport {
+        var appends: [[LogBench.Append]] = []
+        var reads: [LogBench.Read] = []
+        for _ in 0..<runs {
+            appends.append(
+                try LogBench.policies.flatMap { policy in
+                    try LogBench.batches.map { try bench.append(policy, batch: $0) }
+                })
+            reads.append(try bench.read())
+        }
+        let rows = appends[0].indices.compactMap { row in appends.map { $0[row] }.median(by: \.ratio) }
+        return LogReport(appends: rows, read: reads.median(by: \.ratio), runs: runs, events: events)
+    }
+}
+
+/// The log's numbers as a table for people and as JSON for programs.
+struct LogReport: BenchReport {
+    let appends: [LogBench.Append]
+    let read: LogBench.Read?
+    let runs: Int
+    let events: Int
+
+    var lines: [String] {
+        var table = TextTable("APPEND", "batch", "events/s", "MB/s", "plain file", "log / plain", "fdatasyncs")
+        for row in appends {
+            table.add(
+                row.policy.description, row.batch.grouped, row.perSecond.text(decimals: 0), megabytes(row.perSecond),
+                row.baseline.text(decimals: 0), row.ratio.text(decimals: 2), row.syncs.grouped)
+        }
+        return ["\(events.of("event")) of \(Workload.lineBytes) bytes, \(runs.of("run")), \(BuildKind.word) build", ""]
+            + table.lines + readLines
+    }
+
+    private var readLines: [String] {
+        guard let read else { return [] }
+        let (log, plain) = ((read.log / 1e6).text(decimals: 0), (read.baseline / 1e6).text(decimals: 0))
+        return [
+            "", "read with CRC: \(log) MB/s; plain scan and copy: \(plain) MB/s; ratio \(read.ratio.text(decimals: 2))",
+        ]
+    }
+
+    private func megabytes(_ perSecond: Double) -> String {
+        (perSecond * Double(Workload.lineBytes) / 1e6).text(decimals: 0)
+    }
+
+    var json: ReportValue {
+        .object([
+            "bench": .text("log"), "build": .text(BuildKind.word), "events": .count(events),
+            "eventBytes": .count(Workload.lineBytes), "runs": .count(runs),
+            "append": .list(appends.map(append)),
+            "read": .object([
+                "megabytesPerSecond": .number((read?.log ?? 0) / 1e6),
+                "baselineMegabytesPerSecond": .number((read?.baseline ?? 0) / 1e6), "ratio": .number(read?.ratio ?? 0),
+            ]),
+        ])
+    }
+
+    private func append(_ row: LogBench.Append) -> ReportValue {
+        .object([
+            "sync": .text(row.policy.description), "batch": .count(row.batch),
+            "eventsPerSecond": .number(row.perSecond),
+            "baselineEventsPerSecond": .number(row.baseline), "ratio": .number(row.ratio),
+            "fdatasyncs": .count(row.syncs),
+        ])
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// What a process has used so far, from `/proc` (proc(5)).
+struct ProcessUse: Hashable, Sendable {
+    var userSeconds: Double
+    var systemSeconds: Double
+    var residentBytes: UInt64
+    var peakBytes: UInt64
+
+    var seconds: Double { userSeconds + systemSeconds }
+
+    /// Nil where the process has ended.
+    init?(pid: Int32) {
+        guard let stat = ProcessUse.text("/proc/\(pid)/stat"), let status = ProcessUse.text("/proc/\(pid)/status")
+        else {
+            return nil
+        }
+        self.init(stat: stat, status: status, ticksPerSecond: Double(sysconf(Int32(_SC_CLK_TCK))))
+    }
+
+    /// - Parameters:
+    ///   - stat: Fields 14 and 15 are user and system time in ticks; field 2, in parentheses, may hold spaces.
+    ///   - status: Has lines like `VmHWM:     1234 kB`.
+    init?(stat: String, status: String, ticksPerSecond: Double) {
+        guard let end = stat.lastIndex(of: ")") else { return nil }
+        let fields = stat[end...].split(separator: " ")
+        guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else { return nil }
+        userSeconds = user / ticksPerSecond
+        systemSeconds = system / ticksPerSecond
+        residentBytes = ProcessUse.bytes("VmRSS:", in: status)
+        peakBytes = ProcessUse.bytes("VmHWM:", in: status)
+    }
+
+    /// The same memory, and only the time since.
+    func since(_ earlier: ProcessUse) -> ProcessUse {
+        var use = self
+        use.userSeconds -= earlier.userSeconds
+        use.systemSeconds -= earlier.systemSeconds
+        return use
+    }
+
+    private static func bytes(_ key: String, in status: String) -> UInt64 {
+        guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix(key) }) else { return 0 }
+        return (line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { UInt64($0) } ?? 0)
+            << 10
+    }
+
+    private static func text(_ path: String) -> String? {
+        do { return try String(contentsOfFile: path, encoding: .utf8) } catch { return nil }
+    }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import PipelineRuntime
+
+/// A folder of one's own that is gone when the work is done.
+final class ScratchFolder: Sendable {
+    let path: String
+    private let isKept: Bool
+
+    /// - Parameter parent: Nil for `TMPDIR`, else `/tmp`. Sockets lie in the folder, and their paths are short.
+    init(in parent: String?, isKept: Bool = false) throws {
+        let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
+        var template = Array("\(parent)/belfry-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw ToolFailure(.cannotCreate, "cannot make a folder in \(parent): \(String(cString: strerror(errno)))")
+        }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        self.isKept = isKept
+    }
+
+    /// Removes the folder, or says where it is.
+    func finish() {
+        guard !isKept else { return StandardError.write("kept: \(path)") }
+        do { try FileManager.default.removeItem(atPath: path) } catch {
+            StandardError.write("cannot remove \(path): \(error.localizedDescription)")
+        }
+    }
+}

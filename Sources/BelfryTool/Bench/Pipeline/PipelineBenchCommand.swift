@@ -1,0 +1,86 @@
+import ArgumentParser
+import EventLog
+import PipelineRuntime
+
+struct PipelineBenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pipeline",
+        abstract: "Drives the five stages as real processes with a known workload.",
+        discussion: """
+            Starts ingest, match, coalesce, payload and deliver as `belfry up` does, over ipc, in a new folder that is \
+            removed afterwards, with a transport that writes to a file.
+
+            The workload is the same bytes for the same seed: a device for each user, subscriptions (five a user: of ten, \
+            six private queries, three public ones and one zone; visible, without collapse ID), then changes of \
+            \(Workload.lineBytes) bytes each, saves of 110,000 records at most. One in four, drawn by coin, is watched, by \
+            one subscription. Fails with exit status 1 if the pushes are not as many as the workload's maker counted.
+
+            Changes a second count from the first send to the last outcome. Latency from ingest to push is read from the \
+            logs afterwards: the time of the batch of outcomes that names the change among its causes, less the time of \
+            the change's batch in the changes log. Without --rate the queues are always full, and latency says how \
+            long they are. CPU time is that since the first send; memory is the process's resident set. Without --rate a \
+            relay of the same bytes (`belfry bench relay`, batches of 256) follows each run, as a yardstick.
+
+              belfry bench pipeline
+              belfry bench pipeline --rate 20000 --changes 400000
+              belfry bench pipeline --runs 5 --json | jq .changesPerSecond
+            """)
+
+    @Option(help: "How many changes to send.")
+    var changes: UInt64 = 1_000_000
+
+    @Option(help: "Changes a second, sent a few each millisecond (default: as fast as they are taken).")
+    var rate: Int?
+
+    @Option(help: "How many subscriptions to save first.")
+    var subscriptions = 10_000
+
+    @Option(help: "When the logs go to disk: always, interval DURATION or never.")
+    var sync = "interval 50ms"
+
+    @Option(help: "Another seed makes another workload.")
+    var seed: UInt64 = 1
+
+    @OptionGroup var common: BenchOptions
+
+    @Flag(help: "Keep the folder with the pipeline file, the logs and the pushes, and say where it is.")
+    var keep = false
+
+    private static let baselineBatch = 256
+    private static let baselineLines: UInt64 = 500_000
+
+    func validate() throws {
+        if changes == 0 { throw ValidationError("--changes takes a number from 1 on") }
+        if rate.map({ $0 < 1 }) == true { throw ValidationError("--rate takes a number from 1 on") }
+        guard (1..<Workload.foreignTopics).contains(subscriptions) else {
+            throw ValidationError("--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1)")
+        }
+        guard SyncPolicy(sync) != nil else {
+            throw ValidationError("--sync takes always, never, or interval and a duration: \"interval 50ms\"")
+        }
+    }
+
+    func run() async throws {
+        BuildKind.warn()
+        let options = PipelineBenchOptions(
+            changes: changes, rate: rate, subscriptions: subscriptions, sync: sync, seed: seed)
+        let bench = PipelineBench(options: options, interruption: .watch())
+        var measures: [PipelineMeasure] = []
+        for _ in 0..<common.runs { measures.append(try await measure(bench)) }
+        guard let median = measures.median(by: \.perSecond) else { return }
+        try common.print(PipelineReport(options: options, measure: median), ofRuns: measures.map(\.perSecond))
+        if !measures.allSatisfy(\.isRight) { throw ToolFailure(.no) }
+    }
+
+    private func measure(_ bench: PipelineBench) async throws -> PipelineMeasure {
+        let scratch = try ScratchFolder(in: common.folder, isKept: keep)
+        defer { scratch.finish() }
+        var measure = try await bench.run(in: scratch)
+        guard rate == nil, changes >= UInt64(PipelineBenchCommand.baselineBatch) else { return measure }
+        let lines = Int(min(changes, PipelineBenchCommand.baselineLines))
+        let relay = RelayBench(
+            lines: lines, batch: PipelineBenchCommand.baselineBatch, interruption: bench.interruption)
+        measure.relay = try await relay.run(in: scratch.path).perSecond
+        return measure
+    }
+}

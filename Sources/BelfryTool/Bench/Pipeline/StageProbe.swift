@@ -1,0 +1,31 @@
+import JSON
+import PipelineRuntime
+
+/// Asks one stage how far it has come.
+struct StageProbe {
+    struct Positions: Hashable {
+        var isRunning: Bool
+        /// Last sequence of its log.
+        var last: UInt64
+        /// Last sequence of its upstream's log that it has taken.
+        var taken: UInt64
+    }
+
+    private let probe: HealthProbe
+
+    init(_ plan: HostPlan, _ context: HostContext) throws { probe = try HealthProbe(plan, context) }
+
+    /// Nil when no answer came in time.
+    func positions() throws -> Positions? {
+        guard let answer = try probe.ask(timeout: .milliseconds(500)) else { return nil }
+        var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
+        return try Array(answer.utf8).withUnsafeBytes { bytes in
+            let json = try parser.parse(bytes)
+            guard let phase = json.text("phase"), let last = json.natural("last"), let taken = json.natural("taken")
+            else {
+                return nil
+            }
+            return Positions(isRunning: phase == HostReport.Phase.running.rawValue, last: last, taken: taken)
+        }
+    }
+}

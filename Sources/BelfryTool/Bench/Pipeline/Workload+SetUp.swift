@@ -1,0 +1,49 @@
+extension Workload {
+    /// A device for each user, then the subscriptions: one command a line, in blocks that a producer can send.
+    func setUp(blockLines: Int = 500) -> [[String]] {
+        let lines = (0..<users).map(Workload.device) + (0..<subscriptions).map(Workload.subscription)
+        return stride(from: 0, to: lines.count, by: blockLines).map {
+            Array(lines[$0..<min($0 + blockLines, lines.count)])
+        }
+    }
+
+    static func device(ofUser user: Int) -> String {
+        let digits = six(user)
+        return """
+            {"type":"device.register",\(WorkloadNames.place),"user":"_u\(digits)","device":"phone\(digits)",\
+            "transport":"file","token":"70ce\(digits)","topic":"com.example.Bench"}
+            """
+    }
+
+    static func subscription(inSlot slot: Int) -> String {
+        let kind = kind(ofSlot: slot)
+        return """
+            {"type":"subscription.save",\(WorkloadNames.place),\
+            "database":"\(kind == .publicQuery ? "public" : "private")","user":"_u\(six(user(ofSlot: slot)))",\
+            "subscription":{"subscriptionID":"s\(six(slot))",\(watched(kind, slot)),\
+            "notificationInfo":{"title":"Bench","alertLocalizationKey":"CHANGED","alertLocalizationArgs":["title"],\
+            "desiredKeys":["title","priority"],"soundName":"default"}}}
+            """
+    }
+
+    private static func watched(_ kind: Kind, _ slot: Int) -> String {
+        let head = "\"subscriptionType\":\"query\",\"firesOn\":[\"create\",\"update\"],\"query\":"
+        switch kind {
+        case .privateQuery:
+            return """
+                \(head){"recordType":"Note","filterBy":[\
+                {"fieldName":"topic","comparator":"EQUALS","fieldValue":{"value":"t\(six(slot))","type":"STRING"}},\
+                {"fieldName":"priority","comparator":"GREATER_THAN_OR_EQUALS","fieldValue":{"value":3,"type":"INT64"}}]}
+                """
+        case .publicQuery:
+            return "\(head){\"recordType\":\"Article\",\"predicate\":\"topic == 't\(six(slot))' AND priority > 2\"}"
+        case .zone:
+            return "\"subscriptionType\":\"zone\",\"zoneID\":{\"zoneName\":\"Z\(six(slot))\"}"
+        }
+    }
+
+    private static func six(_ number: Int) -> String {
+        let digits = "\(number)"
+        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+    }
+}

@@ -1,0 +1,73 @@
+import EventLog
+import JSON
+
+/// Prints events of a log: as NDJSON for programs, in one coloured line each for people.
+///
+/// NDJSON: `{"sequence":17,"now":"2026-11-20T09:30:00Z","event":{...}}`, the event's bytes as they stand in the log.
+struct EventPrinter {
+    enum Form { case people, envelopes, events }
+
+    let form: Form
+    private let painter: Painter
+    private let write: ([UInt8]) throws(OutputError) -> Void
+
+    init(
+        _ form: Form, isColoured: Bool = false,
+        write: @escaping ([UInt8]) throws(OutputError) -> Void = StandardOutput.write
+    ) {
+        self.form = form
+        painter = Painter(isColoured: isColoured)
+        self.write = write
+    }
+
+    /// The form that suits whoever reads standard output.
+    static func standard(bare: Bool) -> EventPrinter {
+        if bare { return EventPrinter(.events) }
+        return StandardOutput.isTerminal ? EventPrinter(.people, isColoured: true) : EventPrinter(.envelopes)
+    }
+
+    /// - Parameter lines: Events, each with the line feed that ends it.
+    func print(_ lines: some Sequence<UnsafeRawBufferPointer>, first: UInt64, now: Instant) throws(OutputError) {
+        var buffer = ByteBuffer(capacity: 4096)
+        var sequence = first
+        let time = now.rfc3339
+        for line in lines {
+            append(line, sequence, time, to: &buffer)
+            sequence += 1
+        }
+        try write(Array(buffer.bytes))
+    }
+
+    private func append(
+        _ line: UnsafeRawBufferPointer, _ sequence: UInt64, _ time: String, to buffer: inout ByteBuffer
+    ) {
+        switch form {
+        case .events: buffer.append(line)
+        case .people: buffer.append(raw: EventSummary.text(line, sequence, time, painter))
+        case .envelopes:
+            buffer.append("{\"sequence\":")
+            buffer.appendJSON(sequence)
+            buffer.append(",\"now\":\"")
+            buffer.append(raw: time)
+            buffer.append("\",\"event\":")
+            buffer.append(line)
+            buffer.append("}")
+        }
+        buffer.append(byte: UInt8(ascii: "\n"))
+    }
+}
+
+/// Colours for terminals (ECMA-48, SGR).
+struct Painter {
+    var isColoured: Bool
+
+    func dim(_ text: String) -> String { paint(text, "2") }
+    func bold(_ text: String) -> String { paint(text, "1") }
+    func green(_ text: String) -> String { paint(text, "32") }
+    func red(_ text: String) -> String { paint(text, "31") }
+    func cyan(_ text: String) -> String { paint(text, "36") }
+
+    private func paint(_ text: String, _ code: String) -> String {
+        isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}

@@ -1,0 +1,66 @@
+import JSON
+
+/// An event in one line for people: sequence, time, type, and the members that tell it from others of its type.
+enum EventSummary {
+    /// Members worth a glance, in the order in which they are shown.
+    private static let members: [[StaticString]] = [
+        ["change"], ["reason"], ["outcome"], ["record", "recordType"], ["recordType"], ["record", "recordName"],
+        ["recordName"], ["subscription", "subscriptionID"], ["subscriptionID"], ["user"], ["owner"], ["device"],
+        ["transport"], ["replacedBy"], ["count"], ["first"], ["last"], ["code"], ["status"],
+        ["payload", "aps", "alert", "title"], ["payload", "aps", "alert", "body"], ["payload", "aps", "alert"],
+    ]
+
+    static func text(
+        _ line: UnsafeRawBufferPointer, _ sequence: UInt64, _ time: String,
+        _ painter: Painter = Painter(isColoured: false)
+    ) -> String {
+        var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 20, depthMax: 512))
+        let start = "\(painter.dim("\(sequence)".leftPadded(to: 8)))  \(painter.dim(time))  "
+        do throws(JSONError) {
+            let event = try parser.parse(line)
+            let type = event["type"]?.string?.printable ?? "?"
+            return start + painter.cyan(type) + details(event).map { "  " + $0 }.joined()
+        } catch {
+            return start + painter.red("not JSON: \(error)")
+        }
+    }
+
+    private static func details(_ event: JSONValue) -> [String] {
+        members.compactMap { path in
+            guard let value = path.reduce(event as JSONValue?, { $0?[$1] }), let text = text(of: value),
+                let name = path.last
+            else { return nil }
+            return "\(name)=\(text)"
+        }
+    }
+
+    private static func text(of value: JSONValue) -> String? {
+        if let text = value.string { return text.printable }
+        return value.isNumber ? String(decoding: value.raw, as: UTF8.self) : nil
+    }
+}
+
+extension String {
+    private static let printableMax = 200
+
+    /// For one line among many: no more than a glance takes in, and ``withoutControls``.
+    var printable: String {
+        String(String.UnicodeScalarView(unicodeScalars.prefix(String.printableMax))).withoutControls
+    }
+
+    /// Without what would move the cursor: users write these texts, and terminals obey.
+    var withoutControls: String {
+        var result = ""
+        for scalar in unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse:
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    func leftPadded(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}

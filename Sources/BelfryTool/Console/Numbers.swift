@@ -1,0 +1,40 @@
+extension Duration {
+    /// For people: `250 ms`, `1.5 s`, `2 min`.
+    var text: String {
+        let (seconds, attoseconds) = components
+        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+        if milliseconds < 1_000 { return "\(milliseconds) ms" }
+        if milliseconds % 60_000 == 0 { return "\(milliseconds / 60_000) min" }
+        return milliseconds % 1_000 == 0
+            ? "\(milliseconds / 1_000) s" : "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s"
+    }
+}
+
+extension BinaryInteger {
+    /// With thousands set apart: `12,345`.
+    var grouped: String {
+        let digits = String(magnitude)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return (self < 0 ? "-" : "") + text
+    }
+
+    /// The number with its noun: `1 line`, `2 lines`.
+    func of(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : noun.hasSuffix("h") ? "es" : "s")" }
+}
+
+/// Bytes for people: `950 B`, `1.2 MB`.
+func byteText(_ bytes: UInt64) -> String {
+    guard bytes >= 1_000 else { return "\(bytes) B" }
+    var value = Double(bytes)
+    var unit = "B"
+    for larger in ["kB", "MB", "GB", "TB"] where value >= 1_000 {
+        value /= 1_000
+        unit = larger
+    }
+    let tenths = Int((value * 10).rounded())
+    return tenths % 10 == 0 || tenths >= 1_000 ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
+}

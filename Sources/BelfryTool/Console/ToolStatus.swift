@@ -1,0 +1,24 @@
+/// What the tools exit with: 0 yes, 1 it worked and the answer is no, otherwise sysexits(3).
+enum ToolStatus: Int32, Sendable {
+    case success = 0
+    case no = 1
+    case usage = 64
+    case badData = 65
+    case noInput = 66
+    case unavailable = 69
+    case software = 70
+    case cannotCreate = 73
+    case inputOutput = 74
+    case configuration = 78
+}
+
+/// Ends a tool with a message for its user. An empty message: all has been said.
+struct ToolFailure: Error, Equatable {
+    var status: ToolStatus
+    var message: String
+
+    init(_ status: ToolStatus, _ message: String = "") {
+        self.status = status
+        self.message = message
+    }
+}

@@ -1,0 +1,62 @@
+import Glibc
+
+/// Where lines come from: a file, or standard input as `-`.
+struct InputSource: Hashable, Sendable {
+    static let standard = InputSource(path: "-")
+
+    var path: String
+
+    var isStandardInput: Bool { path == "-" }
+
+    /// What messages call it.
+    var name: String { isStandardInput ? "standard input" : path }
+
+    /// Opens it for reading.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 where it is missing, a directory or not to be read.
+    func open() throws(ToolFailure) -> Int32 {
+        if isStandardInput { return STDIN_FILENO }
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }
+        guard !InputSource.isDirectory(descriptor) else {
+            close(descriptor)
+            throw ToolFailure(.noInput, "cannot read \(path): it is a directory; name the files in it")
+        }
+        return descriptor
+    }
+
+    /// Checks that all can be opened, before anything is done with the first.
+    static func check(_ sources: [InputSource]) throws(ToolFailure) {
+        for source in sources where !source.isStandardInput { close(try source.open()) }
+    }
+
+    private static func isDirectory(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    static func complaint(_ path: String, _ code: Int32) -> String {
+        let reason = String(cString: strerror(code))
+        return switch code {
+        case ENOENT: "cannot read \(path): no such file; check the path, or give - for standard input"
+        case EACCES: "cannot read \(path): permission denied; make it readable for this user"
+        default: "cannot read \(path): \(reason)"
+        }
+    }
+}
+
+/// A pipeline file named on the command line.
+enum PipelineArgument {
+    /// - Throws: ``ToolFailure`` with 66 where there is no file to read.
+    static func check(_ path: String) throws(ToolFailure) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            guard errno == ENOENT else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }
+            throw ToolFailure(.noInput, "cannot read \(path): no such pipeline file; check the path")
+        }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw ToolFailure(.noInput, "cannot read \(path): it is a directory; name a pipeline file in it")
+        }
+        guard access(path, R_OK) == 0 else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }
+    }
+}

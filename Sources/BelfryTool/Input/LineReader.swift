@@ -1,0 +1,113 @@
+import Glibc
+
+/// Reads lines of several inputs, one after the other, without waiting where there are none yet.
+///
+/// Blank lines are passed over. A line that the door would refuse for its length alone is not kept in memory.
+final class LineReader {
+    /// Some lines of one input that stand one after the other, each ended by a line feed.
+    struct Block {
+        var source: String
+        /// Where the first of them stands in its input, counted from 1.
+        var firstLine: UInt64
+        var count = 0
+        var bytes: [UInt8] = []
+        /// The length of a line that is too long to send; then it is the only one, and `bytes` is empty.
+        var tooLong: Int?
+    }
+
+    /// Lines beyond this are refused here: the door takes less (`JSONLimits`).
+    static let lineBytesMax = 4 << 20
+    static let blockLinesMax = 1_000
+    static let blockBytesMax = 256 << 10
+
+    private var sources: ArraySlice<InputSource>
+    private var current: (source: InputSource, descriptor: Int32)?
+    private var line: UInt64 = 0
+    /// The start of a line whose end has not come.
+    private var partial: [UInt8] = []
+    private var partialBytes = 0
+    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    private var blocks: [Block] = []
+
+    init(_ sources: [InputSource]) { self.sources = sources[...] }
+
+    deinit { closeCurrent() }
+
+    var isAtEnd: Bool { current == nil && sources.isEmpty && blocks.isEmpty }
+
+    /// The descriptor to wait for before there can be more; nil where there is no need to wait.
+    var waitsFor: Int32? {
+        guard blocks.isEmpty, let current, !isReady(current.descriptor) else { return nil }
+        return current.descriptor
+    }
+
+    /// The next lines; nil when none are there yet, or at the end.
+    func next() throws(ToolFailure) -> Block? {
+        while blocks.isEmpty {
+            guard try openNext(), let current, isReady(current.descriptor) else { return nil }
+            try read(current.source, current.descriptor)
+        }
+        return blocks.removeFirst()
+    }
+
+    private func openNext() throws(ToolFailure) -> Bool {
+        if current != nil { return true }
+        guard let source = sources.popFirst() else { return false }
+        current = (source, try source.open())
+        line = 0
+        return true
+    }
+
+    private func isReady(_ descriptor: Int32) -> Bool {
+        var item = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&item, 1, 0) > 0
+    }
+
+    private func read(_ source: InputSource, _ descriptor: Int32) throws(ToolFailure) {
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        if count < 0, errno == EINTR || errno == EAGAIN { return }
+        guard count >= 0 else { throw ToolFailure(.noInput, InputSource.complaint(source.name, errno)) }
+        guard count > 0 else { return end(source) }
+        var start = 0
+        while let end = buffer[start..<count].firstIndex(of: UInt8(ascii: "\n")) {
+            extend(start..<end)
+            take(source)
+            start = end + 1
+        }
+        extend(start..<count)
+    }
+
+    private func end(_ source: InputSource) {
+        if partialBytes > 0 { take(source) }
+        closeCurrent()
+    }
+
+    private func closeCurrent() {
+        if let current, !current.source.isStandardInput { close(current.descriptor) }
+        current = nil
+    }
+
+    private func extend(_ range: Range<Int>) {
+        partialBytes += range.count
+        if partialBytes <= LineReader.lineBytesMax { partial += buffer[range] } else { partial = [] }
+    }
+
+    private func take(_ source: InputSource) {
+        line += 1
+        defer { (partial, partialBytes) = ([], 0) }
+        guard partialBytes <= LineReader.lineBytesMax else {
+            return blocks.append(Block(source: source.name, firstLine: line, count: 1, tooLong: partialBytes))
+        }
+        guard !partial.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { return }
+        if !continuesBlock(source) { blocks.append(Block(source: source.name, firstLine: line)) }
+        blocks[blocks.count - 1].bytes += partial
+        blocks[blocks.count - 1].bytes.append(UInt8(ascii: "\n"))
+        blocks[blocks.count - 1].count += 1
+    }
+
+    private func continuesBlock(_ source: InputSource) -> Bool {
+        guard let block = blocks.last, block.tooLong == nil, block.source == source.name else { return false }
+        return block.firstLine + UInt64(block.count) == line && block.count < LineReader.blockLinesMax
+            && block.bytes.count + partial.count <= LineReader.blockBytesMax
+    }
+}

@@ -1,0 +1,127 @@
+import EventLog
+import PipelineRuntime
+
+/// Sends lines through a door and says of each refused one where it stands and why. Belongs to one thread.
+final class LineSender {
+    struct Totals: Equatable {
+        /// Lines that this run read, but for those that the door had already.
+        var lines: UInt64 = 0
+        var accepted: UInt64 = 0
+        var refused: UInt64 = 0
+        /// Lines that the door had from an earlier run.
+        var known: UInt64 = 0
+    }
+
+    /// What a line's number meant to the door is here.
+    private struct Span {
+        var first: UInt64
+        var source: String
+        var line: UInt64
+    }
+
+    private let producer: Producer
+    private let reader: LineReader
+    private let complain: (String) -> Void
+    private var spans: [Span] = []
+    private var next: UInt64 = 1
+    private var skip: UInt64 = 0
+    private(set) var totals = Totals()
+    private var heard = ContinuousClock.now
+    /// Called after every step; sending stops when it is false.
+    var mayContinue: (Totals) -> Bool = { _ in true }
+
+    init(_ producer: Producer, _ sources: [InputSource], complain: @escaping (String) -> Void) {
+        self.producer = producer
+        reader = LineReader(sources)
+        self.complain = complain
+        producer.onAnswer = { [unowned self] in take($0) }
+    }
+
+    /// Sends everything and returns when the door has answered for it.
+    ///
+    /// - Parameters:
+    ///   - patience: How long the door may be silent while an answer is due.
+    ///   - resumes: Whether the door has the first lines of this input already, as far as it knows this producer.
+    /// - Throws: ``LinkError/silent(endpoint:waited:)``; ``ToolFailure`` where an input cannot be read.
+    func run(patience: Duration, resumes: Bool) throws -> Totals {
+        let known = try producer.greet(timeout: patience)
+        skip = resumes ? known : 0
+        next = known + 1
+        heard = .now
+        while mayContinue(totals), !reader.isAtEnd || !producer.isDone { try step(patience) }
+        return totals
+    }
+
+    private func step(_ patience: Duration) throws {
+        if producer.hasRoom, let block = try reader.next() {
+            try send(block)
+            return try producer.pump(wait: .zero)
+        }
+        if producer.isDone { heard = .now }
+        guard .now - heard < patience else { throw producer.silence(waited: patience) }
+        try producer.pump(wait: .milliseconds(100), input: producer.hasRoom ? reader.waitsFor : nil)
+    }
+
+    private func send(_ block: LineReader.Block) throws {
+        if let bytes = block.tooLong { return refuse(block, bytes) }
+        guard let block = afterKnown(block) else { return }
+        totals.lines += UInt64(block.count)
+        spans.append(Span(first: next, source: block.source, line: block.firstLine))
+        next += UInt64(block.count)
+        try producer.send(block.bytes, count: block.count)
+    }
+
+    private func refuse(_ block: LineReader.Block, _ bytes: Int) {
+        totals.lines += 1
+        totals.refused += 1
+        let limit = LineReader.lineBytesMax
+        complain("\(block.source):\(block.firstLine): \(bytes) bytes, over the limit of \(limit) (json.too_long)")
+    }
+
+    /// The part of a block that the door has not got from an earlier run.
+    private func afterKnown(_ block: LineReader.Block) -> LineReader.Block? {
+        guard skip > 0 else { return block }
+        let count = min(skip, UInt64(block.count))
+        skip -= count
+        totals.known += count
+        guard count < block.count else { return nil }
+        var rest = block
+        for _ in 0..<count {
+            guard let end = rest.bytes.firstIndex(of: UInt8(ascii: "\n")) else { break }
+            rest.bytes.removeFirst(end + 1)
+        }
+        rest.firstLine += count
+        rest.count -= Int(count)
+        return rest
+    }
+
+    private func take(_ answer: Producer.Answer) {
+        heard = .now
+        totals.accepted += UInt64(answer.accepted)
+        totals.refused += UInt64(answer.refused)
+        for refusal in answer.refusals { complain(text(refusal)) }
+        let unnamed = answer.refused - answer.refusals.count
+        if unnamed > 0 { complain("\(unnamed.of("more line")) refused") }
+        while spans.count > 1, spans[1].first <= answer.through { spans.removeFirst() }
+    }
+
+    private func text(_ refusal: Producer.Refusal) -> String {
+        let path = refusal.path.isEmpty ? "" : "\(refusal.path.printable): "
+        return "\(place(refusal.line)): \(path)\(refusal.reason.withoutControls) (\(refusal.code))"
+    }
+
+    private func place(_ number: UInt64) -> String {
+        guard let span = spans.last(where: { $0.first <= number }) else { return "line \(number)" }
+        return "\(span.source):\(span.line + number - span.first)"
+    }
+}
+
+extension LineSender.Totals {
+    /// One line for people: what was sent and what became of it.
+    var text: String {
+        var parts = ["\(lines.of("line")) sent"]
+        if refused > 0 { parts.append("\(refused.grouped) refused") }
+        if known > 0 { parts.append("\(known.grouped) taken in an earlier run") }
+        return parts.joined(separator: ", ")
+    }
+}

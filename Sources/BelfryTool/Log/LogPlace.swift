@@ -1,0 +1,82 @@
+import Foundation
+import PipelineKit
+
+/// Finds logs by what a user has at hand: a pipeline file, its data folder, a folder of logs, or a log.
+enum LogPlace {
+    /// Whether a path is a place for logs, and not a log.
+    static func isPlace(_ path: String) -> Bool {
+        isFile(path) || isFolder(path) && !isFile(path + "/log.json")
+    }
+
+    /// The folder that holds logs.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 where there is none.
+    static func folder(_ path: String) throws -> String {
+        if isFile(path) { return try CheckedFile.logs(of: path) }
+        guard isFolder(path) else { throw missing(path) }
+        return isFolder(path + "/logs") ? path + "/logs" : path
+    }
+
+    /// The logs' own folders in a place, by name, also of those that are damaged.
+    static func logs(in path: String) throws -> [String] {
+        let folder = try folder(path)
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+                .map { folder + "/" + $0 }.filter { isFile($0 + "/log.json") }
+        } catch {
+            throw ToolFailure(.noInput, "cannot list \(folder): \(error.localizedDescription)")
+        }
+    }
+
+    /// One log's own folder: a path to it, or its name below a place, as in `.belfry/quickstart/changes`.
+    static func log(_ path: String, pipeline: String?) throws -> String {
+        if let pipeline {
+            let folder = try folder(pipeline)
+            return try existing(folder + "/" + path, named: path, in: folder)
+        }
+        if isFile(path + "/log.json") { return path }
+        let (place, name) = split(path)
+        guard !name.isEmpty, isFile(place) || isFolder(place) else { throw missing(path) }
+        let folder = try folder(place)
+        return try existing(folder + "/" + name, named: name, in: folder)
+    }
+
+    private static func existing(_ path: String, named name: String, in folder: String) throws -> String {
+        if isFile(path + "/log.json") { return path }
+        let names = isFolder(folder) ? try logs(in: folder).map(LogPlace.name) : []
+        let known = names.isEmpty ? "there is none" : "there are: \(names.joined(separator: ", "))"
+        throw ToolFailure(.noInput, "there is no log \(name) in \(folder); \(known)")
+    }
+
+    /// A log's name, from its folder.
+    static func name(ofLogAt path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+    private static func missing(_ path: String) -> ToolFailure {
+        ToolFailure(.noInput, "there is no \(path); name a pipeline file, its data folder, a folder of logs, or a log")
+    }
+
+    private static func split(_ path: String) -> (place: String, name: String) {
+        let trimmed = path.hasSuffix("/") ? String(path.dropLast()) : path
+        guard let slash = trimmed.lastIndex(of: "/") else { return (".", trimmed) }
+        return (
+            slash == trimmed.startIndex ? "/" : String(trimmed[..<slash]),
+            String(trimmed[trimmed.index(after: slash)...])
+        )
+    }
+
+    private static func isFolder(_ path: String) -> Bool { mode(path) == S_IFDIR }
+    private static func isFile(_ path: String) -> Bool { mode(path) == S_IFREG }
+
+    private static func mode(_ path: String) -> mode_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+    }
+}
+
+private enum CheckedFile {
+    /// A file need not be right in every stage for its logs to be read.
+    static func logs(of path: String) throws -> String {
+        try PipelineArgument.check(path)
+        return try PipelineFile.load(path: path).data + "/logs"
+    }
+}

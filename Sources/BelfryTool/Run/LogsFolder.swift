@@ -1,0 +1,50 @@
+import EventLog
+import Foundation
+import PipelineRuntime
+
+/// Where `belfry run` keeps its logs: a folder that goes away with it, or one that its user named.
+struct LogsFolder {
+    /// The pipeline's data folder. Always temporary and with a short path, because sockets lie in it.
+    let data: String
+
+    /// - Parameter kept: The folder to leave the logs in; it must hold none.
+    /// - Throws: ``ToolFailure`` with 73 or 74.
+    init(kept: String?) throws {
+        data = try LogsFolder.makeTemporary()
+        guard let kept else { return }
+        do {
+            try LogsFolder.link(data + "/logs", to: kept)
+        } catch {
+            remove()
+            throw error
+        }
+    }
+
+    /// Removes everything but a folder that its user named.
+    func remove() {
+        do { try FileManager.default.removeItem(atPath: data) } catch {
+            StandardError.write("cannot remove \(data): \(error.localizedDescription)")
+        }
+    }
+
+    private static func makeTemporary() throws(ToolFailure) -> String {
+        let parent = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        var template = Array("\(parent)/belfry-run-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            let reason = String(cString: strerror(errno))
+            throw ToolFailure(.inputOutput, "cannot make a folder in \(parent): \(reason); set TMPDIR to another")
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func link(_ path: String, to kept: String) throws {
+        let folder = kept.hasPrefix("/") ? kept : FileManager.default.currentDirectoryPath + "/" + kept
+        try DataFolder.prepare(folder)
+        guard try EventLogs.list(in: folder).isEmpty else {
+            throw ToolFailure(.cannotCreate, "\(kept) holds logs already; name an empty folder, or remove them")
+        }
+        guard symlink(folder, path) == 0 else {
+            throw ToolFailure(.inputOutput, "cannot make \(path): \(String(cString: strerror(errno)))")
+        }
+    }
+}

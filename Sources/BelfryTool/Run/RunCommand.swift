@@ -1,0 +1,48 @@
+import ArgumentParser
+import Glibc
+import PipelineRuntime
+
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Runs a whole pipeline over finite input and prints the pushes.",
+        discussion: """
+            All stages run in this process on virtual time, which the input's "time" members move on: nothing waits, no \
+            network is touched, and the same input gives the same bytes every time. Pushes that the pipeline would hand \
+            to transports are printed instead, one JSON object a line. Logs are thrown away unless --logs names a folder.
+
+              belfry run Pipelines/quickstart.yaml changes.ndjson
+              generate-changes | belfry run Pipelines/quickstart.yaml > pushes.ndjson
+              belfry run Pipelines/quickstart.yaml in.ndjson | diff - expected.ndjson
+              belfry run Pipelines/quickstart.yaml in.ndjson --logs out; belfry log ls out
+
+            A line that is refused is reported as FILE:LINE: path: reason (code), the others are kept, and the exit \
+            status is 65.
+            """)
+
+    @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    var pipeline: String
+
+    @Argument(help: "Files of commands, one JSON object a line; - or none for standard input.", completion: .file())
+    var inputs: [String] = []
+
+    @Option(help: "Leave the logs in this folder, which must hold none.", completion: .directory)
+    var logs: String?
+
+    func run() async throws {
+        let checked = try CheckedPipeline(path: pipeline)
+        let sources = inputs.isEmpty ? [InputSource.standard] : inputs.map(InputSource.init(path:))
+        try InputSource.check(sources)
+        let folder = try LogsFolder(kept: logs)
+        defer { folder.remove() }
+        let run = try PipelineRun(checked.file, data: folder.data, sources: sources, writer: PushWriter())
+        StopSignals.watch { number, _ in
+            folder.remove()
+            _exit(128 + number)
+        }
+        let totals = try await run.run()
+        guard totals.refused > 0 else { return }
+        StandardError.write(totals.text)
+        throw ToolFailure(.badData)
+    }
+}

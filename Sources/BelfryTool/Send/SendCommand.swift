@@ -1,0 +1,79 @@
+import ArgumentParser
+import PipelineRuntime
+import ZeroMQ
+
+struct SendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send",
+        abstract: "Sends commands to a running ingest.",
+        discussion: """
+            Each line is sent as soon as it is there and acknowledged when it is durable. A line that is refused is \
+            reported as FILE:LINE: path: reason (code); the others are kept. Exits with 65 if any was refused, with 69 \
+            when the door does not answer.
+
+              belfry send Pipelines/quickstart.yaml changes.ndjson
+              echo '{"type":"record.delete",...}' | belfry send Pipelines/quickstart.yaml
+              belfry send Pipelines/quickstart.yaml < changes.ndjson
+              belfry send --door tcp://10.0.0.7:7400 --producer shop-1 orders.ndjson
+
+            With --producer the door remembers how many lines of that producer it has: after an interruption the same \
+            command with the same input goes on behind the last line taken.
+            """)
+
+    @Option(help: "The door's address, instead of a pipeline file.")
+    var door: String?
+
+    @Option(help: "A lasting name: the same input sent again goes on where it stopped.")
+    var producer: String?
+
+    @Option(help: "Seconds to wait for the door's answer.")
+    var timeout: Double = 10
+
+    @Argument(help: "The pipeline file (unless --door is given), then files of commands; - or none: standard input.")
+    var arguments: [String] = []
+
+    func validate() throws {
+        if door == nil, arguments.isEmpty { throw ValidationError("name a pipeline file, or the door with --door") }
+        if let producer, !(1...200).contains(producer.utf8.count) {
+            throw ValidationError("--producer takes a name of 1 to 200 bytes")
+        }
+        guard timeout > 0, timeout <= 86_400 else {
+            throw ValidationError("--timeout takes a number of seconds, more than 0 and at most 86400")
+        }
+    }
+
+    func run() async throws {
+        let plan = try door == nil ? sourcePlan(arguments[0]) : nil
+        let files = door == nil ? Array(arguments.dropFirst()) : arguments
+        let sources = files.isEmpty ? [InputSource.standard] : files.map(InputSource.init(path:))
+        try InputSource.check(sources)
+        let sending = Sending(
+            plan: plan, door: door ?? plan?.door ?? "", producer: producer, patience: .seconds(timeout),
+            sources: sources)
+        let totals = try await SocketThread.run(name: "send") { try sending.run() }
+        StandardError.write(totals.text)
+        if totals.refused > 0 { throw ToolFailure(.badData) }
+    }
+
+    private func sourcePlan(_ path: String) throws -> HostPlan {
+        let checked = try CheckedPipeline(path: path)
+        return try StageRunner(checked.file.sourceStage, of: checked.file).host.plan
+    }
+}
+
+/// One run of `belfry send`, on a thread of its own.
+private struct Sending: Sendable {
+    let plan: HostPlan?
+    let door: String
+    let producer: String?
+    let patience: Duration
+    let sources: [InputSource]
+
+    func run() throws -> LineSender.Totals {
+        let socket = try ProducerSocket.make(plan, try HostContext())
+        defer { socket.close() }
+        let producer = try Producer(socket, endpoint: door, name: producer ?? ProducerName.passing)
+        let sender = LineSender(producer, sources) { StandardError.write($0) }
+        return try sender.run(patience: patience, resumes: self.producer != nil)
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import Glibc
+import PipelineRuntime
+import ZeroMQ
+
+/// `belfry-ingest`: the source stage, which also takes files and standard input.
+struct IngestProgram: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "belfry-ingest",
+        abstract: "Takes commands at the door: record changes, subscriptions, devices.",
+        discussion: """
+            Serves the door of the pipeline file, for `belfry send` and other producers, and writes what it accepts to \
+            its log. Inputs are taken through the same door: a line that is refused is reported with its place and the \
+            reason, and the good lines are kept. After a restart a file goes on behind the last line taken.
+
+              belfry-ingest -p Pipelines/quickstart.yaml
+              belfry-ingest -p Pipelines/quickstart.yaml monday.ndjson tuesday.ndjson
+              tail -f in.ndjson | belfry-ingest -p Pipelines/quickstart.yaml -
+              belfry-ingest -p Pipelines/quickstart.yaml --exit-when-done in.ndjson
+            """)
+
+    @OptionGroup var options: StageOptions
+
+    @Flag(help: "Stop when the inputs are taken, instead of serving the door; exits with 65 if a line was refused.")
+    var exitWhenDone = false
+
+    @Argument(help: "Files of commands, one JSON object a line; - for standard input.", completion: .file())
+    var inputs: [String] = []
+
+    func validate() throws {
+        if exitWhenDone, inputs.isEmpty { throw ValidationError("--exit-when-done needs an input; give a file or -") }
+    }
+
+    func run() async throws {
+        let checked = try CheckedPipeline(path: options.pipeline)
+        let runner = try StageRunner(try checked.stage(options, kind: "ingest"), of: checked.file)
+        let sources = inputs.map(InputSource.init(path:)).filter { !($0.isStandardInput && StageRunner.isSupervised) }
+        try InputSource.check(sources)
+        let feed = IngestFeed(host: runner.host, context: runner.context, sources: sources)
+        let exitWhenDone = exitWhenDone
+        try await runner.run {
+            let refused = try await feed.run()
+            guard exitWhenDone else { return }
+            runner.host.control.stop()
+            if refused > 0 { throw ToolFailure(.badData) }
+        }
+    }
+}
+
+/// Sends a source stage's own inputs through its door.
+struct IngestFeed: Sendable {
+    let host: StageHost
+    let context: HostContext
+    let sources: [InputSource]
+
+    /// How long the door, which is in this process, may be silent: the disk may be slow, no more.
+    private static let patience = Duration.seconds(60)
+
+    /// - Returns: How many lines were refused.
+    func run() async throws -> UInt64 {
+        guard !sources.isEmpty else { return 0 }
+        return try await SocketThread.run(name: "inputs") { try sendAll() }
+    }
+
+    private func sendAll() throws -> UInt64 {
+        var refused: UInt64 = 0
+        for source in sources where host.control.report.phase == .running { refused += try send(source).refused }
+        return refused
+    }
+
+    private func send(_ source: InputSource) throws -> LineSender.Totals {
+        let socket = try ProducerSocket.make(host.plan, context)
+        defer { socket.close() }
+        let door = host.control.report.door ?? host.plan.door ?? ""
+        let producer = try Producer(socket, endpoint: door, name: ProducerName.of(source))
+        let sender = LineSender(producer, [source]) { StandardError.write($0) }
+        sender.mayContinue = { [control = host.control] _ in control.report.phase == .running }
+        let totals = try sender.run(patience: IngestFeed.patience, resumes: !source.isStandardInput)
+        StandardError.write("\(source.name): \(totals.text)")
+        return totals
+    }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+
+/// Runs one stage of any kind; `belfry up` uses it for those without a program of their own.
+struct StageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stage",
+        abstract: "Runs one stage of a pipeline in this process.",
+        discussion: """
+              belfry stage match -p Pipelines/quickstart.yaml
+            """,
+        shouldDisplay: false)
+
+    @Argument(help: "The stage's name in the pipeline file.")
+    var name: String
+
+    @Option(name: .shortAndLong, help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    var pipeline: String
+
+    func run() async throws {
+        let checked = try CheckedPipeline(path: pipeline)
+        try await StageRunner(try checked.stage(name), of: checked.file).run()
+    }
+}

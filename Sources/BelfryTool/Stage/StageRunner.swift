@@ -1,0 +1,67 @@
+import BuiltIns
+import Glibc
+import PipelineKit
+import PipelineRuntime
+import ZeroMQ
+
+/// One stage in this process, until it is asked to stop.
+struct StageRunner {
+    let host: StageHost
+    let context: HostContext
+
+    init(_ stage: PipelineStage, of file: PipelineFile) throws {
+        context = try HostContext()
+        let surroundings = HostSurroundings(
+            registry: .builtIns, context: context, console: { StandardOutput.show($0) })
+        host = try StageHost(stage, of: file, in: surroundings)
+    }
+
+    /// Whether `belfry up` has started this process.
+    static var isSupervised: Bool { getenv("BELFRY_SUPERVISED") != nil }
+
+    /// Returns when the stage has stopped and all it took in is durable.
+    ///
+    /// - Parameter work: Done beside the stage, once it runs.
+    func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
+        StopSignals.watch { [control = host.control] number, _ in
+            // Under `up`, a Ctrl-C is the supervisor's to pass on.
+            if number == SIGTERM || !StageRunner.isSupervised { control.stop() }
+        }
+        if StageRunner.isSupervised { Lifeline.watch { [control = host.control] in control.stop() } }
+        async let beside: Void = doWhenRunning(work)
+        do { try await host.run() } catch { throw StageRunner.naming(host.plan.stage, error) }
+        try await beside
+    }
+
+    private func doWhenRunning(_ work: @Sendable () async throws -> Void) async throws {
+        guard await host.control.wait(until: { $0.phase == .running }) else { return }
+        do { try await work() } catch {
+            host.control.stop()
+            throw error
+        }
+    }
+
+    /// Stages share one terminal, so each says who speaks.
+    static func naming(_ stage: String, _ error: any Error) -> any Error {
+        guard let failure = ToolFailure(explaining: error) else { return error }
+        return failure.status == .configuration && error is PipelineFileError
+            ? failure : ToolFailure(failure.status, "\(stage): \(failure.message)")
+    }
+}
+
+/// Standard input as `belfry up` gives it to its stages: nothing comes, and it ends when `up` does.
+enum Lifeline {
+    static func watch(_ ended: @escaping @Sendable () -> Void) {
+        Task.detached {
+            do {
+                try await SocketThread.run(name: "lifeline") {
+                    var bytes: UInt64 = 0
+                    while read(STDIN_FILENO, &bytes, 8) > 0 {}
+                    ended()
+                }
+            } catch {
+                StandardError.write("cannot watch for the end of `belfry up`: \(error)")
+            }
+        }
+    }
+}

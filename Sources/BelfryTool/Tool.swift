@@ -1,0 +1,58 @@
+import ArgumentParser
+import Glibc
+import PipelineRuntime
+
+/// The programs of Belfry, for their `main`.
+public enum Tool {
+    /// `belfry`.
+    public static func belfry() async -> Never { await run(BelfryCommand.self) }
+
+    /// `belfry-ingest`.
+    public static func ingest() async -> Never { await run(IngestProgram.self) }
+
+    /// `belfry-match`.
+    public static func match() async -> Never { await run(StageProgram<MatchProgram>.self) }
+
+    /// `belfry-coalesce`.
+    public static func coalesce() async -> Never { await run(StageProgram<CoalesceProgram>.self) }
+
+    /// `belfry-payload`.
+    public static func payload() async -> Never { await run(StageProgram<PayloadProgram>.self) }
+
+    /// `belfry-deliver`.
+    public static func deliver() async -> Never { await run(StageProgram<DeliverProgram>.self) }
+
+    static func run<Command: AsyncParsableCommand>(_ type: Command.Type) async -> Never {
+        StopSignals.ignore(SIGPIPE)
+        do {
+            var command = try type.parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            exit(ToolStatus.success.rawValue)
+        } catch {
+            end(type, with: error)
+        }
+    }
+
+    private static func end(_ type: (some ParsableCommand).Type, with error: any Error) -> Never {
+        if error as? OutputError == .closed { endQuietly() }
+        guard let failure = ToolFailure(explaining: error) else {
+            // What the argument parser does not know ends with 1, which here means "the answer is no".
+            guard type.exitCode(for: error) == .failure else { type.exit(withError: error) }
+            StandardError.write("\(error)")
+            exit(ToolStatus.software.rawValue)
+        }
+        if !failure.message.isEmpty { StandardError.write(failure.message) }
+        exit(failure.status.rawValue)
+    }
+
+    /// As every program does whose reader has gone.
+    private static func endQuietly() -> Never {
+        signal(SIGPIPE, SIG_DFL)
+        raise(SIGPIPE)
+        exit(ToolStatus.inputOutput.rawValue)
+    }
+}

@@ -1,0 +1,36 @@
+import BuiltIns
+import Glibc
+import PipelineRuntime
+
+/// `belfry up --in-process`: every stage on a thread of this process.
+struct InProcessUp {
+    private let process: PipelineProcess
+
+    init(_ checked: CheckedPipeline) throws {
+        let surroundings = HostSurroundings(
+            registry: .builtIns, context: try HostContext(), console: { StandardOutput.show($0) })
+        process = try PipelineProcess(checked.file, in: surroundings)
+    }
+
+    /// - Returns: The exit status.
+    func run() async throws -> Int32 {
+        StopSignals.watch { [process] number, earlier in
+            if earlier > 0, number == SIGINT { _exit(128 + number) }
+            StandardError.write(StopSignals.announcement(number))
+            process.stop()
+        }
+        async let running: Void = process.run()
+        await announce()
+        try await running
+        return ToolStatus.success.rawValue
+    }
+
+    private func announce() async {
+        for host in process.hosts {
+            guard await host.control.wait(until: { $0.phase == .running }) else { return }
+            let report = host.control.report
+            StandardError.write("\(host.plan.stage): ready, log \(host.plan.logName) at \(report.last)")
+        }
+        StandardError.write("ready")
+    }
+}

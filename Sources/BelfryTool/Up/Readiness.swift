@@ -1,0 +1,61 @@
+import Glibc
+import JSON
+import PipelineRuntime
+import Synchronization
+import ZeroMQ
+
+/// Asks stages whether they run, until they do.
+final class Readiness: Sendable {
+    private static let pauseMilliseconds: Int32 = 25
+
+    private let isStopped = Atomic(false)
+
+    /// Returns when the stage runs, or after ``stop()``.
+    ///
+    /// - Parameter isOurs: Tells the stage's answer from that of another process at the same address.
+    /// - Returns: The stage's answer; nil after ``stop()``.
+    func wait(
+        for plan: HostPlan, _ context: HostContext, isOurs: @escaping @Sendable (StageHealth) -> Bool
+    ) async throws -> StageHealth? {
+        try await SocketThread.run(name: "ready \(plan.stage)") { [self] in
+            let probe = try HealthProbe(plan, context)
+            while !isStopped.load(ordering: .relaxed) {
+                guard let answer = try probe.ask(timeout: .milliseconds(200)) else { continue }
+                if let health = StageHealth(answer), health.isRunning, isOurs(health) { return health }
+                // It answers, so asking again would be answered at once.
+                poll(nil, 0, Readiness.pauseMilliseconds)
+            }
+            return nil
+        }
+    }
+
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+}
+
+/// What a stage said of itself.
+struct StageHealth: Hashable, Sendable {
+    var stage: String
+    var phase: String
+    var log: String
+    var last: UInt64
+    var pid: Int64
+
+    var isRunning: Bool { phase == HostReport.Phase.running.rawValue }
+
+    /// Nil where the text is no answer to `health`.
+    init?(_ text: String) {
+        var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
+        let found = Array(text.utf8).withUnsafeBytes { bytes -> StageHealth? in
+            do throws(JSONError) { return StageHealth(try parser.parse(bytes)) } catch { return nil }
+        }
+        guard let found else { return nil }
+        self = found
+    }
+
+    private init?(_ json: JSONValue) {
+        guard let stage = json["stage"]?.string, let phase = json["phase"]?.string, let log = json["log"]?.string,
+            let last = json["last"]?.int64, let pid = json["pid"]?.int64
+        else { return nil }
+        (self.stage, self.phase, self.log, self.last, self.pid) = (stage, phase, log, UInt64(max(0, last)), pid)
+    }
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import EventLog
+import Testing
+
+@testable import BelfryTool
+
+struct ArgumentTests {
+    /// Commands that are wrong before anything is looked at.
+    private static let wrong: [[String]] = [
+        ["up"], ["run"], ["send"], ["validate"], ["tap", "match"], ["tap", "-p", "a.yaml"], ["log", "show"],
+        ["log", "ls"],
+        ["tap", "match", "-p", "a.yaml", "--from", "0"], ["tap", "match", "-p", "a.yaml", "--from", "start"],
+        ["tap", "match", "-p", "a.yaml", "--limit", "0"], ["log", "show", "x", "--from", "yesterday"],
+        ["log", "show", "x", "--until", "0"], ["log", "show", "x", "--limit", "-1"], ["send", "--door"],
+        ["send", "a.yaml", "--timeout", "0"], ["send", "a.yaml", "--timeout", "soon"],
+        ["send", "a.yaml", "--producer", ""],
+        ["upp", "a.yaml"], ["up", "a.yaml", "b.yaml"], ["run", "a.yaml", "--verbose"],
+    ]
+
+    @Test(arguments: wrong)
+    func `wrong arguments end with usage`(arguments: [String]) {
+        let error = #expect(throws: (any Error).self) { try BelfryCommand.parseAsRoot(arguments) }
+        #expect(error.map { BelfryCommand.exitCode(for: $0).rawValue } == ToolStatus.usage.rawValue)
+    }
+
+    @Test func `ingest that is to exit needs an input`() {
+        let error = #expect(throws: (any Error).self) {
+            try IngestProgram.parseAsRoot(["--pipeline", "a.yaml", "--exit-when-done"])
+        }
+        #expect(error.map { IngestProgram.message(for: $0) } == "--exit-when-done needs an input; give a file or -")
+    }
+
+    @Test func `positions in a log are sequences or times`() {
+        #expect(LogPosition(argument: "17") == .sequence(17))
+        #expect(LogPosition(argument: "1970-01-01T00:00:01Z") == .time(Instant(microseconds: 1_000_000)))
+        #expect(LogPosition(argument: "0") == nil)
+        #expect(LogPosition(argument: "-1") == nil)
+        #expect(TapStart(argument: "end") == .end)
+        #expect(TapStart(argument: "1") == .sequence(1))
+    }
+
+    @Test(
+        arguments: [
+            BelfryCommand.self, UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self,
+            TapCommand.self,
+            LogCommand.self, LogListCommand.self, LogShowCommand.self, LogVerifyCommand.self, IngestProgram.self,
+            StageProgram<MatchProgram>.self, StageProgram<DeliverProgram>.self,
+        ] as [any ParsableCommand.Type])
+    func `help teaches by example, in lines that fit a terminal`(command: any ParsableCommand.Type) {
+        let help = command.helpMessage(columns: 80)
+        let examples = help.split(separator: "\n").filter { $0.hasPrefix("  belfry") || $0.contains("| belfry") }
+        #expect(examples.count >= 2, "\(help)")
+        let discussion = command.configuration.discussion.split(separator: "\n")
+        #expect(discussion.filter { $0.hasPrefix("  ") }.allSatisfy { $0.count <= 80 })
+    }
+}

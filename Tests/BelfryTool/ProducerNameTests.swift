@@ -1,0 +1,21 @@
+import Testing
+
+@testable import BelfryTool
+
+struct ProducerNameTests {
+    @Test func `a file has one name, however its path is written`() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.file("in.ndjson", "")
+        let name = ProducerName.of(InputSource(path: path))
+        #expect(name == ProducerName.of(InputSource(path: folder.path + "/./in.ndjson")))
+        #expect(name.hasSuffix("/in.ndjson"))
+    }
+
+    @Test func `names fit the door, also those of long paths, and differ`() {
+        let long = String(repeating: "/folder", count: 60)
+        let names = ["/a", "/b", ""].map { ProducerName.of(InputSource(path: long + $0)) }
+        #expect(names.allSatisfy { (1...200).contains($0.utf8.count) })
+        #expect(Set(names).count == 3)
+        #expect((1...200).contains(ProducerName.passing.utf8.count))
+    }
+}

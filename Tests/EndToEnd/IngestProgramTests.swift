@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct IngestProgramTests {
+    @Test func `a file is taken once, however often ingest starts`() async throws {
+        let notes = try Notes()
+        let file = try notes.write(Notes.phone() + Notes.changes(0..<3) + "nope\n", to: "in.ndjson")
+        let arguments = ["--pipeline", notes.pipeline, "--exit-when-done", file]
+        let first = try await Program.run("belfry-ingest", arguments)
+        #expect(first.status == 65)
+        #expect(first.errors.hasSuffix("in.ndjson: 6 lines sent, 1 refused\n"))
+        try notes.write(Notes.phone() + Notes.changes(0..<3) + "nope\n" + Notes.change("n3"), to: "in.ndjson")
+        let second = try await Program.run("belfry-ingest", arguments)
+        #expect(second.status == 0)
+        #expect(second.errors.hasSuffix("in.ndjson: 1 line sent, 6 taken in an earlier run\n"))
+        let shown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline, "--bare"])
+        #expect(shown.output.split(separator: "\n").count == 6)
+    }
+
+    @Test func `standard input is taken each time`() async throws {
+        let notes = try Notes()
+        for _ in 0..<2 {
+            let result = try await Program.run(
+                "belfry-ingest", ["--pipeline", notes.pipeline, "--exit-when-done", "-"], input: Notes.change("n1"))
+            #expect(result.status == 0)
+            #expect(result.errors == "standard input: 1 line sent\n")
+        }
+        let shown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline, "--bare"])
+        #expect(shown.output.split(separator: "\n").count == 2)
+    }
+
+    @Test func `five programs by hand, in any order, are a pipeline`() async throws {
+        let notes = try Notes()
+        let programs = try ["deliver", "coalesce", "match", "payload", "ingest"].map {
+            try Program("belfry-\($0)", ["--pipeline", notes.pipeline])
+        }
+        let sent = try await Program.run(
+            "belfry", ["send", notes.pipeline], input: Notes.phone(transport: "screen") + Notes.change("n1"))
+        #expect(sent.status == 0)
+        #expect(await programs[0].line("_alice on alice-phone") != nil)
+        for program in programs { program.signal(SIGTERM) }
+        for program in programs {
+            let result = await program.result()
+            #expect(result.status == 0)
+            #expect(result.errors == "")
+        }
+    }
+
+    @Test func `a program runs its own kind only`() async throws {
+        let notes = try Notes()
+        let result = try await Program.run("belfry-match", ["--pipeline", notes.pipeline, "--stage", "deliver"])
+        #expect(result.status == 64)
+        #expect(result.errors.contains("stage deliver in \(notes.pipeline) is of kind deliver"))
+    }
+}

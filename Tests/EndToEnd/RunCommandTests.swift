@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct RunCommandTests {
+    @Test func `changes go in and pushes come out, the same bytes every time`() async throws {
+        let notes = try Notes()
+        let input = Notes.phone() + Notes.changes(0..<200)
+        let file = try notes.write(input, to: "in.ndjson")
+        let fromFile = try await Program.run("belfry", ["run", notes.pipeline, file])
+        let fromInput = try await Program.run("belfry", ["run", notes.pipeline], input: input)
+        let fromDash = try await Program.run("belfry", ["run", notes.pipeline, "-"], input: input)
+        #expect(fromFile.status == 0)
+        #expect(fromFile.errors == "")
+        #expect(Notes.names(fromFile.output) == (0..<200).map { "n\($0)" })
+        #expect(fromInput.output == fromFile.output)
+        #expect(fromDash.output == fromFile.output)
+    }
+
+    @Test func `each push is the contract's line`() async throws {
+        let notes = try Notes()
+        let result = try await Program.run(
+            "belfry", ["run", notes.pipeline], input: Notes.phone() + Notes.change("n1"))
+        let push = try #require(result.output.split(separator: "\n").first)
+        #expect(push.hasPrefix(#"{"notificationID":""#))
+        #expect(
+            push.contains(
+                #""user":"_alice","device":"alice-phone","transport":"apns","token":"6a0f","headers":{"apns-id":""#))
+        #expect(push.hasSuffix(#""causes":[{"log":"changes","sequence":3}]}"#))
+    }
+
+    @Test func `no transport is opened`() async throws {
+        let notes = try Notes()
+        let result = try await Program.run(
+            "belfry", ["run", notes.pipeline], input: Notes.phone() + Notes.change("n1"))
+        #expect(result.status == 0)
+        #expect(!FileManager.default.fileExists(atPath: notes.folder + "/pushes.ndjson"))
+        #expect(!FileManager.default.fileExists(atPath: notes.folder + "/data"))
+    }
+
+    @Test func `a refused line is named with file, line, path and code, and the good ones are kept`() async throws {
+        let notes = try Notes()
+        let file = try notes.write(
+            Notes.phone() + "nope\n\n" + Notes.change("n1") + #"{"type":"record.sav"}"# + "\n" + Notes.change("n2"),
+            to: "in.ndjson")
+        let result = try await Program.run("belfry", ["run", notes.pipeline, file])
+        #expect(result.status == 65)
+        #expect(Notes.names(result.output) == ["n1", "n2"])
+        let errors = result.errors.split(separator: "\n")
+        #expect(errors.count == 3)
+        #expect(errors.first?.hasPrefix("\(file):3: ") == true)
+        #expect(errors.first?.hasSuffix("(json.unexpected_byte)") == true)
+        #expect(errors.dropFirst().first?.hasPrefix("\(file):6: type: ") == true)
+        #expect(errors.last == "6 lines sent, 2 refused")
+    }
+
+    @Test func `time comes from the input, and may not go back`() async throws {
+        let notes = try Notes()
+        let input =
+            Notes.phone() + Notes.change("n1", second: 10) + Notes.change("n2", second: 5)
+            + Notes.change("n3", second: 20)
+        let result = try await Program.run(
+            "belfry", ["run", notes.pipeline, "--logs", notes.folder + "/logs"], input: input)
+        #expect(result.status == 65)
+        #expect(result.errors.contains("standard input:4: time: 2026-11-20T09:30:05Z is before 2026-11-20T09:30:10Z"))
+        #expect(Notes.names(result.output) == ["n1", "n3"])
+        let shown = try await Program.run("belfry", ["log", "show", notes.folder + "/logs/changes", "--from", "4"])
+        #expect(shown.output.hasPrefix(#"{"sequence":4,"now":"2026-11-20T09:30:20Z","event":{"type":"record.save""#))
+    }
+
+    @Test func `logs are kept where they are asked for, once`() async throws {
+        let notes = try Notes()
+        let arguments = ["run", notes.pipeline, "--logs", notes.folder + "/logs"]
+        let first = try await Program.run("belfry", arguments, input: Notes.phone() + Notes.change("n1"))
+        #expect(first.status == 0)
+        let listed = try await Program.run("belfry", ["log", "ls", notes.folder + "/logs"])
+        #expect(listed.output.split(separator: "\n").count == 5)
+        let again = try await Program.run("belfry", arguments, input: Notes.phone())
+        #expect(again.status == 73)
+        #expect(again.errors.contains("holds logs already"))
+    }
+
+    @Test func `a reader that goes away ends it quietly`() async throws {
+        let notes = try Notes()
+        let input = try notes.write(Notes.phone() + Notes.changes(0..<5_000), to: "in.ndjson")
+        let program = try Program("belfry", ["run", notes.pipeline, input], closingOutput: true)
+        let result = await program.result()
+        #expect(result.status == -SIGPIPE)
+        #expect(result.errors == "")
+    }
+
+    @Test func `what is missing is said with its exit status`() async throws {
+        let notes = try Notes()
+        let cases: [([String], Int32, String)] = [
+            (["run", "nowhere.yaml"], 66, "nowhere.yaml: no such pipeline file"),
+            (["run", notes.folder], 66, "it is a directory"),
+            (["run", notes.pipeline, "nowhere.ndjson"], 66, "nowhere.ndjson: no such file"),
+            (["run", notes.pipeline, notes.folder], 66, "it is a directory"),
+            (["run"], 64, "Usage: belfry run"),
+        ]
+        for (arguments, status, words) in cases {
+            let result = try await Program.run("belfry", arguments)
+            #expect(result.status == status)
+            #expect(result.errors.contains(words), "\(result.errors)")
+            #expect(result.output == "")
+        }
+    }
+}

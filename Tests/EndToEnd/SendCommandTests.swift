@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct SendCommandTests {
+    /// A running ingest; the other stages are not needed.
+    private func ingest(_ notes: Notes) async throws -> Program {
+        let program = try Program(
+            "belfry-ingest", ["--pipeline", notes.pipeline, try notes.write(Notes.phone(), to: "first")])
+        await program.error("2 lines sent")
+        return program
+    }
+
+    @Test func `refused lines are named, the others kept`() async throws {
+        let notes = try Notes()
+        let ingest = try await ingest(notes)
+        let result = try await Program.run(
+            "belfry", ["send", notes.pipeline], input: Notes.change("n1") + "[]\n" + Notes.change("n2"))
+        #expect(result.status == 65)
+        #expect(result.errors.contains("standard input:2: a line must be one JSON object"))
+        #expect(result.errors.hasSuffix("3 lines sent, 1 refused\n"))
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+        let shown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline, "--bare"])
+        #expect(shown.output.split(separator: "\n").count == 4)
+    }
+
+    @Test func `a line is sent as soon as it is there`() async throws {
+        let notes = try Notes()
+        let ingest = try await ingest(notes)
+        let tap = try Program("belfry", ["tap", "ingest", "-p", notes.pipeline, "--from", "1", "--bare"])
+        let send = try Program("belfry", ["send", notes.pipeline])
+        try send.write(Notes.change("early"))
+        #expect(await tap.line("early") != nil)
+        try send.write("nope\n")
+        #expect(await send.error("standard input:2: ") != nil)
+        try send.endInput()
+        #expect(await send.result().status == 65)
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
+    @Test func `a named producer goes on where it stopped`() async throws {
+        let notes = try Notes()
+        let ingest = try await ingest(notes)
+        let file = try notes.write(Notes.changes(0..<3), to: "in.ndjson")
+        let arguments = ["send", notes.pipeline, "--producer", "shop", file]
+        #expect(try await Program.run("belfry", arguments).errors == "3 lines sent\n")
+        try notes.write(Notes.changes(0..<5), to: "in.ndjson")
+        #expect(try await Program.run("belfry", arguments).errors == "2 lines sent, 3 taken in an earlier run\n")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+        let shown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline, "--bare"])
+        let names = shown.output.matches(of: /"recordName":"([^"]*)"/).map { String($0.1) }
+        #expect(names == ["n0", "n1", "n2", "n3", "n4"])
+    }
+
+    @Test func `a door that does not answer is unavailable`() async throws {
+        let notes = try Notes()
+        let result = try await Program.run(
+            "belfry", ["send", notes.pipeline, "--timeout", "0.3"], input: Notes.change("n1"))
+        #expect(result.status == 69)
+        #expect(result.errors.contains("ingest.door: no answer for 0.3"))
+    }
+
+    @Test func `lines beyond any limit are refused one by one`() async throws {
+        let notes = try Notes()
+        let ingest = try await ingest(notes)
+        let long = #"{"type":""# + String(repeating: "x", count: 10_000_000) + "\"}\n"
+        let deep = String(repeating: "[", count: 10_000) + "\n"
+        let result = try await Program.run(
+            "belfry", ["send", notes.pipeline], input: long + deep + "\u{0}\n" + Notes.change("n1"))
+        #expect(result.status == 65)
+        #expect(result.errors.contains("standard input:1: 10000011 bytes, over the limit"))
+        #expect(result.errors.contains("standard input:2: nested deeper than the limit"))
+        #expect(result.errors.contains("standard input:3: byte 0x0"))
+        #expect(result.errors.hasSuffix("4 lines sent, 3 refused\n"))
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+}

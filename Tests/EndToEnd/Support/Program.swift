@@ -1,0 +1,176 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// One of Belfry's executables at work, as whoever started it sees it.
+///
+/// Ended with `kill -9` when the test lets go of it.
+final class Program: Sendable {
+    struct Result: Sendable {
+        var status: Int32
+        var output: String
+        var errors: String
+    }
+
+    private let process: Process
+    private let input = Pipe()
+    private let output = Text()
+    private let errors = Text()
+    private let ended = AsyncStream.makeStream(of: Int32.self)
+
+    /// - Parameters:
+    ///   - directory: The folder it starts in.
+    ///   - closingOutput: Whether its standard output is closed before it begins, as by a reader that has gone.
+    init(_ name: String, _ arguments: [String], in directory: String? = nil, closingOutput: Bool = false) throws {
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: try Program.folder() + "/" + name)
+        process.arguments = arguments
+        if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+        process.standardInput = input
+        let outputPipe = try output.pipe(isClosed: closingOutput)
+        process.standardOutput = outputPipe
+        process.standardError = try errors.pipe()
+        process.terminationHandler = { [ended] in
+            ended.continuation.yield($0.terminationReason == .exit ? $0.terminationStatus : -$0.terminationStatus)
+        }
+        try process.run()
+    }
+
+    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+
+    /// Runs one to its end.
+    ///
+    /// - Parameter lines: Its standard input.
+    static func run(
+        _ name: String, _ arguments: [String], input lines: String = "", in directory: String? = nil
+    ) async throws -> Result {
+        let program = try Program(name, arguments, in: directory)
+        try program.write(lines)
+        try program.endInput()
+        return await program.result()
+    }
+
+    var pid: Int32 { process.processIdentifier }
+
+    func write(_ text: String) throws { try input.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
+
+    func endInput() throws { try input.fileHandleForWriting.close() }
+
+    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+    /// Waits for its end; a signal's number is negative.
+    func result() async -> Result {
+        await endingWhenCancelled {
+            var status: Int32 = 0
+            for await number in ended.stream.prefix(1) { status = number }
+            return Result(status: status, output: await output.whole(), errors: await errors.whole())
+        }
+    }
+
+    /// A test that is out of time waits no longer: all that it waits for ends with the program.
+    private func endingWhenCancelled<Value: Sendable>(_ body: () async -> Value) async -> Value {
+        await withTaskCancellationHandler {
+            await body()
+        } onCancel: {
+            self.giveUp()
+        }
+    }
+
+    private func giveUp() {
+        signal(SIGKILL)
+        output.end()
+        errors.end()
+    }
+
+    /// Waits for a whole line that holds a text, on standard error.
+    @discardableResult
+    func error(_ text: String) async -> String? { await endingWhenCancelled { await errors.line(text) } }
+
+    /// Waits for a whole line that holds a text, on standard output.
+    @discardableResult
+    func line(_ text: String) async -> String? { await endingWhenCancelled { await output.line(text) } }
+
+    /// Whether it has not written a whole line to standard output yet.
+    var hasNoOutput: Bool { output.isEmpty }
+
+    /// Where the executables lie: beside the tests.
+    private static func folder() throws -> String {
+        let bundle = CommandLine.arguments.first { $0.contains(".xctest") } ?? CommandLine.arguments[0]
+        var folder = URL(fileURLWithPath: bundle).deletingLastPathComponent()
+        while folder.path != "/" {
+            if FileManager.default.isExecutableFile(atPath: folder.path + "/belfry") { return folder.path }
+            folder.deleteLastPathComponent()
+        }
+        throw MissingExecutables(near: bundle)
+    }
+}
+
+struct MissingExecutables: Error { let near: String }
+
+/// What a program writes, as it comes.
+private final class Text: Sendable {
+    private struct State {
+        var text = ""
+        var isWhole = false
+        var waiters: [(String, CheckedContinuation<String?, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    func pipe(isClosed: Bool = false) throws -> Pipe {
+        let pipe = Pipe()
+        if isClosed {
+            try pipe.fileHandleForReading.close()
+            take("", isLast: true)
+            return pipe
+        }
+        Thread.detachNewThread { [self] in
+            while true {
+                let data = pipe.fileHandleForReading.availableData
+                if data.isEmpty { break }
+                take(String(decoding: data, as: UTF8.self), isLast: false)
+            }
+            take("", isLast: true)
+        }
+        return pipe
+    }
+
+    var isEmpty: Bool { state.withLock { $0.text.isEmpty } }
+
+    func whole() async -> String {
+        _ = await line(nil)
+        return state.withLock { $0.text }
+    }
+
+    /// The first whole line that holds `wanted`; nil at the end without one.
+    func line(_ wanted: String?) async -> String? {
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                let found = wanted.flatMap { Text.find($0, in: state.text) }
+                if found != nil || state.isWhole { return continuation.resume(returning: found) }
+                state.waiters.append((wanted ?? "\u{0}", continuation))
+            }
+        }
+    }
+
+    /// Waits for no more, though others may hold its other end.
+    func end() { take("", isLast: true) }
+
+    private func take(_ more: String, isLast: Bool) {
+        state.withLock { state in
+            state.text += more
+            state.isWhole = state.isWhole || isLast
+            state.waiters.removeAll { wanted, continuation in
+                let found = Text.find(wanted, in: state.text)
+                guard found != nil || isLast else { return false }
+                continuation.resume(returning: found)
+                return true
+            }
+        }
+    }
+
+    private static func find(_ wanted: String, in text: String) -> String? {
+        text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first { $0.contains(wanted) }.map(
+            String.init)
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct TapCommandTests {
+    @Test func `a tap begins at the end and goes on over a restart of its stage`() async throws {
+        let notes = try Notes()
+        let arguments = ["--pipeline", notes.pipeline]
+        let before = try notes.write(Notes.phone(), to: "before")
+        let first = try Program("belfry-ingest", arguments + [before])
+        await first.error("2 lines sent")
+        let tap = try Program("belfry", ["tap", "ingest", "-p", notes.pipeline, "--limit", "2"])
+        let early = try Program("belfry", ["tap", "ingest", "-p", notes.pipeline, "--from", "1"])
+        #expect(await early.line("\"sequence\":2") != nil)
+        // The tap is connected when it shows something; until then changes are made.
+        var sent = 0
+        while tap.hasNoOutput {
+            _ = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.change("n\(sent)"))
+            sent += 1
+        }
+        first.signal(SIGKILL)
+        _ = await first.result()
+        let second = try Program("belfry-ingest", arguments)
+        _ = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.change("after"))
+        let result = await tap.result()
+        #expect(result.status == 0)
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.hasPrefix("{\"sequence\":") && !$0.contains("device.register") })
+        second.signal(SIGTERM)
+        #expect(await second.result().status == 0)
+    }
+
+    @Test func `a stage that does not run is unavailable`() async throws {
+        let notes = try Notes()
+        let result = try await Program.run("belfry", ["tap", "match", "-p", notes.pipeline, "--timeout", "0.3"])
+        #expect(result.status == 69)
+        #expect(result.errors.contains("match.link: no answer"))
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct UpCommandTests {
+    private func pid(of stage: String, in line: String?) throws -> Int32 {
+        let line = try #require(line)
+        let match = try #require(line.firstMatch(of: /process (\d+)/), "\(line)")
+        return try #require(Int32(match.1))
+    }
+
+    @Test func `five processes get ready, push, and stop cleanly`() async throws {
+        let notes = try Notes()
+        let up = try Program("belfry", ["up", notes.pipeline])
+        await up.error("deliver: ready")
+        let sent = try await Program.run(
+            "belfry", ["send", notes.pipeline], input: Notes.phone(transport: "screen") + Notes.change("n1"))
+        #expect(sent.status == 0)
+        #expect(sent.errors == "3 lines sent\n")
+        #expect(await up.line("_alice on alice-phone") != nil)
+        up.signal(SIGTERM)
+        let result = await up.result()
+        #expect(result.status == 0)
+        let errors = result.errors.split(separator: "\n")
+        #expect(errors.count == 7)
+        #expect(errors[5] == "ready")
+        #expect(errors[6] == "stopping")
+        for stage in ["ingest", "match", "coalesce", "payload", "deliver"] {
+            #expect(errors.contains { $0.hasPrefix("\(stage): ready, process ") })
+        }
+    }
+
+    @Test func `a stage that was killed is started again and goes on`() async throws {
+        let notes = try Notes()
+        let up = try Program("belfry", ["up", notes.pipeline])
+        let line = await up.error("match: ready")
+        await up.error("deliver: ready")
+        _ = try await Program.run(
+            "belfry", ["send", notes.pipeline], input: Notes.phone(transport: "screen") + Notes.change("n1"))
+        #expect(await up.line("alice-phone") != nil)
+        kill(try pid(of: "match", in: line), SIGKILL)
+        #expect(await up.error("match: was ended by signal 9; starting it again in 100 ms") != nil)
+        #expect(await up.error("match: started again, process ") != nil)
+        _ = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.change("n2"))
+        let tap = try await Program.run(
+            "belfry", ["tap", "deliver", "-p", notes.pipeline, "--from", "1", "--limit", "2", "--bare"])
+        #expect(tap.output.split(separator: "\n").count == 2)
+        up.signal(SIGINT)
+        #expect(await up.result().status == 0)
+    }
+
+    @Test func `stages end when the supervisor is killed`() async throws {
+        let notes = try Notes()
+        let up = try Program("belfry", ["up", notes.pipeline])
+        await up.error("deliver: ready")
+        up.signal(SIGKILL)
+        // Its standard error ends when the last stage that has it does.
+        let result = await up.result()
+        #expect(result.status == -SIGKILL)
+        let again = try Program("belfry", ["up", notes.pipeline])
+        #expect(await again.error("deliver: ready") != nil)
+        again.signal(SIGTERM)
+        #expect(await again.result().status == 0)
+    }
+
+    @Test func `all stages in one process do the same`() async throws {
+        let notes = try Notes()
+        let up = try Program("belfry", ["up", notes.pipeline, "--in-process"])
+        await up.error("deliver: ready")
+        let sent = try await Program.run(
+            "belfry", ["send", notes.pipeline], input: Notes.phone(transport: "screen") + Notes.change("n1"))
+        #expect(sent.status == 0)
+        #expect(await up.line("alice-phone") != nil)
+        up.signal(SIGTERM)
+        #expect(await up.result().status == 0)
+    }
+
+    @Test func `with a mistake in the file nothing is started`() async throws {
+        let notes = try Notes(ingest: "{ bindd: x }")
+        let result = try await Program.run("belfry", ["up", notes.pipeline])
+        #expect(result.status == 78)
+        #expect(result.errors.hasPrefix("\(notes.pipeline):5:"))
+        #expect(result.errors.contains("did you mean \"bind\"?"))
+        #expect(!FileManager.default.fileExists(atPath: notes.folder + "/data"))
+    }
+
+    @Test func `a data folder that cannot be made is named`() async throws {
+        let notes = try Notes()
+        try notes.write("", to: "data")
+        let result = try await Program.run("belfry", ["up", notes.pipeline])
+        #expect(result.status == 74)
+        #expect(result.errors.hasPrefix("\(notes.folder)/data"))
+    }
+
+    @Test func `a pipeline that runs already is left alone`() async throws {
+        let notes = try Notes()
+        let up = try Program("belfry", ["up", notes.pipeline])
+        await up.error("deliver: ready")
+        let second = try await Program.run("belfry", ["up", notes.pipeline])
+        #expect(second.status == 69 || second.status == 74)
+        #expect(second.errors.contains("is already open in process"))
+        #expect(!second.errors.contains("ready, process"))
+        let sent = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.phone())
+        #expect(sent.status == 0)
+        up.signal(SIGTERM)
+        #expect(await up.result().status == 0)
+    }
+
+    @Test func `a port in use is named with what to do`() async throws {
+        let port = try TakenPort()
+        let notes = try Notes(ingest: "{ bind: \"tcp://127.0.0.1:\(port.number)\" }")
+        let stage = try await Program.run("belfry-ingest", ["--pipeline", notes.pipeline])
+        #expect(stage.status == 69)
+        #expect(stage.errors.contains("tcp://127.0.0.1:\(port.number): port in use"))
+        let up = try await Program.run("belfry", ["up", notes.pipeline])
+        #expect(up.status == 69)
+        #expect(up.errors.contains("ingest: ended 4 times without getting ready; stopping"))
+    }
+}
+
+/// A port of this machine that something listens on.
+private final class TakenPort {
+    let number: UInt16
+    private let descriptor: Int32
+
+    init() throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.descriptor = descriptor
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, 1) == 0
+                    && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        number = UInt16(bigEndian: address.sin_port)
+        try #require(isBound)
+    }
+
+    deinit { close(descriptor) }
+}
