@@ -1,0 +1,94 @@
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+
+/// The same input gives the same bytes, however it was cut, and however often everything was stopped in between.
+@Suite struct Determinism {
+    private static func file() throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: determinism
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: 1s, maximumDelay: 3s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "determinism.yaml")
+    }
+
+    private func uninterrupted(_ commands: [String]) async throws -> VirtualPipeline {
+        let pipeline = try VirtualPipeline(Self.file())
+        try await pipeline.live(commands, cuts: [], drains: true)
+        #expect(try pipeline.events(of: "changes").count == commands.count, "the story holds a refused command")
+        #expect(pipeline.pushes.count > commands.count / 10, "the story makes too few pushes")
+        return pipeline
+    }
+
+    @Test func cutsOfTheInputChangeNoByteOfAnyLog() async throws {
+        var random = Seeded(Seeded.drawn(for: "cuts"))
+        let commands = Story(seed: random.next(), length: 1_500).commands
+        let expected = try await uninterrupted(commands)
+        for longest in [1, 3, 40, 700] {
+            let pipeline = try VirtualPipeline(Self.file())
+            let cuts = (0..<commands.count).map { _ in 1 + random.below(longest) }
+            try await pipeline.live(commands, cuts: cuts, drains: true)
+            try same(pipeline, expected, "cut into pieces of up to \(longest)")
+        }
+    }
+
+    @Test func stoppingAndStartingEverythingAtRandomChangesNoByteOfAnyLog() async throws {
+        var random = Seeded(Seeded.drawn(for: "restarts"))
+        let commands = Story(seed: random.next(), length: 1_500).commands
+        let expected = try await uninterrupted(commands)
+        for stops in [1, 4, 16] {
+            let pipeline = try VirtualPipeline(Self.file())
+            let places = (0..<stops).map { _ in random.below(commands.count) }.sorted()
+            for (start, end) in zip([0] + places, places) {
+                try await pipeline.live(
+                    Array(commands[start..<end]), cuts: [random.below(60)], without: 1 + random.below(4), drains: false)
+            }
+            try await pipeline.live(Array(commands[(places.last ?? 0)...]), cuts: [], drains: true)
+            try same(pipeline, expected, "\(stops) stops at \(places)")
+        }
+    }
+
+    /// A stage that starts again takes its past through the same credit as any consumer.
+    @Test(.timeLimit(.minutes(2))) func aHistoryLargerThanTheCreditIsFedAgainToTheEnd() async throws {
+        let text = String(repeating: "x", count: 40_000)
+        var commands = Array(Story(seed: 1, length: 20).commands)
+        let large = (0..<(LinkClient.creditDefault / 40_000 + 50)).map { number in
+            """
+            {"type":"record.save","container":"iCloud.com.example.Large","environment":"development",\
+            "database":"public","record":{"recordName":"r\(number)","recordType":"Large",\
+            "fields":{"text":{"value":"\(text)","type":"STRING"}}}}
+            """
+        }
+        commands += large
+        let expected = try VirtualPipeline(Self.file())
+        try await expected.live(commands + large.suffix(2), cuts: [], drains: true)
+        let pipeline = try VirtualPipeline(Self.file())
+        try await pipeline.live(commands, cuts: [], drains: true)
+        try await pipeline.live(Array(large.suffix(2)), cuts: [], drains: true)
+        #expect(try pipeline.events(of: "changes").count == commands.count + 2)
+        #expect(pipeline.pushes == expected.pushes)
+    }
+
+    private func same(_ pipeline: VirtualPipeline, _ expected: VirtualPipeline, _ what: String) throws {
+        for log in VirtualPipeline.logs {
+            let (found, wanted) = (try pipeline.events(of: log), try expected.events(of: log))
+            let index = zip(found, wanted).enumerated().first { $1.0 != $1.1 }?.offset ?? min(found.count, wanted.count)
+            guard found != wanted else { continue }
+            Issue.record(
+                """
+                \(what): \(log) differs from event \(index + 1) on, \(found.count) instead of \(wanted.count)
+                found:  \(found.dropFirst(index).first ?? "the end")
+                wanted: \(wanted.dropFirst(index).first ?? "the end")
+                """)
+            return
+        }
+        #expect(pipeline.pushes == expected.pushes, "\(what)")
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import JSON
+import Testing
+
+/// The tree keeps to its own rules: SwiftPM accepts an import of a dependency's dependency, this does not.
+@Suite struct Layout {
+    private struct Module {
+        let name: String
+        let folder: URL
+        let dependencies: Set<String>
+    }
+
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func everyImportIsADeclaredDependency() throws {
+        let modules = try Self.modules()
+        let names = Set(modules.map(\.name))
+        #expect(names.isSuperset(of: ["JSON", "Match", "belfry"]))
+        for module in modules {
+            for (file, imported) in try Self.imports(of: module) where names.contains(imported) {
+                #expect(
+                    module.dependencies.contains(imported),
+                    "\(file) imports \(imported), \(module.name) does not name it")
+            }
+        }
+    }
+
+    @Test func aPluginImportsNeitherAnotherPluginNorTheRuntime() throws {
+        let modules = try Self.modules()
+        let plugins = modules.filter { module in
+            ["Sources/Stages/", "Sources/Transports/"].contains { module.folder.path.contains($0) }
+        }
+        #expect(plugins.count >= 7)
+        let forbidden = Set(plugins.map(\.name) + ["PipelineRuntime", "ZeroMQ", "CZeroMQ", "BelfryTool", "BuiltIns"])
+        for plugin in plugins { #expect(plugin.dependencies.isDisjoint(with: forbidden), "\(plugin.name)") }
+    }
+
+    @Test func onlyZeroMQTouchesLibzmq() throws {
+        for module in try Self.modules() where !["ZeroMQ", "ZeroMQTests"].contains(module.name) {
+            for (file, imported) in try Self.imports(of: module) { #expect(imported != "CZeroMQ", "\(file)") }
+        }
+    }
+
+    private static func modules() throws -> [Module] {
+        let text = try manifest()
+        var parser = JSONParser(limits: JSONLimits(bytesMax: 16 << 20))
+        return try text.withUnsafeBytes { bytes in
+            try #require(try parser.parse(bytes)["targets"]).elements.compactMap(module)
+        }
+    }
+
+    private static func module(_ target: JSONValue) -> Module? {
+        guard let name = target["name"]?.string, target["type"]?.string != "system" else { return nil }
+        let standard = (target["type"]?.string == "test" ? "Tests/" : "Sources/") + name
+        let dependencies = target["dependencies"].map { $0.elements.compactMap(dependency) } ?? []
+        return Module(
+            name: name, folder: root.appending(path: target["path"]?.string ?? standard),
+            dependencies: Set(dependencies))
+    }
+
+    private static func dependency(_ value: JSONValue) -> String? {
+        for kind in ["byName", "target", "product"] {
+            if let list = value.member(kind) { return list.elements.first { _ in true }?.string }
+        }
+        return nil
+    }
+
+    /// What SwiftPM reads out of Package.swift, in a folder of its own: the build that runs this test has locked its own.
+    private static func manifest() throws -> Data {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "swift", "package", "dump-package", "--package-path", root.path, "--scratch-path",
+            root.appending(path: ".build/manifest").path,
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return data
+    }
+
+    private static func imports(of module: Module) throws -> [(file: String, module: String)] {
+        let files = FileManager.default.enumerator(at: module.folder, includingPropertiesForKeys: nil)
+        let sources = (files?.allObjects ?? []).compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+        return try sources.flatMap { source in
+            try String(contentsOf: source, encoding: .utf8).split(separator: "\n").compactMap { line in
+                let words = line.split(separator: " ")
+                guard let position = words.firstIndex(of: "import"), position <= 1, position + 1 < words.count else {
+                    return nil
+                }
+                return (source.lastPathComponent, String(words[position + 1]))
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import EventLog
+import TestSupport
+
+/// Commands in the order of their times, from a seed: all three kinds of subscription, silent and visible, with and
+/// without collapse IDs, devices that come and go, records that are made, changed and deleted.
+struct Story {
+    private(set) var commands: [String] = []
+    private var random: Seeded
+    private var now = Instant(microseconds: 1_767_225_600_000_000)
+    private static let users = 5
+    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+
+    init(seed: UInt64, length: Int) {
+        random = Seeded(seed)
+        for user in 0..<Story.users {
+            device(user)
+            subscribe(user)
+        }
+        for _ in 0..<length { happen() }
+    }
+
+    private mutating func tell(_ type: String, _ rest: String) {
+        now = now.advanced(by: .milliseconds([0, 0, 1, 40, 300, 900, 2_500][random.below(7)]))
+        commands.append(#"{"type":"\#(type)","time":"\#(now.rfc3339)",\#(Story.place),\#(rest)}"#)
+    }
+
+    private mutating func happen() {
+        let user = random.below(Story.users)
+        switch random.below(20) {
+        case 0: device(user)
+        case 1: tell("device.unregister", #""user":"_u\#(user)","device":"d\#(random.below(3))""#)
+        case 2: subscribe(user)
+        case 3:
+            tell(
+                "subscription.delete",
+                #""database":"private","user":"_u\#(user)","subscriptionID":"s\#(random.below(4))""#)
+        case 4...6: tell("record.delete", whose(user, ""))
+        default: tell("record.save", whose(user, #","fields":{\#(fields())}"#))
+        }
+    }
+
+    private mutating func device(_ user: Int) {
+        let name = "d\(random.below(3))"
+        tell(
+            "device.register",
+            #""user":"_u\#(user)","device":"\#(name)","transport":"apns","token":"\#(user)\#(name)","topic":"com.example.Notes""#
+        )
+    }
+
+    private mutating func subscribe(_ user: Int) {
+        let infos = [
+            #"{"alertBody":"Changed","shouldBadge":true}"#, #"{"shouldSendContentAvailable":true}"#,
+            #"{"alertBody":"Changed","collapseIDKey":"c\#(random.below(2))","desiredKeys":["title"]}"#,
+        ]
+        let kinds = [
+            (#""private""#, #""subscriptionType":"zone","zoneID":{"zoneName":"Notes"}"#),
+            (#""private""#, #""subscriptionType":"database""#),
+            (
+                #""public""#,
+                #""subscriptionType":"query","query":{"recordType":"Note","predicate":"stars >= \#(random.below(8))"},"#
+                    + #""firesOn":["create","update","delete"],"firesOnce":\#(random.below(4) == 0)"#
+            ),
+        ]
+        let (database, kind) = kinds[random.below(3)]
+        let info = infos[random.below(3)]
+        tell(
+            "subscription.save",
+            #""database":\#(database),"user":"_u\#(user)","subscription":{"subscriptionID":"s\#(random.below(4))",\#(kind),"notificationInfo":\#(info)}"#
+        )
+    }
+
+    private mutating func whose(_ user: Int, _ fields: String) -> String {
+        let record = #""recordName":"r\#(random.below(12))","recordType":"Note""#
+        guard random.below(2) == 0 else { return #""database":"public","record":{\#(record)\#(fields)}"# }
+        return """
+            "database":"private","owner":"_u\(user)","origin":{"user":"_u\(user)","device":"d\(random.below(3))"},\
+            "record":{\(record),"zoneID":{"zoneName":"Notes","ownerRecordName":"_u\(user)"}\(fields)}
+            """
+    }
+
+    private mutating func fields() -> String {
+        #""title":{"value":"T\#(random.below(1_000))","type":"STRING"},"stars":{"value":\#(random.below(10)),"type":"INT64"}"#
+    }
+}

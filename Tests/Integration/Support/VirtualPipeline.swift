@@ -1,0 +1,78 @@
+import BuiltIns
+import EventLog
+import PipelineKit
+import PipelineRuntime
+import Synchronization
+import TestSupport
+import ZeroMQ
+
+/// A pipeline on virtual time whose logs outlive it.
+final class VirtualPipeline: Sendable {
+    static let logs = ["changes", "matches", "notifications", "pushes", "outcomes"]
+
+    private let folder: Folder
+    private let file: PipelineFile
+    private let taken = Mutex<[String]>([])
+
+    init(_ original: PipelineFile) throws {
+        folder = try Folder()
+        // As `belfry run` has it.
+        file = original.inProcess(
+            data: folder.path, seed: original.seed ?? "belfry run", log: LogSettings(sync: .never))
+    }
+
+    /// Every push so far, in order.
+    var pushes: [String] { taken.withLock { $0 } }
+
+    /// Starts all stages, sends commands in pieces of the sizes that `cuts` says, and stops all stages.
+    ///
+    /// - Parameters:
+    ///   - without: Stop this stage in the middle: what it has not seen of its input it catches up with next time.
+    ///   - drains: Move the clock to the end of time before, and wait until all of it has passed.
+    func live(_ commands: [String], cuts: [Int], without: Int? = nil, drains: Bool) async throws {
+        let sink: PushSink = { [self] deliveries in
+            taken.withLock { $0 += deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
+        }
+        let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: .event, sink: sink)
+        let pipeline = try PipelineProcess(file, in: surroundings)
+        async let running: Void = pipeline.run()
+        await pipeline.source.control.wait { $0.phase == .running }
+        try await SocketThread.run(name: "producer") {
+            let half = commands.count / 2
+            if let without {
+                try VirtualPipeline.feed(pipeline, Array(commands[..<half]), cuts, false)
+                pipeline.hosts[without].control.stop()
+            }
+            try VirtualPipeline.feed(pipeline, Array(commands[(without == nil ? 0 : half)...]), cuts, drains)
+        }
+        if drains { for host in pipeline.hosts { await host.control.wait { $0.mark >= 1 } } }
+        pipeline.stop()
+        try await running
+    }
+
+    private static func feed(_ pipeline: PipelineProcess, _ commands: [String], _ cuts: [Int], _ drains: Bool) throws {
+        let producer = try pipeline.producer("test")
+        _ = try producer.greet(timeout: .seconds(30))
+        var start = 0
+        for cut in cuts + [commands.count] where start < commands.count {
+            let end = min(commands.count, start + max(1, cut))
+            let piece = commands[start..<end].joined(separator: "\n") + "\n"
+            try producer.send(Array(piece.utf8), count: end - start)
+            start = end
+        }
+        while !producer.isDone { try producer.pump(wait: .milliseconds(100)) }
+        guard drains else { return }
+        try producer.moveTime(to: .distantFuture, mark: 1)
+        while producer.timeMark < 1 { try producer.pump(wait: .milliseconds(100)) }
+    }
+
+    /// Every event of one log, as it stands there.
+    func events(of log: String) throws -> [String] {
+        let reader = try EventLogReader(directory: folder.path + "/logs/" + log, from: .beginning)
+        var events: [String] = []
+        while let batch = try reader.next() {
+            events += String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
+        }
+        return events
+    }
+}
