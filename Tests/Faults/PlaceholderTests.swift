@@ -1,1 +1,0 @@
-// Empty until the module's first test lands.

@@ -1,0 +1,106 @@
+import EventLog
+import Glibc
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// Plugins that die, that talk nonsense and that do not listen: the host lives, and no event is lost.
+@Suite(.serialized, .enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
+struct BadPlugins {
+    private let folder: Folder
+    private var pipeline: String { folder.file("pipeline.yaml") }
+
+    init() throws {
+        folder = try Folder()
+        try folder.write(BadPlugin.program, to: "plugin.py")
+        try folder.write(Self.commands, to: "commands.ndjson")
+    }
+
+    /// Two devices, a subscription and twelve changes, each at a time of its own, so that each is a batch.
+    private static var commands: String {
+        let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+        let start = [
+            #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"1","topic":"t"}"#,
+            #"{"type":"subscription.save",\#(place),"database":"private","user":"_a","subscription":{"subscriptionID":"s","#
+                + #""subscriptionType":"zone","zoneID":{"zoneName":"Notes"},"notificationInfo":{"alertBody":"A note"}}}"#,
+        ]
+        let changes = (10..<22).map {
+            #"{"type":"record.save","time":"2026-01-01T09:00:\#($0)Z",\#(place),"database":"private","owner":"_a","#
+                + #""record":{"recordName":"n\#($0)","recordType":"Note","zoneID":{"zoneName":"Notes","ownerRecordName":"_a"}}}"#
+        }
+        return (start + changes).joined(separator: "\n") + "\n"
+    }
+
+    private func writePipeline(_ mode: String) throws {
+        try folder.write(
+            """
+            pipeline: plugins
+            data: data
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              filter: {from: match, command: [\(Python.program), \(folder.file("plugin.py")), \(mode), \(folder.file(mode))]}
+              coalesce: {from: filter, window: 0s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, to: "pipeline.yaml")
+    }
+
+    /// - Returns: The pushes.
+    private func run(_ mode: String) async throws -> [String] {
+        try writePipeline(mode)
+        let (status, said) = try await SocketThread.run(name: "faults") {
+            let run = try Spawned(
+                "belfry", ["run", pipeline, folder.file("commands.ndjson"), "--logs", folder.file(mode + ".logs")],
+                output: folder.file("pushes.ndjson"))
+            return (try run.end(), run.lines)
+        }
+        #expect(status == 0, "\(said)")
+        return try folder.lines(of: "pushes.ndjson")
+    }
+
+    private func deadLetters(_ mode: String) throws -> [String] {
+        let reader = try EventLogReader(directory: folder.file(mode + ".logs/filter.dead-letters"), from: .beginning)
+        var letters: [String] = []
+        while let batch = try reader.next() {
+            letters += String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
+        }
+        return letters
+    }
+
+    @Test func aPluginThatDiesIsStartedAgainAndNothingIsLostOrTwice() async throws {
+        let expected = try await run("honest")
+        #expect(expected.count == 12)
+        let pushes = try await run("dies")
+        #expect(pushes == expected)
+        #expect(try folder.lines(of: "dies").count == 4)
+    }
+
+    @Test func nonsenseFromAPluginGetsErrorsAndDeadLettersAndTheHostLives() async throws {
+        let expected = try await run("honest")
+        let pushes = try await run("garbage")
+        #expect(pushes == expected)
+        let codes = try folder.lines(of: "garbage")
+        #expect(Set(codes) == ["link.frame", "link.type", "link.outputs", "link.frames"], "\(Set(codes))")
+        let letters = try deadLetters("garbage")
+        for code in ["json.unexpected_byte", "json.not_object", "json.control_character", "json.too_long"] {
+            let found = letters.filter { $0.contains(#""code":"\#(code)""#) }
+            #expect(found.count == letters.count / 4 && !found.isEmpty, "\(code): \(found.count) of \(letters.count)")
+        }
+        let start = #"{"type":"dead_letter","stage":"filter","log":"matches","sequence":"#
+        #expect(letters.allSatisfy { $0.hasPrefix(start) })
+    }
+
+    @Test(arguments: ["polite", "deaf"])
+    func aPluginGetsSIGTERMWhenItsHostStopsAndIsKilledWhereItDoesNotListen(_ mode: String) async throws {
+        try writePipeline(mode)
+        let status = try await SocketThread.run(name: "faults") {
+            let up = try Spawned("belfry", ["up", pipeline])
+            try up.wait("every stage is ready") { up.lines.contains("ready") }
+            up.signal(SIGTERM)
+            return try up.end(within: .seconds(30))
+        }
+        #expect(status == 0)
+        if mode == "polite" { #expect(try folder.lines(of: mode) == ["SIGTERM"]) }
+    }
+}

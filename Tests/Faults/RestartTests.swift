@@ -1,0 +1,109 @@
+import Glibc
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// `kill -9` of any stage while changes flow: in the end the pushes are those of an undisturbed run.
+@Suite(.serialized) struct Restart {
+    @Test(arguments: LivePipeline.stages)
+    func aStageThatIsKilledAgainAndAgainLosesAndInventsNothing(_ stage: String) async throws {
+        let seed = Seeded.drawn(for: "kill \(stage)")
+        let result = try await SocketThread.run(name: "faults") {
+            try Disturbed(LivePipeline(), seed: seed).run(killing: [stage], times: 3)
+        }
+        result.check()
+        #expect(result.restarts == 3)
+    }
+
+    @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
+    func aPluginInPythonAndItsHostAreKilledAndNothingIsLost() async throws {
+        let seed = Seeded.drawn(for: "kill the plugin's host")
+        let result = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
+            return try Disturbed(pipeline, seed: seed).run(killing: ["filter", "match"], times: 4)
+        }
+        result.check()
+        #expect(result.restarts == 4)
+    }
+
+    @Test func allStagesKilledInAnyOrderLoseAndInventNothing() async throws {
+        let seed = Seeded.drawn(for: "kill all")
+        let result = try await SocketThread.run(name: "faults") {
+            try Disturbed(LivePipeline(), seed: seed).run(killing: LivePipeline.stages, times: 8)
+        }
+        result.check()
+    }
+}
+
+/// A run that is disturbed at seeded places of its input.
+final class Disturbed {
+    let pipeline: LivePipeline
+    private let commands: [String]
+    private var random: Seeded
+
+    init(_ pipeline: LivePipeline, seed: UInt64, changes: Int = 3_000) {
+        self.pipeline = pipeline
+        random = Seeded(seed)
+        commands = Workload(seed: random.next(), changes: changes).commands
+    }
+
+    struct Result: Sendable {
+        /// Of `belfry up` in the end, when all that it had started was gone too.
+        var status: Int32
+        var expected: [String]
+        var pushes: [String]
+        var refused: Int
+        var repeatedOutcomes: [String]
+        /// What `belfry up` says of processes that it had to start again.
+        var restarts: Int
+
+        /// The pushes' lines hold notification, device and apns-id, and are the same to the last byte in every run.
+        func check(sourceLocation: SourceLocation = #_sourceLocation) {
+            let (wanted, found) = (Set(expected), Set(pushes))
+            #expect(status == 0, sourceLocation: sourceLocation)
+            #expect(refused == 0, sourceLocation: sourceLocation)
+            #expect(expected.count > 500, "the workload makes too few pushes", sourceLocation: sourceLocation)
+            #expect(wanted.count == expected.count, sourceLocation: sourceLocation)
+            #expect(wanted.subtracting(found).sorted().prefix(3) == [], "lost", sourceLocation: sourceLocation)
+            #expect(found.subtracting(wanted).sorted().prefix(3) == [], "invented", sourceLocation: sourceLocation)
+            #expect(repeatedOutcomes == [], sourceLocation: sourceLocation)
+        }
+    }
+
+    /// Sends everything and kills stages at random places of the input, without waiting for anything in between.
+    func run(killing stages: [String], times: Int) throws -> Result {
+        try run(disturbing: places(times)) { [self] in
+            try pipeline.kill(stages[random.below(stages.count)])
+        }
+    }
+
+    func places(_ count: Int) -> [Int] { (0..<count).map { _ in random.below(commands.count) } }
+
+    /// Sends everything, calls `disturb` at the given places, and waits until every push has its outcomes.
+    func run(disturbing places: [Int], _ disturb: () throws -> Void) throws -> Result {
+        let expected = try pipeline.undisturbed(commands)
+        var refused = 0
+        let producer = try pipeline.producer()
+        producer.onAnswer = { refused += $0.refused }
+        _ = try producer.greet(timeout: .seconds(20))
+        var start = 0
+        while start < commands.count {
+            let end = min(commands.count, start + 1 + random.below(60))
+            let piece = commands[start..<end].joined(separator: "\n") + "\n"
+            try producer.send(Array(piece.utf8), count: end - start)
+            try producer.pump(wait: .milliseconds(random.below(4)))
+            for _ in places.filter({ (start..<end).contains($0) }) { try disturb() }
+            start = end
+        }
+        while !producer.isDone { try producer.pump(wait: .milliseconds(100)) }
+        try pipeline.waitForRestarts()
+        let repeated = try pipeline.waitForOutcomes(expected.count)
+        pipeline.up.signal(SIGTERM)
+        let status = try pipeline.up.end()
+        return Result(
+            status: status, expected: expected, pushes: try pipeline.pushes(), refused: refused,
+            repeatedOutcomes: repeated,
+            restarts: pipeline.up.lines.filter { $0.contains(": started again, process ") }.count)
+    }
+}

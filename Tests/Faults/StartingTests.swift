@@ -1,0 +1,82 @@
+import Glibc
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// What stands in the way of a start is named, with what to do.
+@Suite(.serialized) struct Starting {
+    private func yaml(_ folder: Folder, data: String, bind: String) throws -> String {
+        try folder.write(
+            """
+            pipeline: starting
+            data: \(data)
+            stages:
+              ingest: {bind: '\(bind)'}
+              match: {from: ingest}
+            """, to: "\(data.split(separator: "/").last ?? "").yaml")
+    }
+
+    /// Starts a second pipeline beside the first, with the same link but other data.
+    private func second(besideOneOn bind: String, _ folder: Folder) async throws -> (status: Int32, said: [String]) {
+        let one = try yaml(folder, data: "one", bind: bind)
+        let two = try yaml(folder, data: "two", bind: bind)
+        return try await SocketThread.run(name: "faults") {
+            let first = try Spawned("belfry", ["up", one])
+            try first.wait("the first pipeline is ready") { first.lines.contains("ready") }
+            let second = try Spawned("belfry", ["up", two])
+            let status = try second.end()
+            first.signal(SIGTERM)
+            guard try first.end() == 0 else { throw FaultError("the first pipeline was disturbed: \(first.lines)") }
+            return (status, second.lines)
+        }
+    }
+
+    @Test func aPortInUseIsNamedWithWhatToDo() async throws {
+        let endpoint = "tcp://127.0.0.1:\(20_000 + Int(getpid()) % 20_000)"
+        let (status, said) = try await second(besideOneOn: endpoint, Folder())
+        #expect(status == 69, "\(said)")
+        #expect(
+            said.contains { $0.contains("ingest: ") && $0.contains(endpoint) && $0.contains("choose another `bind`") },
+            "\(said)")
+    }
+
+    @Test func aSocketFileInUseIsNotTakenAwayFromItsOwner() async throws {
+        let folder = try Folder()
+        let endpoint = "ipc://\(folder.path)/shared.link"
+        let (status, said) = try await second(besideOneOn: endpoint, folder)
+        #expect(status == 69, "\(said)")
+        #expect(said.contains { $0.contains(endpoint) && $0.contains("choose another `bind`") }, "\(said)")
+    }
+
+    @Test func aSecondProcessOnOneLogIsRefusedByName() async throws {
+        let folder = try Folder()
+        let file = try yaml(folder, data: "one", bind: "ipc://\(folder.path)/one.link")
+        let (status, said, owner) = try await SocketThread.run(name: "faults") {
+            let up = try Spawned("belfry", ["up", file])
+            try up.wait("ready") { up.lines.contains("ready") }
+            let owner = up.lines.first { $0.hasPrefix("match: ready, process ") }?.split { " ,".contains($0) }
+                .dropFirst(3).first
+            let second = try Spawned("belfry-match", ["--pipeline", file])
+            let status = try second.end()
+            up.signal(SIGTERM)
+            guard try up.end() == 0 else { throw FaultError("the first process was disturbed: \(up.lines)") }
+            return (status, second.lines, owner.map(String.init) ?? "?")
+        }
+        #expect(status == 69, "\(said)")
+        #expect(
+            said.contains { $0.contains("match: log 'matches'") && $0.contains("already open in process \(owner)") },
+            "\(said)")
+    }
+
+    @Test(arguments: ["/proc/belfry", "/dev/null/belfry", "/dev/null"])
+    func aDataFolderThatCannotBeWrittenIsNamed(_ data: String) async throws {
+        let folder = try Folder()
+        let file = try yaml(folder, data: data, bind: "ipc://\(folder.path)/one.link")
+        let (status, said) = try await SocketThread.run(name: "faults") {
+            let up = try Spawned("belfry", ["up", file])
+            return (try up.end(), up.lines)
+        }
+        #expect(status == 74, "\(said)")
+        #expect(said.contains { $0.contains(data) && $0.contains("choose another data folder") }, "\(said)")
+    }
+}

@@ -1,0 +1,42 @@
+import Glibc
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// The whole of it stopped or killed in mid-flow, and started again.
+@Suite(.serialized) struct WholeRestart {
+    @Test(arguments: [SIGTERM, SIGKILL])
+    func stoppingOrKillingTheSupervisorInMidFlowLosesNothing(_ signal: Int32) async throws {
+        let seed = Seeded.drawn(for: "signal \(signal) to the supervisor")
+        let result = try await SocketThread.run(name: "faults") {
+            try Disturbed(LivePipeline(), seed: seed).run(startingAgainAfter: signal, times: 2)
+        }
+        result.result.check()
+        #expect(result.statuses == (signal == SIGTERM ? [0, 0] : [128 + SIGKILL, 128 + SIGKILL]))
+        // A clean stop waits for the transports, so that not even a repeat is left.
+        if signal == SIGTERM { #expect(result.result.pushes.count == result.result.expected.count) }
+    }
+
+    @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
+    func aPluginEndsWithTheSupervisorThatWasKilled() async throws {
+        let status = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
+            pipeline.up.signal(SIGKILL)
+            return try pipeline.up.end(within: .seconds(20))
+        }
+        #expect(status == 128 + SIGKILL)
+    }
+}
+
+extension Disturbed {
+    /// Ends `belfry up` at random places, waits until every process of it is gone, and starts it again.
+    func run(startingAgainAfter signal: Int32, times: Int) throws -> (result: Result, statuses: [Int32]) {
+        var statuses: [Int32] = []
+        let result = try run(disturbing: places(times)) { [pipeline] in
+            pipeline.up.signal(signal)
+            statuses.append(try pipeline.up.end(within: .seconds(30)))
+            try pipeline.startAgain()
+        }
+        return (result, statuses)
+    }
+}

@@ -1,0 +1,73 @@
+/// A plugin's program that does what no plugin should, as its first argument says.
+enum BadPlugin {
+    /// - `honest`: passes everything on.
+    /// - `dies`: ends four times in all, before or after it has answered; keeps its count in the file of the second argument.
+    /// - `garbage`: before and in each answer, frames and lines that mean nothing; notes the errors it gets.
+    /// - `polite`: ends for SIGTERM alone, and notes it.
+    /// - `deaf`: ignores SIGTERM, `close` and the end of its standard input.
+    static let program = """
+        import json, os, signal, sys, zmq
+
+        mode, notes = sys.argv[1], sys.argv[2]
+        link = zmq.Context.instance().socket(zmq.DEALER)
+        link.setsockopt(zmq.LINGER, 1000)
+        link.connect(os.environ["BELFRY_LINK"])
+
+        def note(text):
+            with open(notes, "a") as file:
+                file.write(text + "\\n")
+
+        def deaths():
+            return len(open(notes).readlines()) if os.path.exists(notes) else 0
+
+        def die():
+            note("died")
+            link.close()
+            zmq.Context.instance().term()
+            os._exit(3)
+
+        def talk_nonsense(through):
+            good = {"type": "outputs", "through": through}
+            for frame in [b"", b"hello?", b"{\\"type\\":\\"outp", b"[" * 10000, b"\\x00\\xff", b"[]", b"{}", b"{\\"type\\":7}"]:
+                link.send(frame)
+            link.send_json({"type": "launch"})
+            link.send_json({"type": "outputs"})
+            for wrong in [through + 1, through - 1, 0, -1, 2**63 - 1, "1", None, 1.5]:
+                link.send_multipart([json.dumps({**good, "through": wrong}).encode(), b"{}\\n"])
+            link.send_multipart([b"{\\"type\\":\\"outputs\\"}"] * 300)
+            link.send(b"{\\"type\\":\\"" + b"x" * (10 << 20) + b"\\"}")
+
+        GARBAGE = b"not JSON\\n[1,2]\\n{\\"a\\":\\"\\x00\\"}\\n{\\"type\\":\\"x\\",\\"y\\":\\"" + b"z" * (3 << 20) + b"\\"}\\n"
+
+        def leave(*_):
+            note("SIGTERM")
+            os._exit(0)
+
+        if mode == "polite":
+            signal.signal(signal.SIGTERM, leave)
+        if mode == "deaf":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        link.send_json({"type": "open", "protocol": 1, "name": "bad"})
+        batches = 0
+        while True:
+            frames = link.recv_multipart()
+            control = json.loads(frames[0])
+            if control["type"] == "error" and mode == "garbage":
+                note(control["code"])
+            if control["type"] == "close" and mode not in ("deaf", "polite"):
+                sys.exit(0)
+            if control["type"] != "batch":
+                continue
+            batches += 1
+            through = control["first"] + control["count"] - 1
+            answer = json.dumps({"type": "outputs", "through": through}).encode()
+            if mode == "dies" and batches == 3 and deaths() < 4 and deaths() % 2 == 0:
+                die()
+            if mode == "garbage":
+                talk_nonsense(through)
+                frames[1] += GARBAGE
+            link.send_multipart([answer, frames[1]])
+            if mode == "dies" and batches == 3 and deaths() < 4:
+                die()
+        """
+}

@@ -1,0 +1,131 @@
+import Glibc
+import PipelineRuntime
+import TestSupport
+import ZeroMQ
+
+/// `belfry up` of a pipeline in a folder of its own, as whoever started it sees it. Belongs to one thread.
+final class LivePipeline {
+    let folder: Folder
+    let file: String
+    private(set) var up: Spawned
+    private var context: ZMQContext
+    private var linesSeen = 0
+    private(set) var pids: [String: Int32] = [:]
+    private var killed: Set<String> = []
+
+    static let stages = ["ingest", "match", "coalesce", "payload", "deliver"]
+
+    /// - Parameter middle: Stages between match and coalesce, as the pipeline file has them.
+    init(coalesceFrom: String = "match", middle: String = "") throws {
+        let folder = try Folder()
+        self.folder = folder
+        file = try folder.write(LivePipeline.yaml(coalesceFrom, middle), to: "pipeline.yaml")
+        context = try ZMQContext()
+        up = try Spawned("belfry", ["up", file])
+        try waitUntilReady()
+    }
+
+    private static func yaml(_ coalesceFrom: String, _ middle: String) -> String {
+        """
+        pipeline: faults
+        data: data
+        seed: faults
+        log: {sync: interval 50ms}
+        stages:
+          ingest: {}
+          match: {from: ingest}
+        \(middle)
+          coalesce: {from: \(coalesceFrom), window: 0s}
+          payload: {from: coalesce}
+          deliver:
+            from: payload
+            transports:
+              apns: {use: file, path: pushes.ndjson}
+        """
+    }
+
+    /// Starts it again after it was stopped or killed.
+    func startAgain() throws {
+        up = try Spawned("belfry", ["up", file])
+        (linesSeen, pids) = (0, [:])
+        try waitUntilReady()
+    }
+
+    private func waitUntilReady() throws {
+        try up.wait("every stage is ready") {
+            notice()
+            return up.lines.contains("ready")
+        }
+    }
+
+    /// Learns the stages' processes from what `up` says: `match: ready, process 7, ...`, `match: started again, process 9`.
+    private func notice() {
+        for line in up.lines[linesSeen...] {
+            let words = line.split { " ,".contains($0) }
+            guard let stage = line.split(separator: ":").first.map(String.init) else { continue }
+            if line.contains(" starting it again in ") { pids[stage] = nil }
+            if let place = words.firstIndex(of: "process"), let pid = words[(place + 1)...].first.flatMap({ Int32($0) })
+            {
+                pids[stage] = pid
+            }
+        }
+        linesSeen = up.lines.count
+    }
+
+    /// Kills a stage's process, waiting for the supervisor to have started one if there is none.
+    func kill(_ stage: String) throws {
+        up.read(wait: .zero)
+        try up.wait("a process for \(stage)") {
+            notice()
+            return pids[stage] != nil
+        }
+        guard let pid = pids.removeValue(forKey: stage) else { return }
+        killed.insert(stage)
+        Glibc.kill(pid, SIGKILL)
+    }
+
+    /// Waits until every stage that was killed has a process again.
+    func waitForRestarts() throws {
+        let stages = Set(pids.keys).union(killed)
+        up.read(wait: .zero)
+        try up.wait("a process for every stage") {
+            notice()
+            return stages.isSubset(of: pids.keys)
+        }
+    }
+
+    func producer(_ name: String = "faults") throws -> Producer {
+        try Producer(
+            ProducerSocket.make(nil, HostContext()), endpoint: "ipc://\(folder.path)/data/ingest.door", name: name)
+    }
+
+    /// Follows the outcomes through the link that deliver serves, until that many pushes were accepted by the file.
+    ///
+    /// - Returns: Outcomes that are there twice.
+    func waitForOutcomes(_ count: Int, within limit: Duration = .seconds(60)) throws -> [String] {
+        let watch = try OutcomeWatch(context, endpoint: "ipc://\(folder.path)/data/deliver.link")
+        let end = ContinuousClock.now + limit
+        while watch.accepted.count < count {
+            guard .now < end else {
+                up.read(wait: .zero)
+                let said = up.lines.joined(separator: "\n")
+                throw FaultError("\(watch.accepted.count) of \(count) pushes have an outcome\n\(said)")
+            }
+            try watch.follow(wait: .milliseconds(100))
+        }
+        return watch.repeated
+    }
+
+    /// What the file transport has written.
+    func pushes() throws -> [String] { try folder.lines(of: "pushes.ndjson") }
+
+    /// What `belfry run` makes of the same commands: the pushes of an undisturbed run.
+    func undisturbed(_ commands: [String]) throws -> [String] {
+        try folder.write(commands.joined(separator: "\n") + "\n", to: "commands.ndjson")
+        let run = try Spawned(
+            "belfry", ["run", file, folder.file("commands.ndjson")], output: folder.file("expected.ndjson"))
+        let status = try run.end()
+        guard status == 0 else { throw FaultError("belfry run: \(status)\n\(run.lines.joined(separator: "\n"))") }
+        return try folder.lines(of: "expected.ndjson")
+    }
+}

@@ -1,0 +1,41 @@
+import JSON
+import PipelineRuntime
+import ZeroMQ
+
+/// Reads deliver's log over its link, as any consumer does. Belongs to one thread.
+final class OutcomeWatch {
+    /// `push device` of every accepted push.
+    private(set) var accepted: Set<String> = []
+    /// `push device` of every outcome that came a second time.
+    private(set) var repeated: [String] = []
+    private let client: LinkClient
+    private let poller = ZMQPoller()
+    private var parser = JSONParser()
+
+    init(_ context: ZMQContext, endpoint: String) throws {
+        let options = ZMQSocketOptions().with {
+            $0.immediate = true
+            $0.reconnectInterval = .milliseconds(20)
+        }
+        client = try LinkClient(try ZMQSocket(context, .dealer, options), endpoint: endpoint, name: "watch", after: 0)
+        poller.add(client.socket)
+    }
+
+    func follow(wait: Duration) throws {
+        _ = try poller.poll(timeoutMilliseconds: Int(wait / .milliseconds(1)))
+        while let arrival = try client.receive() {
+            guard case .batch(_, _, _, let lines) = arrival else { continue }
+            for line in Lines(lines) { try take(line) }
+            try client.grant(lines.count)
+        }
+        try client.tick(at: .now)
+    }
+
+    private func take(_ line: UnsafeRawBufferPointer) throws {
+        let outcome = try parser.parse(line)
+        guard outcome.text("outcome") == "accepted", let push = outcome.natural("push"),
+            let device = outcome.text("device")
+        else { return }
+        if !accepted.insert("\(push) \(device)").inserted { repeated.append("\(push) \(device)") }
+    }
+}

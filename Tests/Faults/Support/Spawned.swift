@@ -1,0 +1,135 @@
+import Glibc
+import Synchronization
+
+/// A program of ours as a process of its own. Belongs to one thread.
+final class Spawned {
+    let pid: Int32
+    /// What the program, and everything it has started, has written on standard error, line by line.
+    private(set) var lines: [String] = []
+    /// Whether the program and everything it has started are gone: nobody is left to write on standard error.
+    private(set) var isSilentForGood = false
+    private let errors: Int32
+    private var rest: [UInt8] = []
+    private var status: Int32?
+
+    /// - Parameter output: The file that gets standard output.
+    init(_ program: String, _ arguments: [String], output: String = "/dev/null", input: String = "/dev/null") throws {
+        let path = try Programs.path(program)
+        (pid, errors) = try Spawned.one.withLock { _ in
+            try Spawned.spawn(path, arguments, output: output, input: input)
+        }
+    }
+
+    /// One at a time: a pipe that another child inherits in between would never end.
+    private static let one = Mutex(())
+
+    private static func spawn(
+        _ path: String, _ arguments: [String], output: String, input: String
+    ) throws -> (pid: Int32, errors: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw FaultError("no pipe: errno \(errno)") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
+        let words = ([path] + arguments).map { strdup($0) }
+        defer { for word in words { free(word) } }
+        var child: Int32 = 0
+        let code = posix_spawn(&child, path, &actions, nil, words + [nil], environ)
+        close(ends[1])
+        guard code == 0 else { throw FaultError("cannot start \(path): errno \(code)") }
+        return (child, ends[0])
+    }
+
+    deinit {
+        if status == nil {
+            kill(pid, SIGKILL)
+            waitpid(pid, nil, 0)
+        }
+        close(errors)
+    }
+
+    func signal(_ number: Int32) { kill(pid, number) }
+
+    /// Reads on until the condition holds.
+    ///
+    /// - Throws: ``FaultError`` with everything that was said, when it does not hold in time.
+    func wait(_ what: String, within limit: Duration = .seconds(60), until isMet: () throws -> Bool) throws {
+        let end = ContinuousClock.now + limit
+        while try !isMet() {
+            guard .now < end, !isSilentForGood else {
+                throw FaultError("waited in vain: \(what)\n\(lines.joined(separator: "\n"))")
+            }
+            read(wait: .milliseconds(20))
+        }
+    }
+
+    /// Takes what is there to read, and waits that long for it.
+    func read(wait: Duration) {
+        var descriptor = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)
+        guard poll(&descriptor, 1, Int32(wait / .milliseconds(1))) > 0 else { return }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = Glibc.read(errors, &bytes, bytes.count)
+        guard count > 0 else {
+            isSilentForGood = count == 0
+            return
+        }
+        rest += bytes[..<count]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            lines.append(String(decoding: rest[..<end], as: UTF8.self))
+            rest.removeSubrange(...end)
+        }
+    }
+
+    /// Waits until the program and everything that it started are gone.
+    ///
+    /// - Returns: The exit status, or 128 and the signal's number.
+    func end(within limit: Duration = .seconds(60)) throws -> Int32 {
+        let stop = ContinuousClock.now + limit
+        while !isSilentForGood {
+            guard .now < stop else { throw FaultError("still there: \(lines.joined(separator: "\n"))") }
+            read(wait: .milliseconds(50))
+        }
+        return reap()
+    }
+
+    private func reap() -> Int32 {
+        if let status { return status }
+        var raw: Int32 = 0
+        waitpid(pid, &raw, 0)
+        let code = raw & 0x7F == 0 ? (raw >> 8) & 0xFF : 128 + raw & 0x7F
+        status = code
+        return code
+    }
+}
+
+/// Where our executables are: beside the tests.
+enum Programs {
+    static func path(_ name: String) throws -> String {
+        let path = folder + "/" + name
+        guard access(path, X_OK) == 0 else {
+            throw FaultError("\(path) is not built; `swift build --build-tests` makes it")
+        }
+        return path
+    }
+
+    private static var folder: String {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { name in
+                name.baseAddress.map { readlink("/proc/self/exe", $0, name.count) }
+            }
+        }
+        let path = String(decoding: buffer.prefix(max(0, count ?? 0)), as: UTF8.self)
+        return path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    }
+}
+
+struct FaultError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
