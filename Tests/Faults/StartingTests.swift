@@ -31,6 +31,38 @@ import ZeroMQ
         }
     }
 
+    /// Runs a pipeline with a plugin over one line of input.
+    private func run(plugin command: String, _ folder: Folder) async throws -> (status: Int32, said: [String]) {
+        let file = try folder.write(
+            """
+            pipeline: starting
+            data: data
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              filter: {from: match, command: [\(command)]}
+            """, to: "plugin.yaml")
+        let device =
+            #"{"type":"device.unregister","container":"iCloud.com.example.A","environment":"production","user":"u","device":"d"}"#
+        try folder.write(device + "\n", to: "input.ndjson")
+        return try await SocketThread.run(name: "faults") {
+            let run = try Spawned("belfry", ["run", file, folder.file("input.ndjson")])
+            return (try run.end(), run.lines)
+        }
+    }
+
+    @Test func aPluginsProgramThatIsMissingIsNamedInThePipelineFile() async throws {
+        let (status, said) = try await run(plugin: "/nope/program", Folder())
+        #expect(status == 78, "\(said)")
+        #expect(said.contains { $0.contains("stages.filter.command: no program /nope/program") }, "\(said)")
+    }
+
+    @Test func aPluginsProgramThatAlwaysEndsAtOnceEndsThePipelineWithItsStatus() async throws {
+        let (status, said) = try await run(plugin: "/bin/sh, -c, exit 3", Folder())
+        #expect(status != 0, "\(said)")
+        #expect(said.contains { $0.contains("exited with status 3, 5 times before it opened the link") }, "\(said)")
+    }
+
     @Test func aPortInUseIsNamedWithWhatToDo() async throws {
         let endpoint = "tcp://127.0.0.1:\(20_000 + Int(getpid()) % 20_000)"
         let (status, said) = try await second(besideOneOn: endpoint, Folder())

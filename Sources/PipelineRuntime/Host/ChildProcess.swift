@@ -84,7 +84,8 @@ package final class ChildProcess: Sendable {
         for waiter in waiters { waiter.resume(returning: exit) }
     }
 
-    private static func find(_ program: String) -> String? {
+    /// Where a program lies that is given as a path or by a name in PATH.
+    static func find(_ program: String) -> String? {
         if program.contains("/") { return FileManager.default.isExecutableFile(atPath: program) ? program : nil }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
         return path.split(separator: ":").map { "\($0)/\(program)" }.first {

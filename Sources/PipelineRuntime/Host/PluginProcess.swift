@@ -14,6 +14,7 @@ final class PluginProcess: Sendable {
 
     private struct State {
         var isStopped = false
+        var hasOpened = false
         var child: ChildProcess?
     }
 
@@ -40,8 +41,23 @@ final class PluginProcess: Sendable {
         }
     }
 
+    /// Ends in a row without the link opened, after which the program is taken to be broken.
+    private static let failuresMax = 5
+
+    /// The program has opened its link: it works.
+    func noteOpen() { state.withLock { $0.hasOpened = true } }
+
+    private func takeHasOpened() -> Bool {
+        state.withLock { state in
+            defer { state.hasOpened = false }
+            return state.hasOpened
+        }
+    }
+
+    /// - Throws: ``ChildProcessError`` when the program cannot be started, or always ends before it opens its link.
     func keepRunning(endpoint: String) async throws {
         var backOff = BackOff()
+        var failures = 0
         while !state.withLock({ $0.isStopped }) {
             let child = try ChildProcess(
                 command, directory: directory, environment: ["BELFRY_LINK": endpoint, "BELFRY_STAGE": name])
@@ -49,10 +65,17 @@ final class PluginProcess: Sendable {
             if state.withLock({ $0.isStopped }) { child.signal(SIGTERM) }
             let exit = await child.wait()
             guard !state.withLock({ $0.isStopped }) else { return }
+            failures = takeHasOpened() ? 0 : failures + 1
+            guard failures < PluginProcess.failuresMax else { throw brokenProgram(exit) }
             let pause = backOff.next(ranFor: exit.ranFor)
             StandardError.write("\(name): the plugin's program \(exit.text); starting it again in \(pause)")
-            try await Task.sleep(for: pause)
+            do { try await Task.sleep(for: pause) } catch { return }
         }
+    }
+
+    private func brokenProgram(_ exit: ChildProcess.Exit) -> ChildProcessError {
+        let times = "\(PluginProcess.failuresMax) times before it opened the link in BELFRY_LINK"
+        return ChildProcessError(program: command.joined(separator: " "), reason: "it \(exit.text), \(times)")
     }
 }
 

@@ -29,6 +29,11 @@ final class PluginWork: HostWork {
     private var mark: UInt64 = 0
     private var eventsIn: UInt64 = 0
     private var refusedFrames = 0
+    private var silentSince: ContinuousClock.Instant? = .now
+    /// Called whenever the program has opened its link.
+    var onOpen: () -> Void = {}
+
+    private static let patience = Duration.seconds(10)
 
     /// A batch that the program has not answered yet.
     private struct Waiting {
@@ -71,6 +76,7 @@ final class PluginWork: HostWork {
 
     func turn(hasInput: Bool) throws -> Bool {
         if hasInput { try takeOutputs() }
+        complainOfSilence()
         var bytes = 0
         while hasInput, !control.isStopAsked, bytes < 1 << 20, let arrival = try inlet.receive() {
             bytes += try take(arrival)
@@ -78,6 +84,14 @@ final class PluginWork: HostWork {
         try keepPromise()
         try inlet.tick(at: .now)
         return bytes >= 1 << 20
+    }
+
+    /// Says once that the program has not opened its link.
+    private func complainOfSilence() {
+        guard peer == nil, let started = silentSince, .now - started > PluginWork.patience else { return }
+        silentSince = nil
+        let wait = "for \(PluginWork.patience); nothing passes until it does"
+        StandardError.write("\(plan.stage): the plugin's program has not opened the link in BELFRY_LINK \(wait)")
     }
 
     private func take(_ arrival: LinkClient.Arrival) throws -> Int {
@@ -156,6 +170,7 @@ final class PluginWork: HostWork {
             return try refuse(sender, "link.version", "this link speaks protocol \(LinkFrame.version)")
         }
         peer = sender
+        onOpen()
         let log = outlet.log
         let welcome = LinkFrame.welcome(
             log: upstream?.name ?? "", identity: upstream?.identity ?? log.identity, last: taken, after: answered)

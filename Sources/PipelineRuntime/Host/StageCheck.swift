@@ -1,4 +1,5 @@
 import EventLog
+import Glibc
 import PipelineKit
 
 /// What can be known of a stage without starting it: its kind, its place, its settings and those of its transports.
@@ -11,11 +12,22 @@ public struct StageCheck: Sendable {
     ///
     /// - Throws: All mistakes that can be told apart.
     public func callAsFunction(_ stage: PipelineStage) throws(PipelineFileError) {
-        guard stage.command.isEmpty else { return }
-        do throws(SettingsError) { try HostPlan.check(stage, registry.stages[stage.kind], registry) } catch {
+        do throws(SettingsError) {
+            guard stage.command.isEmpty else { return try checkProgram(of: stage) }
+            try HostPlan.check(stage, registry.stages[stage.kind], registry)
+        } catch {
             throw PipelineFileError([error])
         }
         try check(stage.settings, kind: stage.kind)
+    }
+
+    private func checkProgram(of stage: PipelineStage) throws(SettingsError) {
+        if ChildProcess.find(stage.command[0]) == nil {
+            throw stage.settings.fail("command", "no program \(stage.command[0]), neither as a path nor in PATH")
+        }
+        if let directory = stage.directory, access(directory, X_OK) != 0 {
+            throw stage.settings.fail("directory", "no folder \(directory)")
+        }
     }
 
     func check(_ settings: SettingsReader, kind: String) throws(PipelineFileError) {

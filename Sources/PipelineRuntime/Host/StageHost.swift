@@ -69,15 +69,23 @@ public struct StageHost: Sendable {
         let process = PluginProcess(command, directory: plan.directory, name: plan.stage)
         try await withThrowingTaskGroup(of: Void.self) { group in
             let endpoint = plan.pluginEndpoint
-            group.addTask { try await process.keepRunning(endpoint: endpoint) }
+            group.addTask {
+                defer { control.stop() }
+                try await process.keepRunning(endpoint: endpoint)
+            }
             defer { process.stop() }
             try await SocketThread.run(name: plan.stage) {
                 let sockets = HostSockets(plan, context)
                 let outlet = try StageOutlet(plan, sockets)
                 let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
                 let inlet = try sockets.connect(after: outlet.log.cursor.positions.values.first ?? 0)
-                try loop.run(PluginWork(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin()))
+                let work = PluginWork(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin())
+                work.onOpen = process.noteOpen
+                try loop.run(work)
             }
+            process.stop()
+            group.cancelAll()
+            try await group.waitForAll()
         }
     }
 }
