@@ -26,6 +26,11 @@ public struct DeliverStage: Stage {
 
     public static func transports(of settings: DeliverSettings) -> [TransportBinding] { settings.transports }
 
+    /// What an earlier stage should have made into something else: the pipeline lacks it, or has it in the wrong place.
+    private static let unfinished: [(type: StaticString, stage: String)] = [
+        ("record.save", "match"), ("record.delete", "match"), ("match", "coalesce"), ("notification", "payload"),
+    ]
+
     /// Events of other types end here: nothing reads on behind this stage.
     public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
@@ -35,6 +40,11 @@ public struct DeliverStage: Stage {
                 try registry.register(Registration(event.json))
             } else if event.isOfType("device.unregister") {
                 registry.unregister(try DeviceName(event.json))
+            } else if let missing = Self.unfinished.first(where: { event.json["type"]?.equals($0.type) ?? false }) {
+                throw Rejection(
+                    code: "event.unfinished",
+                    reason: "a \(missing.type) has come this far: put a \(missing.stage) stage before deliver",
+                    path: "type")
             }
         } catch {
             out.reject(event, error)

@@ -4,6 +4,16 @@ import Testing
 @testable import Deliver
 
 @Suite struct DeliverInputTests {
+    @Test(arguments: [("match", "coalesce"), ("notification", "payload"), ("record.save", "match")])
+    func `what an earlier stage should have consumed is set aside with the stage that is missing`(
+        type: String, stage: String
+    ) throws {
+        var bench = try Bench()
+        try bench.feed(#"{"type":"\#(type)"}"#)
+        #expect(bench.rejections.map(\.code) == ["event.unfinished"])
+        #expect(bench.rejections.first?.reason.contains("put a \(stage) stage") == true)
+    }
+
     @Test(arguments: ["container", "environment", "user", "device", "transport", "token"])
     func `a registration without one of its members is set aside`(name: String) throws {
         var bench = try Bench()
