@@ -32,10 +32,10 @@ extension Transport {
 public struct TransportContext: Sendable {
     /// The name that devices register with, such as `apns`.
     public var name: String
-    /// Writes one line for a person who watches: standard output of the process, or what a test set.
-    public var console: @Sendable (String) -> Void
+    /// Writes one line for a person who watches: standard output of the process, or what a test set. Throws where it is closed or full.
+    public var console: @Sendable (String) throws -> Void
 
-    public init(name: String, console: @escaping @Sendable (String) -> Void) {
+    public init(name: String, console: @escaping @Sendable (String) throws -> Void) {
         self.name = name
         self.console = console
     }

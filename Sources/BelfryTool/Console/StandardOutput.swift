@@ -35,11 +35,6 @@ enum StandardOutput {
         }
         if let failure { throw failure }
     }
-
-    /// For pushes shown to whoever watches: a stage does not stop because nobody does.
-    static func show(_ line: String) {
-        do throws(OutputError) { try write(line: line) } catch { return }
-    }
 }
 
 private enum Descriptor {

@@ -12,7 +12,7 @@ struct StageRunner {
     init(_ stage: PipelineStage, of file: PipelineFile) throws {
         context = try HostContext()
         let surroundings = HostSurroundings(
-            registry: .builtIns, context: context, console: { StandardOutput.show($0) })
+            registry: .builtIns, context: context, console: { try StandardOutput.write(line: $0) })
         host = try StageHost(stage, of: file, in: surroundings)
     }
 

@@ -8,7 +8,7 @@ struct InProcessUp {
 
     init(_ checked: CheckedPipeline) throws {
         let surroundings = HostSurroundings(
-            registry: .builtIns, context: try HostContext(), console: { StandardOutput.show($0) })
+            registry: .builtIns, context: try HostContext(), console: { try StandardOutput.write(line: $0) })
         process = try PipelineProcess(checked.file, in: surroundings)
     }
 

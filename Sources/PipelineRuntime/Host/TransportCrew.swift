@@ -10,13 +10,13 @@ public struct HostSurroundings: Sendable {
     public var context: HostContext
     public var clock: HostClock
     /// Where the console transport writes its lines.
-    public var console: @Sendable (String) -> Void
+    public var console: @Sendable (String) throws -> Void
     /// For `belfry run` and tests: no transport is opened, every push goes here.
     public var sink: PushSink?
 
     public init(
         registry: Registry, context: HostContext, clock: HostClock = .wall,
-        console: @escaping @Sendable (String) -> Void = { print($0) }, sink: PushSink? = nil
+        console: @escaping @Sendable (String) throws -> Void = { print($0) }, sink: PushSink? = nil
     ) {
         self.registry = registry
         self.context = context
@@ -62,7 +62,9 @@ final class TransportCrew: Sendable {
     }
 
     /// One transport, with its settings checked and nothing opened.
-    static func make(_ binding: TransportBinding, _ registry: Registry, _ console: @escaping @Sendable (String) -> Void)
+    static func make(
+        _ binding: TransportBinding, _ registry: Registry, _ console: @escaping @Sendable (String) throws -> Void
+    )
         throws(PipelineFileError) -> any Transport
     {
         guard let type = registry.transports[binding.kind] else {
@@ -74,7 +76,7 @@ final class TransportCrew: Sendable {
     }
 
     private static func make<T: Transport>(
-        _ type: T.Type, _ binding: TransportBinding, _ console: @escaping @Sendable (String) -> Void
+        _ type: T.Type, _ binding: TransportBinding, _ console: @escaping @Sendable (String) throws -> Void
     ) throws(PipelineFileError) -> any Transport {
         let settings = try binding.settings.decode(T.Settings.self)
         do throws(SettingsError) {

@@ -21,7 +21,7 @@ public struct ConsoleTransport: Transport {
     public static let kind = "console"
 
     private let format: Settings.Format
-    private let console: @Sendable (String) -> Void
+    private let console: @Sendable (String) throws -> Void
 
     public init(_ settings: Settings, context: TransportContext) throws(SettingsError) {
         format = settings.format
@@ -29,9 +29,15 @@ public struct ConsoleTransport: Transport {
     }
 
     public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
-        pushes.map { push in
-            console(format == .json ? String(decoding: push.line, as: UTF8.self) : PushSummary.text(of: push.line))
+        pushes.map(show)
+    }
+
+    private func show(_ push: Delivery) -> TransportAnswer {
+        do {
+            try console(format == .json ? String(decoding: push.line, as: UTF8.self) : PushSummary.text(of: push.line))
             return TransportAnswer(push.id, .accepted)
+        } catch {
+            return TransportAnswer(push.id, .failed, reason: "\(error)")
         }
     }
 }
