@@ -80,6 +80,8 @@ import ZeroMQ
             #expect(bad.says.isEmpty || answer.contains(bad.says), "\(bad.name): \(answer)")
         }
         try await sendOne(door, context)
+        // The report of a turn comes after its answers.
+        #expect(await gate.host.control.wait { $0.refusedFrames >= Door.cases.count })
         #expect(gate.host.control.report.refusedFrames == Door.cases.count)
         try await gate.stop()
         #expect(try gate.events() == [#"{"n":1}"#])
