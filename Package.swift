@@ -19,6 +19,7 @@ let package = Package(
 var libraries: [Target] {
     [
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
         .target(name: "JSON"),
         .target(name: "EventLog"),
@@ -53,7 +54,7 @@ var stages: [Target] {
 var transports: [Target] {
     [
         .transport("File"),
-        .transport("Webhook"),
+        .transport("Webhook", ["CCurl"]),
     ]
 }
 
@@ -65,7 +66,7 @@ var executables: [Target] {
 
 var tests: [Target] {
     [.target(name: "TestSupport", path: "Tests/Support")]
-        + libraries.filter { !["CZeroMQ", "BuiltIns"].contains($0.name) }.map { .tests(of: $0) }
+        + libraries.filter { !["CZeroMQ", "CCurl", "BuiltIns"].contains($0.name) }.map { .tests(of: $0) }
         + stages.map { .tests(of: $0, under: "Stages/") }
         + transports.map { .tests(of: $0, under: "Transports/") }
         + ["Integration", "Faults", "EndToEnd"].map {

@@ -33,7 +33,7 @@ public final class WebhookTransport: Transport {
     }
 
     public func open() async throws(TransportError) {
-        let opened = HTTPSession(connections: settings.concurrency)
+        let opened = try HTTPSession(connections: settings.concurrency)
         session.withLock { $0 = opened }
     }
 

@@ -1,0 +1,62 @@
+import CCurl
+import Glibc
+import Synchronization
+
+/// A request and who waits for its end.
+struct HTTPOrder: Sendable {
+    let id: UInt64
+    let request: HTTPRequest
+    let end: CheckedContinuation<Result<HTTPAnswer, HTTPFailure>, Never>
+}
+
+/// What any thread may tell the one that drives the requests.
+final class HTTPInbox: Sendable {
+    struct Mail: Sendable {
+        var orders: [HTTPOrder] = []
+        /// Orders whose end nobody awaits any more; some may have ended.
+        var withdrawn: [UInt64] = []
+        var isClosed = false
+    }
+
+    /// An eventfd: readable when there is mail.
+    let bell: CInt
+    private let mail = Mutex(Mail())
+
+    /// Nil when the process has no file descriptor left.
+    init?() {
+        bell = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard bell >= 0 else { return nil }
+    }
+
+    deinit { Glibc.close(bell) }
+
+    /// - Returns: Whether it will be ended; false once closed.
+    func add(_ order: HTTPOrder) -> Bool {
+        let isOpen = mail.withLock { mail in
+            if !mail.isClosed { mail.orders.append(order) }
+            return !mail.isClosed
+        }
+        eventfd_write(bell, 1)
+        return isOpen
+    }
+
+    func withdraw(_ id: UInt64) {
+        mail.withLock { $0.withdrawn.append(id) }
+        eventfd_write(bell, 1)
+    }
+
+    func close() {
+        mail.withLock { $0.isClosed = true }
+        eventfd_write(bell, 1)
+    }
+
+    /// All mail since the last time, without waiting.
+    func take() -> Mail {
+        var rings: eventfd_t = 0
+        eventfd_read(bell, &rings)
+        return mail.withLock { mail in
+            defer { mail = Mail(isClosed: mail.isClosed) }
+            return mail
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import CCurl
+
+/// One request under way, and what its server has said so far. Belongs to the thread of its ``HTTPTransfers``.
+final class HTTPTransfer {
+    /// More of an answer is not kept.
+    static let bodyBytesMax = 4 << 10
+    /// An answer that is longer ends its connection: reading on would cost more than connecting again.
+    private static let answerBytesMax = 64 << 10
+
+    let order: HTTPOrder
+    let easy: UnsafeMutableRawPointer
+    private let message: UnsafeMutablePointer<CChar>
+    private var headers: UnsafeMutablePointer<curl_slist>?
+    private var isHeadComplete = false
+    private var retryAfter: String?
+    private var body: [UInt8] = []
+    private var bytesRead = 0
+
+    /// Nil when libcurl has no memory.
+    init?(_ order: HTTPOrder) {
+        guard let easy = curl_easy_init() else { return nil }
+        self.order = order
+        self.easy = easy
+        message = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        setRequest()
+        setRules()
+        setCallbacks()
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        curl_slist_free_all(headers)
+        message.deallocate()
+    }
+
+    /// A complete head is an answer, however its body ended.
+    func result(_ code: CURLcode) -> Result<HTTPAnswer, HTTPFailure> {
+        let status = curl_status(easy)
+        if isHeadComplete { return .success(HTTPAnswer(status: status, retryAfter: retryAfter, body: body)) }
+        if code == CURLE_OPERATION_TIMEDOUT { return .failure(.timedOut) }
+        if message.pointee != 0 { return .failure(.unreachable(String(cString: message))) }
+        return .failure(.unreachable(String(cString: curl_easy_strerror(code))))
+    }
+
+    // MARK: Options
+
+    private func setRequest() {
+        let request = order.request
+        curl_set_string(easy, CURLOPT_URL, request.url.absoluteString)
+        request.body.withUnsafeBytes { body in
+            curl_set_long(easy, CURLOPT_POSTFIELDSIZE, body.count)
+            curl_set_string(easy, CURLOPT_COPYPOSTFIELDS, body.baseAddress?.assumingMemoryBound(to: CChar.self))
+        }
+        for (name, value) in request.headers {
+            // libcurl: "name:" takes a header away, "name;" sends it empty.
+            add(header: value.allSatisfy { $0 == " " } ? "\(name);" : "\(name): \(value)")
+        }
+        add(header: "expect:")
+        curl_set_pointer(easy, CURLOPT_HTTPHEADER, headers)
+        curl_set_long(easy, CURLOPT_TIMEOUT_MS, max(1, Int(request.timeout / .milliseconds(1))))
+    }
+
+    private func add(header: String) { headers = curl_slist_append(headers, header) ?? headers }
+
+    private func setRules() {
+        curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+        curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
+        curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
+        curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
+        curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        // Timeouts by signals would meet other threads.
+        curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+        // A host name that is still being looked up must not hold up the end of its request.
+        curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
+    }
+
+    private func setCallbacks() {
+        // The transfer outlives its easy handle.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        curl_set_pointer(easy, CURLOPT_ERRORBUFFER, message)
+        curl_set_pointer(easy, CURLOPT_HEADERDATA, context)
+        curl_set_pointer(easy, CURLOPT_WRITEDATA, context)
+        curl_set_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            context.map(HTTPTransfer.at)?.read(header: String(decoding: bytes, as: UTF8.self))
+            return bytes.count
+        }
+        curl_set_callback(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return context.map(HTTPTransfer.at)?.read(body: bytes) == true ? bytes.count : 0
+        }
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer) -> HTTPTransfer {
+        Unmanaged.fromOpaque(context).takeUnretainedValue()
+    }
+
+    // MARK: Reading
+
+    /// Takes one line of a head. An interim answer (1xx) has a head of its own, before the final one.
+    private func read(header line: String) {
+        if line.hasPrefix("HTTP/") {
+            isHeadComplete = false
+            retryAfter = nil
+        } else if line == "\r\n" || line == "\n" {
+            isHeadComplete = curl_status(easy) >= 200
+        } else if let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == "retry-after" {
+            retryAfter = line[line.index(after: colon)...].filter { !$0.isNewline }
+        }
+    }
+
+    /// - Returns: Whether to read on.
+    private func read(body bytes: UnsafeRawBufferPointer) -> Bool {
+        body += bytes.prefix(Self.bodyBytesMax - body.count)
+        bytesRead += bytes.count
+        return bytesRead <= Self.answerBytesMax
+    }
+}

@@ -1,0 +1,83 @@
+import CCurl
+
+/// The requests under way and the connections they share. Belongs to one thread.
+final class HTTPTransfers {
+    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// The longest sleep; libcurl's timers and the inbox's bell end it earlier.
+    private static let sleepMilliseconds: CInt = 60_000
+
+    private let multi: UnsafeMutableRawPointer
+    private let connections: Int
+    private var waiting: [HTTPOrder] = []
+    private var underWay: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
+
+    /// Nil when libcurl has no memory.
+    init?(connections: Int) {
+        guard Self.isReady, let multi = curl_multi_init() else { return nil }
+        self.multi = multi
+        self.connections = connections
+        curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, connections)
+    }
+
+    deinit { curl_multi_cleanup(multi) }
+
+    /// Returns when the inbox is closed and every order has its end.
+    func run(_ inbox: HTTPInbox) {
+        var mail = inbox.take()
+        while !mail.isClosed {
+            waiting += mail.orders
+            for id in mail.withdrawn { withdraw(id) }
+            var count: CInt = 0
+            curl_multi_perform(multi, &count)
+            settle()
+            startWaiting()
+            sleep(until: inbox.bell)
+            mail = inbox.take()
+        }
+        for transfer in underWay.values { end(transfer, .failure(.cancelled)) }
+        for order in waiting + mail.orders { order.end.resume(returning: .failure(.cancelled)) }
+    }
+
+    private func sleep(until bell: CInt) {
+        var bell = curl_waitfd(fd: bell, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+        curl_multi_poll(multi, &bell, 1, Self.sleepMilliseconds, nil)
+    }
+
+    /// A started transfer sets a timer that ends the next sleep at once.
+    private func startWaiting() {
+        let count = min(waiting.count, connections - underWay.count)
+        for order in waiting.prefix(count) {
+            guard let transfer = HTTPTransfer(order), curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
+                order.end.resume(returning: .failure(.unreachable("libcurl takes no request")))
+                continue
+            }
+            underWay[transfer.easy] = transfer
+        }
+        waiting.removeFirst(count)
+    }
+
+    private func settle() {
+        var left: CInt = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+                let transfer = underWay[easy]
+            else { continue }
+            end(transfer, transfer.result(message.pointee.data.result))
+        }
+    }
+
+    private func withdraw(_ id: UInt64) {
+        if let index = waiting.firstIndex(where: { $0.id == id }) {
+            waiting.remove(at: index).end.resume(returning: .failure(.cancelled))
+        } else if let transfer = underWay.values.first(where: { $0.order.id == id }) {
+            end(transfer, .failure(.cancelled))
+        }
+    }
+
+    private func end(_ transfer: HTTPTransfer, _ result: Result<HTTPAnswer, HTTPFailure>) {
+        underWay[transfer.easy] = nil
+        curl_multi_remove_handle(multi, transfer.easy)
+        transfer.order.end.resume(returning: result)
+    }
+}
