@@ -31,6 +31,42 @@ struct CheckedPipelineTests {
         #expect(Set(keys).count == keys.count)
     }
 
+    @Test func `a mistyped key that is required is named where it stands, and the nearest key with it`() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.file(
+            "bad.yaml",
+            """
+            pipeline: bad
+            stages:
+              payload: { form: coalesce }
+              ingest: {}
+              match: { from: ingest, use: match }
+              coalesce: { from: match }
+              mach: { from: ingest }
+              mangle: { from: payload, use: match }
+              deliver: { from: payload, transports: { a: { us: file }, b: { use: fil } } }
+
+            """)
+        let error = try #require(throws: PipelineFileError.self) { _ = try CheckedPipeline(path: path) }
+        let found = Dictionary(error.errors.map { ($0.keyPath, $0) }) { first, _ in first }
+        #expect(error.errors.count == found.count)
+        #expect(found["stages.payload.form"]?.description.hasSuffix(#"unknown key; did you mean "from"?"#) == true)
+        #expect(found["stages.payload.form"].map { [$0.line, $0.column] } == [3, 14])
+        #expect(found["stages.payload.from"] == nil && found["stages.ingest.from"] == nil)
+        #expect(found["stages.mach.stage"]?.hint?.hasPrefix(#"did you mean "match"? known: "#) == true)
+        #expect(found["stages.mangle.use"]?.hint?.hasPrefix(#"did you mean "stage"?"#) == true)
+        #expect(found["stages.deliver.transports.a.us"]?.hint == #"did you mean "use"?"#)
+    }
+
+    @Test func `an unknown transport is answered with the nearest`() throws {
+        let folder = try TemporaryFolder()
+        let text = fiveStages.replacing("use: console", with: "use: consol")
+        #expect(text != fiveStages)
+        let path = try folder.file("bad.yaml", text)
+        let error = try #require(throws: PipelineFileError.self) { _ = try CheckedPipeline(path: path) }
+        #expect(error.errors.first?.hint?.hasPrefix(#"did you mean "console"? known: "#) == true)
+    }
+
     @Test func `a file that is right has its stages`() throws {
         let folder = try TemporaryFolder()
         let checked = try CheckedPipeline(path: try folder.file("notes.yaml", fiveStages))

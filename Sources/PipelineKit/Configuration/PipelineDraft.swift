@@ -108,7 +108,10 @@ extension PipelineDraft {
     }
 
     private mutating func checkSource() {
-        let sources = entries.filter { !$0.reader.contains("from") }
+        var sources: [Entry] = []
+        for entry in entries where !entry.reader.contains("from") {
+            if let error = entry.reader.mistyped("from") { errors.append(error) } else { sources.append(entry) }
+        }
         guard let first = sources.first else { return }
         for entry in sources.dropFirst() {
             errors.append(

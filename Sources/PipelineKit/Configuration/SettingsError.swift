@@ -39,13 +39,25 @@ extension SettingsError: CustomStringConvertible {
     }
 }
 
+extension SettingsError {
+    /// For an unknown key: the one that was probably meant.
+    fileprivate var meantKeyPath: String? {
+        guard reason == "unknown key", let meant = hint?.firstMatch(of: /did you mean "([^"]*)"/)?.1 else { return nil }
+        return keyPath.lastIndex(of: ".").map { "\(keyPath[...$0])\(meant)" } ?? String(meant)
+    }
+}
+
 /// Everything found wrong with a pipeline file in one reading, in the order of the file. Never empty.
+///
+/// A key that is missing because it was mistyped is one mistake: the unknown key stays.
 public struct PipelineFileError: Error, Equatable, Sendable {
     public let errors: [SettingsError]
 
     public init(_ errors: [SettingsError]) {
         precondition(!errors.isEmpty, "a pipeline file is refused for a reason")
-        self.errors = errors.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+        let mistyped = Set(errors.compactMap(\.meantKeyPath))
+        self.errors = errors.filter { $0.reason != "required" || !mistyped.contains($0.keyPath) }
+            .sorted { ($0.line, $0.column) < ($1.line, $1.column) }
     }
 }
 

@@ -51,15 +51,33 @@ public struct SettingsReader: Sendable {
         guard let key = order.first(where: { !knownKeys.contains($0) && !excused.contains(path(to: $0)) }),
             let entry = entries[key]
         else { return }
-        let known = knownKeys.isEmpty ? "no key is known here" : "(known: \(knownKeys.joined(separator: ", ")))"
+        let known = knownKeys.isEmpty ? "no key is known here" : "known: \(knownKeys.joined(separator: ", "))"
         let hint = [Spelling.suggestion(for: key, among: knownKeys), known].compactMap { $0 }.joined(separator: " ")
         throw SettingsError(file: file, at: entry.place, keyPath: path(to: key), reason: "unknown key", hint: hint)
     }
 
     /// An error at a key's value, or at the mapping's name if the key is missing, for rules of the plugin's own.
+    ///
+    /// Where the key is missing and the reason begins with `required`, a key that nobody asked for and that was
+    /// probably meant is named in its place.
     public func fail(_ key: String, _ reason: String, hint: String? = nil) -> SettingsError {
+        if reason.hasPrefix("required"), let error = mistyped(key) { return error }
+        return failAsIs(key, reason, hint: hint)
+    }
+
+    private func failAsIs(_ key: String, _ reason: String, hint: String? = nil) -> SettingsError {
         SettingsError(
             file: file, at: entries[key]?.value.place ?? place, keyPath: path(to: key), reason: reason, hint: hint)
+    }
+
+    /// The error for a key that nobody asked for so far and that is near a missing one.
+    func mistyped(_ missing: String) -> SettingsError? {
+        guard !contains(missing) else { return nil }
+        let typo = order.first { !knownKeys.contains($0) && Spelling.nearest(to: $0, among: [missing]) != nil }
+        guard let typo, let entry = entries[typo] else { return nil }
+        return SettingsError(
+            file: file, at: entry.place, keyPath: path(to: typo), reason: "unknown key",
+            hint: Spelling.suggestion(for: typo, among: [missing]))
     }
 }
 
@@ -85,7 +103,8 @@ extension SettingsReader {
         _ key: String, placeholder: Value, _ read: (SettingsNode) throws(Complaint) -> Value
     ) throws(SettingsError) -> Value {
         if let value = try optional(key, read) { return value }
-        guard excused.contains(path(to: key)) else { throw fail(key, "required") }
+        // Keys asked for later may look like this one: finish() tells which are unknown.
+        guard excused.contains(path(to: key)) else { throw failAsIs(key, "required") }
         return placeholder
     }
 

@@ -1,5 +1,6 @@
 import EventLog
 import Glibc
+import JSON
 import PipelineKit
 
 /// Where a host's time comes from.
@@ -87,16 +88,22 @@ extension HostPlan {
     static func check(
         _ stage: PipelineStage, _ type: (any Stage.Type)?, _ registry: Registry
     ) throws(SettingsError) {
-        guard let type else {
-            throw stage.settings.fail(
-                "stage", "there is no stage '\(stage.kind)'",
-                hint: "known: \(registry.stages.keys.sorted().joined(separator: ", ")); or give a `command`")
-        }
+        guard let type else { throw unknownKind(stage, registry.stages.keys.sorted()) }
         guard type.isSource == (stage.from == nil) else {
             throw stage.settings.fail(
                 "from",
                 type.isSource
                     ? "'\(stage.kind)' reads no other stage" : "required: the stage that '\(stage.kind)' reads")
         }
+    }
+
+    private static func unknownKind(_ stage: PipelineStage, _ known: [String]) -> SettingsError {
+        if stage.settings.contains("use"), !stage.settings.contains("stage") {
+            return stage.settings.fail("use", "unknown key", hint: "did you mean \"stage\"?")
+        }
+        let near = Spelling.suggestion(for: stage.kind, among: known).map { $0 + " " } ?? ""
+        return stage.settings.fail(
+            "stage", "there is no stage '\(stage.kind)'",
+            hint: "\(near)known: \(known.joined(separator: ", ")); or give a `command`")
     }
 }

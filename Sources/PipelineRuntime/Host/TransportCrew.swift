@@ -1,3 +1,4 @@
+import JSON
 import PipelineKit
 import Synchronization
 
@@ -68,8 +69,10 @@ final class TransportCrew: Sendable {
         throws(PipelineFileError) -> any Transport
     {
         guard let type = registry.transports[binding.kind] else {
-            let known = registry.transports.keys.sorted().joined(separator: ", ")
-            let error = binding.settings.fail("use", "unknown transport '\(binding.kind)'", hint: "known: \(known)")
+            let known = registry.transports.keys.sorted()
+            let near = Spelling.suggestion(for: binding.kind, among: known).map { $0 + " " } ?? ""
+            let error = binding.settings.fail(
+                "use", "unknown transport '\(binding.kind)'", hint: "\(near)known: \(known.joined(separator: ", "))")
             throw PipelineFileError([error])
         }
         return try make(type, binding, console)

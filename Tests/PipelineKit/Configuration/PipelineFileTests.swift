@@ -109,7 +109,7 @@ import Testing
         let file = try PipelineFile.parse(text, file: "p.yaml")
         let stage = try #require(file.stage(named: "coalesce"))
         let error = #expect(throws: PipelineFileError.self) { try stage.settings.decode(Coalesce.self) }
-        let known = "(known: stage, from, bind, log, command, directory, curve, window)"
+        let known = "known: stage, from, bind, log, command, directory, curve, window"
         #expect(
             error?.description == """
                 p.yaml:10:5: stages.coalesce.windw: unknown key; did you mean "window"? \(known)

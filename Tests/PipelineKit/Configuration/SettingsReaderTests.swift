@@ -183,13 +183,12 @@ import Testing
         let error = #expect(throws: PipelineFileError.self) { try reader.decode(Delivery.self) }
         #expect(
             error?.description == """
-                s.yaml:1:1: url: required
                 s.yaml:1:9: window: 2 has no unit; write 2ms or 2s
                 s.yaml:2:7: hold: is shorter than window; 2s is usual
                 s.yaml:4:20: transports.apns.attempts: must be between 1 and 9, is 10
-                s.yaml:4:24: transports.apns.atempts: unknown key; did you mean "attempts"? (known: attempts)
-                s.yaml:5:10: transports.file.colour: unknown key; (known: attempts)
-                s.yaml:6:1: urls: unknown key; did you mean "url"? (known: url, window, hold, transports)
+                s.yaml:4:24: transports.apns.atempts: unknown key; did you mean "attempts"? known: attempts
+                s.yaml:5:10: transports.file.colour: unknown key; known: attempts
+                s.yaml:6:1: urls: unknown key; did you mean "url"? known: url, window, hold, transports
                 """)
     }
 

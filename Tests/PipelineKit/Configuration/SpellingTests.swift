@@ -18,7 +18,7 @@ import Testing
             let reader = try knowing(Self.known, text: "\(typo): 1\n")
             let error = #expect(throws: SettingsError.self, "seed \(seed)") { try reader.finish() }
             let known = Self.known.joined(separator: ", ")
-            #expect(error?.hint == "did you mean \"\(key)\"? (known: \(known))", "seed \(seed): \(typo)")
+            #expect(error?.hint == "did you mean \"\(key)\"? known: \(known)", "seed \(seed): \(typo)")
         }
     }
 
