@@ -48,7 +48,9 @@ extension EventLogError: CustomStringConvertible {
 
     private var hint: String {
         switch self {
-        case .damaged: "'belfry log verify' lists all damage, 'belfry log repair' says what a repair would lose"
+        case .damaged:
+            "'belfry log verify' on its place names all damage; restore the log's folder from a copy, or move it away "
+                + "to start anew"
         case .alreadyOpen: "stop that process, or give this one another folder"
         case .full: "nothing was appended; make room, or raise the quota or limit"
         case .failed: "check the folder's owner, mode and disk"
