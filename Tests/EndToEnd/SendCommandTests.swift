@@ -61,6 +61,7 @@ struct SendCommandTests {
             "belfry", ["send", notes.pipeline, "--timeout", "0.3"], input: Notes.change("n1"))
         #expect(result.status == 69)
         #expect(result.errors.contains("ingest.door: no answer for 0.3"))
+        #expect(result.errors.hasSuffix("nothing is taken yet\n"))
     }
 
     @Test func `lines beyond any limit are refused one by one`() async throws {

@@ -25,6 +25,9 @@ final class LineSender {
     private var spans: [Span] = []
     private var next: UInt64 = 1
     private var skip: UInt64 = 0
+    private var hasGreeted = false
+    /// The last line that the door has taken or refused for good, by its number at the door.
+    private var through: UInt64 = 0
     private(set) var totals = Totals()
     private var heard = ContinuousClock.now
     /// Called after every step; sending stops when it is false.
@@ -47,6 +50,8 @@ final class LineSender {
         let known = try producer.greet(timeout: patience)
         skip = resumes ? known : 0
         next = known + 1
+        through = known
+        hasGreeted = true
         heard = .now
         while mayContinue(totals), !reader.isAtEnd || !producer.isDone { try step(patience) }
         return totals
@@ -97,6 +102,7 @@ final class LineSender {
 
     private func take(_ answer: Producer.Answer) {
         heard = .now
+        through = max(through, answer.through)
         totals.accepted += UInt64(answer.accepted)
         totals.refused += UInt64(answer.refused)
         for refusal in answer.refusals { complain(text(refusal)) }
@@ -108,6 +114,18 @@ final class LineSender {
     private func text(_ refusal: Producer.Refusal) -> String {
         let path = refusal.path.isEmpty ? "" : "\(refusal.path.printable): "
         return "\(place(refusal.line)): \(path)\(refusal.reason.withoutControls) (\(refusal.code))"
+    }
+
+    /// What to tell whose sending has failed: how far it came, and how to go on.
+    ///
+    /// - Parameter name: The producer's lasting name, if it has one.
+    func progress(producer name: String?) -> String {
+        guard hasGreeted, totals.accepted + totals.refused + totals.known > 0 else { return "nothing is taken yet" }
+        let taken = totals.accepted + totals.known
+        var text = "\(taken.of("line")) \(taken == 1 ? "is" : "are") taken"
+        if totals.refused > 0 { text += ", \(totals.refused.grouped) refused" }
+        guard let name else { return text + "; send the rest from \(place(through + 1))" }
+        return text + "; send the same again with --producer \(name): it goes on behind \(place(through))"
     }
 
     private func place(_ number: UInt64) -> String {

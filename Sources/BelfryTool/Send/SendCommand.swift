@@ -74,6 +74,9 @@ private struct Sending: Sendable {
         defer { socket.close() }
         let producer = try Producer(socket, endpoint: door, name: producer ?? ProducerName.passing)
         let sender = LineSender(producer, sources) { StandardError.write($0) }
-        return try sender.run(patience: patience, resumes: self.producer != nil)
+        do { return try sender.run(patience: patience, resumes: self.producer != nil) } catch {
+            guard let failure = ToolFailure(explaining: error) else { throw error }
+            throw ToolFailure(failure.status, "\(failure.message)\n\(sender.progress(producer: self.producer))")
+        }
     }
 }
