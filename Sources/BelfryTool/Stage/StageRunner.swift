@@ -6,13 +6,18 @@ import ZeroMQ
 
 /// One stage in this process, until it is asked to stop.
 struct StageRunner {
+    /// How long a stage waits for its upstream before it says so.
+    private static let quietWait = Duration.seconds(2)
+
     let host: StageHost
+    private let upstream: String
     let context: HostContext
 
     init(_ stage: PipelineStage, of file: PipelineFile) throws {
         context = try HostContext()
         let surroundings = HostSurroundings(
             registry: .builtIns, context: context, console: { try StandardOutput.write(line: $0) })
+        upstream = stage.from ?? ""
         host = try StageHost(stage, of: file, in: surroundings)
     }
 
@@ -29,8 +34,30 @@ struct StageRunner {
         }
         if StageRunner.isSupervised { Lifeline.watch { [control = host.control] in control.stop() } }
         async let beside: Void = doWhenRunning(work)
+        async let said: Void = announce()
         do { try await host.run() } catch { throw StageRunner.naming(host.plan.stage, error) }
+        await said
+        if !StageRunner.isSupervised { StandardError.write("\(host.plan.stage): stopped") }
         try await beside
+    }
+
+    /// Tells whoever started the stage by hand how it fares; `belfry up` does that for its own.
+    private func announce() async {
+        guard !StageRunner.isSupervised else { return }
+        let waiting = Task { [plan = host.plan, control = host.control, upstream] in
+            try await Task.sleep(for: StageRunner.quietWait)
+            guard control.report.phase == .waitingForUpstream, let endpoint = plan.upstream else { return }
+            StandardError.write("\(plan.stage): waiting for \(upstream) at \(endpoint)")
+        }
+        let isRunning = await host.control.wait(until: { $0.phase == .running })
+        waiting.cancel()
+        if isRunning { StandardError.write(StageRunner.announcement(host.plan, host.control.report)) }
+    }
+
+    static func announcement(_ plan: HostPlan, _ report: HostReport) -> String {
+        let door = (report.door ?? plan.door).map { ", door \($0)" } ?? ""
+        return
+            "\(plan.stage): running, log \(plan.logName) at \(report.last), readers connect to \(report.endpoint)\(door)"
     }
 
     private func doWhenRunning(_ work: @Sendable () async throws -> Void) async throws {
