@@ -30,7 +30,7 @@ struct LogListCommand: ParsableCommand {
             }
         }
         try show(logs)
-        if logs.isEmpty, failures.isEmpty { StandardError.write("no logs in \(try LogPlace.folder(place))") }
+        if logs.isEmpty, failures.isEmpty { StandardError.write(try LogPlace.nothing(in: place)) }
         for failure in failures { StandardError.write(failure.description) }
         if let failure = failures.first { throw ToolFailure(ToolFailure.status(of: failure)) }
     }

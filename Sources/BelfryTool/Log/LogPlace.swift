@@ -20,12 +20,20 @@ enum LogPlace {
     /// The logs' own folders in a place, by name, also of those that are damaged.
     static func logs(in path: String) throws -> [String] {
         let folder = try folder(path)
+        // A pipeline that never ran has no logs, and no folder for them.
+        if isFile(path), mode(folder) == nil { return [] }
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
                 .map { folder + "/" + $0 }.filter { isFile($0 + "/log.json") }
         } catch {
             throw ToolFailure(.noInput, "cannot list \(folder): \(error.localizedDescription)")
         }
+    }
+
+    /// What to say of a place without logs.
+    static func nothing(in path: String) throws -> String {
+        let folder = try folder(path)
+        return isFile(path) ? "no logs yet in \(folder): start it with `belfry up \(path)`" : "no logs in \(folder)"
     }
 
     /// One log's own folder: a path to it, or its name below a place, as in `.belfry/quickstart/changes`.
@@ -38,7 +46,10 @@ enum LogPlace {
         let (place, name) = split(path)
         guard !name.isEmpty, isFile(place) || isFolder(place) else { throw missing(path) }
         let folder = try folder(place)
-        return try existing(folder + "/" + name, named: name, in: folder)
+        do { return try existing(folder + "/" + name, named: name, in: folder) } catch let failure as ToolFailure {
+            guard !path.contains("/") else { throw failure }
+            throw ToolFailure(failure.status, "\(failure.message); name its pipeline with -p FILE (--pipeline)")
+        }
     }
 
     private static func existing(_ path: String, named name: String, in folder: String) throws -> String {

@@ -30,11 +30,16 @@ extension SettingsNode {
     var kind: String {
         switch content {
         case .nothing: "nothing"
-        case .scalar(let text, plain: true): text
-        case .scalar(let text, plain: false): "the text \"\(text)\""
+        case .scalar(let text, plain: true): Self.cut(text)
+        case .scalar(let text, plain: false): "the text \"\(Self.cut(text))\""
         case .list: "a list"
         case .mapping: "a mapping"
         }
+    }
+
+    /// As much of a text as an error message quotes.
+    private static func cut(_ text: String) -> String {
+        text.count > 60 ? text.prefix(60) + "…" : text
     }
 
     func scalar(_ wanted: String) throws(Complaint) -> (text: String, plain: Bool) {
