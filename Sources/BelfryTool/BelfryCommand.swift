@@ -14,8 +14,10 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry log ls Pipelines/quickstart.yaml         what happened so far?
 
             Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 it worked and the \
-            answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 74 I/O; 78 configuration.
+            answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 73 cannot create; 74 I/O; \
+            78 configuration.
             """,
+        version: "belfry 0.1",
         subcommands: [
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
             BenchCommand.self, StageCommand.self,
