@@ -41,6 +41,30 @@ public protocol Stage: SendableMetatype {
 
     /// The transports that the stage's deliveries name; the host opens them.
     static func transports(of settings: Settings) -> [TransportBinding]
+
+    /// The transport's answer that one of the stage's own events records; nil where the event records none.
+    ///
+    /// A host that feeds the stage its past gives it the answers that it had then.
+    static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer?
+
+    // MARK: State
+
+    /// Which form the stage's snapshots have: raise it with every change, so that older ones are left aside. Nil: the
+    /// stage takes none, and is rebuilt from all of its input.
+    static var snapshotVersion: Int? { get }
+
+    /// Writes all that the stage's future depends on, beside its settings and context. The same state gives the same
+    /// bytes. Never asked for while a push that the stage handed out is unanswered.
+    func snapshot(into snapshot: inout SnapshotWriter)
+
+    /// Takes over the state of another of its kind. Called once, before anything else.
+    mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError)
+
+    /// What `belfry state` calls the stage's state, such as `subscriptions`; nil where there is nothing to show.
+    static var stateName: String? { get }
+
+    /// Writes the state for people and programs: one JSON object a line, in an order that depends on nothing else.
+    func writeState(into lines: inout ByteBuffer)
 }
 
 extension Stage {
@@ -50,6 +74,12 @@ extension Stage {
     public mutating func recall(_ event: borrowing InputEvent, at now: Instant) {}
     public mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {}
     public static func transports(of settings: Settings) -> [TransportBinding] { [] }
+    public static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? { nil }
+    public static var snapshotVersion: Int? { nil }
+    public func snapshot(into snapshot: inout SnapshotWriter) {}
+    public mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {}
+    public static var stateName: String? { nil }
+    public func writeState(into lines: inout ByteBuffer) {}
 }
 
 /// What a stage knows of where it stands. Identifiers are derived from a log's identity and a position in it.

@@ -1,0 +1,83 @@
+import EventLog
+
+/// Reads back what ``SnapshotWriter`` wrote. Views are valid as long as the bytes that it was made with.
+public struct SnapshotReader {
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+
+    public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// Whether all was read.
+    public var isAtEnd: Bool { offset == bytes.count }
+
+    public mutating func number() throws(SnapshotError) -> UInt64 {
+        var (number, shift) = (UInt64(0), UInt64(0))
+        while offset < bytes.count, shift < 64 {
+            let byte = bytes[offset]
+            offset += 1
+            number |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return number }
+            shift += 7
+        }
+        throw SnapshotError("a number ends too soon", at: offset)
+    }
+
+    public mutating func integer() throws(SnapshotError) -> Int {
+        let number = try number()
+        return Int(truncatingIfNeeded: number >> 1) ^ -Int(number & 1)
+    }
+
+    public mutating func flag() throws(SnapshotError) -> Bool {
+        guard offset < bytes.count, bytes[offset] <= 1 else { throw SnapshotError("expected a flag", at: offset) }
+        offset += 1
+        return bytes[offset - 1] == 1
+    }
+
+    public mutating func instant() throws(SnapshotError) -> Instant { Instant(microseconds: Int64(try integer())) }
+
+    public mutating func view() throws(SnapshotError) -> UnsafeRawBufferPointer {
+        let count = try number()
+        guard count <= UInt64(bytes.count - offset) else {
+            throw SnapshotError("\(count) bytes are not there", at: offset)
+        }
+        defer { offset += Int(count) }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(count)])
+    }
+
+    public mutating func array() throws(SnapshotError) -> [UInt8] { Array(try view()) }
+
+    public mutating func text() throws(SnapshotError) -> String {
+        let start = offset
+        guard let text = String(validating: try view(), as: UTF8.self) else {
+            throw SnapshotError("a text is not UTF-8", at: start)
+        }
+        return text
+    }
+
+    public mutating func optional<Value>(
+        _ body: (inout SnapshotReader) throws(SnapshotError) -> Value
+    ) throws(SnapshotError) -> Value? {
+        try flag() ? try body(&self) : nil
+    }
+
+    /// Reads how many there are, and calls `body` for each.
+    public mutating func forEach(
+        _ body: (inout SnapshotReader) throws(SnapshotError) -> Void
+    ) throws(SnapshotError) {
+        for _ in 0..<(try number()) { try body(&self) }
+    }
+}
+
+/// A snapshot that does not hold what its stage expects.
+public struct SnapshotError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let reason: String
+    /// Where in the state, in bytes.
+    public let offset: Int
+
+    public init(_ reason: String, at offset: Int) {
+        self.reason = reason
+        self.offset = offset
+    }
+
+    public var description: String { "\(reason), at byte \(offset) of the state" }
+}

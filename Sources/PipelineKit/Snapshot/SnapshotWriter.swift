@@ -1,0 +1,56 @@
+import EventLog
+import JSON
+
+/// Takes down a stage's state. What is written is read back by ``SnapshotReader`` in the same order.
+///
+/// The same state must give the same bytes: what is kept in a hash table is written in the order of its keys.
+public struct SnapshotWriter: ~Copyable {
+    package private(set) var buffer: ByteBuffer
+
+    public init(capacity: Int = 64 << 10) { buffer = ByteBuffer(capacity: capacity) }
+
+    /// What was written so far.
+    public var bytes: UnsafeRawBufferPointer { buffer.bytes }
+
+    /// Small numbers take one byte, the largest ten (LEB128).
+    public mutating func write(_ number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            buffer.append(byte: UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        buffer.append(byte: UInt8(truncatingIfNeeded: rest))
+    }
+
+    public mutating func write(_ number: Int) { write(UInt64(bitPattern: Int64(number << 1 ^ number >> 63))) }
+
+    public mutating func write(_ flag: Bool) { buffer.append(byte: flag ? 1 : 0) }
+
+    public mutating func write(_ instant: Instant) { write(Int(instant.microseconds)) }
+
+    public mutating func write(_ bytes: UnsafeRawBufferPointer) {
+        write(UInt64(bytes.count))
+        buffer.append(bytes)
+    }
+
+    public mutating func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { write($0) } }
+
+    public mutating func write(_ text: String) {
+        var text = text
+        text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Writes whether there is a value, then the value.
+    public mutating func write<Value>(_ value: Value?, _ body: (Value, inout SnapshotWriter) -> Void) {
+        write(value != nil)
+        if let value { body(value, &self) }
+    }
+
+    /// Writes how many there are, then each.
+    public mutating func write<Values: Collection>(
+        all values: Values, _ body: (Values.Element, inout SnapshotWriter) -> Void
+    ) {
+        write(UInt64(values.count))
+        for value in values { body(value, &self) }
+    }
+}
