@@ -129,7 +129,7 @@ import Testing
         #expect(
             error?.description == """
                 p.yaml:12:5: stages.coalesce.windw: unknown key; did you mean "window"? \(known)
-                p.yaml:11:5: stages.coalesce.bnd: unknown key; did you mean "bind"? \(known)
+                p.yaml:13:5: stages.coalesce.bnd: unknown key; did you mean "bind"? \(known)
                 """)
     }
 
