@@ -205,7 +205,7 @@ extension LogDirectory {
 
 extension EventLogError {
     /// The same failure, named for what it is where there is no room.
-    fileprivate func orFull(bytesNeeded: Int) -> EventLogError {
+    func orFull(bytesNeeded: Int) -> EventLogError {
         guard case .failed(_, let file, let code) = self, [ENOSPC, EDQUOT, EFBIG].contains(code) else { return self }
         return .full(file: file, bytesNeeded: bytesNeeded, errno: code)
     }
@@ -213,7 +213,7 @@ extension EventLogError {
 
 extension OpenFile {
     /// Writes both parts, one behind the other. Nil, or the code of what failed with part of it written.
-    fileprivate func write(
+    func write(
         _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, at offset: UInt64, calls: FileCalls
     ) -> CInt? {
         var done = 0

@@ -1,11 +1,12 @@
 import Dispatch
 import Glibc
 
-/// The calls that change a segment, so that a test can make each of them fail.
+/// The calls that change a log's files, so that a test can make each of them fail.
 package struct FileCalls: Sendable {
     package var write: @Sendable (CInt, UnsafePointer<iovec>, CInt, off_t) -> Int = { pwritev($0, $1, $2, $3) }
     package var sync: @Sendable (CInt) -> CInt = { fdatasync($0) }
     package var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
+    package var rename: @Sendable (String, String) -> CInt = { Glibc.rename($0, $1) }
     /// Makes the queue that a log forces its bytes to the disk on.
     package var makeQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.eventlog.sync") }
 
