@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 
 /// The calls that change a log's files, so that a test can make each of them fail.
@@ -6,8 +7,26 @@ package struct FileCalls: Sendable {
     package var sync: @Sendable (CInt) -> CInt = { fdatasync($0) }
     package var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
     package var rename: @Sendable (String, String) -> CInt = { Glibc.rename($0, $1) }
+    /// Makes the queue that a log forces its bytes to the disk on.
+    package var makeQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.eventlog.sync") }
 
     package init() {}
+}
+
+/// Where a log waits for the disk: a queue of its own, or a simulation's.
+package protocol SyncQueue: Sendable {
+    func later(after delay: Duration, _ work: @escaping @Sendable () -> Void)
+    /// Does it behind what was asked for before, and returns when it is done.
+    func now(_ work: () -> Void)
+}
+
+extension DispatchQueue: SyncQueue {
+    package func later(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
+        guard delay > .zero else { return async(execute: work) }
+        asyncAfter(deadline: .now() + .microseconds(Int(delay.wholeMicroseconds)), execute: work)
+    }
+
+    package func now(_ work: () -> Void) { sync(execute: work) }
 }
 
 /// Repeats a call that a signal interrupted.
