@@ -90,6 +90,18 @@ public struct Aftermath: Equatable {
     /// Some of the snapshots on the way, and the last.
     public var snapshots: [[UInt8]] = []
     public var state: [String] = []
+
+    /// Where two differ first; nil where they are the same.
+    public func difference(from other: Aftermath) -> String? {
+        if let step = said.indices.first(where: { said[$0] != other.said[$0] }) {
+            return
+                "after line \(step): \(said[step].joined(separator: " ")) | \(other.said[step].joined(separator: " "))"
+        }
+        if let place = snapshots.indices.first(where: { snapshots[$0] != other.snapshots[$0] }) {
+            return "snapshot \(place): \(snapshots[place].count) and \(other.snapshots[place].count) bytes"
+        }
+        return state == other.state ? nil : "state"
+    }
 }
 
 extension StageRun {

@@ -37,7 +37,7 @@ struct CoalesceSnapshotTests {
         for _ in 0..<20 {
             let cut = draw.below(300)
             let (itself, restored) = try Run.split(history, at: cut, fresh: Self.fresh)
-            #expect(itself == restored, "seed \(seed), cut \(cut)")
+            #expect(itself.difference(from: restored) == nil, "seed \(seed), cut \(cut)")
             #expect(itself.said.contains { $0.contains { $0.contains("coalesced") } }, "seed \(seed)")
         }
     }

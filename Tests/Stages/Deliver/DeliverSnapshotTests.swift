@@ -44,7 +44,7 @@ struct DeliverSnapshotTests {
         let history = (0..<400).map { _ in Run.Arrival(Self.event(&draw)) }
         let (itself, restored) = try Run.split(
             history, at: draw.below(300), answer: Self.answer, fresh: Self.fresh)
-        #expect(itself == restored, "seed \(seed)")
+        #expect(itself.difference(from: restored) == nil, "seed \(seed)")
         #expect(itself.said.contains { $0.count > 3 }, "seed \(seed)")
     }
 

@@ -33,7 +33,7 @@ struct IngestSnapshotTests {
         var draw = Seeded(seed)
         let history = (0..<600).map { _ in Run.Arrival(Self.command(&draw)) }
         let (itself, restored) = try Run.split(history, at: draw.below(400), fresh: Self.fresh)
-        #expect(itself == restored, "seed \(seed)")
+        #expect(itself.difference(from: restored) == nil, "seed \(seed)")
         #expect(itself.state.count > 50, "seed \(seed)")
     }
 

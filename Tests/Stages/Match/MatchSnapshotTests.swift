@@ -43,7 +43,7 @@ struct MatchSnapshotTests {
         for _ in 0..<4 {
             let cut = draw.below(history.count - 100)
             let (itself, restored) = try Run.split(history, at: cut, fresh: Self.fresh)
-            #expect(itself == restored, "seed \(seed), cut \(cut)")
+            #expect(itself.difference(from: restored) == nil, "seed \(seed), cut \(cut)")
             #expect(itself.said.contains { $0.count > 2 }, "seed \(seed)")
             #expect(itself.said.contains { $0.contains { $0.contains("not_matched") } }, "seed \(seed)")
         }
