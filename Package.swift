@@ -66,7 +66,7 @@ var executables: [Target] {
 }
 
 var tests: [Target] {
-    [.target(name: "TestSupport", path: "Tests/Support")]
+    [.target(name: "TestSupport", dependencies: ["JSON", "EventLog", "PipelineKit"], path: "Tests/Support")]
         + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "BuiltIns"].contains($0.name) }.map { .tests(of: $0) }
         + stages.map { .tests(of: $0, under: "Stages/") }
         + transports.map { .tests(of: $0, under: "Transports/") }
