@@ -145,14 +145,14 @@ final class LinkedStageWork<S: Stage>: HostWork {
         keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
         if committed > 0 {
             rebuild = try Rebuild(
-                plan, upstream: log, through: committed, own: (start?.moment.sequence ?? 0) + 1,
+                plan, upstream: log, through: committed, own: start?.moment.firstRead ?? 1,
                 answers: RecordedAnswers(S.self, settings))
         }
         start = nil
         keeper?.remove { [first = inlet.upstreamFirst] in $0.position + 1 < first }
     }
 
-    func trimmed(to first: UInt64) { keeper?.remove { $0.sequence + 1 < first } }
+    func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
 
     private func nextArrival() throws -> LinkClient.Arrival? {
         do { return try inlet.receive() } catch let error as LinkError {

@@ -68,7 +68,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         try outlet.close()
     }
 
-    func trimmed(to first: UInt64) { keeper?.remove { $0.sequence + 1 < first } }
+    func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
 
     private func recall(from first: UInt64) throws {
         guard outlet.log.lastSequence >= first else { return }
