@@ -13,7 +13,7 @@ public struct DeliverStage: Stage {
     public static let kind = "deliver"
     public static let logName = "outcomes"
 
-    private var registry: DeviceRegistry
+    var registry: DeviceRegistry
     /// Pushes that wait for answers, and those behind them: as many as the host lets be in flight. A host that feeds old
     /// events again answers their pushes too, or they would wait here for ever.
     private var ledger = OutcomeLedger()

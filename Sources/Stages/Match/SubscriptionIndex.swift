@@ -45,7 +45,7 @@ struct SubscriptionIndex {
 
     private(set) var symbols = SymbolTable()
     private(set) var scopes: [Scope: Int32] = [:]
-    private var slots: [Subscription.Identity: Int32] = [:]
+    private(set) var slots: [Subscription.Identity: Int32] = [:]
     private(set) var stored = Pool<Stored>()
     private(set) var lists = PostingLists()
     var fields = FieldTable()
