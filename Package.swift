@@ -34,7 +34,8 @@ var libraries: [Target] {
         .target(
             name: "BelfryTool",
             dependencies: [
-                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns",
+                "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "ZeroMQ",
+                "BuiltIns",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),

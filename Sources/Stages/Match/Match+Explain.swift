@@ -63,6 +63,9 @@ private struct ChangeCheck {
                 ?? "\(name) of \(user) watches the change",
             [
                 .init("subscriptionID", subscription.identity.subscriptionID.text), .init("user", user),
+                .init("container", subscription.identity.container.text),
+                .init("environment", subscription.identity.environment.text),
+                .init("database", subscription.identity.database.rawValue),
                 .init("subscriptionType", "\(subscription.subject.word)"), .init("saved", saved),
             ] + (subscription.firesOnce ? [.init("firesOnce", true)] : []),
             parts: parts)
@@ -88,7 +91,7 @@ extension ChangeCheck {
         if identity.database != change.database {
             return part(
                 .databaseDiffers,
-                "the change is in the \(change.database.rawValue) database, it is of the "
+                "the change is in the \(change.database.rawValue) database, it watches the "
                     + "\(identity.database.rawValue) one")
         }
         if let owner = change.owner, owner.utf8 != identity.user {

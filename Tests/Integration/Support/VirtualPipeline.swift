@@ -21,6 +21,9 @@ final class VirtualPipeline: Sendable {
             data: folder.path, seed: original.seed ?? "belfry run", log: LogSettings(sync: .never))
     }
 
+    /// The folder of its logs.
+    var logsFolder: String { folder.path + "/logs" }
+
     /// Every push so far, in order.
     var pushes: [String] { taken.withLock { $0 } }
 
