@@ -20,9 +20,10 @@ var libraries: [Target] {
     [
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CCRC32C"),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
         .target(name: "JSON"),
-        .target(name: "EventLog"),
+        .target(name: "EventLog", dependencies: ["CCRC32C"]),
         .target(name: "CloudKitModel", dependencies: ["JSON"]),
         .target(name: "Predicates", dependencies: ["JSON"]),
         .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
@@ -66,8 +67,8 @@ var executables: [Target] {
 }
 
 var tests: [Target] {
-    [.target(name: "TestSupport", path: "Tests/Support")]
-        + libraries.filter { !["CZeroMQ", "CCurl", "BuiltIns"].contains($0.name) }.map { .tests(of: $0) }
+    [.target(name: "TestSupport", dependencies: ["JSON", "EventLog", "PipelineKit"], path: "Tests/Support")]
+        + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "BuiltIns"].contains($0.name) }.map { .tests(of: $0) }
         + stages.map { .tests(of: $0, under: "Stages/") }
         + transports.map { .tests(of: $0, under: "Transports/") }
         + ["Integration", "Faults", "EndToEnd"].map {

@@ -49,8 +49,8 @@ extension EventLogError: CustomStringConvertible {
     private var hint: String {
         switch self {
         case .damaged:
-            "'belfry log verify' on its place names all damage; restore the log's folder from a copy, or move it away "
-                + "to start anew"
+            "restore the log's folder from a copy, or see what 'belfry log repair' on it would cost: it keeps what is "
+                + "before the damage"
         case .alreadyOpen: "stop that process, or give this one another folder"
         case .full: "nothing was appended; make room, or raise the quota or limit"
         case .failed: "check the folder's owner, mode and disk"

@@ -7,7 +7,7 @@ import ZeroMQ
 protocol HostWork: AnyObject {
     var outlet: StageOutlet { get }
     /// Where input comes from.
-    var sockets: [ZMQSocket] { get }
+    var sockets: [any MessageSocket] { get }
 
     /// Whether input would be taken now; while it would not, it is not woken for.
     var wantsInput: Bool { get }
@@ -36,7 +36,7 @@ final class HostWatch {
     private let server: Int
     private let inputs: [Int]
 
-    init(wake: WakeSignal, server: ZMQSocket, inputs: [ZMQSocket]) {
+    init(wake: WakeSignal, server: any MessageSocket, inputs: [any MessageSocket]) {
         poller.add(wake)
         self.server = poller.add(server)
         self.inputs = inputs.map { [poller] in poller.add($0) }
@@ -82,13 +82,19 @@ struct HostLoop {
             }
             try watch.wait(isBusy ? .zero : work.timeout, forInput: work.wantsInput)
             control.wake.clear()
-            if watch.hasRequests { try work.outlet.server.receive() }
-            isBusy = try work.turn(hasInput: watch.hasInput)
-            work.outlet.revealDurable()
-            if try work.outlet.server.serve() { isBusy = true }
-            work.outlet.server.expire(at: .now)
-            report(work, phase: nil)
+            isBusy = try turn(work, hasRequests: watch.hasRequests, hasInput: watch.hasInput)
         }
+    }
+
+    /// - Returns: Whether more can be done at once.
+    func turn(_ work: some HostWork, hasRequests: Bool, hasInput: Bool) throws -> Bool {
+        if hasRequests { try work.outlet.server.receive() }
+        var isBusy = try work.turn(hasInput: hasInput)
+        work.outlet.revealDurable()
+        if try work.outlet.server.serve() { isBusy = true }
+        work.outlet.server.expire(at: plan.time.steady())
+        report(work, phase: nil)
+        return isBusy
     }
 
     private func report(_ work: some HostWork, phase: HostReport.Phase?) {

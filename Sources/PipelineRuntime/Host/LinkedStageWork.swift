@@ -1,14 +1,13 @@
 import EventLog
 import JSON
 import PipelineKit
-import ZeroMQ
 
 /// The work of a host whose stage reads another stage's log.
 final class LinkedStageWork<S: Stage>: HostWork {
     let outlet: StageOutlet
     private let plan: HostPlan
     private let control: HostControl
-    private let inlet: LinkClient
+    private let inlet: any StageInlet
     private let settings: S.Settings
     private let transports: TransportCrew
     private var clock: StageClock<S>?
@@ -28,8 +27,8 @@ final class LinkedStageWork<S: Stage>: HostWork {
     private static var turnBytesMax: Int { 1 << 20 }
 
     init(
-        _ plan: HostPlan, _ control: HostControl, settings: S.Settings, outlet: StageOutlet, inlet: LinkClient,
-        transports: TransportCrew
+        _ plan: HostPlan, _ control: HostControl, settings: S.Settings, outlet: StageOutlet,
+        inlet: any StageInlet, transports: TransportCrew
     ) {
         self.plan = plan
         self.control = control
@@ -39,11 +38,11 @@ final class LinkedStageWork<S: Stage>: HostWork {
         self.transports = transports
     }
 
-    var sockets: [ZMQSocket] { [inlet.socket] }
+    var sockets: [any MessageSocket] { [inlet.socket] }
 
     var timeout: Duration {
         guard plan.clock == .wall, mayWake, let deadline = clock?.stage.deadline else { return inlet.patience }
-        return min(inlet.patience, max(.zero, deadline - Instant.wall()))
+        return min(inlet.patience, max(.zero, deadline - plan.time.wall()))
     }
 
     var isIdle: Bool { transports.isIdle }
@@ -73,7 +72,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
         }
         try wakeWhenDue()
         try endTurn()
-        try inlet.tick(at: .now)
+        try inlet.tick(at: plan.time.steady())
         return bytes >= Self.turnBytesMax || transports.hasAnswers
     }
 
@@ -179,11 +178,11 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     private func wakeWhenDue() throws {
         try finishRebuild()
-        guard plan.clock == .wall, mayWake, let deadline = clock?.stage.deadline, deadline <= Instant.wall() else {
+        guard plan.clock == .wall, mayWake, let deadline = clock?.stage.deadline, deadline <= plan.time.wall() else {
             return
         }
         try commit()
-        clock?.serveDeadlines(through: Instant.wall(), into: &out)
+        clock?.serveDeadlines(through: plan.time.wall(), into: &out)
         try commit(always: true)
     }
 
@@ -233,7 +232,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     /// A window of pushes is answered as a whole: then its outcomes and its cursor become one batch.
     private func takeAnswers() throws {
         guard let answers = transports.takeAnswers(), let now = clock?.now else { return }
-        let time = plan.clock == .wall ? max(now, Instant.wall()) : now
+        let time = plan.clock == .wall ? max(now, plan.time.wall()) : now
         for answer in answers { clock?.receive(answer, at: time, into: &out) }
         try commit()
     }

@@ -11,7 +11,7 @@ import ZeroMQ
 final class PluginWork: HostWork {
     let outlet: StageOutlet
     private let plan: HostPlan
-    private let inlet: LinkClient
+    private let inlet: any StageInlet
     private let plugin: ZMQSocket
     private let control: HostControl
     private var out = Outbox()
@@ -44,7 +44,7 @@ final class PluginWork: HostWork {
         var last: UInt64 { first + UInt64(count) - 1 }
     }
 
-    init(_ plan: HostPlan, _ control: HostControl, outlet: StageOutlet, inlet: LinkClient, plugin: ZMQSocket) {
+    init(_ plan: HostPlan, _ control: HostControl, outlet: StageOutlet, inlet: any StageInlet, plugin: ZMQSocket) {
         self.plan = plan
         self.control = control
         self.outlet = outlet
@@ -55,7 +55,7 @@ final class PluginWork: HostWork {
         answered = taken
     }
 
-    var sockets: [ZMQSocket] { [inlet.socket, plugin] }
+    var sockets: [any MessageSocket] { [inlet.socket, plugin] }
     var timeout: Duration { inlet.patience }
     var wantsInput: Bool { true }
     var isIdle: Bool { waiting.isEmpty || peer == nil }

@@ -11,7 +11,7 @@ final class SourceStageWork<S: Stage>: HostWork {
     let outlet: StageOutlet
     private let plan: HostPlan
     private let control: HostControl
-    private let door: ZMQSocket
+    private let door: any MessageSocket
     private var clock: StageClock<S>
     private var out = Outbox()
     private var events = EventReader(limits: JSONLimits(bytesMax: DoorLimits.lineBytesMax, refusesDuplicateKeys: true))
@@ -26,7 +26,9 @@ final class SourceStageWork<S: Stage>: HostWork {
 
     private static var turnBytesMax: Int { 1 << 20 }
 
-    init(_ plan: HostPlan, _ control: HostControl, settings: S.Settings, outlet: StageOutlet, door: ZMQSocket) throws {
+    init(_ plan: HostPlan, _ control: HostControl, settings: S.Settings, outlet: StageOutlet, door: any MessageSocket)
+        throws
+    {
         self.plan = plan
         self.control = control
         self.outlet = outlet
@@ -38,7 +40,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         try recall()
     }
 
-    var sockets: [ZMQSocket] { [door] }
+    var sockets: [any MessageSocket] { [door] }
     var isIdle: Bool { true }
     var wantsInput: Bool { true }
     var timeout: Duration { .seconds(1) }
@@ -170,7 +172,7 @@ final class SourceStageWork<S: Stage>: HostWork {
     private func admit(
         _ lines: UnsafeRawBufferPointer, of producer: String, first: UInt64, after before: UInt64
     ) throws -> Admission {
-        if plan.clock == .wall { clock.advance(to: Instant.wall(), into: &out) }
+        if plan.clock == .wall { clock.advance(to: plan.time.wall(), into: &out) }
         var admission = Admission(through: before)
         let count = out.count
         var number = first

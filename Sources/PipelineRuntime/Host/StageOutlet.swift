@@ -1,7 +1,6 @@
 import EventLog
 import JSON
 import PipelineKit
-import ZeroMQ
 
 /// A stage's way out: its log, the link that serves the log, and its dead letters. The one place that appends.
 final class StageOutlet {
@@ -16,10 +15,11 @@ final class StageOutlet {
 
     /// Takes the log before it binds: binding an `ipc` endpoint takes it away from whoever had it, and the log's lock
     /// says whether someone has.
-    init(_ plan: HostPlan, _ sockets: HostSockets) throws {
+    init(_ plan: HostPlan, _ sockets: some HostConnections) throws {
         log = try EventLogWriter(plan.logOptions)
         sync = plan.logOptions.sync
-        server = LinkServer(socket: try sockets.bindServer(), log: log, directory: plan.logDirectory)
+        server = LinkServer(
+            socket: try sockets.bindServer(), log: log, directory: plan.logDirectory, steady: plan.time.steady)
         deadLetters = DeadLetters(plan, identity: log.identity)
     }
 

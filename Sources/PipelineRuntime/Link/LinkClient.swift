@@ -18,7 +18,7 @@ package final class LinkClient {
     /// How often a consumer that has no upstream yet knocks again.
     private static let knock = Duration.milliseconds(20)
 
-    package let socket: ZMQSocket
+    package let socket: any MessageSocket
     package let endpoint: String
     private let name: String
     private let credit: Int
@@ -27,18 +27,23 @@ package final class LinkClient {
     private var owed = 0
     /// Where the last frame began that was not what it announced: said once, however often it comes.
     private var complainedOf: UInt64 = 0
-    private var said = ContinuousClock.Instant.now
+    private let steady: @Sendable () -> ContinuousClock.Instant
+    private var said: ContinuousClock.Instant
     private let message = ZMQMultipart()
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     package private(set) var refusedFrames = 0
 
     package init(
-        _ socket: ZMQSocket, endpoint: String, name: String, after: UInt64, credit: Int = LinkClient.creditDefault
+        _ socket: any MessageSocket, endpoint: String, name: String, after: UInt64,
+        credit: Int = LinkClient.creditDefault,
+        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) throws(ZMQError) {
         self.socket = socket
         self.endpoint = endpoint
         self.name = name
         self.credit = credit
+        self.steady = steady
+        said = steady()
         next = after + 1
         try socket.connect(endpoint)
         try open()
@@ -65,13 +70,13 @@ package final class LinkClient {
     private func sayCredit() throws(ZMQError) {
         _ = try socket.send([LinkFrame.credit(owed)], wait: false)
         owed = 0
-        said = .now
+        said = steady()
     }
 
     private func open() throws(ZMQError) {
         _ = try socket.send([LinkFrame.open(name: name, after: next - 1, credit: credit)], wait: false)
         owed = 0
-        said = .now
+        said = steady()
     }
 
     private func openAgain() throws(ZMQError) {
@@ -137,7 +142,7 @@ package final class LinkClient {
     private func loseWelcome(holding lines: UInt64, _ first: UInt64, _ count: UInt64) {
         refusedFrames += 1
         isWelcome = false
-        said = .now
+        said = steady()
         guard complainedOf != first else { return }
         complainedOf = first
         StandardError.write(

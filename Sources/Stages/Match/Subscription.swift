@@ -43,6 +43,8 @@ struct Subscription {
     let copied: [Copied]
     /// What is the same in every match: `"container":…` to `"subscriptionType":…`.
     let head: [UInt8]
-    /// `,"notificationInfo":…`, or nothing.
-    let tail: [UInt8]
+    /// The event that saved it.
+    let text: [UInt8]
+    /// Where in the text its notification info stands, if it has one.
+    let notificationInfo: Range<Int>?
 }

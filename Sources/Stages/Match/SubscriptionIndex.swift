@@ -59,6 +59,8 @@ struct SubscriptionIndex {
 
     var count: Int { slots.count }
 
+    mutating func reserveCapacity(_ count: Int) { slots.reserveCapacity(count) }
+
     subscript(slot: Int32) -> Stored {
         _read { yield stored[slot] }
     }
