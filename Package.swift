@@ -36,7 +36,8 @@ var libraries: [Target] {
         .target(
             name: "BelfryTool",
             dependencies: [
-                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "BuiltIns",
+                "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
+                "BuiltIns",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
