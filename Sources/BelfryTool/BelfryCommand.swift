@@ -12,6 +12,7 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry send Pipelines/quickstart.yaml in.ndjson send it changes
               belfry tap match -p Pipelines/quickstart.yaml   watch a stage at work
               belfry log ls Pipelines/quickstart.yaml         what happened so far?
+              belfry trace 17 -p Pipelines/quickstart.yaml    what did a change lead to?
 
             Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 it worked and the \
             answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 73 cannot create; 74 I/O; \
@@ -20,6 +21,6 @@ struct BelfryCommand: AsyncParsableCommand {
         version: "belfry 0.1",
         subcommands: [
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
-            BenchCommand.self, StageCommand.self,
+            TraceCommand.self, BenchCommand.self, StageCommand.self,
         ])
 }
