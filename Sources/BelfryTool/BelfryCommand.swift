@@ -13,6 +13,7 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry tap match -p Pipelines/quickstart.yaml   watch a stage at work
               belfry log ls Pipelines/quickstart.yaml         what happened so far?
               belfry replay Pipelines/quickstart.yaml         would it happen again?
+              belfry trace 17 -p Pipelines/quickstart.yaml    what did a change lead to?
               belfry explain --change 17 --user _alice        why was it pushed, or not?
 
             Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 it worked and the \
@@ -22,6 +23,7 @@ struct BelfryCommand: AsyncParsableCommand {
         version: "belfry 0.1",
         subcommands: [
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
-            ReplayCommand.self, ExplainCommand.self, BenchCommand.self, StageCommand.self,
+            ReplayCommand.self, TraceCommand.self, ExplainCommand.self,
+            BenchCommand.self, StageCommand.self,
         ])
 }
