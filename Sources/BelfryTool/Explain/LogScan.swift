@@ -3,7 +3,7 @@ import JSON
 import PipelineRuntime
 
 /// An event of a log, kept beyond its batch.
-struct LoggedEvent {
+struct RecordedEvent {
     let sequence: UInt64
     let now: Instant
     let line: [UInt8]
@@ -36,7 +36,7 @@ struct LogScan: EventFinder {
         let json: JSONValue
         let line: UnsafeRawBufferPointer
 
-        var kept: LoggedEvent { LoggedEvent(sequence: sequence, now: now, line: Array(line)) }
+        var kept: RecordedEvent { RecordedEvent(sequence: sequence, now: now, line: Array(line)) }
     }
 
     func events(
@@ -76,8 +76,8 @@ struct LogScan: EventFinder {
     }
 
     /// One event; nil where the log does not hold it.
-    static func event(_ sequence: UInt64, in log: String) throws -> LoggedEvent? {
-        var found: LoggedEvent?
+    static func event(_ sequence: UInt64, in log: String) throws -> RecordedEvent? {
+        var found: RecordedEvent?
         try LogScan().events(in: log, from: sequence, through: sequence, naming: []) { event in
             found = event.kept
             return false

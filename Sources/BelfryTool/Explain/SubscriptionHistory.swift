@@ -23,7 +23,7 @@ struct SubscriptionHistory {
     }
 
     struct Entry {
-        let event: LoggedEvent
+        let event: RecordedEvent
         let isSave: Bool
         let firesOnce: Bool
     }
