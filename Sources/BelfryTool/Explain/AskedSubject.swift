@@ -78,7 +78,8 @@ private struct KnownNames {
     private(set) var subscriptions: Set<String> = []
 
     init(in log: String, user: String?, _ finder: any EventFinder) throws {
-        try finder.events(in: log, from: 1, through: .max, naming: [user].compactMap { $0 }) { event in
+        try finder.events(in: log, from: 1, through: .max, naming: [user.map(EventName.user)].compactMap { $0 }) {
+            event in
             guard let name = event.json["user"]?.string, user ?? name == name else { return true }
             users.insert(name)
             if let device = event.json["device"]?.string { devices.insert(device) }

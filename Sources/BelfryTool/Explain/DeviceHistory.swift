@@ -24,7 +24,8 @@ struct DeviceHistory {
         in log: String, user: String?, device: String?, _ finder: any EventFinder
     ) throws -> [DeviceHistory] {
         var histories: [DeviceHistory] = []
-        try finder.events(in: log, from: 1, through: .max, naming: [user, device].compactMap { $0 }) { event in
+        let names = [user.map(EventName.user), device.map(EventName.device)].compactMap { $0 }
+        try finder.events(in: log, from: 1, through: .max, naming: names) { event in
             guard let told = DeviceEvent(event), user ?? told.user == told.user, device ?? told.device == told.device
             else { return true }
             if let index = histories.firstIndex(where: { $0.isOf(told) }) {
@@ -69,7 +70,8 @@ struct DeviceHistory {
         of registration: Entry, through moment: Instant, in log: String, _ finder: any EventFinder
     ) throws -> DeviceEvent? {
         var found: DeviceEvent?
-        try finder.events(in: log, from: registration.sequence + 1, through: .max, naming: [registration.token]) {
+        try finder.events(in: log, from: registration.sequence + 1, through: .max, naming: [.token(registration.token)])
+        {
             event in
             guard event.now <= moment else { return false }
             guard let told = DeviceEvent(event), told.entry.isRegistration,

@@ -145,8 +145,12 @@ extension ExplainedAnswer {
         let told = flows.flatMap { $0.outcomes.compactMap(\.device) }
         let names = subject.device.map { [$0] } ?? Set(known.map(\.name) + told).sorted()
         for name in names {
-            let state = try known.first { $0.name == name }?.state(
-                at: flows.compactMap(\.pushed).last ?? change.event.now, in: log, finder)
+            let isTold = flows.isEmpty || told.contains(name)
+            let state =
+                try isTold
+                ? nil
+                : known.first { $0.name == name }?.state(
+                    at: flows.compactMap(\.pushed).last ?? change.event.now, in: log, finder)
             devices.append(device(name, state, flows, unmatched))
         }
         reason = verdict(flows, unmatched)

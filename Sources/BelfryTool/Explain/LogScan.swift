@@ -2,16 +2,30 @@ import EventLog
 import JSON
 import PipelineRuntime
 
-/// An event of a log, kept beyond its batch.
-struct RecordedEvent {
-    let sequence: UInt64
-    let now: Instant
-    let line: [UInt8]
-
+extension LoggedEvent {
     /// Calls `body` with the event's JSON, which is valid during the call.
     func withJSON<Result>(_ body: (JSONValue) throws -> Result) throws -> Result {
         var parser = JSONParser(limits: LogScan.limits)
         return try line.withUnsafeBytes { try body(try parser.parse($0)) }
+    }
+}
+
+/// A name by which events are found.
+enum EventName: Hashable {
+    /// Whose device or subscription the event is about.
+    case user(String)
+    case device(String)
+    case subscription(String)
+    /// Of a match.
+    case userSubscription(user: String, String)
+    case record(String)
+    case token(String)
+
+    var texts: [String] {
+        switch self {
+        case .user(let text), .device(let text), .subscription(let text), .record(let text), .token(let text): [text]
+        case .userSubscription(let user, let subscription): [user, subscription]
+        }
     }
 }
 
@@ -20,7 +34,7 @@ protocol EventFinder {
     /// Calls `body` with every event from `first` through `last` that may hold all of the names as texts, in order,
     /// until it returns false. Events that hold them not may come too.
     func events(
-        in log: String, from first: UInt64, through last: UInt64, naming names: [String],
+        in log: String, from first: UInt64, through last: UInt64, naming names: [EventName],
         _ body: (LogScan.Event) throws -> Bool
     ) throws
 }
@@ -36,15 +50,17 @@ struct LogScan: EventFinder {
         let json: JSONValue
         let line: UnsafeRawBufferPointer
 
-        var kept: RecordedEvent { RecordedEvent(sequence: sequence, now: now, line: Array(line)) }
+        let cursor: Cursor
+
+        var kept: LoggedEvent { LoggedEvent(sequence: sequence, now: now, cursor: cursor, line: Array(line)) }
     }
 
     func events(
-        in log: String, from first: UInt64, through last: UInt64, naming names: [String],
+        in log: String, from first: UInt64, through last: UInt64, naming names: [EventName],
         _ body: (LogScan.Event) throws -> Bool
     ) throws {
         guard first <= last else { return }
-        let marks = LogScan.quoted(names).map(ByteSearch.init)
+        let marks = LogScan.quoted(names.flatMap(\.texts)).map(ByteSearch.init)
         try LogScan.batches(in: log, from: first > 1 ? .sequence(first) : .beginning) { batch in
             guard batch.header.firstSequence <= last else { return false }
             return try LogScan.events(of: batch, marks) { event in
@@ -111,7 +127,8 @@ struct LogScan: EventFinder {
             guard marks.allSatisfy({ $0.isFound(in: line) }) else { continue }
             let json: JSONValue
             do throws(JSONError) { json = try parser.parse(line) } catch { continue }
-            let event = Event(sequence: sequence, now: batch.header.now, json: json, line: line)
+            let event = Event(
+                sequence: sequence, now: batch.header.now, json: json, line: line, cursor: batch.header.cursor)
             guard try body(event) else { return false }
         }
         return true

@@ -61,7 +61,9 @@ struct MatchReason {
         guard let log = logs.log(ofKind: "match") else { return nil }
         var found: UInt64?
         let first = try LogScan.firstSequence(in: log, notBefore: save.event.now)
-        try finder.events(in: log, from: first, through: .max, naming: [id.user, id.subscriptionID]) { event in
+        try finder.events(
+            in: log, from: first, through: .max, naming: [.userSubscription(user: id.user, id.subscriptionID)]
+        ) { event in
             guard event.json["type"]?.equals("match") ?? false, let number = event.json["change"]?.int64,
                 let sequence = UInt64(exactly: number)
             else { return true }

@@ -42,7 +42,7 @@ struct SubscriptionHistory {
         in log: String, through last: UInt64, user: String?, subscriptionID: String?, _ finder: any EventFinder
     ) throws -> [SubscriptionHistory] {
         var (histories, numbers) = ([SubscriptionHistory](), [Identity: Int]())
-        let names = [user, subscriptionID].compactMap { $0 }
+        let names = [user.map(EventName.user), subscriptionID.map(EventName.subscription)].compactMap { $0 }
         try finder.events(in: log, from: 1, through: last, naming: names) { event in
             let isSave = event.json["type"]?.equals("subscription.save") ?? false
             guard isSave || event.json["type"]?.equals("subscription.delete") ?? false,
