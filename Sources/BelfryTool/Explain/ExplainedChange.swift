@@ -3,7 +3,7 @@ import JSON
 
 /// The change that is asked about.
 struct ExplainedChange {
-    let event: RecordedEvent
+    let event: LoggedEvent
     let type: String
     let database: String
     let owner: String?
@@ -25,7 +25,7 @@ struct ExplainedChange {
         try self.init(event)
     }
 
-    init(_ event: RecordedEvent) throws {
+    init(_ event: LoggedEvent) throws {
         self.event = event
         (type, database, owner, recordName, recordType, zone, origin) = try event.withJSON { json in
             let record = json["record"]

@@ -92,8 +92,8 @@ struct LogScan: EventFinder {
     }
 
     /// One event; nil where the log does not hold it.
-    static func event(_ sequence: UInt64, in log: String) throws -> RecordedEvent? {
-        var found: RecordedEvent?
+    static func event(_ sequence: UInt64, in log: String) throws -> LoggedEvent? {
+        var found: LoggedEvent?
         try LogScan().events(in: log, from: sequence, through: sequence, naming: []) { event in
             found = event.kept
             return false

@@ -14,7 +14,7 @@ struct RecordedFlows {
 
 /// What the logs tell of one match on its way to the user's devices.
 struct RecordedFlow {
-    let match: RecordedEvent
+    let match: LoggedEvent
     let user: String
     let subscriptionID: String
     /// Container, environment and database.
@@ -35,7 +35,7 @@ struct RecordedFlow {
             return RecordedFlows(flows: [], isPending: true, isUnwatched: false)
         }
         var isUnwatched = true
-        var matches: [RecordedEvent] = []
+        var matches: [LoggedEvent] = []
         let mark = #""change":\#(change.sequence),"#
         let hasCome = try LogScan.events(in: log, from: change.event.now, marks: [mark]) { event in
             guard event.json["type"]?.equals("match") ?? false, event.json["change"]?.int64 == Int64(change.sequence)
@@ -57,7 +57,7 @@ struct RecordedFlow {
             flows: flows, isPending: matches.isEmpty && !hasCome, isUnwatched: isUnwatched && hasCome)
     }
 
-    private init(_ match: RecordedEvent, _ user: String) throws {
+    private init(_ match: LoggedEvent, _ user: String) throws {
         self.match = match
         self.user = user
         (subscriptionID, place) = try match.withJSON { json in
@@ -130,8 +130,8 @@ extension RecordedFlow {
 
     /// A stage of the pipeline's own may keep a match to itself.
     private mutating func pass(
-        _ match: RecordedEvent, _ change: UInt64, through stage: PipelineStage, in logs: RecordedLogs
-    ) throws -> RecordedEvent? {
+        _ match: LoggedEvent, _ change: UInt64, through stage: PipelineStage, in logs: RecordedLogs
+    ) throws -> LoggedEvent? {
         let subscriptionID = subscriptionID
         let user = user
         return try find(in: stage, answering: match, logs, mark: #""change":\#(change),"#) { json in
@@ -141,8 +141,8 @@ extension RecordedFlow {
     }
 
     private mutating func push(
-        of notification: RecordedEvent, _ stage: PipelineStage, in logs: RecordedLogs
-    ) throws -> RecordedEvent? {
+        of notification: LoggedEvent, _ stage: PipelineStage, in logs: RecordedLogs
+    ) throws -> LoggedEvent? {
         let names = try notification.withJSON { json in
             (id: json["notificationID"]?.string ?? "", subscription: json["subscriptionID"]?.string ?? "")
         }
@@ -157,7 +157,7 @@ extension RecordedFlow {
     }
 
     private func explain(
-        _ notification: RecordedEvent, _ push: RecordedEvent, _ stage: PipelineStage, in logs: RecordedLogs
+        _ notification: LoggedEvent, _ push: LoggedEvent, _ stage: PipelineStage, in logs: RecordedLogs
     ) throws -> [Explanation] {
         let fresh = try FreshStage.make(stage, try logs.context(of: stage))
         let told = try fresh?.explain(notification, for: ExplainedSubject()) ?? []
@@ -173,7 +173,7 @@ extension RecordedFlow {
         ]
     }
 
-    private mutating func findOutcomes(of push: RecordedEvent, _ stage: PipelineStage, in logs: RecordedLogs) throws {
+    private mutating func findOutcomes(of push: LoggedEvent, _ stage: PipelineStage, in logs: RecordedLogs) throws {
         guard let log = logs.log(ofKind: stage.kind) else {
             end = pending(stage)
             return
@@ -192,10 +192,10 @@ extension RecordedFlow {
 
     /// The event of a stage that answers another; notes the end where there is none.
     private mutating func find(
-        in stage: PipelineStage, answering event: RecordedEvent, _ logs: RecordedLogs, mark: String,
+        in stage: PipelineStage, answering event: LoggedEvent, _ logs: RecordedLogs, mark: String,
         where isIt: (JSONValue) -> Bool
-    ) throws -> RecordedEvent? {
-        var found: RecordedEvent?
+    ) throws -> LoggedEvent? {
+        var found: LoggedEvent?
         let hasCome = try LogScan.events(in: logs.log(of: stage), from: event.now, marks: [mark]) { answer in
             if found == nil, isIt(answer.json) { found = answer.kept }
         } isEnough: {
@@ -224,8 +224,8 @@ extension RecordedFlow {
     private static let patience = Duration.seconds(36_000)
 
     private mutating func notification(
-        of match: RecordedEvent, _ change: UInt64, _ stage: PipelineStage, in logs: RecordedLogs
-    ) throws -> RecordedEvent? {
+        of match: LoggedEvent, _ change: UInt64, _ stage: PipelineStage, in logs: RecordedLogs
+    ) throws -> LoggedEvent? {
         guard let log = logs.log(ofKind: stage.kind) else {
             end = pending(stage)
             return nil
@@ -252,7 +252,7 @@ extension RecordedFlow {
         return nil
     }
 
-    private func made(_ notification: RecordedEvent, _ stage: PipelineStage) throws -> Explanation {
+    private func made(_ notification: LoggedEvent, _ stage: PipelineStage) throws -> Explanation {
         try notification.withJSON { json in
             let id = json["notificationID"]?.string ?? ""
             let count = json["causes"]?.count ?? 1
@@ -275,7 +275,7 @@ private struct NotificationSearch {
     private let user: String
     private let subscription: String
     private var replacements = 0
-    private(set) var found: RecordedEvent?
+    private(set) var found: LoggedEvent?
 
     init(match: UInt64, change: UInt64, user: String, subscription: String) {
         newest = (Int64(match), Int64(change))

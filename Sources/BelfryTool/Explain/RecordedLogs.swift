@@ -87,17 +87,17 @@ enum FreshStage {
 }
 
 extension Stage {
-    mutating func feed(_ event: RecordedEvent) throws {
+    mutating func feed(_ event: LoggedEvent) throws {
         var out = Outbox()
         try event.withInput { receive($0, at: event.now, into: &out) }
     }
 
-    func explain(_ event: RecordedEvent, for subject: ExplainedSubject) throws -> [Explanation] {
+    func explain(_ event: LoggedEvent, for subject: ExplainedSubject) throws -> [Explanation] {
         try event.withInput { explain($0, for: subject) }
     }
 }
 
-extension RecordedEvent {
+extension LoggedEvent {
     fileprivate func withInput<Result>(_ body: (borrowing InputEvent) -> Result) throws -> Result {
         try withJSON { json in
             line.withUnsafeBytes { body(InputEvent(sequence: sequence, json: json, line: $0)) }

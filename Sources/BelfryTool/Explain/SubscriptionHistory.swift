@@ -23,7 +23,7 @@ struct SubscriptionHistory {
     }
 
     struct Entry {
-        let event: RecordedEvent
+        let event: LoggedEvent
         let isSave: Bool
         let firesOnce: Bool
     }
