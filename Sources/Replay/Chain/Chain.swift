@@ -69,6 +69,9 @@ package final class Chain {
     /// The pushes that were handed to transports, in order: JSON objects.
     package var pushes: [String] { source.deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
 
+    /// The state of the stage that writes a log, one JSON object a line.
+    package func state(of log: String) -> String? { source.node(log)?.state }
+
     private func moment(of line: UnsafeRawBufferPointer) throws -> Instant? {
         var out = Outbox()
         var moment: Instant?
@@ -139,6 +142,12 @@ final class ChainNode {
             events.append(Chain.Event(sequence: UInt64(events.count) + 1, now: time, text: text))
         }
         for consumer in consumers { try consumer.receive(machine.output.lines, first: first, at: time) }
+    }
+
+    var state: String? {
+        var lines = ByteBuffer()
+        (machine as? any StatefulMachine)?.writeState(into: &lines)
+        return lines.text
     }
 
     func takeRejection() -> Rejection? {

@@ -6,7 +6,7 @@ import PipelineRuntime
 /// A registered stage as a machine.
 package final class SwiftMachine<S: Stage>: StageMachine {
     package let output = MachineOutput()
-    package private(set) var clock: StageClock<S>
+    var clock: StageClock<S>
     private var events: EventReader
     private let answers: any AnswerSource
 
@@ -58,11 +58,11 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     }
 }
 
-extension SwiftMachine {
-    /// Takes over a state that a stage of the kind wrote down.
-    package func restore(_ state: UnsafeRawBufferPointer, at now: Instant) throws {
-        var (stage, reader) = (clock.stage, SnapshotReader(state))
-        try stage.restore(from: &reader)
-        clock = StageClock(stage, now: now)
+extension StageClock {
+    /// Takes over the state that a stage of the kind wrote down, and the time when it did.
+    mutating func restore(from snapshot: inout SnapshotReader, at now: Instant) throws(SnapshotError) {
+        var stage = stage
+        try stage.restore(from: &snapshot)
+        self = StageClock(stage, now: now)
     }
 }

@@ -25,14 +25,17 @@ final class UpstreamFeed {
 
     /// The next events up to a sequence, as many as stand in one batch; nil when all were given, or the log ends. Valid
     /// until the next call.
-    func run(through last: UInt64) throws(EventLogError) -> Run? {
+    ///
+    /// - Parameter time: Batches that are later wait too.
+    func run(through last: UInt64, until time: Instant = .distantFuture) throws(EventLogError) -> Run? {
         guard next <= last else { return nil }
         while batch == nil || next > batch?.header.lastSequence ?? 0 {
             guard let read = try reader.next() else { return nil }
             offset = read.header.firstSequence < next ? start(of: next, in: read) : 0
             batch = read
         }
-        return batch.map { cut($0, through: last) }
+        guard let batch, batch.header.now <= time else { return nil }
+        return cut(batch, through: last)
     }
 
     private func cut(_ batch: EventLogReader.Batch, through last: UInt64) -> Run {
