@@ -13,7 +13,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     private var clock: StageClock<S>?
     private var rebuild: Rebuild?
     private var out = Outbox()
-    private var events = EventReader(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
+    private var events = EventReader(limits: EventReader.linkLimits)
     private var upstreamName = ""
     private var taken: UInt64 = 0
     private var committed: UInt64 = 0

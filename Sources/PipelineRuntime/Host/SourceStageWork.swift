@@ -14,7 +14,7 @@ final class SourceStageWork<S: Stage>: HostWork {
     private let door: any MessageSocket
     private var clock: StageClock<S>
     private var out = Outbox()
-    private var events = EventReader(limits: JSONLimits(bytesMax: DoorLimits.lineBytesMax, refusesDuplicateKeys: true))
+    private var events = EventReader(limits: EventReader.doorLimits)
     private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     private let message = ZMQMultipart()
     private var producers: ProducerPositions
@@ -235,7 +235,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         }
         var moment: Instant?
         events.read(line, sequence: number, into: &out) { event, out in
-            moment = virtualTime(of: event, into: &out)
+            moment = VirtualTime.of(event, after: clock.now, into: &out)
         }
         if let moment {
             if moment > clock.now, try !leave(producer, through: number - 1) { return false }
@@ -260,25 +260,6 @@ final class SourceStageWork<S: Stage>: HostWork {
             rejected.line.withUnsafeBytes { out.reject(sequence: rejected.sequence, line: $0, rejected.rejection) }
         }
         return isDone
-    }
-
-    /// The time a line gives itself; without one it happens when the line before it did.
-    private func virtualTime(of event: borrowing InputEvent, into out: inout Outbox) -> Instant? {
-        guard let text = event.json["time"] else { return clock.now }
-        guard let time = text.string.flatMap({ Instant(rfc3339: $0) }) else {
-            out.reject(
-                event,
-                Rejection(
-                    code: "time.invalid", reason: "\"time\" must be RFC 3339, like 2026-11-20T09:30:00Z", path: "time"))
-            return nil
-        }
-        guard time >= clock.now else {
-            let reason =
-                "\(time.rfc3339) is before \(clock.now.rfc3339), the time of an earlier line; order the lines by time"
-            out.reject(event, Rejection(code: "time.backwards", reason: reason, path: "time"))
-            return nil
-        }
-        return time
     }
 
     /// Moves virtual time by hand and passes a mark on.

@@ -136,7 +136,7 @@ final class DeadLetters {
         let fresh = rejected.filter { $0.sequence > held }
         guard let last = fresh.last, let upstream = cursor.positions.first?.key else { return }
         var lines = ByteBuffer()
-        for letter in fresh { write(letter, upstream, to: &lines) }
+        for letter in fresh { letter.write(ofStage: plan.stage, log: upstream, to: &lines) }
         let writer = try open()
         let time = max(now, writer.lastNow)
         _ = try writer.append(lines.bytes, count: fresh.count, cursor: Cursor([upstream: last.sequence]), now: time)
@@ -161,23 +161,5 @@ final class DeadLetters {
         let opened = try EventLogWriter(plan.deadLetterOptions(beside: identity))
         writer = opened
         return opened
-    }
-
-    private func write(_ letter: Outbox.Rejected, _ upstream: String, to lines: inout ByteBuffer) {
-        lines.append("{\"type\":\"dead_letter\",\"stage\":")
-        lines.appendJSON(plan.stage)
-        lines.append(",\"log\":")
-        lines.appendJSON(upstream)
-        lines.append(",\"sequence\":")
-        lines.appendJSON(letter.sequence)
-        lines.append(",\"code\":")
-        lines.appendJSON(letter.rejection.code)
-        lines.append(",\"path\":")
-        lines.appendJSON(letter.rejection.path)
-        lines.append(",\"reason\":")
-        lines.appendJSON(letter.rejection.reason)
-        lines.append(",\"event\":")
-        lines.appendJSON(String(decoding: letter.line, as: UTF8.self))
-        lines.append("}\n")
     }
 }

@@ -34,6 +34,8 @@ final class VirtualPipeline: Sendable {
 
     /// How many events a stage took in since it was started last.
     func eventsIn(_ stage: String) -> UInt64 { eventsIn.withLock { $0[stage] ?? 0 } }
+    /// The folder of its logs.
+    var folderOfLogs: String { folder.path + "/logs" }
 
     /// Every push so far, in order.
     var pushes: [String] { taken.withLock { $0 } }
