@@ -17,18 +17,21 @@ package struct MachineFactory: Sendable {
     /// A machine that stands where the recorded stage stood, and gets the answers that it got.
     package func machine(for recorded: RecordedStage) throws -> any StageMachine {
         try machine(
-            recorded.stage, context: recorded.context, answersFrom: recorded.log.directory)
+            recorded.stage, context: recorded.context, answersFrom: recorded.log.directory,
+            history: SettingsHistory(logDirectory: recorded.log.directory))
     }
 
-    /// - Parameter log: The log whose events record the answers; nil: every push is accepted.
-    package func machine(_ stage: PipelineStage, context: StageContext, answersFrom log: String?) throws
-        -> any StageMachine
-    {
+    /// - Parameters:
+    ///   - log: The log whose events record the answers; nil: every push is accepted.
+    ///   - history: The settings that count in place of the pipeline file's, where it holds some.
+    package func machine(
+        _ stage: PipelineStage, context: StageContext, answersFrom log: String?, history: SettingsHistory? = nil
+    ) throws -> any StageMachine {
         guard stage.command.isEmpty, programs[stage.name] == nil else {
             throw ReplayError.unsupported(
                 "stage \(stage.name) is a program; only stages of this build are replayed so far")
         }
-        return try swiftMachine(stageType(stage), stage, context, log)
+        return try swiftMachine(stageType(stage), stage, context, log, history)
     }
 
     package func stageType(_ stage: PipelineStage) throws(ReplayError) -> any Stage.Type {
@@ -38,12 +41,11 @@ package struct MachineFactory: Sendable {
         return type
     }
 
-    private func swiftMachine<S: Stage>(_ type: S.Type, _ stage: PipelineStage, _ context: StageContext, _ log: String?)
-        throws
-        -> any StageMachine
-    {
+    private func swiftMachine<S: Stage>(
+        _ type: S.Type, _ stage: PipelineStage, _ context: StageContext, _ log: String?, _ history: SettingsHistory?
+    ) throws -> any StageMachine {
         try SwiftMachine<S>(
-            stage.settings.decode(S.Settings.self), context: context, answers: answers(S.self, log),
+            stage.settings.decode(S.Settings.self), context: context, answers: answers(S.self, log), history: history,
             limits: S.isSource ? EventReader.doorLimits : EventReader.linkLimits)
     }
 

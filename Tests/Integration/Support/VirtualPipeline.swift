@@ -22,12 +22,14 @@ final class VirtualPipeline: Sendable {
     /// - Parameters:
     ///   - calls: The disk.
     ///   - time: The machine's clocks.
+    ///   - folder: One that holds the logs of another to go on from.
     init(
         _ original: PipelineFile, log: LogSettings = LogSettings(sync: .never), calls: FileCalls = FileCalls(),
-        time: HostTime = HostTime()
+        time: HostTime = HostTime(), folder: Folder? = nil
     ) throws {
         (self.calls, self.time) = (calls, time)
-        folder = try Folder()
+        self.folder = try folder ?? Folder()
+        let folder = self.folder
         // As `belfry run` has it.
         file = original.inProcess(data: folder.path, seed: original.seed ?? "belfry run", log: log)
     }
