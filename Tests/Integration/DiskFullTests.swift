@@ -45,6 +45,7 @@ import Testing
         let commands = Story(seed: 8, length: 60).commands
         let disk = ClosableDisk()
         let pipeline = try VirtualPipeline(Self.file(), calls: disk.calls)
+        try await pipeline.live([], cuts: [], drains: false)
         disk.isFull = true
         try await pipeline.live(
             commands, cuts: [], drains: false,

@@ -40,10 +40,10 @@ import Testing
         let places = (1...3).map { $0 * commands.count / 4 }
         for (start, end) in zip([0] + places, places + [commands.count]) {
             let cuts = (0..<100).map { _ in 1 + random.below(30) }
-            let isLast = end == commands.count
-            try await pipeline.live(Array(commands[start..<end]), cuts: cuts, drains: isLast) { pipeline in
-                if isLast { return }
-                for host in pipeline.hosts { await host.control.wait { $0.first > UInt64(start / 10 + 1) } }
+            let piece = Array(commands[start..<end])
+            try await pipeline.live(piece, cuts: cuts, drains: end == commands.count) { pipeline in
+                guard start == places[1] else { return }
+                for host in pipeline.hosts { await host.control.wait { $0.first > 1 } }
             }
         }
         #expect(pipeline.pushes == expected.pushes)
@@ -60,16 +60,12 @@ import Testing
         let pipeline = try VirtualPipeline(Self.file(), log: Self.tiny, time: Self.hurried())
         let expected = try VirtualPipeline(Self.file())
         try await expected.live(commands, cuts: [], drains: true)
-        let half = commands.count / 2
         // Coalesce is stopped for the second half; match goes on, and keeps all of its log that coalesce may ask for.
-        try await pipeline.live(
-            commands, cuts: Array(repeating: 10, count: 100), without: 2, drains: false
-        ) { pipeline in
-            await pipeline.host("ingest")?.control.wait { $0.first > 1 }
+        try await pipeline.live(commands, cuts: Array(repeating: 10, count: 100), without: 2, drains: false) {
+            pipeline in
             await pipeline.host("match")?.control.wait { $0.taken >= UInt64(commands.count) }
         }
-        let matches = try EventLogs.summary(directory: pipeline.folder.path + "/logs/matches")
-        #expect(matches.firstSequence <= UInt64(half * 2) && matches.bytes > 24_000)
+        #expect(try EventLogs.summary(directory: pipeline.folder.path + "/logs/matches").bytes > 24_000)
         try await pipeline.live([], cuts: [], drains: true)
         #expect(pipeline.pushes == expected.pushes)
     }
@@ -83,7 +79,7 @@ import Testing
             stages:
               ingest: {}
               match: {from: ingest}
-              never: {from: ingest, command: [/bin/sh, -c, "cat >/dev/null"]}
+              never: {from: ingest, command: [/bin/sleep, "600"]}
             """, file: "retention.yaml")
         let pipeline = try VirtualPipeline(twice, log: Self.tiny, time: Self.hurried())
         try await pipeline.live(commands, cuts: Array(repeating: 10, count: 100), drains: false) { pipeline in

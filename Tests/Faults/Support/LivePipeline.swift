@@ -30,7 +30,7 @@ final class LivePipeline {
         pipeline: faults
         data: data
         seed: faults
-        log: {sync: interval 50ms}
+        log: {sync: interval 50ms, snapshotBytes: 4KiB}
         stages:
           ingest: {}
           match: {from: ingest}
