@@ -30,7 +30,9 @@ struct RepairScan {
                 guard try read(segment, isLast: rest.count == 1, progress) else { return }
             } catch .damaged(let file, let offset, let sequence, let reason) {
                 let damage = VerifyReport.Problem(file: file, offset: offset, sequence: sequence, reason: reason)
-                guard offset > 0 || index > 0 || first == 1 else { throw segment.damaged(reason) }
+                guard offset > 0 || index > 0 || first == 1 else {
+                    throw segment.damaged("\(reason), and nothing before it tells what the log had come to")
+                }
                 try stop(at: damage, segment, keeping: offset, cutting: rest)
                 return
             }
