@@ -77,7 +77,7 @@ var tests: [Target] {
                     "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "PipelineTestKit", "ZeroMQ", "BuiltIns",
                     "BelfryTool", "TestSupport",
                 ],
-                path: "Tests/\($0)")
+                path: "Tests/\($0)", exclude: $0 == "Integration" ? ["Logs"] : [])
         }
 }
 

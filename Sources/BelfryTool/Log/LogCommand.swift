@@ -14,5 +14,6 @@ struct LogCommand: ParsableCommand {
             """,
         subcommands: [
             LogListCommand.self, LogShowCommand.self, LogStatCommand.self, LogVerifyCommand.self, LogRepairCommand.self,
+            LogExportCommand.self, LogImportCommand.self, LogMigrateCommand.self,
         ])
 }
