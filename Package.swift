@@ -29,13 +29,15 @@ var libraries: [Target] {
         .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
         .target(name: "PipelineRuntime", dependencies: ["JSON", "EventLog", "PipelineKit", "ZeroMQ"]),
         .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
+        .target(name: "Replay", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
         .target(
             name: "PipelineTestKit",
             dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns"]),
         .target(
             name: "BelfryTool",
             dependencies: [
-                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns",
+                "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
+                "BuiltIns",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
@@ -66,7 +68,7 @@ var executables: [Target] {
 }
 
 var tests: [Target] {
-    [.target(name: "TestSupport", path: "Tests/Support")]
+    [.target(name: "TestSupport", dependencies: ["JSON", "EventLog", "PipelineKit"], path: "Tests/Support")]
         + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "BuiltIns"].contains($0.name) }.map { .tests(of: $0) }
         + stages.map { .tests(of: $0, under: "Stages/") }
         + transports.map { .tests(of: $0, under: "Transports/") }
@@ -74,7 +76,8 @@ var tests: [Target] {
             .testTarget(
                 name: "\($0)Tests",
                 dependencies: [
-                    "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "PipelineTestKit", "ZeroMQ", "BuiltIns",
+                    "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit", "ZeroMQ",
+                    "BuiltIns",
                     "BelfryTool", "TestSupport",
                 ],
                 path: "Tests/\($0)", exclude: $0 == "Integration" ? ["Logs"] : [])

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 
 /// The calls that change what is on the disk, so that a test can make each of them fail.
@@ -11,10 +12,28 @@ package struct FileCalls: Sendable {
     package var makeFolder: @Sendable (UnsafePointer<CChar>) -> CInt = { mkdir($0, 0o755) }
     package var rename: @Sendable (UnsafePointer<CChar>, UnsafePointer<CChar>) -> CInt = { Glibc.rename($0, $1) }
     package var unlink: @Sendable (UnsafePointer<CChar>) -> CInt = { Glibc.unlink($0) }
+    /// Makes the queue that a log forces its bytes to the disk on.
+    package var makeQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.eventlog.sync") }
 
     package init() {}
 
     static let system = FileCalls()
+}
+
+/// Where a log waits for the disk: a queue of its own, or a simulation's.
+package protocol SyncQueue: Sendable {
+    func later(after delay: Duration, _ work: @escaping @Sendable () -> Void)
+    /// Does it behind what was asked for before, and returns when it is done.
+    func now(_ work: () -> Void)
+}
+
+extension DispatchQueue: SyncQueue {
+    package func later(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
+        guard delay > .zero else { return async(execute: work) }
+        asyncAfter(deadline: .now() + .microseconds(Int(delay.wholeMicroseconds)), execute: work)
+    }
+
+    package func now(_ work: () -> Void) { sync(execute: work) }
 }
 
 /// Repeats a call that a signal interrupted.

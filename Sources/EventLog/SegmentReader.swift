@@ -14,7 +14,7 @@ final class SegmentReader {
 
     let first: UInt64
     let file: OpenFile
-    private(set) var offset: UInt64 = 0
+    private(set) var offset: UInt64
     /// The sequence that the next batch must begin with.
     private(set) var nextSequence: UInt64
     private(set) var lastNow: Instant
@@ -22,16 +22,18 @@ final class SegmentReader {
     private let identity: LogIdentity
     private let buffer: ReadBuffer
 
+    /// - Parameter start: Where a batch begins, and its sequence; nil for the segment's first.
     init(
         _ file: OpenFile, first: UInt64, identity: LogIdentity, lastNow: Instant = .epoch,
-        buffer: ReadBuffer = ReadBuffer()
+        buffer: ReadBuffer = ReadBuffer(), start: (offset: UInt64, sequence: UInt64)? = nil
     ) {
         self.file = file
         self.lastNow = lastNow
         self.first = first
         self.identity = identity
         self.buffer = buffer
-        nextSequence = first
+        offset = start?.offset ?? 0
+        nextSequence = start?.sequence ?? first
         buffer.drop()
     }
 

@@ -8,6 +8,9 @@ enum LogPlace {
         isFile(path) || isFolder(path) && !isFile(path + "/log.json")
     }
 
+    /// Whether a path is a log's own folder.
+    static func isLog(_ path: String) -> Bool { isFile(path + "/log.json") }
+
     /// The folder that holds logs.
     ///
     /// - Throws: ``ToolFailure`` with 66 where there is none.
@@ -103,7 +106,7 @@ enum LogPlace {
     }
 
     private static func isFolder(_ path: String) -> Bool { mode(path) == S_IFDIR }
-    private static func isFile(_ path: String) -> Bool { mode(path) == S_IFREG }
+    static func isFile(_ path: String) -> Bool { mode(path) == S_IFREG }
 
     private static func mode(_ path: String) -> mode_t? {
         var status = stat()

@@ -1,0 +1,100 @@
+/// A row of batches of one segment, and what tells whether a key occurs in it.
+struct IndexBlock: Sendable {
+    enum Filter: Sendable {
+        /// In an index file, from this offset on.
+        case file(OpenFile, offset: UInt64)
+        case memory([UInt8])
+    }
+
+    var head: BlockHead
+    var filter: Filter
+
+    func answer(_ key: UInt64, mark: UInt64) -> BlockFilter.Answer {
+        let line = BlockFilter.line(of: key, among: head.lines)
+        let salt = head.salt(mark)
+        switch filter {
+        case .memory(let bytes):
+            return bytes.withUnsafeBytes { bytes in
+                let start = line * BlockFilter.lineBytes
+                let line64 = UnsafeRawBufferPointer(rebasing: bytes[start..<start + BlockFilter.lineBytes])
+                return BlockFilter.answer(key, line64, line: line, salt: salt)
+            }
+        case .file(let file, let offset):
+            return withUnsafeTemporaryAllocation(byteCount: BlockFilter.lineBytes, alignment: 8) { buffer in
+                let count = read(file, at: offset + UInt64(line * BlockFilter.lineBytes), into: buffer)
+                let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count])
+                return BlockFilter.answer(key, bytes, line: line, salt: salt)
+            }
+        }
+    }
+
+    /// A line that cannot be read says as much as one that is damaged.
+    private func read(_ file: OpenFile, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        do throws(EventLogError) { return try file.read(into: buffer, at: offset) } catch { return 0 }
+    }
+}
+
+/// Gathers batches until they are a block.
+struct BlockBuilder {
+    private let limits: BlockLimits
+    private let mark: UInt64
+    private let extract: KeyScheme.Extractor
+    private var keys = KeySet()
+    private var found: [UInt64] = []
+    private var head: BlockHead?
+    private var last: FixedHeader?
+
+    init(limits: BlockLimits, mark: UInt64, extract: @escaping KeyScheme.Extractor) {
+        self.limits = limits
+        self.mark = mark
+        self.extract = extract
+    }
+
+    /// - Parameter nowBefore: The segment's `now` before this batch.
+    mutating func add(_ batch: SegmentBatch, at offset: UInt64, nowBefore: Instant) {
+        var head =
+            head
+            ?? BlockHead(
+                lines: 0, firstSequence: batch.header.firstSequence, count: 0, lastBatchCRC: 0, offset: offset,
+                bytes: 0, lastBatchOffset: offset, nowBefore: nowBefore, now: nowBefore)
+        head.count += batch.header.count
+        head.bytes += UInt64(batch.fixed.batchBytes)
+        head.lastBatchOffset = offset
+        head.now = batch.header.now
+        self.head = head
+        last = batch.fixed
+        addKeys(of: batch.body)
+    }
+
+    var isFull: Bool { head.map { $0.count >= limits.events || $0.bytes >= UInt64(limits.bytes) } ?? false }
+
+    /// The block so far, and a new one begun; nil where there is none.
+    mutating func finish() -> IndexBlock? {
+        guard var head, let last else { return nil }
+        self.head = nil
+        head.lastBatchCRC = last.headerCRC
+        let filter = BlockFilter.bytes(for: keys.keys, salt: head.salt(mark))
+        keys.removeAll()
+        head.lines = filter.count / BlockFilter.lineBytes
+        return IndexBlock(head: head, filter: .memory(filter))
+    }
+
+    private mutating func addKeys(of body: UnsafeRawBufferPointer) {
+        var start = 0
+        while let end = EventLines.end(ofLineAt: start, in: body) {
+            found.removeAll(keepingCapacity: true)
+            extract(UnsafeRawBufferPointer(rebasing: body[start..<end - 1]), &found)
+            for key in found { keys.insert(key) }
+            start = end
+        }
+    }
+}
+
+extension FixedHeader {
+    /// The CRC that stands in the log before this header's bytes.
+    var headerCRC: UInt32 {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return bytes.withUnsafeBytes { $0.word(8, UInt32.self) }
+    }
+}

@@ -1,0 +1,37 @@
+/// The different keys of a block, gathered one by one; kept for its memory from block to block.
+struct KeySet {
+    /// A power of two; 0 where nothing is.
+    private var table = [UInt64](repeating: 0, count: 1 << 10)
+    private(set) var keys: [UInt64] = []
+
+    mutating func insert(_ key: UInt64) {
+        if keys.count * 2 >= table.count { grow() }
+        let key = BlockFilter.normalized(key)
+        if KeySet.place(key, in: &table) { keys.append(key) }
+    }
+
+    mutating func removeAll() {
+        if keys.isEmpty { return }
+        keys.removeAll(keepingCapacity: true)
+        _ = table.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: 0) }
+    }
+
+    private mutating func grow() {
+        table = [UInt64](repeating: 0, count: table.count * 2)
+        for key in keys { _ = KeySet.place(key, in: &table) }
+    }
+
+    /// False where the key was there already.
+    @inline(__always)
+    private static func place(_ key: UInt64, in table: inout [UInt64]) -> Bool {
+        table.withUnsafeMutableBufferPointer { table in
+            var slot = Int(truncatingIfNeeded: key) & (table.count - 1)
+            while table[slot] != 0 {
+                if table[slot] == key { return false }
+                slot = (slot + 1) & (table.count - 1)
+            }
+            table[slot] = key
+            return true
+        }
+    }
+}

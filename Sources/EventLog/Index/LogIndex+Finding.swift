@@ -1,0 +1,124 @@
+import Glibc
+
+extension LogIndex {
+    /// Calls back with the events that have all of some keys, in their order or the newest first, until it returns
+    /// false.
+    ///
+    /// Only the blocks that may hold the keys are read, and their CRCs checked.
+    ///
+    /// - Parameter keys: Hashes as the scheme gives them. Look at the event: another key may have the same.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/failed(operation:file:errno:)``
+    ///   where a segment has gone since the update.
+    public func find(
+        _ keys: [UInt64], in range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false,
+        _ body: (LoggedEvent) -> Bool
+    ) throws(EventLogError) {
+        for segment in newestFirst ? segments.reversed() : segments {
+            for block in newestFirst ? segment.blocks.reversed() : segment.blocks
+            where block.head.overlaps(range) && keys.allSatisfy({ mayHold($0, block, of: segment) }) {
+                let events = try events(with: keys, in: range, block, of: segment)
+                for event in newestFirst ? events.reversed() : events {
+                    guard body(event) else { return }
+                }
+            }
+        }
+    }
+
+    /// All events that have a key, in their order or the newest first, `limit` at most.
+    public func events(
+        with key: UInt64, in range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false, limit: Int = .max
+    ) throws(EventLogError) -> [LoggedEvent] {
+        var events: [LoggedEvent] = []
+        guard limit > 0 else { return [] }
+        try find([key], in: range, newestFirst: newestFirst) { event in
+            events.append(event)
+            return events.count < limit
+        }
+        return events
+    }
+
+    /// One event; nil where the log had not come to it at the last update.
+    ///
+    /// - Throws: ``EventLogError/gone(directory:sequence:first:)``.
+    public func event(at sequence: UInt64) throws(EventLogError) -> LoggedEvent? {
+        guard sequence >= firstSequence else {
+            throw .gone(directory: directory, sequence: sequence, first: firstSequence)
+        }
+        guard let segment = segments.last(where: { $0.first <= sequence }),
+            let block = segment.blocks.last(whereSorted: { $0.head.firstSequence <= sequence })
+        else { return nil }
+        let reader = try reader(of: block, in: segment)
+        while reader.offset < block.head.end, case .batch(let batch) = try reader.peek(body: false) {
+            if sequence < batch.header.nextSequence { return try event(sequence, in: reader) }
+            reader.consume(batch)
+        }
+        return nil
+    }
+
+    private func event(_ sequence: UInt64, in reader: SegmentReader) throws(EventLogError) -> LoggedEvent? {
+        guard case .batch(let batch) = try reader.peek() else { return nil }
+        let rest = EventLogReader.slice(batch.body, header: batch.header, from: sequence)
+        guard let end = EventLines.end(ofLineAt: 0, in: rest) else { return nil }
+        return LoggedEvent(
+            sequence: sequence, now: batch.header.now, cursor: batch.header.cursor, line: Array(rest[..<(end - 1)]))
+    }
+
+    private func mayHold(_ key: UInt64, _ block: IndexBlock, of segment: SegmentIndex) -> Bool {
+        switch block.answer(key, mark: segment.mark) {
+        case .no: return false
+        case .maybe: return true
+        case .damaged:
+            discardFile(ofSegment: segment.first)
+            return true
+        }
+    }
+
+    private func events(
+        with wanted: [UInt64], in range: ClosedRange<UInt64>, _ block: IndexBlock, of segment: SegmentIndex
+    ) throws(EventLogError) -> [LoggedEvent] {
+        let reader = try reader(of: block, in: segment)
+        var (events, keys) = ([LoggedEvent](), [UInt64]())
+        while reader.offset < block.head.end, case .batch(let batch) = try reader.peek() {
+            var (start, sequence) = (0, batch.header.firstSequence)
+            while let end = EventLines.end(ofLineAt: start, in: batch.body) {
+                let line = UnsafeRawBufferPointer(rebasing: batch.body[start..<end - 1])
+                keys.removeAll(keepingCapacity: true)
+                if range.contains(sequence) { extract(line, &keys) }
+                if range.contains(sequence), wanted.allSatisfy(keys.contains) {
+                    events.append(
+                        LoggedEvent(
+                            sequence: sequence, now: batch.header.now, cursor: batch.header.cursor, line: Array(line)))
+                }
+                (start, sequence) = (end, sequence + 1)
+            }
+            reader.consume(batch)
+        }
+        guard reader.offset == block.head.end else { throw reader.damaged("the log has become shorter") }
+        return events
+    }
+
+    private func reader(of block: IndexBlock, in segment: SegmentIndex) throws(EventLogError) -> SegmentReader {
+        let file = try OpenFile(log.segmentPath(segment.first), O_RDONLY)
+        return SegmentReader(
+            file, first: segment.first, identity: identity, lastNow: block.head.nowBefore,
+            start: (block.head.offset, block.head.firstSequence))
+    }
+}
+
+extension BlockHead {
+    fileprivate func overlaps(_ range: ClosedRange<UInt64>) -> Bool {
+        count > 0 && firstSequence <= range.upperBound && nextSequence > range.lowerBound
+    }
+}
+
+extension [IndexBlock] {
+    /// The last that fulfils what all before it fulfil, too.
+    fileprivate func last(whereSorted isBefore: (IndexBlock) -> Bool) -> IndexBlock? {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(self[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low > 0 ? self[low - 1] : nil
+    }
+}

@@ -1,0 +1,110 @@
+import Glibc
+
+/// The index of one segment: blocks from its beginning to its end.
+struct SegmentIndex: Sendable {
+    let header: IndexHeader
+    /// The last one may be a part that is still growing, and then is in memory alone.
+    private(set) var blocks: [IndexBlock] = []
+    /// Whether nothing is added to the segment any more, and all of it is in ``blocks``.
+    private(set) var isComplete = false
+    let mark: UInt64
+
+    var first: UInt64 { header.segment }
+    var end: UInt64 { blocks.last?.head.end ?? 0 }
+    var nextSequence: UInt64 { blocks.last?.head.nextSequence ?? first }
+
+    init(_ header: IndexHeader) {
+        self.header = header
+        mark = header.mark
+    }
+}
+
+extension SegmentIndex {
+    /// What an update needs to know about where it works.
+    struct Place: Sendable {
+        let log: LogDirectory
+        let identity: LogIdentity
+        let scheme: KeyScheme
+        /// Whether index files are read and written.
+        let usesFiles: Bool
+
+        func indexPath(_ first: UInt64) -> String {
+            let name = log.segmentPath(first).dropFirst(log.path.utf8.count + 1).dropLast("log".count)
+            return "\(log.path)/\(IndexFormat.folder)/\(name)index"
+        }
+    }
+
+    /// Brings the index up to the segment's end.
+    ///
+    /// - Parameters:
+    ///   - isLast: Whether the segment may still grow.
+    ///   - progress: Called with the bytes of the segment that were done since the last call.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` where the segment is.
+    mutating func update(_ place: Place, isLast: Bool, progress: (UInt64) -> Void) throws(EventLogError) {
+        let segment = try OpenFile(place.log.segmentPath(first), O_RDONLY)
+        let (size, isCurrent) = (try segment.size(), try isUnchanged(segment))
+        if isComplete, isCurrent, size == end { return progress(end) }
+        var file = place.usesFiles ? IndexFile(place.indexPath(first), header) : nil
+        try load(&file, segment)
+        progress(end)
+        try extend(segment, place, &file, isLast: isLast, progress)
+        file?.finish()
+    }
+
+    /// Takes over what the file has, and what is in memory alone, as far as it is still the segment's.
+    private mutating func load(_ file: inout IndexFile?, _ segment: OpenFile) throws(EventLogError) {
+        // A part that is still growing is read again: it is small.
+        let kept = isComplete ? blocks : blocks.dropLast()
+        blocks = file?.blocks(first: first) ?? []
+        for block in kept.dropFirst(blocks.count) {
+            guard case .memory = block.filter, block.head.offset == end else { break }
+            blocks.append(file?.append(block) ?? block)
+        }
+        isComplete = false
+        if try isUnchanged(segment) { return }
+        blocks = []
+        file?.restart()
+    }
+
+    /// Whether the last batch known is still where it was. A segment is only added to and cut back at its end.
+    private func isUnchanged(_ segment: OpenFile) throws(EventLogError) -> Bool {
+        guard let last = blocks.last?.head else { return true }
+        var crc: UInt32 = 0
+        let count = try withUnsafeMutableBytes(of: &crc) { buffer throws(EventLogError) in
+            try segment.read(into: buffer, at: last.lastBatchOffset + 8)
+        }
+        let size = try segment.size()
+        return count == 4 && UInt32(littleEndian: crc) == last.lastBatchCRC && size >= last.end
+    }
+
+    private mutating func extend(
+        _ segment: OpenFile, _ place: Place, _ file: inout IndexFile?, isLast: Bool, _ progress: (UInt64) -> Void
+    ) throws(EventLogError) {
+        let reader = reader(of: segment, place)
+        var builder = BlockBuilder(limits: header.limits, mark: mark, extract: place.scheme.makeExtractor())
+        var reported = reader.offset
+        loop: while true {
+            switch try reader.peek() {
+            case .batch(let batch):
+                builder.add(batch, at: reader.offset, nowBefore: reader.lastNow)
+                reader.consume(batch)
+                guard builder.isFull, let block = builder.finish() else { continue }
+                blocks.append(file?.append(block) ?? block)
+                progress(reader.offset - reported)
+                reported = reader.offset
+            case .unfinished(let reason) where !isLast: throw reader.damaged("\(reason), but the log goes on")
+            case .end, .unfinished: break loop
+            }
+        }
+        if let rest = builder.finish() { blocks.append(isLast ? rest : file?.append(rest) ?? rest) }
+        isComplete = !isLast
+        progress(reader.offset - reported)
+    }
+
+    private func reader(of segment: OpenFile, _ place: Place) -> SegmentReader {
+        let last = blocks.last?.head
+        return SegmentReader(
+            segment, first: first, identity: place.identity, lastNow: last?.now ?? .epoch,
+            start: last.map { ($0.end, $0.nextSequence) })
+    }
+}

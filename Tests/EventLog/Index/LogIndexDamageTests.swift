@@ -1,0 +1,130 @@
+import TestSupport
+import Testing
+
+@testable import EventLog
+
+@Suite struct LogIndexDamageTests {
+    /// Blocks of two batches each, two segments.
+    private func log(_ scratch: Scratch) throws -> [LoggedEvent] {
+        let writer = try scratch.writer(segmentBytesMax: 1_500)
+        for number in 0..<18 {
+            try writer.append([IndexedLog.event("n\(number % 9)", padding: 60), IndexedLog.event("m\(number)")])
+        }
+        try writer.close()
+        return try IndexedLog.scan(scratch)
+    }
+
+    @Test func everyByteOfAnIndexMayBeWrong() throws {
+        let scratch = Scratch()
+        let events = try log(scratch)
+        _ = try IndexedLog.index(scratch)
+        let path = try IndexedLog.files(scratch)[0]
+        let whole = try bytes(of: path)
+        try #require(whole.count > 400)
+        for position in whole.indices {
+            var wrong = whole
+            wrong[position] ^= UInt8(1 << (position % 8))
+            try write(wrong, to: path)
+            #expect(try !verified(scratch).isSound, "byte \(position)")
+            try IndexedLog.expectRight(IndexedLog.index(scratch), events, "byte \(position)")
+        }
+        try IndexedLog.expectRight(IndexedLog.index(scratch), events)
+        #expect(try bytes(of: path) == whole, "damage that a search met is mended by the next update")
+    }
+
+    @Test func anIndexMayEndAnywhere() throws {
+        let scratch = Scratch()
+        let events = try log(scratch)
+        _ = try IndexedLog.index(scratch)
+        let path = try IndexedLog.files(scratch)[0]
+        let whole = try bytes(of: path)
+        for count in 0..<whole.count {
+            try write(Array(whole[..<count]), to: path)
+            try IndexedLog.expectRight(IndexedLog.index(scratch), events, "\(count) bytes")
+            #expect(try bytes(of: path) == whole, "\(count) bytes")
+        }
+    }
+
+    @Test func anIndexMayEndWhileItIsInUse() throws {
+        let scratch = Scratch()
+        let events = try log(scratch)
+        for count in [0, 64, 100, 200] {
+            let index = try IndexedLog.index(scratch)
+            try #require(resized(try IndexedLog.files(scratch)[0], to: count))
+            try IndexedLog.expectRight(index, events)
+        }
+    }
+
+    @Test func theIndexOfAnotherLogIsNotUsed() throws {
+        let (scratch, other) = (Scratch(), Scratch())
+        let events = try log(scratch)
+        var options = other.options(segmentBytesMax: 3_000)
+        options.identity = .random()
+        let writer = try EventLogWriter(options)
+        for number in 0..<60 { try writer.append([IndexedLog.event("other\(number)", padding: 60)]) }
+        try writer.close()
+        _ = try (IndexedLog.index(scratch), IndexedLog.index(other))
+        let (mine, theirs) = try (IndexedLog.files(scratch)[0], IndexedLog.files(other)[0])
+        try write(bytes(of: theirs), to: mine)
+        #expect(try !verified(scratch).isSound)
+        try IndexedLog.expectRight(IndexedLog.index(scratch), events)
+        // A block of another log in the place of one of ours.
+        let (whole, foreign) = try (bytes(of: mine), bytes(of: theirs))
+        try write(Array(whole[..<64] + foreign[64...]), to: mine)
+        try IndexedLog.expectRight(IndexedLog.index(scratch), events)
+    }
+
+    @Test func anotherVersionOfTheSchemeMakesTheIndexAnew() throws {
+        let scratch = Scratch()
+        let events = try log(scratch)
+        _ = try IndexedLog.index(scratch)
+        let before = try bytes(of: IndexedLog.files(scratch)[0])
+        try IndexedLog.expectRight(IndexedLog.index(scratch, version: 2), events)
+        #expect(try bytes(of: IndexedLog.files(scratch)[0]) != before)
+        try IndexedLog.expectRight(IndexedLog.index(scratch), events)
+        #expect(try bytes(of: IndexedLog.files(scratch)[0]) == before)
+    }
+
+    /// A crash may cost the log its last batches; others take their place.
+    @Test func aLogThatWasCutBackAndWentOnIsIndexedAgain() throws {
+        let scratch = Scratch()
+        _ = try log(scratch)
+        let path = try #require(try scratch.segments.last)
+        let whole = try bytes(of: path)
+        let kept = try IndexedLog.index(scratch)
+        for count in stride(from: whole.count - 1, to: whole.count / 2, by: -40) {
+            try write(Array(whole[..<count]), to: path)
+            let writer = try scratch.writer()
+            for _ in 0..<10 { try writer.append([IndexedLog.event("new", padding: 60), IndexedLog.event("x")]) }
+            try writer.close()
+            let events = try IndexedLog.scan(scratch)
+            try kept.update()
+            try IndexedLog.expectRight(kept, events, "\(count) bytes")
+            try IndexedLog.expectRight(IndexedLog.index(scratch), events, "\(count) bytes")
+            #expect(try verified(scratch).isSound)
+        }
+    }
+
+    @Test func aSoundIndexIsSound() throws {
+        let scratch = Scratch()
+        _ = try log(scratch)
+        #expect(try verified(scratch) == LogIndexReport())
+        _ = try IndexedLog.index(scratch)
+        let report = try verified(scratch)
+        #expect(report.isSound && report.segments == 3 && report.blocks > 4 && report.events > 25)
+    }
+
+    @Test func damageToTheLogIsReported() throws {
+        let scratch = Scratch()
+        _ = try log(scratch)
+        let path = try scratch.segments[0]
+        var damaged = try bytes(of: path)
+        damaged[400] ^= 1
+        try write(damaged, to: path)
+        #expect(throws: EventLogError.self) { try IndexedLog.index(scratch) }
+    }
+
+    private func verified(_ scratch: Scratch) throws -> LogIndexReport {
+        try LogIndex.verify(directory: scratch.log, scheme: IndexedLog.scheme(), limits: IndexedLog.limits)
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import EventLog
+
+@Suite struct LogIndexTests {
+    /// Three segments of several blocks each; names a to g in turn.
+    private func log(_ scratch: Scratch, events: Int = 60) throws {
+        let writer = try scratch.writer(segmentBytesMax: 2_500)
+        for number in 0..<events {
+            let name = String(UnicodeScalar(UInt8(ascii: "a") + UInt8(number % 7)))
+            try writer.append([IndexedLog.event(name, padding: number)], now: Int64(number))
+        }
+        try writer.close()
+    }
+
+    @Test func anIndexFindsWhatAScanFinds() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        try #require(try scratch.segments.count > 2)
+        let events = try IndexedLog.scan(scratch)
+        for _ in 0..<2 { try IndexedLog.expectRight(IndexedLog.index(scratch), events) }
+        try IndexedLog.expectRight(IndexedLog.index(scratch, usesFiles: false), events)
+    }
+
+    @Test func aRangeALimitAndTheNewestFirst() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        let index = try IndexedLog.index(scratch)
+        let key = IndexedLog.key("c")
+        #expect(try index.events(with: key, in: 10...31).map(\.sequence) == [10, 17, 24, 31])
+        #expect(try index.events(with: key, newestFirst: true, limit: 3).map(\.sequence) == [59, 52, 45])
+        #expect(try index.events(with: key, in: 11...30, newestFirst: true).map(\.sequence) == [24, 17])
+        #expect(try index.events(with: key, limit: 0).isEmpty)
+    }
+
+    @Test func severalKeysMustAllBeThere() throws {
+        let scratch = Scratch()
+        let writer = try scratch.writer(segmentBytesMax: 2_500)
+        for number in 0..<100 { try writer.append([IndexedLog.event("\(number % 4)", padding: number % 6)]) }
+        let scheme = KeyScheme(name: "two", version: 1) {
+            { line, keys in keys += [UInt64(line[6]), UInt64(1_000 + line.count)] }
+        }
+        let index = try LogIndex(directory: scratch.log, scheme: scheme, limits: IndexedLog.limits)
+        try index.update()
+        let bytes = UInt64(1_000 + IndexedLog.event("3", padding: 5).utf8.count)
+        var found: [UInt64] = []
+        try index.find([UInt64(UInt8(ascii: "3")), bytes]) { event in
+            found.append(event.sequence)
+            return found.count < 3
+        }
+        #expect(found == [12, 24, 36])
+    }
+
+    @Test func anEventIsReadByItsSequence() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        let (index, events) = try (IndexedLog.index(scratch), IndexedLog.scan(scratch))
+        for event in events { #expect(try index.event(at: event.sequence) == event) }
+        #expect(try index.event(at: 61) == nil)
+        #expect(throws: EventLogError.gone(directory: scratch.log, sequence: 0, first: 1)) { try index.event(at: 0) }
+    }
+
+    @Test func blocksThatLackAKeyAreNotRead() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        let index = try IndexedLog.index(scratch)
+        // A damaged log is noticed only where it is read.
+        let path = try scratch.segments[0]
+        var damaged = try bytes(of: path)
+        damaged[damaged.count / 2] ^= 1
+        try write(damaged, to: path)
+        #expect(try index.events(with: IndexedLog.key("nobody")).isEmpty)
+        #expect(throws: EventLogError.self) { try index.events(with: IndexedLog.key("a")) }
+    }
+
+    @Test func whatWasIndexedIsNotReadAgain() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        _ = try IndexedLog.index(scratch)
+        let counted = Mutex(0)
+        let index = try LogIndex(
+            directory: scratch.log,
+            scheme: KeyScheme(name: "test", version: 1) { { _, _ in counted.withLock { $0 += 1 } } },
+            limits: IndexedLog.limits)
+        try index.update()
+        #expect(counted.withLock { $0 } < 5, "only what is left of the last block")
+    }
+
+    @Test func filesOfSegmentsThatAreGoneAreRemoved() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        let index = try IndexedLog.index(scratch)
+        let files = try IndexedLog.files(scratch)
+        try #require(unlinked(try scratch.segments[0]))
+        try index.update()
+        #expect(!FileManager.default.fileExists(atPath: files[0]))
+        #expect(FileManager.default.fileExists(atPath: files[1]))
+        try IndexedLog.expectRight(index, IndexedLog.scan(scratch))
+        #expect(throws: EventLogError.self) { try index.event(at: 1) }
+    }
+
+    @Test func anEmptyLogHasNothing() throws {
+        let scratch = Scratch()
+        _ = try scratch.writer()
+        let index = try IndexedLog.index(scratch)
+        #expect(index.firstSequence == 1 && index.lastSequence == 0)
+        #expect(try index.events(with: 0).isEmpty)
+        #expect(try index.event(at: 1) == nil)
+        #expect(throws: EventLogError.notALog(directory: scratch.path)) {
+            try LogIndex(directory: scratch.path, scheme: IndexedLog.scheme())
+        }
+    }
+
+    @Test func whereNoFilesCanBeMadeTheIndexLivesInMemory() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        // A file where the folder would be: nobody can write there, not even root.
+        try write([], to: scratch.log + "/index")
+        let index = try IndexedLog.index(scratch)
+        try IndexedLog.expectRight(index, IndexedLog.scan(scratch))
+        let writer = try scratch.writer()
+        for _ in 0..<9 { try writer.append([IndexedLog.event("late")], now: 99) }
+        try index.update()
+        try IndexedLog.expectRight(index, IndexedLog.scan(scratch))
+    }
+
+    @Test func progressEndsWithTheWholeLog() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        let index = try LogIndex(directory: scratch.log, scheme: IndexedLog.scheme(), limits: IndexedLog.limits)
+        let seen = Mutex<[LogIndex.Progress]>([])
+        try index.update { progress in seen.withLock { $0.append(progress) } }
+        let last = try #require(seen.withLock { $0.last })
+        #expect(last.bytesDone == last.bytes && last.bytes > 5_000)
+    }
+
+    @Test func twoIndexesOfOneLogWorkSideBySide() throws {
+        let scratch = Scratch()
+        try log(scratch, events: 20)
+        let (left, right) = try (IndexedLog.index(scratch), IndexedLog.index(scratch))
+        let writer = try scratch.writer(segmentBytesMax: 2_500)
+        for number in 0..<40 {
+            try writer.append([IndexedLog.event("late\(number % 3)", padding: 40)], now: 99)
+            if number % 4 == 0 { try left.update() }
+            if number % 6 == 0 { try right.update() }
+        }
+        for index in [left, right] {
+            try index.update()
+            try IndexedLog.expectRight(index, IndexedLog.scan(scratch))
+        }
+        #expect(
+            try LogIndex.verify(directory: scratch.log, scheme: IndexedLog.scheme(), limits: IndexedLog.limits)
+                .isSound)
+    }
+
+    @Test func hashesStayWhatTheyAre() {
+        var hash = KeyHash(kind: 1)
+        hash.absorb("a record's name")
+        hash.absorb(17)
+        #expect(hash.value == 0x2501_2369_0863_7E1C)
+    }
+
+    @Test func aFilterSaysMaybeOfFewKeysThatItLacks() {
+        var random = Seeded(5)
+        var set = KeySet()
+        let keys = (0..<20_000).map { _ in random.next() }
+        for key in keys + keys { set.insert(key) }
+        #expect(set.keys == keys)
+        let bytes = BlockFilter.bytes(for: keys, salt: 3)
+        let lines = BlockFilter.lineCount(keys: keys.count)
+        #expect(bytes.count == lines * 64 && bytes.count < keys.count * 5 / 2)
+        func answer(_ key: UInt64) -> BlockFilter.Answer {
+            let line = BlockFilter.line(of: key, among: lines)
+            return bytes.withUnsafeBytes {
+                BlockFilter.answer(
+                    key, UnsafeRawBufferPointer(rebasing: $0[(line * 64)..<(line * 64 + 64)]), line: line, salt: 3)
+            }
+        }
+        #expect(keys.allSatisfy { answer($0) == .maybe })
+        let wrong = (0..<100_000).count { _ in answer(random.next()) != .no }
+        #expect(wrong < 300, "\(wrong) of 100,000")
+    }
+}
