@@ -20,21 +20,24 @@ var libraries: [Target] {
     [
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CCRC32C"),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
         .target(name: "JSON"),
-        .target(name: "EventLog"),
+        .target(name: "EventLog", dependencies: ["CCRC32C"]),
         .target(name: "CloudKitModel", dependencies: ["JSON"]),
         .target(name: "Predicates", dependencies: ["JSON"]),
         .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
         .target(name: "PipelineRuntime", dependencies: ["JSON", "EventLog", "PipelineKit", "ZeroMQ"]),
         .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
+        .target(name: "Replay", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
         .target(
             name: "PipelineTestKit",
             dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns"]),
         .target(
             name: "BelfryTool",
             dependencies: [
-                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns",
+                "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
+                "BuiltIns",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
@@ -65,18 +68,19 @@ var executables: [Target] {
 }
 
 var tests: [Target] {
-    [.target(name: "TestSupport", path: "Tests/Support")]
-        + libraries.filter { !["CZeroMQ", "CCurl", "BuiltIns"].contains($0.name) }.map { .tests(of: $0) }
+    [.target(name: "TestSupport", dependencies: ["JSON", "EventLog", "PipelineKit"], path: "Tests/Support")]
+        + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "BuiltIns"].contains($0.name) }.map { .tests(of: $0) }
         + stages.map { .tests(of: $0, under: "Stages/") }
         + transports.map { .tests(of: $0, under: "Transports/") }
         + ["Integration", "Faults", "EndToEnd"].map {
             .testTarget(
                 name: "\($0)Tests",
                 dependencies: [
-                    "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "PipelineTestKit", "ZeroMQ", "BuiltIns",
+                    "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit", "ZeroMQ",
+                    "BuiltIns",
                     "BelfryTool", "TestSupport",
                 ],
-                path: "Tests/\($0)")
+                path: "Tests/\($0)", exclude: $0 == "Integration" ? ["Logs"] : [])
         }
 }
 

@@ -26,9 +26,9 @@
 ///         64      -  the cursor: for each entry, ordered by name, the name's length (2), its UTF-8, a sequence (8)
 ///          -      -  the body: `count` lines
 ///
-/// The header has a CRC of its own, so that its lengths can be trusted before the rest is read: a header that is
-/// right but whose batch ends after the file does was torn, and a header that is wrong was torn only if no right one
-/// follows. Everything else is damage.
+/// The header has a CRC of its own, so that its lengths can be trusted before the rest is read. Only the last batch can
+/// be torn, by a write that did not come to its end: the file is too short for it, or pages of it were never written
+/// and are zeros. Everything else that is wrong is damage, also in the last batch.
 ///
 /// The first batch of a segment is its **opening**: no events, and the cursor and `now` of the whole log so far. It is
 /// written in one step with the batch that begins the segment. So a log opens by reading its last segment alone, and

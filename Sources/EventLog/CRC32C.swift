@@ -1,17 +1,27 @@
-/// CRC-32C (Castagnoli), as in RFC 3720, appendix B.4. Sixteen bytes a step, from sixteen tables.
+import CCRC32C
+
+/// CRC-32C (Castagnoli), as in RFC 3720, appendix B.4: by the processor's own instruction where it has one, else by
+/// tables.
 package enum CRC32C {
     package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
-        guard let start = bytes.baseAddress else { return 0 }
+        hasInstruction ? ~instructed(~0, bytes) : ~tabled(~0, bytes)
+    }
+
+    private static let hasInstruction = crc32c_is_supported()
+
+    /// The register after more bytes.
+    package static func tabled(_ register: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        guard let start = bytes.baseAddress else { return register }
         return tables.withUnsafeBufferPointer { tables in
-            guard let tables = tables.baseAddress else { return 0 }
+            guard let tables = tables.baseAddress else { return register }
             let blocksEnd = bytes.count & ~15
-            var crc = ~UInt32(0)
+            var crc = register
             for offset in stride(from: 0, to: blocksEnd, by: 16) { crc = block(crc, start + offset, tables) }
             for offset in blocksEnd..<bytes.count {
                 let byte = start.load(fromByteOffset: offset, as: UInt8.self)
                 crc = crc >> 8 ^ tables[Int(UInt8(truncatingIfNeeded: crc) ^ byte)]
             }
-            return ~crc
+            return crc
         }
     }
 
@@ -48,5 +58,48 @@ package enum CRC32C {
             tables[index] = previous >> 8 ^ tables[Int(previous & 0xFF)]
         }
         return tables
+    }()
+}
+
+extension CRC32C {
+    /// Three runs of this many bytes are summed at once.
+    private static let runBytes = 1024
+
+    private static func instructed(_ register: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return register }
+        var (crc, offset) = (register, 0)
+        while offset + 3 * runBytes <= bytes.count {
+            crc = threeRuns(crc, start + offset)
+            offset += 3 * runBytes
+        }
+        let words = (bytes.count - offset) / 8
+        crc = crc32c_words(crc, start + offset, words)
+        return tabled(crc, UnsafeRawBufferPointer(rebasing: bytes[(offset + 8 * words)...]))
+    }
+
+    private static func threeRuns(_ register: UInt32, _ start: UnsafePointer<UInt8>) -> UInt32 {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 3) { sums in
+            (sums[0], sums[1], sums[2]) = (register, 0, 0)
+            guard let base = sums.baseAddress else { return register }
+            crc32c_three_runs(base, start, runBytes / 8)
+            return behindRun(behindRun(sums[0]) ^ sums[1]) ^ sums[2]
+        }
+    }
+
+    /// The register after a run of zeros: what is summed behind the run is added to it.
+    private static func behindRun(_ register: UInt32) -> UInt32 {
+        (0..<4).reduce(0) { sum, byte in
+            sum ^ runTables[byte * 256 + Int(UInt8(truncatingIfNeeded: register >> UInt32(8 * byte)))]
+        }
+    }
+
+    /// For each of the register's four bytes, what a run of zeros makes of its 256 values.
+    private static let runTables: [UInt32] = {
+        let zeros = [UInt8](repeating: 0, count: runBytes)
+        return (0..<4).flatMap { byte in
+            (0..<256).map { value in
+                zeros.withUnsafeBytes { tabled(UInt32(value) << UInt32(8 * byte), $0) }
+            }
+        }
     }()
 }

@@ -49,8 +49,8 @@ extension EventLogError: CustomStringConvertible {
     private var hint: String {
         switch self {
         case .damaged:
-            "'belfry log verify' on its place names all damage; restore the log's folder from a copy, or move it away "
-                + "to start anew"
+            "restore the log's folder from a copy, or see what 'belfry log repair' on it would cost: it keeps what is "
+                + "before the damage"
         case .alreadyOpen: "stop that process, or give this one another folder"
         case .full: "nothing was appended; make room, or raise the quota or limit"
         case .failed: "check the folder's owner, mode and disk"
@@ -70,6 +70,9 @@ extension EventLogError: CustomStringConvertible {
 }
 
 extension EventLogError {
+    /// Whether a call failed because the disk, the quota or the file-size limit is used up.
+    package static func isLackOfRoom(_ code: Int32) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
+
     /// From `errno`, just after a failed call.
     static func lastFailure(_ operation: String, _ file: String) -> EventLogError {
         .failed(operation: operation, file: file, errno: errno)

@@ -133,14 +133,15 @@ extension EventLogReader {
     /// False where there is no log yet.
     private func openFirst() throws(EventLogError) -> Bool {
         guard let identity = try LogManifest.read(in: directory)?.identity else { return false }
-        let segments = try directory.segments()
-        guard let first = try directory.segment(for: start ?? .beginning, among: segments, identity) else {
-            return false
-        }
-        let file = try OpenFile(directory.segmentPath(first), O_RDONLY)
         self.identity = identity
-        segment = SegmentReader(file, first: first, identity: identity, buffer: buffer)
-        return true
+        segment = try directory.withSegments { segments throws(EventLogError) in
+            guard let first = try directory.segment(for: start ?? .beginning, among: segments, identity) else {
+                return nil
+            }
+            let file = try OpenFile(directory.segmentPath(first), O_RDONLY)
+            return SegmentReader(file, first: first, identity: identity, buffer: buffer)
+        }
+        return segment != nil
     }
 
     private func openNext(after done: SegmentReader) throws(EventLogError) {

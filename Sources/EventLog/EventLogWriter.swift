@@ -39,10 +39,11 @@ public final class EventLogWriter {
     /// Reads the last segment, not more; ``EventLogs/verify(directory:progress:)`` reads all.
     ///
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``;
-    ///   ``EventLogError/damaged(file:offset:sequence:reason:)`` where more than the last batch is wrong.
+    ///   ``EventLogError/damaged(file:offset:sequence:reason:)`` where bytes are wrong that were once written whole,
+    ///   with nothing changed.
     public init(_ options: EventLogOptions) throws(EventLogError) {
         guard EventLogLimits.isValid(name: options.name) else { throw .invalidName(options.name) }
-        let directory = LogDirectory(path: options.logDirectory)
+        let directory = LogDirectory(path: options.logDirectory, calls: options.calls)
         try directory.create()
         lock = try WriterLock(options.name, directory)
         let manifest = try EventLogWriter.manifest(options, directory)
@@ -131,6 +132,10 @@ extension EventLogWriter {
         return manifest
     }
 
+    /// Where the log has come to in its last segment.
+    var end: LastSegment { LastSegment(nextSequence: nextSequence, lastNow: lastNow, bytes: segmentBytes) }
+    var calls: FileCalls { options.calls }
+
     private func checkUsable() throws(EventLogError) {
         precondition(lock != nil, "nothing is appended to a log that was closed")
         if let failure = failure ?? commit.failure { throw failure }
@@ -167,11 +172,22 @@ extension EventLogWriter {
             segmentBytes + UInt64(bytes) > UInt64(options.segmentBytesMax)
         else { return }
         try commit.finish()
-        let directory = LogDirectory(path: directory)
+        let directory = LogDirectory(path: directory, calls: options.calls)
         let next = try directory.newSegment(nextSequence, bytesNeeded: bytes)
-        try directory.synchronize()
+        do { try directory.synchronize() } catch {
+            try withdraw(next)
+            throw error
+        }
         commit.move(to: next)
         (segment, segmentFirst, segmentBytes) = (next, nextSequence, 0)
+    }
+
+    /// Takes a segment back that could not be begun: nothing may be added to the one before it while it is there.
+    private func withdraw(_ next: OpenFile) throws(EventLogError) {
+        guard uninterrupted({ options.calls.unlink(next.path) }) != 0 else { return }
+        let error = EventLogError.lastFailure("remove", next.path)
+        failure = error
+        throw error
     }
 
     private func write(_ head: [UInt8], _ body: UnsafeRawBufferPointer) throws(EventLogError) {
@@ -196,7 +212,7 @@ extension EventLogWriter {
 extension LogDirectory {
     fileprivate func newSegment(_ first: UInt64, bytesNeeded: Int) throws(EventLogError) -> OpenFile {
         do {
-            return try OpenFile(segmentPath(first), O_RDWR | O_CREAT)
+            return try OpenFile(segmentPath(first), O_RDWR | O_CREAT, calls: calls)
         } catch {
             throw error.orFull(bytesNeeded: bytesNeeded)
         }
@@ -205,33 +221,8 @@ extension LogDirectory {
 
 extension EventLogError {
     /// The same failure, named for what it is where there is no room.
-    fileprivate func orFull(bytesNeeded: Int) -> EventLogError {
-        guard case .failed(_, let file, let code) = self, [ENOSPC, EDQUOT, EFBIG].contains(code) else { return self }
+    func orFull(bytesNeeded: Int) -> EventLogError {
+        guard case .failed(_, let file, let code) = self, EventLogError.isLackOfRoom(code) else { return self }
         return .full(file: file, bytesNeeded: bytesNeeded, errno: code)
-    }
-}
-
-extension OpenFile {
-    /// Writes both parts, one behind the other. Nil, or the code of what failed with part of it written.
-    fileprivate func write(
-        _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, at offset: UInt64, calls: FileCalls
-    ) -> CInt? {
-        var done = 0
-        while done < head.count + body.count {
-            let parts = [head.after(done), body.after(max(done - head.count, 0))]
-            let count = uninterrupted {
-                calls.write(descriptor, parts, CInt(parts.count), off_t(offset) + off_t(done))
-            }
-            guard count > 0 else { return count == 0 ? EIO : errno }
-            done += count
-        }
-        return nil
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    fileprivate func after(_ count: Int) -> iovec {
-        let rest = UnsafeRawBufferPointer(rebasing: self[Swift.min(count, self.count)...])
-        return iovec(iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: rest.count)
     }
 }

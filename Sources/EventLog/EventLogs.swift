@@ -46,7 +46,10 @@ public struct LogSummary: Hashable, Sendable {
     public var hasTornTail: Bool
 
     init(_ log: LogDirectory, _ manifest: LogManifest) throws(EventLogError) {
-        let segments = try log.segments()
+        self = try log.withSegments { segments throws(EventLogError) in try LogSummary(log, manifest, segments) }
+    }
+
+    private init(_ log: LogDirectory, _ manifest: LogManifest, _ segments: [UInt64]) throws(EventLogError) {
         (name, identity, directory) = (manifest.name, manifest.identity, log.path)
         self.segments = segments.count
         firstSequence = segments.first ?? 1

@@ -1,12 +1,39 @@
+import Dispatch
 import Glibc
 
-/// The calls that change a segment, so that a test can make each of them fail.
+/// The calls that change what is on the disk, so that a test can make each of them fail.
 package struct FileCalls: Sendable {
     package var write: @Sendable (CInt, UnsafePointer<iovec>, CInt, off_t) -> Int = { pwritev($0, $1, $2, $3) }
     package var sync: @Sendable (CInt) -> CInt = { fdatasync($0) }
     package var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
+    package var open: @Sendable (UnsafePointer<CChar>, CInt) -> CInt = { Glibc.open($0, $1, 0o644) }
+    /// `fsync`: for folders, and for files that are small.
+    package var syncAll: @Sendable (CInt) -> CInt = { fsync($0) }
+    package var makeFolder: @Sendable (UnsafePointer<CChar>) -> CInt = { mkdir($0, 0o755) }
+    package var rename: @Sendable (UnsafePointer<CChar>, UnsafePointer<CChar>) -> CInt = { Glibc.rename($0, $1) }
+    package var unlink: @Sendable (UnsafePointer<CChar>) -> CInt = { Glibc.unlink($0) }
+    /// Makes the queue that a log forces its bytes to the disk on.
+    package var makeQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.eventlog.sync") }
 
     package init() {}
+
+    static let system = FileCalls()
+}
+
+/// Where a log waits for the disk: a queue of its own, or a simulation's.
+package protocol SyncQueue: Sendable {
+    func later(after delay: Duration, _ work: @escaping @Sendable () -> Void)
+    /// Does it behind what was asked for before, and returns when it is done.
+    func now(_ work: () -> Void)
+}
+
+extension DispatchQueue: SyncQueue {
+    package func later(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
+        guard delay > .zero else { return async(execute: work) }
+        asyncAfter(deadline: .now() + .microseconds(Int(delay.wholeMicroseconds)), execute: work)
+    }
+
+    package func now(_ work: () -> Void) { sync(execute: work) }
 }
 
 /// Repeats a call that a signal interrupted.

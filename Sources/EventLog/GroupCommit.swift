@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import Synchronization
 
@@ -25,7 +24,7 @@ final class GroupCommit: Sendable {
 
     private let policy: SyncPolicy
     private let calls: FileCalls
-    private let queue = DispatchQueue(label: "belfry.eventlog.sync")
+    private let queue: any SyncQueue
     private let state: Mutex<State>
 
     /// - Parameter sequence: The last of the log, which must be durable by now.
@@ -33,6 +32,7 @@ final class GroupCommit: Sendable {
         let mark = Mark(batches: 0, sequence: sequence)
         self.policy = policy
         self.calls = calls
+        queue = calls.makeQueue()
         state = Mutex(State(file: file, written: mark, durable: mark))
     }
 
@@ -70,25 +70,19 @@ final class GroupCommit: Sendable {
             defer { state.file = file }
             return state.file
         }
-        if policy == .never { queue.async { self.synchronize(old) } }
+        if policy == .never { queue.later(after: .zero) { self.synchronize(old) } }
     }
 
     /// Waits until all that was written is durable, whatever the policy.
     func flush() throws(EventLogError) {
-        let done = DispatchSemaphore(value: 0)
-        queue.async {
-            self.pass()
-            done.signal()
-        }
-        done.wait()
+        queue.now { pass() }
         if let failure { throw failure }
     }
 
     private func schedule() {
         switch policy {
-        case .always: queue.async { self.run() }
-        case .interval(let duration):
-            queue.asyncAfter(deadline: .now() + .microseconds(Int(duration.wholeMicroseconds))) { self.run() }
+        case .always: queue.later(after: .zero) { self.run() }
+        case .interval(let duration): queue.later(after: duration) { self.run() }
         case .never: break
         }
     }

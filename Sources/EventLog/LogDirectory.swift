@@ -3,6 +3,7 @@ import Glibc
 /// A log's folder: the names in it and what they mean. See ``BatchFormat``.
 struct LogDirectory: Sendable {
     let path: String
+    var calls = FileCalls.system
 
     var lockPath: String { path + "/lock" }
     var manifestPath: String { path + "/log.json" }
@@ -23,8 +24,8 @@ struct LogDirectory: Sendable {
         var current = path.hasPrefix("/") ? "" : "."
         for part in path.split(separator: "/") {
             current += "/" + part
-            if mkdir(current, 0o755) == 0 {
-                try LogDirectory(path: parent).synchronize()
+            if uninterrupted({ calls.makeFolder(current) }) == 0 {
+                try LogDirectory(path: parent, calls: calls).synchronize()
             } else if errno != EEXIST {
                 throw .lastFailure("create", current)
             }
@@ -34,7 +35,7 @@ struct LogDirectory: Sendable {
 
     /// Makes the folder's list of names durable.
     func synchronize() throws(EventLogError) {
-        try OpenFile(path, O_RDONLY | O_DIRECTORY).synchronize()
+        try OpenFile(path, O_RDONLY | O_DIRECTORY, calls: calls).synchronize(calls)
     }
 
     /// The names in a folder but those that begin with a dot. Empty where there is no such folder.

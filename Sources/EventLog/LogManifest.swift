@@ -29,14 +29,17 @@ struct LogManifest: Hashable {
     /// Writes it whole or not at all, and durably.
     func write(in directory: LogDirectory) throws(EventLogError) {
         let temporary = directory.manifestPath + ".new"
-        let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC)
-        var text = text
-        let count = text.utf8.count
-        let written = text.withUTF8 { bytes in uninterrupted { Glibc.write(file.descriptor, bytes.baseAddress, count) }
+        let calls = directory.calls
+        let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC, calls: calls)
+        let failed = Array(text.utf8).withUnsafeBytes { file.write($0, at: 0, calls: calls) }
+        if let failed {
+            throw EventLogError.failed(operation: "write", file: temporary, errno: failed).orFull(
+                bytesNeeded: text.utf8.count)
         }
-        guard written == count else { throw .lastFailure("write", temporary) }
-        try file.synchronize()
-        guard rename(temporary, directory.manifestPath) == 0 else { throw .lastFailure("rename", temporary) }
+        try file.synchronize(calls)
+        guard uninterrupted({ calls.rename(temporary, directory.manifestPath) }) == 0 else {
+            throw .lastFailure("rename", temporary)
+        }
         try directory.synchronize()
     }
 

@@ -21,7 +21,7 @@ struct LogTail {
     init(_ directory: LogDirectory, _ identity: LogIdentity, _ options: EventLogOptions) throws(EventLogError) {
         var segments = try directory.segments()
         first = segments.popLast() ?? 1
-        file = try OpenFile(directory.segmentPath(first), O_RDWR | O_CREAT)
+        file = try OpenFile(directory.segmentPath(first), O_RDWR | O_CREAT, calls: directory.calls)
         let reader = SegmentReader(file, first: first, identity: identity)
         let (last, torn) = try LogTail.read(reader)
         bytes = reader.offset

@@ -6,8 +6,8 @@ final class OpenFile: Sendable {
     let path: String
 
     /// - Parameter flags: As for `open`; a new file gets mode 0644.
-    init(_ path: String, _ flags: CInt) throws(EventLogError) {
-        let descriptor = uninterrupted { open(path, flags | O_CLOEXEC, 0o644) }
+    init(_ path: String, _ flags: CInt, calls: FileCalls = .system) throws(EventLogError) {
+        let descriptor = uninterrupted { calls.open(path, flags | O_CLOEXEC) }
         guard descriptor >= 0 else { throw .lastFailure("open", path) }
         self.descriptor = descriptor
         self.path = path
@@ -52,7 +52,32 @@ final class OpenFile: Sendable {
         return try Array(buffer[..<read(into: buffer, at: 0)])
     }
 
-    func synchronize() throws(EventLogError) {
-        guard uninterrupted({ fsync(descriptor) }) == 0 else { throw .syncFailed(file: path, errno: errno) }
+    /// Makes the file durable with all that is known of it.
+    func synchronize(_ calls: FileCalls = .system) throws(EventLogError) {
+        guard uninterrupted({ calls.syncAll(descriptor) }) == 0 else { throw .syncFailed(file: path, errno: errno) }
+    }
+
+    /// Writes both parts, one behind the other. Nil, or the code of what failed with part of it written.
+    func write(
+        _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+        at offset: UInt64, calls: FileCalls
+    ) -> CInt? {
+        var done = 0
+        while done < head.count + body.count {
+            let parts = [head.after(done), body.after(max(done - head.count, 0))]
+            let count = uninterrupted {
+                calls.write(descriptor, parts, CInt(parts.count), off_t(offset) + off_t(done))
+            }
+            guard count > 0 else { return count == 0 ? EIO : errno }
+            done += count
+        }
+        return nil
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func after(_ count: Int) -> iovec {
+        let rest = UnsafeRawBufferPointer(rebasing: self[Swift.min(count, self.count)...])
+        return iovec(iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: rest.count)
     }
 }

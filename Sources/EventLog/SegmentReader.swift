@@ -8,7 +8,7 @@ final class SegmentReader {
         case batch(SegmentBatch)
         /// The file ends between two batches.
         case end
-        /// The file ends inside a batch, or in bytes that are wrong and that nothing right follows.
+        /// The file ends in a batch that was never written whole; see ``SegmentReader/tear(_:)``.
         case unfinished(String)
     }
 
@@ -39,7 +39,7 @@ final class SegmentReader {
 
     /// Finds the next batch without moving on. Its body is read and its CRC checked only if asked for.
     ///
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` where wrong bytes are followed by more.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` for wrong bytes that no torn write explains.
     func peek(body: Bool = true) throws(EventLogError) -> Found {
         var look = try look(body: body)
         if look.mayBeStale {
@@ -50,12 +50,9 @@ final class SegmentReader {
         case .batch(let batch): return .batch(batch)
         case .end: return .end
         case .short(let reason): return .unfinished(reason)
-        case .wrongHeader(let reason):
-            guard try nextHeader(after: offset) == nil else { throw damaged(reason) }
-            return .unfinished(reason)
-        case .wrongBytes(let reason, let end):
-            guard try file.size() <= end else { throw damaged(reason) }
-            return .unfinished(reason)
+        case .wrong(let reason, let suspect):
+            guard let tear = try tear(suspect) else { throw damaged(reason) }
+            return .unfinished(tear)
         }
     }
 
@@ -94,14 +91,13 @@ extension SegmentReader {
         case batch(SegmentBatch)
         case end
         case short(String)
-        case wrongHeader(String)
-        case wrongBytes(String, end: UInt64)
+        case wrong(String, Suspect)
 
         /// A writer that ran out of room cuts a batch back and may write another in its place.
         var mayBeStale: Bool {
             switch self {
             case .batch, .end: false
-            case .short, .wrongHeader, .wrongBytes: true
+            case .short, .wrong: true
             }
         }
     }
@@ -109,9 +105,11 @@ extension SegmentReader {
     private func look(body: Bool) throws(EventLogError) -> Look {
         let start = try bytes(BatchFormat.headerBytes, at: offset, body: body)
         if start.isEmpty { return .end }
-        guard start.count == BatchFormat.headerBytes else { return .short("\(start.count) bytes of a header") }
+        guard start.count == BatchFormat.headerBytes else {
+            return .wrong("no batch begins here", .shortHeader(Array(start)))
+        }
         switch FixedHeader.decode(start) {
-        case .wrong(let reason): return .wrongHeader(reason)
+        case .wrong(let reason): return .wrong(reason, .header)
         case .otherVersion(let version): throw .unsupportedFormat(file: file.path, version: version)
         case .header(let fixed):
             try check(fixed)
@@ -120,7 +118,6 @@ extension SegmentReader {
     }
 
     private func look(behind fixed: FixedHeader, body: Bool) throws(EventLogError) -> Look {
-        let end = offset + UInt64(fixed.batchBytes)
         let needed = fixed.batchBytes - (body ? 0 : Int(fixed.bodyBytes))
         let batch = try bytes(needed, at: offset, body: body)
         let present = body || batch.count < needed ? batch.count : try bytesPresent(of: fixed)
@@ -128,11 +125,11 @@ extension SegmentReader {
         let cursorEnd = BatchFormat.headerBytes + Int(fixed.cursorBytes)
         let cursorBytes = UnsafeRawBufferPointer(rebasing: batch[BatchFormat.headerBytes..<cursorEnd])
         guard CRC32C.checksum(cursorBytes) == fixed.cursorCRC, let cursor = Cursor(encoded: cursorBytes) else {
-            return .wrongBytes("CRC of the cursor differs", end: end)
+            return .wrong("CRC of the cursor differs", .content(fixed, part(BatchFormat.headerBytes..<cursorEnd)))
         }
         let bodyBytes = UnsafeRawBufferPointer(rebasing: batch[cursorEnd...])
         guard !body || CRC32C.checksum(bodyBytes) == fixed.bodyCRC else {
-            return .wrongBytes("CRC of the events differs", end: end)
+            return .wrong("CRC of the events differs", .content(fixed, part(cursorEnd..<fixed.batchBytes)))
         }
         return .batch(SegmentBatch(header: BatchHeader(fixed, cursor), body: bodyBytes, fixed: fixed))
     }
@@ -155,12 +152,22 @@ extension SegmentReader {
         return size < offset ? 0 : Int(min(size - offset, UInt64(fixed.batchBytes)))
     }
 
+    /// A part of the batch, in the file.
+    private func part(_ range: Range<Int>) -> Range<UInt64> {
+        offset + UInt64(range.lowerBound)..<offset + UInt64(range.upperBound)
+    }
+
+    /// As many bytes as the file has there; valid until the segment is read again.
+    func bytes(_ count: Int, at offset: UInt64) throws(EventLogError) -> UnsafeRawBufferPointer {
+        try bytes(count, at: offset, body: true)
+    }
+
     private func bytes(_ count: Int, at offset: UInt64, body: Bool) throws(EventLogError) -> UnsafeRawBufferPointer {
         try buffer.bytes(count, at: offset, of: file, ahead: body ? 256 << 10 : 8 << 10)
     }
 
     /// The first header behind an offset that is right in itself and this log's.
-    private func nextHeader(after offset: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
+    func nextHeader(after offset: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
         let windowBytes = 256 << 10
         var start = offset + 1
         while true {

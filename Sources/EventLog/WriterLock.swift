@@ -5,7 +5,7 @@ final class WriterLock {
     private let file: OpenFile
 
     init(_ name: String, _ directory: LogDirectory) throws(EventLogError) {
-        file = try OpenFile(directory.lockPath, O_RDWR | O_CREAT)
+        file = try OpenFile(directory.lockPath, O_RDWR | O_CREAT, calls: directory.calls)
         guard uninterrupted({ flock(file.descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
             guard errno == EWOULDBLOCK else { throw .lastFailure("lock", file.path) }
             throw .alreadyOpen(name: name, directory: directory.path, process: try holder())

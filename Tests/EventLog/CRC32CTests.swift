@@ -26,6 +26,14 @@ import Testing
         }
     }
 
+    @Test(arguments: [3071, 3072, 3073, 3080, 6144, 9999, 100_000])
+    func longTextsAgreeWithTheTables(count: Int) {
+        let seed = Seeded.drawn()
+        var random = Seeded(seed)
+        let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+        bytes.withUnsafeBytes { #expect(CRC32C.checksum($0) == ~CRC32C.tabled(~0, $0), "BELFRY_SEED=\(seed)") }
+    }
+
     private func definition(_ bytes: ArraySlice<UInt8>) -> UInt32 {
         var crc = ~UInt32(0)
         for byte in bytes {

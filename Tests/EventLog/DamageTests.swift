@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import EventLog
@@ -60,33 +61,62 @@ import Testing
             var flipped = whole
             flipped[bit / 8] ^= 1 << (bit % 8)
             try write(flipped, to: path)
-            let report = try EventLogs.verify(directory: scratch.log)
-            if bit / 8 < lastBatchOffset {
-                try expectDamage(scratch, report, at: bit / 8)
-            } else {
-                try expectTornTail(scratch, report)
-            }
+            try expectDamage(scratch, at: bit / 8)
+            #expect(try bytes(of: path) == flipped, "nothing was cut off")
         }
     }
 
-    private func expectDamage(_ scratch: Scratch, _ report: VerifyReport, at byte: Int) throws {
+    private func expectDamage(_ scratch: Scratch, at byte: Int) throws {
+        let report = try EventLogs.verify(directory: scratch.log)
         let error = #expect(throws: EventLogError.self) { try scratch.writer() }
         #expect(#expect(throws: EventLogError.self) { try EventLogReader.all(scratch.log) } == error)
         guard case .damaged(let file, let offset, let sequence, let reason) = error else {
             Issue.record("\(String(describing: error)) for byte \(byte)")
             return
         }
-        #expect(offset <= byte && byte < offset + 92, "the damaged batch is named")
-        #expect(sequence == (byte < 64 + 92 ? 1 : 3))
+        let secondOffset = 64 + 64 + 17 + 3 + 8
+        #expect(offset == [lastBatchOffset, secondOffset, 64, 0].first { $0 <= byte }.map(UInt64.init))
+        #expect(sequence == (byte < secondOffset ? 1 : byte < lastBatchOffset ? 3 : 4))
         #expect(report.problems == [.init(file: file, offset: offset, sequence: sequence, reason: reason)])
         #expect(report.tornTail == nil)
     }
 
-    private func expectTornTail(_ scratch: Scratch, _ report: VerifyReport) throws {
-        #expect(report.problems.isEmpty && report.tornTail?.sequence == 4)
-        #expect(try EventLogReader.all(scratch.log).flatMap(\.events) == batches[..<2].flatMap { $0 })
-        let writer = try scratch.writer()
-        #expect(writer.recovery != nil && writer.lastSequence == 3)
+    /// One bit of each byte, in a log of several segments that also has batches without events, with pages between.
+    @Test func aFlippedBitInAnySegmentIsFoundAndNamed() throws {
+        let seed = Seeded.drawn(for: "aFlippedBitInAnySegmentIsFoundAndNamed")
+        var random = Seeded(seed)
+        let scratch = Scratch()
+        let writer = try scratch.writer(segmentBytesMax: 5000)
+        for number in 1...14 {
+            let events = number % 3 == 0 ? [] : [event(number, padding: number * 61)]
+            try writer.append(events, cursor: Cursor(["a": UInt64(number % 2)]), now: Int64(number / 6))
+        }
+        try writer.close()
+        for path in try scratch.segments {
+            let whole = try bytes(of: path)
+            for index in whole.indices {
+                var flipped = whole
+                flipped[index] ^= 1 << random.below(8)
+                try write(flipped, to: path)
+                try expectDamage(scratch, in: path, at: index, "BELFRY_SEED=\(seed), byte \(index) of \(path)")
+            }
+            try write(whole, to: path)
+        }
+        #expect(try scratch.segments.count >= 2)
+        #expect(try EventLogs.verify(directory: scratch.log).isSound)
+    }
+
+    private func expectDamage(_ scratch: Scratch, in path: String, at index: Int, _ comment: Comment) throws {
+        let report = try EventLogs.verify(directory: scratch.log)
+        let problem = try #require(report.problems.first, comment)
+        #expect(report.tornTail == nil && report.problems.allSatisfy { $0.file == path }, comment)
+        #expect(problem.offset <= UInt64(index), comment)
+        let expected = EventLogError.damaged(
+            file: path, offset: problem.offset, sequence: problem.sequence, reason: problem.reason)
+        #expect(throws: expected, comment) { try EventLogReader.all(scratch.log) }
+        if try scratch.segments.last == path {
+            #expect(throws: expected, comment) { try scratch.writer(segmentBytesMax: 5000) }
+        }
     }
 
     @Test func anEarlierSegmentThatEndsTooEarlyIsDamage() throws {

@@ -10,7 +10,7 @@ import Testing
     @Test(arguments: [ENOSPC, EDQUOT, EFBIG, EIO])
     func anAppendThatFailsAtAnyByteAppendsNothing(code: CInt) throws {
         let scratch = Scratch()
-        let room = Mutex(0)
+        let room = Mutex(Int.max)
         var options = scratch.options(segmentBytesMax: 2000)
         options.calls.write = { descriptor, parts, count, offset in
             shortWrite(descriptor, parts, count, offset, room: room, code: code)

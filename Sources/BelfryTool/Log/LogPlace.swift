@@ -8,6 +8,9 @@ enum LogPlace {
         isFile(path) || isFolder(path) && !isFile(path + "/log.json")
     }
 
+    /// Whether a path is a log's own folder.
+    static func isLog(_ path: String) -> Bool { isFile(path + "/log.json") }
+
     /// The folder that holds logs.
     ///
     /// - Throws: ``ToolFailure`` with 66 where there is none.

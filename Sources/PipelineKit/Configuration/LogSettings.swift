@@ -1,18 +1,28 @@
 import EventLog
 
-/// How the logs of a pipeline are written.
+/// How the logs of a pipeline are written and how long they are kept.
 public struct LogSettings: PluginSettings, Equatable {
     public let sync: SyncPolicy
     public let segmentBytes: Int
+    /// Input that a stage takes between two snapshots of its state, in bytes; nil: it takes none.
+    public let snapshotBytes: Int?
+    /// What of the logs may be removed; without it, nothing ever is.
+    public let retention: RetentionSettings
 
     /// What a file without `log` gets: nothing acknowledged is lost.
-    public static let standard = LogSettings(sync: .always, segmentBytes: 128 << 20)
+    public static let standard = LogSettings(sync: .always)
     static let segmentBytesRange = 64 << 10...4 << 30
+    static let snapshotBytesRange = 4 << 10...1 << 40
     static let intervalRange = Duration.milliseconds(1)...Duration.seconds(60)
 
-    public init(sync: SyncPolicy, segmentBytes: Int = 128 << 20) {
+    public init(
+        sync: SyncPolicy, segmentBytes: Int = 128 << 20, snapshotBytes: Int? = 64 << 20,
+        retention: RetentionSettings = RetentionSettings()
+    ) {
         self.sync = sync
         self.segmentBytes = segmentBytes
+        self.snapshotBytes = snapshotBytes
+        self.retention = retention
     }
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
@@ -20,6 +30,8 @@ public struct LogSettings: PluginSettings, Equatable {
         sync = policy ?? Self.standard.sync
         segmentBytes = try settings.bytes(
             "segmentBytes", default: Self.standard.segmentBytes, in: Self.segmentBytesRange)
+        snapshotBytes = try settings.bytes("snapshotBytes", default: 64 << 20, in: Self.snapshotBytesRange)
+        retention = try settings.mapping("retention", as: RetentionSettings.self) ?? RetentionSettings()
     }
 
     private static func policy(_ node: SettingsNode) throws(Complaint) -> SyncPolicy {

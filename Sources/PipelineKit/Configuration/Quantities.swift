@@ -16,7 +16,7 @@ struct Quantities {
     static let bytes = Quantities(
         units: [
             ("B", 1), ("KB", 1_000), ("kB", 1_000), ("KiB", 1 << 10), ("MB", 1_000_000), ("MiB", 1 << 20),
-            ("GB", 1_000_000_000), ("GiB", 1 << 30),
+            ("GB", 1_000_000_000), ("GiB", 1 << 30), ("TB", 1_000_000_000_000), ("TiB", 1 << 40),
         ],
         kind: "a size", examples: "4096, 64 KiB, 1 MB", bareUnit: 1)
 

@@ -107,10 +107,14 @@ extension SettingsReader {
     public mutating func bytes(
         _ key: String, default standard: Int, in range: ClosedRange<Int>
     ) throws(SettingsError) -> Int {
+        try optionalBytes(key, in: range) ?? standard
+    }
+
+    public mutating func optionalBytes(_ key: String, in range: ClosedRange<Int>) throws(SettingsError) -> Int? {
         try optional(key) { node throws(Complaint) in
             let amount = try Quantities.bytes.amount(of: try node.text("a size"))
             return try Int(amount).checked(in: range) { Quantities.bytes.text(Int64($0)) }
-        } ?? standard
+        }
     }
 }
 

@@ -36,6 +36,8 @@ public struct SettingsReader: Sendable {
         self.entries = Dictionary(uniqueKeysWithValues: entries.map { ($0.key, $0) })
     }
 
+    var nodes: [SettingsNode.Entry] { order.compactMap { entries[$0] } }
+
     /// All keys, in the order of the file.
     public var keys: [String] { order }
 

@@ -33,7 +33,15 @@ public struct SnapshotReader {
         return bytes[offset - 1] == 1
     }
 
-    public mutating func instant() throws(SnapshotError) -> Instant { Instant(microseconds: Int64(try integer())) }
+    /// A moment between ``EventLog/Instant/epoch`` and ``EventLog/Instant/distantFuture``, as all moments of a log are.
+    public mutating func instant() throws(SnapshotError) -> Instant {
+        let start = offset
+        let instant = Instant(microseconds: Int64(try integer()))
+        guard (Instant.epoch...Instant.distantFuture).contains(instant) else {
+            throw SnapshotError("a moment is outside of the calendar", at: start)
+        }
+        return instant
+    }
 
     public mutating func view() throws(SnapshotError) -> UnsafeRawBufferPointer {
         let count = try number()
@@ -60,11 +68,25 @@ public struct SnapshotReader {
         try flag() ? try body(&self) : nil
     }
 
+    /// Reads how many there are, each of at least that many bytes. Never more than fit into what is left, so that room
+    /// can be made for them.
+    public mutating func count(bytesEach: Int = 1) throws(SnapshotError) -> Int {
+        let start = offset
+        let count = try number()
+        guard count <= UInt64((bytes.count - offset) / bytesEach) else {
+            throw SnapshotError("\(count) of them are not there", at: start)
+        }
+        return Int(count)
+    }
+
+    /// What a stage throws that has read what cannot be.
+    public func error(_ reason: String) -> SnapshotError { SnapshotError(reason, at: offset) }
+
     /// Reads how many there are, and calls `body` for each.
     public mutating func forEach(
         _ body: (inout SnapshotReader) throws(SnapshotError) -> Void
     ) throws(SnapshotError) {
-        for _ in 0..<(try number()) { try body(&self) }
+        for _ in 0..<(try count()) { try body(&self) }
     }
 }
 

@@ -1,5 +1,3 @@
-import ZeroMQ
-
 /// Answers to producers that wait until what they acknowledge is durable.
 struct DoorAnswers {
     private struct Waiting {
@@ -15,7 +13,7 @@ struct DoorAnswers {
         waiting.append(Waiting(peer: peer, frame: frame, needs: needs))
     }
 
-    mutating func send(over door: ZMQSocket, durable: UInt64) throws {
+    mutating func send(over door: any MessageSocket, durable: UInt64) throws {
         let ready = waiting.prefix { $0.needs <= durable }
         for answer in ready { _ = try door.send([answer.peer, answer.frame], wait: false) }
         waiting.removeFirst(ready.count)

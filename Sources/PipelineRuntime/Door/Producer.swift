@@ -36,14 +36,15 @@ package final class Producer {
     /// Silence after which the door is asked how far it has come.
     private static let patience = Duration.milliseconds(500)
 
-    package let socket: ZMQSocket
+    package let socket: any MessageSocket
     private let endpoint: String
     private let name: String
     private var parcels: [Parcel] = []
     private var unanswered = 0
     private var next: UInt64 = 1
-    private var heard = ContinuousClock.now
-    private var asked = ContinuousClock.now
+    private let steady: @Sendable () -> ContinuousClock.Instant
+    private var heard: ContinuousClock.Instant
+    private var asked: ContinuousClock.Instant
     private var isKnown = false
     private let message = ZMQMultipart()
     private let poller = ZMQPoller()
@@ -55,10 +56,15 @@ package final class Producer {
     /// Sequence of the last event of the changes log, as far as the door has told.
     package private(set) var logLast: UInt64 = 0
 
-    package init(_ socket: ZMQSocket, endpoint: String, name: String, wake: WakeSignal? = nil) throws {
+    package init(
+        _ socket: any MessageSocket, endpoint: String, name: String, wake: WakeSignal? = nil,
+        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) throws {
         self.socket = socket
         self.endpoint = endpoint
         self.name = name
+        self.steady = steady
+        (heard, asked) = (steady(), steady())
         try socket.connect(endpoint)
         poller.add(socket)
         if let wake { poller.add(wake) }
@@ -103,8 +109,14 @@ package final class Producer {
     /// - Parameter input: A descriptor that also ends the wait when there is something to read.
     package func pump(wait: Duration, input: Int32? = nil) throws {
         _ = try poller(input).poll(timeoutMilliseconds: Int(wait / .milliseconds(1)))
+        try turn()
+    }
+
+    /// Takes the answers that wait, and sends what can be sent.
+    func turn() throws {
         while try socket.receive(into: message, wait: false) == .received { try take() }
-        if !parcels.isEmpty, .now - heard > Producer.patience, .now - asked > Producer.patience { try ask() }
+        let now = steady()
+        if !parcels.isEmpty, now - heard > Producer.patience, now - asked > Producer.patience { try ask() }
         try flush()
     }
 
@@ -119,7 +131,7 @@ package final class Producer {
     }
 
     private func ask() throws {
-        asked = .now
+        asked = steady()
         _ = try socket.send([LinkFrame.hello(producer: name)], wait: false)
     }
 
@@ -135,7 +147,7 @@ package final class Producer {
     private func take() throws {
         let control: JSONValue
         do throws(JSONError) { control = try parser.parse(message[0]) } catch { return }
-        heard = .now
+        heard = steady()
         switch control.text("type") {
         case "welcome": welcome(through: control.natural("after") ?? 0)
         case "answer": answer(control)

@@ -7,7 +7,7 @@ import ZeroMQ
 protocol HostWork: AnyObject {
     var outlet: StageOutlet { get }
     /// Where input comes from.
-    var sockets: [ZMQSocket] { get }
+    var sockets: [any MessageSocket] { get }
 
     /// Whether input would be taken now; while it would not, it is not woken for.
     var wantsInput: Bool { get }
@@ -24,6 +24,12 @@ protocol HostWork: AnyObject {
     /// Whether nothing is under way in the world, so that the host may stop.
     var isIdle: Bool { get }
 
+    /// What of its logs the stage needs to start again.
+    var need: StageNeed { get }
+
+    /// Called when events of its own log before `first` were removed.
+    func trimmed(to first: UInt64)
+
     func fill(_ report: inout HostReport)
 
     /// Makes everything durable; after that the thread ends.
@@ -36,7 +42,7 @@ final class HostWatch {
     private let server: Int
     private let inputs: [Int]
 
-    init(wake: WakeSignal, server: ZMQSocket, inputs: [ZMQSocket]) {
+    init(wake: WakeSignal, server: any MessageSocket, inputs: [any MessageSocket]) {
         poller.add(wake)
         self.server = poller.add(server)
         self.inputs = inputs.map { [poller] in poller.add($0) }
@@ -82,18 +88,26 @@ struct HostLoop {
             }
             try watch.wait(isBusy ? .zero : work.timeout, forInput: work.wantsInput)
             control.wake.clear()
-            if watch.hasRequests { try work.outlet.server.receive() }
-            isBusy = try work.turn(hasInput: watch.hasInput)
-            work.outlet.revealDurable()
-            if try work.outlet.server.serve() { isBusy = true }
-            work.outlet.server.expire(at: .now)
-            report(work, phase: nil)
+            isBusy = try turn(work, hasRequests: watch.hasRequests, hasInput: watch.hasInput)
         }
+    }
+
+    /// - Returns: Whether more can be done at once.
+    func turn(_ work: some HostWork, hasRequests: Bool, hasInput: Bool) throws -> Bool {
+        if hasRequests { try work.outlet.server.receive() }
+        var isBusy = try work.turn(hasInput: hasInput)
+        work.outlet.revealDurable()
+        if try work.outlet.server.serve() { isBusy = true }
+        work.outlet.server.expire(at: plan.time.steady())
+        report(work, phase: nil)
+        return isBusy
     }
 
     private func report(_ work: some HostWork, phase: HostReport.Phase?) {
         var report = control.report
         work.fill(&report)
+        if work.outlet.isShort { report.phase = .diskFull }
+        report.shortage = work.outlet.room.shortage
         if let phase { report.phase = phase }
         report.last = work.outlet.log.lastSequence
         report.eventsOut = work.outlet.eventsOut
@@ -116,8 +130,19 @@ struct HostLoop {
             $0.field("eventsOut", report.eventsOut)
             $0.field("deadLetters", report.deadLetters)
             $0.field("refusedFrames", report.refusedFrames)
+            if let shortage = report.shortage {
+                $0.field("diskFull") { HostLoop.write(shortage, to: &$0) }
+            }
             $0.field("consumers") { HostLoop.write(outlet.server.consumerStates, to: &$0) }
         }
+    }
+
+    private static func write(_ shortage: HostReport.Shortage, to buffer: inout ByteBuffer) {
+        buffer.append("{\"file\":")
+        buffer.appendJSON(shortage.file)
+        buffer.append(",\"bytesNeeded\":")
+        buffer.appendJSON(shortage.bytesNeeded)
+        buffer.append("}")
     }
 
     private static func write(

@@ -22,6 +22,11 @@ public struct HostPlan: Sendable {
     public var identity: LogIdentity?
     public var sync: SyncPolicy
     public var segmentBytesMax: Int
+    /// Input between two snapshots of the stage's state; nil: none are taken.
+    public var snapshotBytes: Int?
+    public var retention: RetentionSettings
+    /// The stages of the pipeline file that read this one's log.
+    public var consumers: [String]
     /// Where consumers connect.
     public var bind: String
     /// Where the upstream's consumers connect; nil for a source.
@@ -29,6 +34,9 @@ public struct HostPlan: Sendable {
     /// Where producers connect; nil for any stage but a source.
     public var door: String?
     public var clock: HostClock
+    package var time = HostTime()
+    /// How its logs reach the disk.
+    package var calls = FileCalls()
     var curve: CurvePlan?
     /// A program that does the stage's work over a link; nil for a stage of this process.
     public var command: [String]
@@ -44,16 +52,19 @@ public struct HostPlan: Sendable {
     var hasDeadLetters: Bool { access(logsDirectory + "/" + deadLettersName + "/log.json", F_OK) == 0 }
 
     var logOptions: EventLogOptions {
-        EventLogOptions(
-            directory: logsDirectory, name: logName, identity: identity, segmentBytesMax: segmentBytesMax, sync: sync)
+        options(logName, identity)
     }
 
     /// The dead letters' identity follows from the log's, so that a seeded pipeline is the same to the last byte.
     func deadLetterOptions(beside log: LogIdentity) -> EventLogOptions {
-        EventLogOptions(
-            directory: logsDirectory, name: deadLettersName,
-            identity: LogIdentity(seed: log.description, name: deadLettersName), segmentBytesMax: segmentBytesMax,
-            sync: sync)
+        options(deadLettersName, LogIdentity(seed: log.description, name: deadLettersName))
+    }
+
+    private func options(_ name: String, _ identity: LogIdentity?) -> EventLogOptions {
+        var options = EventLogOptions(
+            directory: logsDirectory, name: name, identity: identity, segmentBytesMax: segmentBytesMax, sync: sync)
+        options.calls = calls
+        return options
     }
 }
 
@@ -68,6 +79,9 @@ extension HostPlan {
         identity = file.seed.map { LogIdentity(seed: $0, name: stage.logName) }
         sync = file.log.sync
         segmentBytesMax = file.log.segmentBytes
+        snapshotBytes = file.log.snapshotBytes
+        retention = file.log.retention
+        consumers = file.downstream(of: stage).map(\.name)
         bind = stage.bind
         upstream = file.upstream(of: stage)?.bind
         var settings = stage.settings

@@ -4,7 +4,7 @@ import PipelineKit
 import ZeroMQ
 
 /// Makes the sockets of one host, on the host's own thread.
-struct HostSockets {
+struct HostSockets: HostConnections {
     private let plan: HostPlan
     private let context: HostContext
 
@@ -24,14 +24,14 @@ struct HostSockets {
         }
     }
 
-    func bindServer() throws -> ZMQSocket {
+    func bindServer() throws -> any MessageSocket {
         let socket = try ZMQSocket(context.zmq, .router, options)
         if let curve = plan.curve { try curve.serve(socket, context) }
         try bind(socket, plan.bind)
         return socket
     }
 
-    func bindDoor() throws -> ZMQSocket {
+    func bindDoor() throws -> any MessageSocket {
         let socket = try ZMQSocket(context.zmq, .router, options.with { $0.receiveHighWaterMessages = 64 })
         if let curve = plan.curve { try curve.serve(socket, context) }
         try bind(socket, plan.door ?? plan.bind + ".door")
@@ -44,10 +44,11 @@ struct HostSockets {
         return socket
     }
 
-    func connect(after: UInt64) throws -> LinkClient {
+    func connect(after: UInt64) throws -> any StageInlet {
         let socket = try ZMQSocket(context.zmq, .dealer, options.with { $0.immediate = true })
         if let curve = plan.curve { try curve.connect(socket) }
-        return try LinkClient(socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after)
+        return try LinkClient(
+            socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, steady: plan.time.steady)
     }
 
     private func bind(_ socket: ZMQSocket, _ endpoint: String) throws {

@@ -2,17 +2,21 @@ import Glibc
 
 /// Small files that are written whole or not at all.
 enum SmallText {
-    static func read(_ path: String) throws -> String? {
+    static func read(_ path: String, bytesMax: Int = 64 << 10) throws -> String? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
             if errno == ENOENT { return nil }
             throw SmallTextError.failed("read", path, errno)
         }
         defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 64 << 10)
-        let count = Glibc.read(file, &bytes, bytes.count)
-        guard count >= 0 else { throw SmallTextError.failed("read", path, errno) }
-        return String(decoding: bytes[..<count], as: UTF8.self)
+        var (text, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
+        while text.count < bytesMax {
+            let count = Glibc.read(file, &piece, min(piece.count, bytesMax - text.count))
+            guard count >= 0 else { throw SmallTextError.failed("read", path, errno) }
+            guard count > 0 else { break }
+            text += piece[..<count]
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     static func write(_ text: String, to path: String) throws {

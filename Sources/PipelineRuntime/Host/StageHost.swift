@@ -16,7 +16,9 @@ public struct StageHost: Sendable {
 
     /// - Throws: ``SettingsError`` when the pipeline file names a stage that is not registered.
     public init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
-        plan = try HostPlan(stage, of: file, clock: surroundings.clock, registry: surroundings.registry)
+        var plan = try HostPlan(stage, of: file, clock: surroundings.clock, registry: surroundings.registry)
+        (plan.time, plan.calls) = (surroundings.time, surroundings.calls)
+        self.plan = plan
         control = try HostControl()
         kind = stage.kind
         settings = stage.settings
@@ -52,17 +54,35 @@ public struct StageHost: Sendable {
     }
 
     private func runLoop<S: Stage>(_ type: S.Type, _ settings: S.Settings, _ crew: TransportCrew) throws {
-        let sockets = HostSockets(plan, context)
-        let outlet = try StageOutlet(plan, sockets)
-        let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
+        let work = try makeWork(S.self, settings, crew, HostSockets(plan, context))
+        let endpoint = work.outlet.server.socket.lastEndpoint
+        try HostLoop(plan: plan, control: control, endpoint: endpoint).run(work)
+    }
+
+    private func makeWork<S: Stage>(
+        _ type: S.Type, _ settings: S.Settings, _ crew: TransportCrew, _ connections: some HostConnections
+    ) throws -> any HostWork {
+        let outlet = try StageOutlet(plan, connections)
         if S.isSource {
-            let door = try sockets.bindDoor()
-            return try loop.run(try SourceStageWork<S>(plan, control, settings: settings, outlet: outlet, door: door))
+            let door = try connections.bindDoor()
+            return try SourceStageWork<S>(plan, control, settings: settings, outlet: outlet, door: door)
         }
-        let inlet = try sockets.connect(after: 0)
-        let work = LinkedStageWork<S>(
-            plan, control, settings: settings, outlet: outlet, inlet: inlet, transports: crew)
-        try loop.run(work)
+        let upstream = try UpstreamRecord(plan).recorded()
+        let search = upstream.flatMap { SnapshotSearch<S>(plan, outlet.log, settings, upstream: $0) }
+        let start = try search?.newest()
+        let inlet = try connections.connect(after: start?.moment.position ?? 0)
+        return LinkedStageWork<S>(
+            plan, control, settings: settings, outlet: outlet, inlet: inlet, transports: crew, start: start,
+            snapshots: search)
+    }
+
+    /// The host's work without its thread, for a simulation that calls each turn itself.
+    func work(over connections: some HostConnections, _ crew: TransportCrew) throws -> (any HostWork)? {
+        guard let type = registry.stages[kind] else { return nil }
+        func make<S: Stage>(_ type: S.Type) throws -> any HostWork {
+            try makeWork(type, settings.decode(S.Settings.self), crew, connections)
+        }
+        return try make(type)
     }
 
     private func runPlugin(_ command: [String]) async throws {

@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineKit
 import Synchronization
@@ -14,6 +15,8 @@ public struct HostSurroundings: Sendable {
     public var console: @Sendable (String) throws -> Void
     /// For `belfry run` and tests: no transport is opened, every push goes here.
     public var sink: PushSink?
+    package var time = HostTime()
+    package var calls = FileCalls()
 
     public init(
         registry: Registry, context: HostContext, clock: HostClock = .wall,
@@ -32,10 +35,16 @@ public struct HostSurroundings: Sendable {
 /// One window of pushes is out at a time, and is answered as a whole.
 final class TransportCrew: Sendable {
     private let transports: [String: any Transport]
-    private let lanes: [String: AsyncStream<[Delivery]>.Continuation]
+    private let lanes: [String: Lane]
     private let streams: [String: AsyncStream<[Delivery]>]
     private let sink: PushSink?
     private let state = Mutex(State())
+
+    /// The way to one transport.
+    private struct Lane {
+        var send: @Sendable ([Delivery]) -> Void
+        var end: @Sendable () -> Void
+    }
 
     private struct State {
         var outstanding = 0
@@ -45,11 +54,21 @@ final class TransportCrew: Sendable {
     init(_ transports: [String: any Transport], sink: PushSink? = nil) {
         self.transports = transports
         self.sink = sink
-        var lanes: [String: AsyncStream<[Delivery]>.Continuation] = [:]
+        var lanes: [String: Lane] = [:]
         var streams: [String: AsyncStream<[Delivery]>] = [:]
-        for name in transports.keys { (streams[name], lanes[name]) = AsyncStream.makeStream(of: [Delivery].self) }
+        for name in transports.keys {
+            let (stream, continuation) = AsyncStream.makeStream(of: [Delivery].self)
+            streams[name] = stream
+            lanes[name] = Lane(send: { continuation.yield($0) }, end: { continuation.finish() })
+        }
         self.lanes = lanes
         self.streams = streams
+    }
+
+    /// Transports that are elsewhere: pushes go into the lanes, and their answers come through ``take(_:)``.
+    init(lanes: [String: @Sendable ([Delivery]) -> Void]) {
+        (transports, streams, sink) = ([:], [:], nil)
+        self.lanes = lanes.mapValues { Lane(send: $0, end: {}) }
     }
 
     static func make(_ bindings: [TransportBinding], _ registry: Registry, _ surroundings: HostSurroundings) throws
@@ -115,13 +134,13 @@ final class TransportCrew: Sendable {
         }
     }
 
-    func stop() { for lane in lanes.values { lane.finish() } }
+    func stop() { for lane in lanes.values { lane.end() } }
 
     /// Hands out a window of pushes. Their answers are there when ``work(answered:)`` says so, or at once with a sink.
     func deliver(_ deliveries: [Delivery]) {
         if let sink { return pour(deliveries, into: sink) }
         state.withLock { $0.outstanding += deliveries.count }
-        for (name, window) in Dictionary(grouping: deliveries, by: \.transport) { lanes[name]?.yield(window) }
+        for (name, window) in Dictionary(grouping: deliveries, by: \.transport) { lanes[name]?.send(window) }
     }
 
     private func pour(_ deliveries: [Delivery], into sink: PushSink) {
@@ -129,7 +148,7 @@ final class TransportCrew: Sendable {
         state.withLock { $0.answers += deliveries.map { TransportAnswer($0.id, .accepted) } }
     }
 
-    private func take(_ answers: [TransportAnswer]) {
+    func take(_ answers: [TransportAnswer]) {
         state.withLock {
             $0.answers += answers
             $0.outstanding -= answers.count

@@ -18,7 +18,7 @@ package final class LinkClient {
     /// How often a consumer that has no upstream yet knocks again.
     private static let knock = Duration.milliseconds(20)
 
-    package let socket: ZMQSocket
+    package let socket: any MessageSocket
     package let endpoint: String
     private let name: String
     private let credit: Int
@@ -27,18 +27,28 @@ package final class LinkClient {
     private var owed = 0
     /// Where the last frame began that was not what it announced: said once, however often it comes.
     private var complainedOf: UInt64 = 0
-    private var said = ContinuousClock.Instant.now
+    private let steady: @Sendable () -> ContinuousClock.Instant
+    private var said: ContinuousClock.Instant
     private let message = ZMQMultipart()
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     package private(set) var refusedFrames = 0
+    /// The first sequence that this consumer may ask for again, so that the upstream's log keeps it; nil while that is
+    /// not known.
+    package var keep: UInt64?
+    /// The first sequence that the upstream's log still has, as it said last.
+    package private(set) var upstreamFirst: UInt64 = 1
 
     package init(
-        _ socket: ZMQSocket, endpoint: String, name: String, after: UInt64, credit: Int = LinkClient.creditDefault
+        _ socket: any MessageSocket, endpoint: String, name: String, after: UInt64,
+        credit: Int = LinkClient.creditDefault,
+        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) throws(ZMQError) {
         self.socket = socket
         self.endpoint = endpoint
         self.name = name
         self.credit = credit
+        self.steady = steady
+        said = steady()
         next = after + 1
         try socket.connect(endpoint)
         try open()
@@ -63,15 +73,21 @@ package final class LinkClient {
     }
 
     private func sayCredit() throws(ZMQError) {
-        _ = try socket.send([LinkFrame.credit(owed)], wait: false)
+        _ = try socket.send([LinkFrame.credit(owed, keep: keep)], wait: false)
         owed = 0
-        said = .now
+        said = steady()
     }
 
     private func open() throws(ZMQError) {
-        _ = try socket.send([LinkFrame.open(name: name, after: next - 1, credit: credit)], wait: false)
+        _ = try socket.send([LinkFrame.open(name: name, after: next - 1, credit: credit, keep: keep)], wait: false)
         owed = 0
-        said = .now
+        said = steady()
+    }
+
+    /// Asks for another part of the log than before.
+    package func open(after: UInt64) throws(ZMQError) {
+        next = after + 1
+        try openAgain()
     }
 
     private func openAgain() throws(ZMQError) {
@@ -137,7 +153,7 @@ package final class LinkClient {
     private func loseWelcome(holding lines: UInt64, _ first: UInt64, _ count: UInt64) {
         refusedFrames += 1
         isWelcome = false
-        said = .now
+        said = steady()
         guard complainedOf != first else { return }
         complainedOf = first
         StandardError.write(
@@ -162,6 +178,7 @@ package final class LinkClient {
             return nil
         }
         isWelcome = true
+        upstreamFirst = control.natural("first") ?? 1
         return .welcome(log: log, identity: identity, last: last)
     }
 

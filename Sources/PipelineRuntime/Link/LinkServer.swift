@@ -5,7 +5,7 @@ import ZeroMQ
 /// The upstream end of a link: streams the log's batches to every consumer that opened it, catch-up and live tail
 /// alike, and never more bytes than the consumer has granted.
 package final class LinkServer {
-    package let socket: ZMQSocket
+    package let socket: any MessageSocket
     private let logName: String
     private let identity: LogIdentity
     private let directory: String
@@ -15,6 +15,7 @@ package final class LinkServer {
     /// The last sequence that consumers may see.
     private var last: UInt64
     private var promise: Promise?
+    private let steady: @Sendable () -> ContinuousClock.Instant
     package private(set) var refusedFrames = 0
     /// Answers `health`; set by the host.
     package var health: () -> [UInt8] = { [] }
@@ -59,8 +60,12 @@ package final class LinkServer {
         }
     }
 
-    package init(socket: ZMQSocket, log: EventLogWriter, directory: String) {
+    package init(
+        socket: any MessageSocket, log: EventLogWriter, directory: String,
+        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
         self.socket = socket
+        self.steady = steady
         logName = log.name
         identity = log.identity
         self.directory = directory
@@ -238,7 +243,7 @@ package final class LinkServer {
         guard consumers[peer] != nil || consumers.count < LinkServer.consumersMax else {
             return try refuse(peer, "link.consumers", "at most \(LinkServer.consumersMax) consumers at once")
         }
-        consumers[peer] = Consumer(name: name, next: after + 1, credit: Int(credit), heard: .now)
+        consumers[peer] = Consumer(name: name, next: after + 1, credit: Int(credit), heard: steady())
         try reply(peer, LinkFrame.welcome(log: logName, identity: identity, last: last, after: after))
     }
 
@@ -250,7 +255,7 @@ package final class LinkServer {
             return try refuse(peer, "link.credit", "credit needs \"bytes\", a whole number from 0 on")
         }
         consumers[peer]?.credit = min(LinkServer.creditMax, consumer.credit + Int(bytes))
-        consumers[peer]?.heard = .now
+        consumers[peer]?.heard = steady()
     }
 
     private func refuse(_ peer: [UInt8], _ code: String, _ reason: String) throws {

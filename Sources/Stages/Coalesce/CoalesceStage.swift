@@ -14,7 +14,7 @@ public struct CoalesceStage: Stage {
 
     private let window: Duration
     private let maximumDelay: Duration
-    private var held = HeldNotifications()
+    var held = HeldNotifications()
 
     public init(_ settings: CoalesceSettings, context: StageContext) throws(SettingsError) {
         window = settings.window

@@ -19,6 +19,8 @@ struct DeadlineHeap {
 
     var first: Entry? { entries.first }
 
+    func due(_ slot: Int) -> Instant { entries[positions[slot]].due }
+
     mutating func insert(_ entry: Entry) {
         while positions.count <= entry.slot { positions.append(0) }
         entries.append(entry)

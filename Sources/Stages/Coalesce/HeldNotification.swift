@@ -11,10 +11,10 @@ struct HeldNotification {
     let limit: Instant
     /// Position of the first match held: what is due at one time leaves in this order.
     let first: UInt64
-    private var causes: [UInt64]
-    private var origin: OriginKey
-    private var isOriginShared = true
-    private var newest: HeldMatch
+    private(set) var causes: [UInt64]
+    private(set) var origin: OriginKey
+    private(set) var isOriginShared = true
+    private(set) var newest: HeldMatch
 
     init(_ match: Match, key: HoldKey, limit: Instant) {
         self.key = key
@@ -23,6 +23,20 @@ struct HeldNotification {
         causes = [match.change]
         origin = OriginKey(match.origin)
         newest = HeldMatch(match)
+    }
+
+    /// - Parameter causes: Ends with the change of the newest match. Never empty.
+    init(
+        _ newest: Match, key: HoldKey, limit: Instant, first: UInt64, causes: [UInt64], origin: OriginKey,
+        isOriginShared: Bool
+    ) {
+        self.key = key
+        self.limit = limit
+        self.first = first
+        self.causes = causes
+        self.origin = origin
+        self.isOriginShared = isOriginShared
+        self.newest = HeldMatch(newest)
     }
 
     var isFull: Bool { causes.count >= HeldNotification.causesMax }
@@ -55,10 +69,10 @@ struct HeldNotification {
 }
 
 /// A match's text, kept beyond its event, and where its parts stand.
-private struct HeldMatch {
+struct HeldMatch {
     let sequence: UInt64
     let change: UInt64
-    private let text: [UInt8]
+    let text: [UInt8]
     private let layout: Match.Layout
     private let user: Range<Int>
     private let subscriptionID: Range<Int>

@@ -11,6 +11,12 @@ struct HeldNotifications {
 
     func slot(of key: HoldKey) -> Int? { slotsByKey[key] }
 
+    /// When what is held in the slot leaves.
+    func due(_ slot: Int) -> Instant { deadlines.due(slot) }
+
+    /// All slots in which something is held, in no order.
+    var heldSlots: some Collection<Int> { slotsByKey.values }
+
     subscript(slot: Int) -> HeldNotification {
         _read {
             guard slots[slot] != nil else { preconditionFailure("a slot is read while something is held in it") }

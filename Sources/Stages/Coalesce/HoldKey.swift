@@ -32,7 +32,9 @@ struct HoldKey: Hashable {
 
 /// The user and device that made a change, for comparison.
 struct OriginKey: Equatable {
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
 
     init(_ origin: JSONValue?) {
         var bytes: [UInt8] = []

@@ -7,6 +7,11 @@ struct DeviceName {
     let user: [UInt8]
     let name: String
 
+    init(user: [UInt8], name: String) {
+        self.user = user
+        self.name = name
+    }
+
     init(_ event: JSONValue) throws(Rejection) {
         user = try event.userKey()
         name = try event.text("device")
@@ -28,6 +33,16 @@ struct Registration {
         token = try event.text("token")
         topic = event["topic"].map(\.isNull) ?? true ? nil : try event.text("topic")
         address = try event.key("container", "environment", "transport") + Self.key(topic) + Self.key(token)
+    }
+
+    /// - Parameter device: Its user is a whole key.
+    init(_ device: DeviceName, transport: String, token: String, topic: String?) {
+        self.device = device
+        self.transport = transport
+        self.token = token
+        self.topic = topic
+        let place = device.user.split(separator: 0).prefix(2).flatMap { $0 + [0] }
+        address = place + Self.key(transport) + Self.key(topic) + Self.key(token)
     }
 
     private static func key(_ text: String?) -> [UInt8] { Array((text ?? "").utf8) + [0] }

@@ -8,13 +8,16 @@ struct DeviceRegistry {
     /// What the pipeline sets up.
     private let transports: Set<String>
     /// Never empty lists, each in the order of the names' bytes.
-    private var byUser: [[UInt8]: [Device]] = [:]
+    private(set) var byUser: [[UInt8]: [Device]] = [:]
     private var byAddress: [[UInt8]: Device] = [:]
 
     init(transports: Set<String>) { self.transports = transports }
 
     /// Whether it remembers nothing at all.
     var isEmpty: Bool { byUser.isEmpty && byAddress.isEmpty }
+
+    /// Number of devices.
+    var count: Int { byAddress.count }
 
     /// In the order of the names' bytes; nil where there is none.
     func devices(of user: [UInt8]) -> [Device]? { byUser[user] }

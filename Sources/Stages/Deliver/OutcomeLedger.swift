@@ -47,6 +47,9 @@ struct OutcomeLedger {
     private var order: [UInt64] = []
     private var written = 0
 
+    /// Whether every push has all its outcomes.
+    var isEmpty: Bool { entries.isEmpty }
+
     mutating func append(_ entry: Entry, sequence: UInt64) {
         entries[sequence] = entry
         order.append(sequence)

@@ -13,7 +13,7 @@ public struct IngestStage: Stage {
     public static let isSource = true
 
     private let check: CommandCheck
-    private var memory = RecordMemory()
+    var memory = RecordMemory()
 
     public init(_ settings: IngestSettings, context: StageContext) throws(SettingsError) {
         check = CommandCheck(takesAnySubscription: settings.subscriptionsInAnyDatabase)

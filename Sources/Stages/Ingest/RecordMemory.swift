@@ -6,7 +6,7 @@ import JSON
 /// Records are told apart as CloudKit does: by container, environment, database, owner, zone and name. A record that
 /// comes back under the same name with another type is another record.
 struct RecordMemory {
-    private var records: [RecordKey: KnownRecord] = [:]
+    var records: [RecordKey: KnownRecord] = [:]
     private var keyBytes: [UInt8] = []
 
     var count: Int { records.count }
@@ -65,7 +65,7 @@ struct RecordMemory {
 
 /// A record's identity as bytes, hashed once.
 struct RecordKey: Hashable {
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
     private let hash: Int
 
     @inline(__always)
@@ -95,15 +95,23 @@ struct KnownRecord {
     init(recordType: JSONValue, fields: JSONValue?) {
         let none: StaticString = "{}"
         let fields = fields?.raw ?? UnsafeRawBufferPointer(start: none.utf8Start, count: none.utf8CodeUnitCount)
-        (bytes, typeCount) =
-            recordType.withText { type in
-                var bytes: [UInt8] = []
-                bytes.reserveCapacity(type.count + fields.count)
-                bytes.append(contentsOf: type)
-                bytes.append(contentsOf: fields)
-                return (bytes, type.count)
-            } ?? ([], 0)
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        self =
+            recordType.withText { KnownRecord(recordType: $0, fields: fields) }
+            ?? KnownRecord(recordType: nothing, fields: nothing)
     }
+
+    @inline(__always)
+    init(recordType: UnsafeRawBufferPointer, fields: UnsafeRawBufferPointer) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(recordType.count + fields.count)
+        bytes.append(contentsOf: recordType)
+        bytes.append(contentsOf: fields)
+        self.bytes = bytes
+        typeCount = recordType.count
+    }
+
+    var byteCount: Int { bytes.count }
 
     @inline(__always)
     func isOfType(_ type: JSONValue) -> Bool {

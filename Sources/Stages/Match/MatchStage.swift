@@ -11,8 +11,8 @@ public struct MatchStage: Stage {
     public static let logName = "matches"
 
     private let context: StageContext
-    private var index = SubscriptionIndex()
-    private var tally = UnmatchedTally()
+    var index = SubscriptionIndex()
+    var tally = UnmatchedTally()
     /// Empty between events; kept for its memory.
     private var found: [SubscriptionIndex.Found] = []
 

@@ -20,7 +20,7 @@ struct MatchWriter {
         stored.subscription.head.withUnsafeBytes { buffer.append($0) }
         writeChange(to: &buffer)
         writeFields(stored.copied, fields, to: &buffer)
-        stored.subscription.tail.withUnsafeBytes { buffer.append($0) }
+        writeNotificationInfo(stored.subscription, to: &buffer)
         buffer.append("}")
     }
 
@@ -43,6 +43,13 @@ struct MatchWriter {
             buffer.append(",\"origin\":")
             buffer.append(origin.raw)
         }
+    }
+
+    @inline(__always)
+    private func writeNotificationInfo(_ subscription: borrowing Subscription, to buffer: inout ByteBuffer) {
+        guard let range = subscription.notificationInfo else { return }
+        buffer.append(",\"notificationInfo\":")
+        subscription.text.withUnsafeBytes { buffer.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
     /// Fields that the record lacks are left out; so is `fields` when none is there.

@@ -3,10 +3,12 @@ import PipelineKit
 
 /// What match needs of a subscription's `notificationInfo`: its text, and which fields it names.
 enum NotificationInfo {
-    /// `,"notificationInfo":…` as it was saved; nothing where there is none.
-    static func tail(_ subscription: JSONValue) throws(Rejection) -> [UInt8] {
-        guard let info = try info(subscription) else { return [] }
-        return Array(",\"notificationInfo\":".utf8) + info.raw
+    /// Where it stands in the event's text; nil where there is none.
+    static func range(_ subscription: JSONValue, in event: JSONValue) throws(Rejection) -> Range<Int>? {
+        try info(subscription).map { info in
+            let start = info.offset - event.offset
+            return start..<start + info.raw.count
+        }
     }
 
     /// Localization arguments first, then desired keys; each name once.

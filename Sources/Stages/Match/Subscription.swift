@@ -21,6 +21,13 @@ struct Subscription {
         let database: Database
         let user: [UInt8]
         let subscriptionID: [UInt8]
+
+        /// Container and environment tell few apart.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(database)
+            user.withUnsafeBytes { hasher.combine(bytes: $0) }
+            subscriptionID.withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
     }
 
     /// A field that its notifications need.
@@ -43,6 +50,8 @@ struct Subscription {
     let copied: [Copied]
     /// What is the same in every match: `"container":…` to `"subscriptionType":…`.
     let head: [UInt8]
-    /// `,"notificationInfo":…`, or nothing.
-    let tail: [UInt8]
+    /// The event that saved it.
+    let text: [UInt8]
+    /// Where in the text its notification info stands, if it has one.
+    let notificationInfo: Range<Int>?
 }

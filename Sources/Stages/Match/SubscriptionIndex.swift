@@ -45,7 +45,7 @@ struct SubscriptionIndex {
 
     private(set) var symbols = SymbolTable()
     private(set) var scopes: [Scope: Int32] = [:]
-    private var slots: [Subscription.Identity: Int32] = [:]
+    private(set) var slots: [Subscription.Identity: Int32] = [:]
     private(set) var stored = Pool<Stored>()
     private(set) var lists = PostingLists()
     var fields = FieldTable()
@@ -59,6 +59,13 @@ struct SubscriptionIndex {
 
     var count: Int { slots.count }
 
+    /// Makes room for that many subscriptions.
+    mutating func reserveCapacity(_ count: Int) {
+        slots.reserveCapacity(count)
+        stored.reserveCapacity(count)
+        lists.reserveCapacity(count)
+    }
+
     subscript(slot: Int32) -> Stored {
         _read { yield stored[slot] }
     }
@@ -70,6 +77,11 @@ extension SubscriptionIndex {
     /// Replaces the subscription with the same identity, if there is one.
     mutating func save(_ subscription: Subscription, at sequence: UInt64) {
         delete(subscription.identity)
+        add(subscription, at: sequence)
+    }
+
+    /// - Parameter subscription: One of an identity that no other has.
+    mutating func add(_ subscription: Subscription, at sequence: UInt64) {
         let clauses = subscription.predicate.clauses.map { BoundClause(symbol: fields.intern($0.field), clause: $0) }
         let slot = stored.add(
             Stored(

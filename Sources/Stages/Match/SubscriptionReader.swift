@@ -32,7 +32,8 @@ enum SubscriptionReader {
             predicate: try query.map { query throws(Rejection) in try predicate(query) } ?? .always,
             copied: try NotificationInfo.copiedFields(body),
             head: head(json, body, subject),
-            tail: try NotificationInfo.tail(body))
+            text: Array(json.raw),
+            notificationInfo: try NotificationInfo.range(body, in: json))
     }
 
     /// A zone subscription with `zoneWide` is how MistKit writes a database subscription.

@@ -64,3 +64,23 @@ struct UnmatchedTally {
         (sequence + rangeLength - 1) / rangeLength * rangeLength
     }
 }
+
+// MARK: - Snapshots
+
+extension UnmatchedTally {
+    func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(first)
+        snapshot.write(last)
+        snapshot.write(count)
+        snapshot.write(deadline) { $1.write($0) }
+    }
+
+    mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        first = try snapshot.number()
+        last = try snapshot.number()
+        count = try snapshot.number()
+        deadline = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.instant() }
+        let isPossible = last <= Int64.max && count <= last && (count > 0) == (deadline != nil)
+        guard isPossible else { throw snapshot.error("a tally is of no range") }
+    }
+}

@@ -2,7 +2,8 @@ import JSON
 
 /// How many notifications have raised each user's badge, per container and environment.
 struct BadgeCounters {
-    private struct Key: Hashable {
+    /// A user of a container's environment.
+    struct Key: Hashable {
         let bytes: [UInt8]
 
         func hash(into hasher: inout Hasher) {
@@ -10,7 +11,7 @@ struct BadgeCounters {
         }
     }
 
-    private var counts: [Key: Int] = [:]
+    var counts: [Key: Int] = [:]
 
     /// The badge that the notification's user sees from now on.
     mutating func increment(for notification: Notification) -> Int {

@@ -10,7 +10,7 @@ public struct PayloadStage: Stage {
     public static let kind = "payload"
     public static let logName = "pushes"
 
-    private var badges = BadgeCounters()
+    var badges = BadgeCounters()
 
     public init(_ settings: NoSettings, context: StageContext) throws(SettingsError) {}
 

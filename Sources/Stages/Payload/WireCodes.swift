@@ -6,6 +6,8 @@ enum ContainerEnvironment: UInt8 {
     case production = 1
     case development = 2
 
+    var word: StaticString { self == .production ? "production" : "development" }
+
     init?(_ word: JSONValue) {
         if word.equals("production") {
             self = .production

@@ -68,7 +68,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
         BadFile(
             "three mistakes", "pipelin: a\nlog: {sinc: always}\nstages: {a: {from: b}}\n",
             #"p.yaml:1:1: pipelin: unknown key; did you mean "pipeline"? known: \#(top)"#,
-            #"p.yaml:2:7: log.sinc: unknown key; did you mean "sync"? known: sync, segmentBytes"#,
+            #"p.yaml:2:7: log.sinc: unknown key; did you mean "sync"? known: sync, segmentBytes, snapshotBytes, retention"#,
             #"p.yaml:3:20: stages.a.from: there is no stage b"#),
         BadFile(
             "bad names", "pipeline: My Pipe\nstages: {Ingest: {}}\n",
@@ -168,6 +168,14 @@ struct BadFile: Sendable, CustomTestStringConvertible {
         BadFile(
             "an endless segment", log("segmentBytes: 99999999999999999999 GiB"),
             "p.yaml:2:21: log.segmentBytes: 99999999999999999999 GiB is too large for a size"),
+        BadFile(
+            "snapshots all the time", log("snapshotBytes: 1"),
+            "p.yaml:2:22: log.snapshotBytes: must be between 4 KiB and 1 TiB, is 1"),
+        BadFile(
+            "retention", log("retention: {age: 30, size: 1GiB, deadLetters: 0s}"),
+            "p.yaml:2:24: log.retention.age: 30 has no unit; write 30ms or 30s",
+            "p.yaml:2:28: log.retention.size: unknown key; known: age, bytes, deadLetters",
+            "p.yaml:2:53: log.retention.deadLetters: must be between 1s and 36500d, is 0s"),
     ]
 
     static func stage(_ setting: String) -> String { "pipeline: a\nstages:\n  s: {\(setting)}\n" }

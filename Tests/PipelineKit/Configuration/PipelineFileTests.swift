@@ -13,6 +13,8 @@ import Testing
         log:
           sync: interval 50ms
           segmentBytes: 64 MiB
+          snapshotBytes: 16MiB
+          retention: {age: 30d, bytes: 100GiB, deadLetters: 12h}
         stages:
           coalesce:
             from: filter
@@ -42,11 +44,25 @@ import Testing
         #expect(file.name == "quickstart")
         #expect(file.data == ".belfry/quickstart")
         #expect(file.seed == "a seed")
-        #expect(file.log == LogSettings(sync: .interval(.milliseconds(50)), segmentBytes: 64 << 20))
+        let retention = RetentionSettings(
+            age: .seconds(30 * 86_400), bytes: 100 << 30, deadLetters: .seconds(12 * 3_600))
+        #expect(
+            file.log
+                == LogSettings(
+                    sync: .interval(.milliseconds(50)), segmentBytes: 64 << 20, snapshotBytes: 16 << 20,
+                    retention: retention))
+        #expect(retention.deadLettersAge == .seconds(30 * 86_400), "nothing is kept shorter than the logs are")
         #expect(file.stages.map(\.name) == ["coalesce", "ingest", "filter", "match", "tally"])
         #expect(file.stages.map(\.kind) == ["coalesce", "ingest", "filter", "match", "match"])
         #expect(file.stages.map(\.from) == ["filter", nil, "match", "ingest", "ingest"])
         #expect(file.stages.map(\.logName) == ["notifications", "changes", "filter", "matches", "tallies"])
+    }
+
+    @Test func nothingIsRemovedUnlessTheFileSaysSo() throws {
+        let file = try PipelineFile.parse("pipeline: a\nlog: {retention: {}}\nstages: {s: {}}\n", file: "p.yaml")
+        #expect(file.log == .standard && !file.log.retention.isOn && file.log.snapshotBytes == 64 << 20)
+        let byBytes = RetentionSettings(bytes: 1 << 30)
+        #expect(byBytes.isOn && byBytes.deadLettersAge == .seconds(30 * 86_400))
     }
 
     @Test func linksAreBoundBesideTheLogsUnlessTheFileSaysOtherwise() throws {
@@ -112,8 +128,8 @@ import Testing
         let known = "known: stage, from, bind, log, command, directory, curve, window"
         #expect(
             error?.description == """
-                p.yaml:10:5: stages.coalesce.windw: unknown key; did you mean "window"? \(known)
-                p.yaml:11:5: stages.coalesce.bnd: unknown key; did you mean "bind"? \(known)
+                p.yaml:12:5: stages.coalesce.windw: unknown key; did you mean "window"? \(known)
+                p.yaml:13:5: stages.coalesce.bnd: unknown key; did you mean "bind"? \(known)
                 """)
     }
 
@@ -124,7 +140,7 @@ import Testing
                 throw PipelineFileError([stage.settings.fail("x", "no")])
             }
         }
-        #expect(error?.errors.map(\.line) == [8, 11, 14, 18, 20])
+        #expect(error?.errors.map(\.line) == [10, 13, 16, 20, 22])
     }
 
     @Test func curveKeysAreCheckedAndSecretsStayWhereTheyAre() throws {

@@ -1,0 +1,61 @@
+import Glibc
+
+extension EventLogWriter {
+    /// Removes whole segments that hold no event from `sequence` on, oldest first; never the last.
+    ///
+    /// At whatever moment it is stopped, what remains is a log without gaps. Readers that are in a removed segment may
+    /// read it to its end and go on; those that need one find it ``EventLogError/gone(directory:sequence:first:)``.
+    ///
+    /// - Returns: What was removed.
+    /// - Throws: Where the disk fails; what was removed by then stays removed.
+    @discardableResult
+    public func trim(before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
+        let removable = LogTrim.removable(try segments(), before: sequence)
+        return try LogTrim.remove(removable, from: LogDirectory(path: directory, calls: calls))
+    }
+
+    /// The log's segments, oldest first. Reads the head of each.
+    public func segments() throws(EventLogError) -> [SegmentFacts] {
+        try LogDirectory(path: directory).facts(identity) { _, _ in end }
+    }
+}
+
+extension EventLogs {
+    /// Removes whole segments of a log that no writer has open; see ``EventLogWriter/trim(before:)``.
+    ///
+    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``; ``EventLogError/notALog(directory:)``.
+    @discardableResult
+    public static func trim(directory: String, before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
+        let log = LogDirectory(path: directory)
+        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        let lock = try WriterLock(manifest.name, log)
+        defer { withExtendedLifetime(lock) {} }
+        return try LogTrim.remove(LogTrim.removable(try segments(directory: directory), before: sequence), from: log)
+    }
+}
+
+/// The removal of a log's oldest segments.
+enum LogTrim {
+    /// A last segment without an opening needs the one before it, which alone tells what the log has come to.
+    static func removable(_ segments: [SegmentFacts], before sequence: UInt64) -> [SegmentFacts] {
+        guard let last = segments.last else { return [] }
+        let kept = last.bytes == 0 ? 2 : 1
+        return zip(segments, segments.dropFirst()).dropLast(kept - 1)
+            .prefix { $1.firstSequence <= sequence }.map { $0.0 }
+    }
+
+    /// Each is gone for good before the next goes, so that no crash leaves a gap.
+    static func remove(_ removable: [SegmentFacts], from log: LogDirectory) throws(EventLogError) -> [SegmentFacts] {
+        guard let last = removable.last else { return [] }
+        // The opening of the oldest that stays takes the place of all that goes.
+        let oldest = try OpenFile(log.segmentPath(last.lastSequence + 1), O_RDONLY)
+        try oldest.synchronize(log.calls)
+        for segment in removable {
+            guard uninterrupted({ log.calls.unlink(segment.path) }) == 0 || errno == ENOENT else {
+                throw .lastFailure("remove", segment.path)
+            }
+            try log.synchronize()
+        }
+        return removable
+    }
+}

@@ -1,0 +1,119 @@
+/// How a snapshot looks on disk, format 1. This is the one place that knows.
+///
+/// A file `<own sequence>-<upstream sequence>.snapshot`, 20 digits each. Integers are little-endian:
+///
+///     offset  bytes
+///          0      8  magic, 0x89 "BSNAPS" 0x0A
+///          8      4  CRC-32C of all from byte 12 to where the state begins
+///         12      2  format version
+///         14      2  zero
+///         16      4  bytes of the stage's kind
+///         20      4  bytes of the cursor
+///         24      8  version of the state
+///         32     16  identity of the stage's log, high word first
+///         48     16  identity of the upstream's log
+///         64      8  last sequence of the stage's log
+///         72      8  the stage's clock, microseconds since 1970
+///         80      8  bytes of the state
+///         88      4  CRC-32C of the state
+///         92      4  zero
+///         96      -  the kind in UTF-8; the cursor as in ``BatchFormat``; the state
+struct SnapshotFormat {
+    static let version = 1
+    static let fixedBytes = 96
+    static let kindBytesMax = 255
+    private static let magic: UInt64 = 0x0A53_5041_4E53_4289
+
+    var header: SnapshotHeader
+    var stateBytes: UInt64
+    var stateCRC: UInt32
+
+    func encoded() throws(EventLogError) -> [UInt8] {
+        let (kind, cursor) = (Array(header.stage.utf8), try header.cursor.encoded())
+        guard kind.count <= SnapshotFormat.kindBytesMax else {
+            throw .tooLarge("a stage's kind", bytes: kind.count, bytesMax: SnapshotFormat.kindBytesMax)
+        }
+        var bytes: [UInt8] = []
+        bytes.put(SnapshotFormat.magic)
+        bytes.put(UInt32(0))
+        bytes.put(UInt16(SnapshotFormat.version))
+        bytes.put(UInt16(0))
+        bytes.put(UInt32(kind.count))
+        bytes.put(UInt32(cursor.count))
+        bytes.put(Int64(header.version))
+        for word in [header.log.high, header.log.low, header.upstream.high, header.upstream.low] { bytes.put(word) }
+        bytes.put(header.sequence)
+        bytes.put(header.now.microseconds)
+        bytes.put(stateBytes)
+        bytes.put(stateCRC)
+        bytes.put(UInt32(0))
+        bytes += kind + cursor
+        let crc = bytes.withUnsafeBytes { CRC32C.checksum(UnsafeRawBufferPointer(rebasing: $0[12...])) }
+        bytes.withUnsafeMutableBytes { $0.storeBytes(of: crc.littleEndian, toByteOffset: 8, as: UInt32.self) }
+        return bytes
+    }
+
+    var fileName: String {
+        "\(SnapshotFormat.digits(header.sequence))-\(SnapshotFormat.digits(header.position))\(SnapshotFormat.suffix)"
+    }
+
+    static let suffix = ".snapshot"
+
+    private static func digits(_ number: UInt64) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: 20 - digits.utf8.count) + digits
+    }
+}
+
+extension SnapshotFormat {
+    /// What a file's start says; the bytes before the state are as many as it says.
+    struct Lengths {
+        var kind: Int
+        var cursor: Int
+        var all: Int { SnapshotFormat.fixedBytes + kind + cursor }
+
+        /// From the fixed part, whose CRC is not checked yet: bounded, so that a wrong length costs nothing.
+        init(_ bytes: UnsafeRawBufferPointer) throws(SnapshotFault) {
+            guard bytes.count >= SnapshotFormat.fixedBytes, bytes.word(0, UInt64.self) == SnapshotFormat.magic else {
+                throw SnapshotFault("no snapshot begins here")
+            }
+            let version = bytes.word(12, UInt16.self)
+            guard version == SnapshotFormat.version else {
+                throw SnapshotFault("it has format \(version), and this version reads \(SnapshotFormat.version)")
+            }
+            (kind, cursor) = (Int(bytes.word(16, UInt32.self)), Int(bytes.word(20, UInt32.self)))
+            guard kind <= SnapshotFormat.kindBytesMax, cursor <= EventLogLimits.cursorBytesMax else {
+                throw SnapshotFault("a length is out of bounds")
+            }
+        }
+    }
+
+    /// - Parameter bytes: All before the state.
+    init(_ bytes: UnsafeRawBufferPointer, _ lengths: Lengths) throws(SnapshotFault) {
+        guard bytes.count == lengths.all else { throw SnapshotFault("the file ends inside its header") }
+        guard bytes.word(8, UInt32.self) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12...])) else {
+            throw SnapshotFault("CRC of the header differs")
+        }
+        let kindEnd = SnapshotFormat.fixedBytes + lengths.kind
+        guard let kind = String(validating: bytes[SnapshotFormat.fixedBytes..<kindEnd], as: UTF8.self),
+            let cursor = Cursor(encoded: UnsafeRawBufferPointer(rebasing: bytes[kindEnd...]))
+        else { throw SnapshotFault("the header is not what was written") }
+        header = SnapshotHeader(
+            stage: kind, version: Int(bytes.word(24, Int64.self)), log: bytes.identity(32),
+            upstream: bytes.identity(48), cursor: cursor, sequence: bytes.word(64, UInt64.self),
+            now: Instant(microseconds: bytes.word(72, Int64.self)))
+        (stateBytes, stateCRC) = (bytes.word(80, UInt64.self), bytes.word(88, UInt32.self))
+    }
+}
+
+/// Why a file is no snapshot.
+struct SnapshotFault: Error {
+    var reason: String
+    init(_ reason: String) { self.reason = reason }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func identity(_ offset: Int) -> LogIdentity {
+        LogIdentity(high: word(offset, UInt64.self), low: word(offset + 8, UInt64.self))
+    }
+}

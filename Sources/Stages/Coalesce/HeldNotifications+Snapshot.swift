@@ -1,0 +1,124 @@
+import CloudKitModel
+import EventLog
+import JSON
+import PipelineKit
+
+extension HeldNotifications {
+    /// In the order in which they were first held.
+    func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(all: heldSlots.sorted { self[$0].first < self[$1].first }) { slot, snapshot in
+            snapshot.write(due(slot))
+            self[slot].write(into: &snapshot)
+        }
+    }
+
+    mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        var parser = JSONParser(limits: HeldMatch.limits)
+        var last: UInt64 = 0
+        for _ in 0..<(try snapshot.count()) {
+            let due = try snapshot.instant()
+            let notification = try HeldNotification(&snapshot, &parser)
+            guard notification.first > last, slot(of: notification.key) == nil else {
+                throw snapshot.error("a notification is there twice, or held out of its turn")
+            }
+            last = notification.first
+            insert(notification, due: due)
+        }
+    }
+
+    /// One line a notification, in the order in which they leave.
+    func writeState(into lines: inout ByteBuffer) {
+        var parser = JSONParser(limits: HeldMatch.limits)
+        let order = heldSlots.sorted { (due($0), self[$0].first) < (due($1), self[$1].first) }
+        for slot in order { self[slot].writeState(due: due(slot), &parser, into: &lines) }
+    }
+}
+
+extension HeldNotification {
+    fileprivate func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(limit)
+        snapshot.write(first)
+        snapshot.write(all: causes) { $1.write($0) }
+        snapshot.write(origin.bytes)
+        snapshot.write(isOriginShared)
+        snapshot.write(newest.sequence)
+        snapshot.write(newest.text)
+    }
+
+    fileprivate init(_ snapshot: inout SnapshotReader, _ parser: inout JSONParser) throws(SnapshotError) {
+        let (limit, first) = (try snapshot.instant(), try snapshot.number())
+        var causes: [UInt64] = []
+        for _ in 0..<(try snapshot.count()) { causes.append(try snapshot.number()) }
+        let origin = OriginKey(bytes: try snapshot.array())
+        let isOriginShared = try snapshot.flag()
+        let newest = try Match(&snapshot, &parser)
+        guard let key = HoldKey(newest), causes.last == newest.change else {
+            throw snapshot.error("a match is not the newest of what is held")
+        }
+        self.init(
+            newest, key: key, limit: limit, first: first, causes: causes, origin: origin,
+            isOriginShared: isOriginShared)
+    }
+}
+
+extension HeldMatch {
+    /// What a log's event may be, as the host takes it.
+    static let limits = JSONLimits(depthMax: JSONLimits().depthMax + 8)
+}
+
+extension Match {
+    /// Views into the snapshot, valid until the parser reads the next.
+    fileprivate init(_ snapshot: inout SnapshotReader, _ parser: inout JSONParser) throws(SnapshotError) {
+        let (sequence, text) = (try snapshot.number(), try snapshot.view())
+        do {
+            try self.init(InputEvent(sequence: sequence, json: try parser.parse(text), line: text))
+        } catch {
+            throw snapshot.error("a match does not read: \(error)")
+        }
+    }
+}
+
+// MARK: - State
+
+extension HeldNotification {
+    fileprivate func writeState(due: Instant, _ parser: inout JSONParser, into lines: inout ByteBuffer) {
+        newest.text.withUnsafeBytes { text in
+            do {
+                writeState(of: try parser.parse(text), due: due, into: &lines)
+            } catch {
+                preconditionFailure("a match's text was read when it was held")
+            }
+        }
+    }
+
+    private func writeState(of match: JSONValue, due: Instant, into lines: inout ByteBuffer) {
+        lines.append("{")
+        for key in ["container", "environment", "database", "user", "subscriptionID"] as [StaticString] {
+            lines.append(key, match[key])
+        }
+        lines.append("collapseID", match["notificationInfo"]?["collapseIDKey"])
+        lines.append("\"causes\":[")
+        for (index, change) in causes.enumerated() {
+            lines.append(index == 0 ? "{\"log\":\"changes\",\"sequence\":" : ",{\"log\":\"changes\",\"sequence\":")
+            lines.appendJSON(change)
+            lines.append("}")
+        }
+        lines.append("],\"due\":")
+        lines.appendJSON(due.rfc3339)
+        lines.append(",\"limit\":")
+        lines.appendJSON(limit.rfc3339)
+        lines.append("}\n")
+    }
+}
+
+extension ByteBuffer {
+    /// Appends `"key":value,`; nothing where there is no value.
+    fileprivate mutating func append(_ key: StaticString, _ value: JSONValue?) {
+        guard let value, !value.isUnset else { return }
+        append("\"")
+        append(key)
+        append("\":")
+        append(value.raw)
+        append(",")
+    }
+}

@@ -1,0 +1,104 @@
+import JSON
+import PipelineKit
+
+extension DeviceRegistry {
+    /// By user, then by name, both in the order of their bytes. Which transports there are is for the settings to say.
+    func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(all: usersInOrder) { user, snapshot in
+            snapshot.write(user.key)
+            snapshot.write(all: user.devices) { $0.write(into: &$1) }
+        }
+    }
+
+    mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        var number = 0
+        for _ in 0..<(try snapshot.count(bytesEach: 2)) {
+            let user = try snapshot.array()
+            guard user.last == 0, user.split(separator: 0).count == 3 else { throw snapshot.error("this is no user") }
+            for _ in 0..<(try snapshot.count(bytesEach: 4)) {
+                try register(device(of: user, &snapshot), &snapshot)
+                number += 1
+                guard count == number else { throw snapshot.error("a device is there twice") }
+            }
+        }
+    }
+
+    private func device(of user: [UInt8], _ snapshot: inout SnapshotReader) throws(SnapshotError) -> Registration {
+        Registration(
+            DeviceName(user: user, name: try snapshot.name()), transport: try snapshot.name(),
+            token: try snapshot.name(),
+            topic: try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.name() })
+    }
+
+    private mutating func register(
+        _ registration: Registration, _ snapshot: inout SnapshotReader
+    ) throws(SnapshotError) {
+        do throws(Rejection) {
+            try register(registration)
+        } catch {
+            throw snapshot.error(error.reason)
+        }
+    }
+
+    private var usersInOrder: [(key: [UInt8], devices: [Device])] {
+        byUser.map { (key: $0.key, devices: $0.value) }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    }
+}
+
+extension Device {
+    fileprivate func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(name)
+        snapshot.write(transport)
+        snapshot.write(token)
+        snapshot.write(topic) { $1.write($0) }
+    }
+
+    private var token: String { text(4) }
+    private var topic: String? { text(3).isEmpty ? nil : text(3) }
+
+    /// That part of the address: container, environment, transport, topic, token.
+    private func text(_ part: Int) -> String {
+        String(decoding: address.split(separator: 0, omittingEmptySubsequences: false)[part], as: UTF8.self)
+    }
+}
+
+extension SnapshotReader {
+    /// A text that a device can have.
+    fileprivate mutating func name() throws(SnapshotError) -> String {
+        let text = try text()
+        guard !text.isEmpty, !text.utf8.contains(0) else { throw error("a text is empty or holds U+0000") }
+        return text
+    }
+}
+
+// MARK: - State
+
+extension DeviceRegistry {
+    /// One line a device, by container, environment, user and name.
+    func writeState(into lines: inout ByteBuffer) {
+        for user in usersInOrder {
+            for device in user.devices { device.writeState(into: &lines) }
+        }
+    }
+}
+
+extension Device {
+    /// How much of a token is shown, and never more than half of it: whoever has a token can be taken for the device.
+    private static let tokenCharactersShown = 8
+
+    fileprivate func writeState(into lines: inout ByteBuffer) {
+        lines.append("{")
+        for (key, part) in zip(["\"container\":", ",\"environment\":", ",\"user\":"], owner.split(separator: 0)) {
+            lines.append(raw: key)
+            part.withUnsafeBytes { lines.appendJSON(utf8: $0) }
+        }
+        writeName(to: &lines)
+        lines.append(",\"token\":")
+        lines.appendJSON(token.prefix(min(Self.tokenCharactersShown, token.count / 2)) + "…")
+        if let topic {
+            lines.append(",\"topic\":")
+            lines.appendJSON(topic)
+        }
+        lines.append("}\n")
+    }
+}

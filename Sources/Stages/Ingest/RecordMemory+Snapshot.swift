@@ -1,0 +1,107 @@
+import JSON
+import PipelineKit
+
+extension RecordMemory {
+    /// In an order that is the same in every process and quickly found, as there may be millions.
+    func write(into snapshot: inout SnapshotWriter) {
+        snapshot.reserve(records.reduce(0) { $0 + $1.key.bytes.count + $1.value.byteCount + 20 })
+        snapshot.write(all: ranked) { ranked, snapshot in
+            let (key, known) = records[ranked.index]
+            snapshot.write(key.bytes)
+            known.withRecordType { snapshot.write($0) }
+            known.withFields { snapshot.write($0) }
+        }
+    }
+
+    mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        let count = try snapshot.count(bytesEach: 3)
+        records.reserveCapacity(count)
+        for _ in 0..<count {
+            let key = RecordKey(bytes: try snapshot.array())
+            let (type, fields) = (try snapshot.view(), try snapshot.view())
+            guard records.updateValue(KnownRecord(recordType: type, fields: fields), forKey: key) == nil else {
+                throw snapshot.error("a record is there twice")
+            }
+        }
+    }
+
+    private typealias Ranked = (rank: UInt64, index: Dictionary<RecordKey, KnownRecord>.Index)
+
+    private var ranked: [Ranked] {
+        var ranked: [Ranked] = []
+        ranked.reserveCapacity(records.count)
+        for index in records.indices { ranked.append((records[index].key.fingerprint, index)) }
+        ranked.sort { left, right in
+            left.rank == right.rank
+                ? records[left.index].key.precedes(records[right.index].key) : left.rank < right.rank
+        }
+        return ranked
+    }
+}
+
+extension RecordKey {
+    fileprivate static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    /// Depends on the bytes alone, unlike a hash.
+    fileprivate var fingerprint: UInt64 {
+        bytes.withUnsafeBytes { bytes in
+            var (print, index) = (UInt64(bytes.count), 0)
+            while index + 8 <= bytes.count {
+                let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                print = RecordKey.mixed(print, UInt64(littleEndian: word))
+                index += 8
+            }
+            for byte in bytes[index...] { print = RecordKey.mixed(print, UInt64(byte)) }
+            return print
+        }
+    }
+
+    private static func mixed(_ print: UInt64, _ word: UInt64) -> UInt64 {
+        let product = (print ^ word) &* multiplier
+        return product ^ product >> 32
+    }
+
+    fileprivate func precedes(_ other: RecordKey) -> Bool { bytes.lexicographicallyPrecedes(other.bytes) }
+}
+
+// MARK: - State
+
+extension RecordMemory {
+    /// One line a record, in the order of what tells records apart.
+    func writeState(into lines: inout ByteBuffer) {
+        let order = records.indices.sorted { records[$0].key.precedes(records[$1].key) }
+        for index in order {
+            let (key, known) = records[index]
+            lines.append("{")
+            key.writeMembers(into: &lines)
+            lines.append(",\"recordType\":")
+            known.withRecordType { lines.appendJSON(utf8: $0) }
+            lines.append(",\"fields\":")
+            known.withFields { lines.append($0) }
+            lines.append("}\n")
+        }
+    }
+}
+
+extension RecordKey {
+    /// A zone's owner is there for shared databases only.
+    fileprivate func writeMembers(into buffer: inout ByteBuffer) {
+        let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+        guard parts.count >= 6, let name = parts.last else { return }
+        buffer.append("\"container\":", parts[0])
+        buffer.append(",\"environment\":", parts[1])
+        buffer.append(",\"database\":", parts[2])
+        if !parts[3].isEmpty { buffer.append(",\"owner\":", parts[3]) }
+        buffer.append(",\"recordName\":", name)
+        buffer.append(",\"zoneID\":{\"zoneName\":", parts[4].isEmpty ? Array("_defaultZone".utf8)[...] : parts[4])
+        if parts.count == 7, !parts[5].isEmpty { buffer.append(",\"ownerRecordName\":", parts[5]) }
+        buffer.append("}")
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func append(_ key: StaticString, _ text: ArraySlice<UInt8>) {
+        append(key)
+        text.withUnsafeBytes { appendJSON(utf8: $0) }
+    }
+}

@@ -1,0 +1,106 @@
+import Testing
+
+@testable import EventLog
+
+/// What the loss of power leaves: a file that was extended, and pages of it that never came.
+@Suite struct LostPageTests {
+    private let pageBytes = 4096
+
+    /// A batch of one event that takes several pages, behind others, none of them on a page's edge.
+    private func log(_ scratch: Scratch, paddings: [Int] = [100, 2000, 15_000]) throws -> (path: String, last: Int) {
+        let writer = try scratch.writer()
+        var last = 0
+        for (index, padding) in paddings.enumerated() {
+            if index == paddings.count - 1 { last = try bytes(of: scratch.segments[0]).count }
+            try writer.append([event(index + 1, padding: padding)], cursor: Cursor(["a": UInt64(index + 1)]))
+        }
+        try writer.close()
+        return (try #require(try scratch.segments.first), last)
+    }
+
+    private func expectTorn(_ scratch: Scratch, _ bytes: [UInt8], at last: Int, _ comment: Comment) throws {
+        let path = try scratch.segments[0]
+        try write(bytes, to: path)
+        #expect(try EventLogs.verify(directory: scratch.log).problems == [], comment)
+        #expect(try EventLogs.verify(directory: scratch.log).tornTail?.offset == UInt64(last), comment)
+        #expect(try EventLogReader.all(scratch.log).count == 2, comment)
+        #expect(try scratch.writer().recovery?.bytesCut == UInt64(bytes.count - last), comment)
+        #expect(try scratch.writer().lastSequence == 2, comment)
+    }
+
+    @Test func anyPagesThatNeverCameAreATornTail() throws {
+        let scratch = Scratch()
+        let (path, last) = try log(scratch)
+        let whole = try bytes(of: path)
+        let pages = last / pageBytes...(whole.count - 1) / pageBytes
+        for lost in 1..<(1 << pages.count) {
+            var torn = whole
+            for (index, page) in pages.enumerated() where lost >> index & 1 == 1 {
+                for byte in max(page * pageBytes, last)..<min((page + 1) * pageBytes, whole.count) { torn[byte] = 0 }
+            }
+            try expectTorn(scratch, torn, at: last, "pages \(String(lost, radix: 2))")
+        }
+    }
+
+    @Test func zerosThatWereAllocatedAheadAreATornTail() throws {
+        let scratch = Scratch()
+        let (path, last) = try log(scratch)
+        let whole = try bytes(of: path)
+        for count in [1, 63, 64, 65, 4096, 100_000] {
+            let ahead = Array(whole[..<last]) + [UInt8](repeating: 0, count: count)
+            try expectTorn(scratch, ahead, at: last, "\(count) zeros")
+        }
+    }
+
+    /// The header at every place before and over the edge of a page, and the page behind the edge lost.
+    @Test func aHeaderAcrossAPageIsTornWithEitherHalf() throws {
+        for missing in 0...70 {
+            let scratch = Scratch()
+            let start = 3 * 64 + 2 * 11 + 2 * #"{"n":1,"p":""}"#.count + 2
+            let (path, last) = try log(scratch, paddings: [100, pageBytes - start - 100 - missing, 300])
+            let whole = try bytes(of: path)
+            try #require(last == pageBytes - missing)
+            let second = Array(whole[..<pageBytes]) + [UInt8](repeating: 0, count: whole.count - pageBytes)
+            try expectTorn(scratch, second, at: last, "the second half, \(missing)")
+            let first = whole[..<last] + [UInt8](repeating: 0, count: missing) + whole[pageBytes...]
+            if missing > 0 { try expectTorn(scratch, Array(first), at: last, "the first half, \(missing)") }
+        }
+    }
+
+    @Test func zerosThatAreNoPageAreDamage() throws {
+        let scratch = Scratch()
+        let (path, last) = try log(scratch)
+        let whole = try bytes(of: path)
+        for range in [last..<last + 64, last + 64..<last + 75, last + 100..<last + 2000, whole.count - 9..<whole.count]
+        {
+            var zeroed = whole
+            for byte in range { zeroed[byte] = 0 }
+            try write(zeroed, to: path)
+            #expect(throws: EventLogError.self) { try scratch.writer() }
+            #expect(try EventLogs.verify(directory: scratch.log).problems.first?.offset == UInt64(last))
+        }
+    }
+
+    @Test func aPageOfZerosBeforeARightBatchIsDamage() throws {
+        let scratch = Scratch()
+        let (path, _) = try log(scratch, paddings: [100, 15_000, 100])
+        var zeroed = try bytes(of: path)
+        for byte in pageBytes..<2 * pageBytes { zeroed[byte] = 0 }
+        try write(zeroed, to: path)
+        #expect(throws: EventLogError.self) { try scratch.writer() }
+        let report = try EventLogs.verify(directory: scratch.log)
+        #expect(report.problems.map(\.sequence) == [2] && report.tornTail == nil)
+    }
+
+    @Test func wordsOfAnotherProgramAreDamage() throws {
+        let scratch = Scratch()
+        let (path, last) = try log(scratch)
+        let whole = try bytes(of: path)
+        for text in ["x", "not a batch", String(repeating: "garbage ", count: 1000)] {
+            try write(whole + Array(text.utf8), to: path)
+            #expect(throws: EventLogError.self) { try scratch.writer() }
+            #expect(try EventLogs.verify(directory: scratch.log).problems.map(\.offset) == [UInt64(whole.count)])
+        }
+        #expect(last < whole.count)
+    }
+}

@@ -1,0 +1,119 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import EventLog
+
+@Suite struct TrimTests {
+    /// Five segments or more, one event a batch, `now` ten microseconds a batch.
+    private func log(_ scratch: Scratch) throws -> EventLogWriter {
+        let writer = try scratch.writer(segmentBytesMax: 500)
+        for number in 1...20 {
+            try writer.append(
+                [event(number, padding: 90)], cursor: Cursor(["a": UInt64(number)]), now: Int64(number * 10))
+        }
+        try #require(try scratch.segments.count >= 5)
+        return writer
+    }
+
+    @Test func factsTellEachSegmentsEventsAndTimes() throws {
+        let scratch = Scratch()
+        let writer = try log(scratch)
+        let facts = try writer.segments()
+        #expect(facts.map(\.path) == (try scratch.segments))
+        #expect(try EventLogs.segments(directory: scratch.log) == facts)
+        #expect(facts[0].firstSequence == 1 && facts.last?.lastSequence == 20)
+        for (fact, next) in zip(facts, facts.dropFirst()) { #expect(fact.lastSequence + 1 == next.firstSequence) }
+        for fact in facts {
+            #expect(fact.firstNow == Instant(microseconds: Int64(fact.firstSequence) * 10))
+            #expect(fact.lastNow == Instant(microseconds: Int64(fact.lastSequence) * 10))
+            #expect(fact.bytes == UInt64(try bytes(of: fact.path).count))
+        }
+        let empty = Scratch()
+        #expect(try empty.writer().segments().map(\.lastSequence) == [0])
+    }
+
+    @Test func wholeSegmentsBeforeASequenceGo() throws {
+        for sequence in 0...25 as ClosedRange<UInt64> {
+            let scratch = Scratch()
+            let writer = try log(scratch)
+            let before = try writer.segments()
+            let removed = try writer.trim(before: sequence)
+            #expect(removed == before.dropLast().filter { $0.lastSequence < sequence })
+            #expect(try writer.segments() == Array(before.dropFirst(removed.count)))
+            try writer.append([event(21)], cursor: Cursor(["b": 1]))
+            try writer.close()
+            #expect(try EventLogs.verify(directory: scratch.log).isSound)
+            #expect(
+                try EventLogs.summary(directory: scratch.log).firstSequence == (removed.last?.lastSequence ?? 0) + 1)
+            let reopened = try scratch.writer()
+            #expect(reopened.lastSequence == 21 && reopened.cursor == Cursor(["a": 20, "b": 1]))
+        }
+    }
+
+    @Test func aReaderOfWhatIsGoneIsTold() throws {
+        let scratch = Scratch()
+        let writer = try log(scratch)
+        let slow = try EventLogReader(directory: scratch.log, from: .beginning)
+        let fast = try EventLogReader(directory: scratch.log, from: .sequence(20))
+        _ = try slow.next()
+        let first = try writer.trim(before: 20).last.map { $0.lastSequence + 1 } ?? 0
+        let second = try EventLogReader(directory: scratch.log, from: .time(Instant(microseconds: 10)))
+        #expect(try second.next()?.header.firstSequence == first)
+        #expect(throws: EventLogError.gone(directory: scratch.log, sequence: 1, first: first)) {
+            try EventLogReader(directory: scratch.log, from: .sequence(1))
+        }
+        let error = #expect(throws: EventLogError.self) { while try slow.next() != nil {} }
+        guard case .gone(_, _, first) = error else { throw error ?? .invalidName("") }
+        #expect(try fast.rest().map(\.first) == [20])
+    }
+
+    @Test func aWriterThatIsAtWorkKeepsOthersFromTrimming() throws {
+        let scratch = Scratch()
+        let writer = try log(scratch)
+        let busy = EventLogError.alreadyOpen(name: "matches", directory: scratch.log, process: processNumber())
+        #expect(throws: busy) { try EventLogs.trim(directory: scratch.log, before: 10) }
+        try writer.close()
+        #expect(try EventLogs.trim(directory: scratch.log, before: 10).isEmpty == false)
+        #expect(throws: EventLogError.notALog(directory: scratch.path)) {
+            try EventLogs.trim(directory: scratch.path, before: 10)
+        }
+    }
+
+    /// The cursor of a segment that was only begun stands in the one before it.
+    @Test func theSegmentBeforeOneWithoutAnOpeningStays() throws {
+        let scratch = Scratch()
+        try log(scratch).close()
+        let last = try #require(try scratch.segments.last)
+        try #require(resized(last, to: 0))
+        try EventLogs.trim(directory: scratch.log, before: 100)
+        #expect(try scratch.segments.count == 2)
+        let writer = try scratch.writer()
+        #expect(writer.cursor == Cursor(["a": writer.lastSequence]) && writer.lastSequence > 10)
+    }
+
+    /// Whichever removal fails, what is left is the end of the log.
+    @Test func aRemovalThatFailsLeavesNoGap() throws {
+        for allowed in 0..<4 {
+            let scratch = Scratch()
+            try log(scratch).close()
+            let left = Mutex(allowed)
+            var options = scratch.options(segmentBytesMax: 500)
+            options.calls.unlink = { path in
+                if left.withLock({
+                    $0 -= 1
+                    return $0 >= 0
+                }) {
+                    return unlink(path)
+                }
+                errno = EIO
+                return -1
+            }
+            let writer = try EventLogWriter(options)
+            let before = try writer.segments()
+            #expect(throws: EventLogError.self) { try writer.trim(before: 100) }
+            #expect(try writer.segments() == Array(before.dropFirst(allowed)))
+            #expect(try EventLogs.verify(directory: scratch.log).isSound)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import EventLog
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import PipelineRuntime
+
+@Suite struct SettingsHistoryTests {
+    private func entry(_ after: UInt64, _ window: String) -> SettingsHistory.Entry {
+        SettingsHistory.Entry(
+            after: after, now: Instant(microseconds: Int64(after) * 10), kind: "coalesce",
+            settings: "{\"window\":\"\(window)\"}")
+    }
+
+    @Test func whatIsAppendedIsThereForTheNextReader() throws {
+        let folder = try Folder()
+        var history = try SettingsHistory(logDirectory: folder.path)
+        #expect(history.entries.isEmpty)
+        try history.append(entry(0, "1s"))
+        try history.append(entry(7, "5s"))
+        #expect(try SettingsHistory(logDirectory: folder.path).entries == [entry(0, "1s"), entry(7, "5s")])
+    }
+
+    @Test func theSameSettingsAreRecordedOnce() throws {
+        let folder = try Folder()
+        var history = try SettingsHistory(logDirectory: folder.path)
+        try history.append(entry(0, "1s"))
+        try history.append(entry(9, "1s"))
+        #expect(try SettingsHistory(logDirectory: folder.path).entries == [entry(0, "1s")])
+    }
+
+    @Test func aFileThatIsNotOursIsNamed() throws {
+        let folder = try Folder()
+        try folder.write("{\"after\":0}\n", to: "settings.ndjson")
+        #expect {
+            _ = try SettingsHistory(logDirectory: folder.path)
+        } throws: {
+            "\($0)".contains(folder.path + "/settings.ndjson")
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import Coalesce
+
+struct CoalesceSnapshotTests {
+    private typealias Run = StageRun<CoalesceStage>
+
+    private static func fresh() throws -> CoalesceStage {
+        try CoalesceStage(
+            CoalesceSettings(window: .milliseconds(100), maximumDelay: .milliseconds(250)), context: context)
+    }
+
+    private static func run(_ history: [Run.Arrival]) throws -> Run {
+        var run = Run(try fresh())
+        for arrival in history { _ = try run.receive(arrival) }
+        return run
+    }
+
+    private static func history(_ draw: inout Seeded, count: Int = 400) -> [Run.Arrival] {
+        var time: Int64 = 0
+        return (1...count).map { number in
+            time += Int64(draw.below(30)) * 1000
+            var match = SampleMatch(change: draw.isOneIn(4) ? max(number - 1, 1) : number, user: "_\(draw.below(3))")
+            match.subscription = draw.one(of: ["feed", "ü \\\"1"])
+            match.info = draw.one(of: [nil, #"{"alertBody":"Hi"}"#, #"{"title":"T","collapseIDKey":"c"}"#])
+            match.device = draw.one(of: ["mac", "mac", "mac", "phone", nil])
+            return Run.Arrival(match.line, at: time)
+        }
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        let history = Self.history(&draw)
+        for _ in 0..<20 {
+            let cut = draw.below(300)
+            let (itself, restored) = try Run.split(history, at: cut, fresh: Self.fresh)
+            #expect(itself.difference(from: restored) == nil, "seed \(seed), cut \(cut)")
+            #expect(itself.said.contains { $0.contains { $0.contains("coalesced") } }, "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `what was held and has left does not show in a snapshot`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        let history = Self.history(&draw, count: 120)
+        let gap = history[119].microseconds + 1_000_000
+        let later = Self.history(&draw, count: 30).map { Run.Arrival($0.line, at: gap + $0.microseconds / 10) }
+        let nothing = history.map { Run.Arrival(#"{"type":"not_matched"}"#, at: $0.microseconds) }
+        let (one, other) = (try Self.run(history + later), try Self.run(nothing + later))
+        #expect(one.snapshot == other.snapshot, "seed \(seed)")
+        #expect(one.state.count > 3, "seed \(seed)")
+    }
+
+    @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
+        var silent = SampleMatch(change: 3)
+        silent.device = nil
+        let history = [
+            Run.Arrival(SampleMatch.collapsing("c").line, at: 1000), .init(silent.line, at: 1000),
+            .init(SampleMatch.collapsing("c", change: 4).line, at: 2000),
+        ]
+        let report = try Self.run(history).damaged(fresh: Self.fresh, then: history)
+        #expect(report.prefixesTaken == 0)
+        #expect(report.changesRefused > 0)
+    }
+
+    @Test func `state is one line a notification, in the order in which they leave`() throws {
+        let day: Int64 = 86_400_000_000
+        let collapsing = [1, 3].map { SampleMatch.collapsing("c \\\"1", change: $0).line }
+        let run = try Self.run([
+            .init(collapsing[0], at: day), .init(SampleMatch(change: 2).line, at: day + 10_000),
+            .init(collapsing[1], at: day + 20_000),
+        ])
+        let place = #"{"container":"iCloud.com.example.Notes","environment":"development","database":"private","#
+        #expect(
+            run.state == [
+                place + #""user":"_alice","subscriptionID":"feed","causes":[{"log":"changes","sequence":2}],"#
+                    + #""due":"1970-01-02T00:00:00.110Z","limit":"1970-01-02T00:00:00.260Z"}"#,
+                place + #""user":"_alice","subscriptionID":"feed","collapseID":"c \"1","#
+                    + #""causes":[{"log":"changes","sequence":1},{"log":"changes","sequence":3}],"#
+                    + #""due":"1970-01-02T00:00:00.120Z","limit":"1970-01-02T00:00:00.250Z"}"#,
+            ])
+    }
+}

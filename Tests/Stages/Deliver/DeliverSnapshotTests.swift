@@ -1,0 +1,124 @@
+import EventLog
+import JSON
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import Deliver
+
+struct DeliverSnapshotTests {
+    private typealias Run = StageRun<DeliverStage>
+
+    private static func fresh() throws -> DeliverStage { try Bench().stage }
+
+    private static func run(_ lines: [String]) throws -> Run {
+        var run = Run(try fresh())
+        for line in lines { _ = try run.receive(.init(line)) }
+        return run
+    }
+
+    /// Few tokens, so that they change hands.
+    private static func event(_ draw: inout Seeded) -> String {
+        let (user, device) = (
+            draw.one(of: ["_alice", "_bob", "_carol"]), draw.one(of: ["mac", "phone", "Ünï", "pad"])
+        )
+        switch draw.below(5) {
+        case 0, 1:
+            return register(
+                device, of: user, transport: draw.one(of: ["apns", "apns", "hook", "pigeon"]),
+                token: "token-\(draw.below(9))", topic: draw.one(of: [nil, "com.example.Notes", "other"]))
+        case 2: return unregister(device, of: user)
+        default:
+            return push(to: user, origin: draw.isOneIn(3) ? #"{"user":"\#(user)","device":"\#(device)"}"# : nil)
+        }
+    }
+
+    private static func answer(_ delivery: Delivery) -> TransportAnswer {
+        guard delivery.id.push % 3 == 0 else { return TransportAnswer(delivery.id, .accepted) }
+        return TransportAnswer(delivery.id, .failed, status: 410, reason: "Gone \"for good\"", attempts: 2)
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        let history = (0..<400).map { _ in Run.Arrival(Self.event(&draw)) }
+        let (itself, restored) = try Run.split(
+            history, at: draw.below(300), answer: Self.answer, fresh: Self.fresh)
+        #expect(itself.difference(from: restored) == nil, "seed \(seed)")
+        #expect(itself.said.contains { $0.count > 3 }, "seed \(seed)")
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `the order in which devices came does not show in a snapshot`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        let events = (0..<100).map { register("d\($0 % 20)", of: "_u\($0 / 20)", topic: draw.one(of: [nil, "t"])) }
+        let (one, other) = (try Self.run(events), try Self.run(events.shuffled(using: &draw)))
+        #expect(one.snapshot == other.snapshot, "seed \(seed)")
+        #expect(one.state == other.state, "seed \(seed)")
+    }
+
+    @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
+        let events = [register("mac"), register("phone", topic: nil), register("mac", of: "_bob")]
+        let then = (events + [push(), unregister("mac"), push(to: "_bob")]).map { Run.Arrival($0) }
+        let report = try Self.run(events).damaged(fresh: Self.fresh, then: then)
+        #expect(report.prefixesTaken == 0)
+        #expect(report.changesRefused > 0)
+    }
+
+    @Test func `state is one line a device, with no more than the beginning of its token`() throws {
+        let run = try Self.run([
+            register("phone", token: "0123456789abcdef0123"),
+            register("mac", transport: "hook", token: "short", topic: nil),
+            register("mac", of: #"_\"bob"#),
+        ])
+        let place = #"{"container":"iCloud.Notes","environment":"development","user":"#
+        #expect(
+            run.state == [
+                place + #""_\"bob","device":"mac","transport":"apns","token":"t-_\"b…","topic":"com.example.Notes"}"#,
+                place + #""_alice","device":"mac","transport":"hook","token":"sh…"}"#,
+                place
+                    + #""_alice","device":"phone","transport":"apns","token":"01234567…","topic":"com.example.Notes"}"#,
+            ])
+    }
+
+    // MARK: - Answers
+
+    @Test(arguments: Seeded.seeds)
+    func `each answer is read back from the outcome that records it`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        for _ in 0..<50 {
+            let device = draw.one(of: ["mac", "Ünï \\\"1", "e\u{301}"])
+            var bench = try Bench()
+            try bench.feed(register(quotedInside(device)), push())
+            let given = TransportAnswer(
+                try #require(bench.deliveries.first).id, draw.one(of: [.accepted, .failed]),
+                status: draw.one(of: [nil, 200, 410]), reason: draw.one(of: [nil, "", "Gone \"for\u{7} good\""]),
+                attempts: 1 + draw.below(5))
+            bench.answer(given)
+            #expect(try bench.outcomes.map(Self.recorded) == [given], "seed \(seed)")
+        }
+    }
+
+    private func quotedInside(_ text: String) -> String {
+        var buffer = ByteBuffer()
+        buffer.appendJSON(text)
+        return String(buffer.text.dropFirst().dropLast())
+    }
+
+    @Test func `other outcomes and events record no answer`() throws {
+        var bench = try Bench()
+        try bench.feed(push(), register("mac"), register("old", transport: "pigeon"))
+        try bench.feed(push(origin: #"{"user":"_alice","device":"mac"}"#))
+        #expect(bench.outcomes.count == 3)
+        for line in bench.outcomes + [push(), "{}", #"{"type":"outcome","outcome":"accepted"}"#] {
+            #expect(try Self.recorded(line) == nil, "\(line)")
+        }
+    }
+
+    private static func recorded(_ line: String) throws -> TransportAnswer? {
+        var parser = JSONParser()
+        return try Array(line.utf8).withUnsafeBytes { bytes in
+            DeliverStage.answer(recordedIn: InputEvent(sequence: 1, json: try parser.parse(bytes), line: bytes))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import EventLog
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+struct IngestSnapshotTests {
+    private typealias Run = StageRun<IngestStage>
+
+    private static func fresh() throws -> IngestStage {
+        let identity = LogIdentity(high: 1, low: 2)
+        return try IngestStage(
+            IngestSettings(), context: StageContext(log: identity, upstream: identity, upstreamName: "changes"))
+    }
+
+    private static func command(_ draw: inout Seeded) -> String {
+        let (name, type) = ("n\(draw.below(30))", draw.one(of: ["Note", "Task"]))
+        let (zone, database) = (
+            draw.one(of: ["Notes", "_defaultZone"]), draw.one(of: ["private", "public", "shared"])
+        )
+        let owner = draw.one(of: ["_alice", "_bob"])
+        guard !draw.isOneIn(3) else {
+            let named = draw.isOneIn(2) ? type : nil
+            return Example.delete(name, type: named, zone: zone, database: database, owner: owner)
+        }
+        let fields = #"{"v":{"value":\#(draw.below(100)),"type":"INT64"}}"#
+        return Example.save(name, type: type, fields: fields, zone: zone, database: database, owner: owner)
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        let history = (0..<600).map { _ in Run.Arrival(Self.command(&draw)) }
+        let (itself, restored) = try Run.split(history, at: draw.below(400), fresh: Self.fresh)
+        #expect(itself.difference(from: restored) == nil, "seed \(seed)")
+        #expect(itself.state.count > 50, "seed \(seed)")
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `the order in which records came does not show in a snapshot`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        let saves = (0..<200).map { Example.save("n\($0)", owner: draw.one(of: ["_alice", "_bob"])) }
+        func run(_ commands: [String]) throws -> Run {
+            var run = Run(try Self.fresh())
+            for command in commands { _ = try run.receive(.init(command)) }
+            return run
+        }
+        let (one, other) = (try run(saves), try run(saves.shuffled(using: &draw) + saves.prefix(50)))
+        #expect(one.snapshot == other.snapshot, "seed \(seed)")
+        #expect(one.state == other.state, "seed \(seed)")
+    }
+
+    @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
+        var run = Run(try Self.fresh())
+        let commands = [Example.save(), Example.save("n2", database: "public"), Example.save(database: "shared")]
+        for command in commands { _ = try run.receive(.init(command)) }
+        let then = (commands + [Example.delete(type: nil)]).map { Run.Arrival($0) }
+        let report = try run.damaged(fresh: Self.fresh, then: then)
+        #expect(report.prefixesTaken == 0)
+        #expect(report.changesRefused > 0)
+    }
+
+    @Test func `state is one line a record`() throws {
+        var run = Run(try Self.fresh())
+        let shared = Example.save("s", zone: "Z", database: "shared")
+            .replacing(#""zoneName":"#, with: #""ownerRecordName":"_bob","zoneName":"#)
+        let saves = [shared, Example.save("p", zone: "_defaultZone", database: "public"), Example.save("n \\\" 1")]
+        for save in saves { _ = try run.receive(.init(save)) }
+        let rest = #""recordType":"Note","fields":{"title":{"value":"Hi","type":"STRING"}}}"#
+        #expect(
+            run.state == [
+                #"{\#(Example.place),"database":"private","owner":"_alice","recordName":"n \" 1","#
+                    + #""zoneID":{"zoneName":"Notes"},\#(rest)"#,
+                #"{\#(Example.place),"database":"public","recordName":"p","#
+                    + #""zoneID":{"zoneName":"_defaultZone"},\#(rest)"#,
+                #"{\#(Example.place),"database":"shared","owner":"_alice","recordName":"s","#
+                    + #""zoneID":{"zoneName":"Z","ownerRecordName":"_bob"},\#(rest)"#,
+            ])
+    }
+}

@@ -1,0 +1,92 @@
+import EventLog
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import Match
+
+struct MatchSnapshotTests {
+    private typealias Run = StageRun<MatchStage>
+
+    private static func fresh() throws -> MatchStage {
+        let context = StageContext(
+            log: LogIdentity(seed: "match tests", name: "matches"), upstream: Feed.upstream, upstreamName: "changes")
+        return try MatchStage(NoSettings(), context: context)
+    }
+
+    private static func run(_ lines: [String]) throws -> Run {
+        var run = Run(try fresh())
+        for line in lines { _ = try run.receive(.init(line)) }
+        return run
+    }
+
+    /// Now and then nobody watches for a while, so that the tally has something to tell.
+    private static func history(_ draw: inout Seeded) -> [Run.Arrival] {
+        var time: Int64 = 0
+        return (0..<1500).map { _ in
+            time += Int64(draw.below(300)) * 1000
+            switch draw.below(10) {
+            case 0..<3: return .init(PlainSubscription(drawnBy: &draw).line, at: time)
+            case 3:
+                let (database, user) = (draw.one(of: PlainChange.databases), draw.one(of: PlainChange.users))
+                return .init(Line.remove(id: "s\(draw.below(60))", database: database, user: user), at: time)
+            case 4..<7: return .init(Line.change(owner: "_nobody"), at: time)
+            default: return .init(PlainChange(drawnBy: &draw).line, at: time)
+            }
+        }
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        let history = Self.history(&draw)
+        for _ in 0..<4 {
+            let cut = draw.below(history.count - 100)
+            let (itself, restored) = try Run.split(history, at: cut, fresh: Self.fresh)
+            #expect(itself.difference(from: restored) == nil, "seed \(seed), cut \(cut)")
+            #expect(itself.said.contains { $0.count > 2 }, "seed \(seed)")
+            #expect(itself.said.contains { $0.contains { $0.contains("not_matched") } }, "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `what was saved and is gone does not show in a snapshot`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        let lines = (0..<300).map { _ in PlainSubscription(drawnBy: &draw).line }
+        let whole = try Self.run(lines)
+        let kept = Set(whole.state.map { $0.split(separator: #""savedAt":"#)[1].prefix { $0 != "," } })
+        let gone = Line.remove(id: "never")
+        let few = try Self.run(lines.enumerated().map { kept.contains("\($0 + 1)") ? $1 : gone })
+        #expect(kept.count < 250 && kept.count > 100, "seed \(seed)")
+        #expect(whole.snapshot == few.snapshot, "seed \(seed)")
+    }
+
+    @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
+        let predicate = #""filterBy":[{"comparator":"EQUALS","fieldName":"n","fieldValue":{"value":1}}]"#
+        let lines = [
+            Line.save(Line.query(predicate, more: #","notificationInfo":{"desiredKeys":["n"]}"#)),
+            Line.save(#""subscriptionType":"database""#, id: "d"), Line.change(zone: "Y"), Line.change(type: "Task"),
+        ]
+        let then = (lines + [Line.remove()]).map { Run.Arrival($0) }
+        let report = try Self.run(lines).damaged(fresh: Self.fresh, then: then)
+        #expect(report.prefixesTaken == 0)
+        #expect(report.changesRefused > 0)
+    }
+
+    @Test func `state is one line a subscription, as it was saved`() throws {
+        let query = Line.query(#""predicate":"n = \"1\"""#, more: #","notificationInfo":{"alertBody":"Hi"}"#)
+        let lines = [
+            Line.save(query, id: "gone"), Line.save(query, id: "q"),
+            Line.save(#""subscriptionType": "zone", "zoneID":{"zoneName":"Y"}"#, id: "z", database: "shared"),
+            Line.remove(id: "gone"),
+        ]
+        #expect(
+            try Self.run(lines).state == [
+                #"{\#(Line.place),"database":"private","user":"_a","subscriptionID":"q","subscriptionType":"query","#
+                    + #""recordType":"Note","savedAt":2,"subscription":{"subscriptionID":"q",\#(query)}}"#,
+                #"{\#(Line.place),"database":"shared","user":"_a","subscriptionID":"z","subscriptionType":"zone","#
+                    + #""savedAt":3,"subscription":{"subscriptionID":"z","#
+                    + #""subscriptionType": "zone", "zoneID":{"zoneName":"Y"}}}"#,
+            ])
+    }
+}

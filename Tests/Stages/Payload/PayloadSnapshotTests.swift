@@ -1,0 +1,75 @@
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import Payload
+
+struct PayloadSnapshotTests {
+    private typealias Run = StageRun<PayloadStage>
+
+    private static func fresh() throws -> PayloadStage { try PayloadStage(NoSettings(), context: context) }
+
+    private static func notification(
+        _ user: String, in container: String = "iCloud.a", _ environment: String = "development"
+    ) -> Run.Arrival {
+        let info = #"{"alertBody":"Hi","shouldBadge":true}"#
+        let sample = SampleNotification(container: container, environment: environment, user: user, info: info)
+        return Run.Arrival(sample.line)
+    }
+
+    private static func drawn(_ draw: inout Seeded) -> Run.Arrival {
+        notification(
+            draw.one(of: ["_a", "_b", "_bb", "_ä"]), in: draw.one(of: ["iCloud.a", "iCloud.ab", "i"]),
+            draw.one(of: ["development", "production"]))
+    }
+
+    private static func run(_ history: [Run.Arrival]) throws -> Run {
+        var run = Run(try fresh())
+        for arrival in history { _ = try run.receive(arrival) }
+        return run
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        let history = (0..<150).map { _ in Self.drawn(&draw) }
+        let (itself, restored) = try Run.split(history, at: draw.below(100), fresh: Self.fresh)
+        #expect(itself.difference(from: restored) == nil, "seed \(seed)")
+        #expect(itself.said.contains { $0.contains { $0.contains(#""badge":3"#) } }, "seed \(seed)")
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `the order in which users were told does not show in a snapshot`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        let history = (0..<60).map { _ in Self.drawn(&draw) }
+        let (one, other) = (try Self.run(history), try Self.run(history.shuffled(using: &draw)))
+        #expect(one.snapshot == other.snapshot, "seed \(seed)")
+        #expect(one.state == other.state, "seed \(seed)")
+    }
+
+    @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
+        let history = [Self.notification("_a"), Self.notification("_b"), Self.notification("_a")]
+        let report = try Self.run(history).damaged(fresh: Self.fresh, then: history)
+        #expect(report.prefixesTaken == 0)
+        #expect(report.changesRefused > 0)
+    }
+
+    @Test func `a count that was never counted is refused`() throws {
+        let run = try Self.run([Self.notification("_a")])
+        let snapshot = Array(run.snapshot.dropLast()) + [254, 255, 255, 255, 255, 255, 255, 255, 255, 1]
+        #expect(throws: SnapshotError.self) { try run.resumed(with: Self.fresh(), from: snapshot) }
+    }
+
+    @Test func `state is one line a badge`() throws {
+        let run = try Self.run([
+            Self.notification("_b"), Self.notification("_b"), Self.notification("_\"a"),
+            Self.notification("_b", in: "i", "production"),
+        ])
+        #expect(
+            run.state == [
+                #"{"container":"i","environment":"production","user":"_b","badge":1}"#,
+                #"{"container":"iCloud.a","environment":"development","user":"_\"a","badge":1}"#,
+                #"{"container":"iCloud.a","environment":"development","user":"_b","badge":2}"#,
+            ])
+    }
+}

@@ -1,0 +1,182 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// A stage that is fed lines of a log as its host would feed it, each answer coming at once.
+public struct StageRun<S: Stage> {
+    /// A line of the log before the stage's, and when it arrives there.
+    public struct Arrival: Sendable {
+        public var line: String
+        public var microseconds: Int64
+
+        public init(_ line: String, at microseconds: Int64 = 0) {
+            self.line = line
+            self.microseconds = microseconds
+        }
+    }
+
+    public private(set) var clock: StageClock<S>
+    public private(set) var sequence: UInt64
+    private let answer: (Delivery) -> TransportAnswer
+
+    public init(_ stage: S, answer: @escaping (Delivery) -> TransportAnswer = { TransportAnswer($0.id, .accepted) }) {
+        clock = StageClock(stage)
+        sequence = 0
+        self.answer = answer
+    }
+
+    /// Feeds one line and gives all that came of it: events, rejections and deliveries.
+    public mutating func receive(_ arrival: Arrival) throws -> [String] {
+        sequence += 1
+        var out = Outbox()
+        var parser = JSONParser()
+        var line = arrival.line
+        let time = Instant(microseconds: arrival.microseconds)
+        try line.withUTF8 { bytes in
+            let text = UnsafeRawBufferPointer(bytes)
+            let event = InputEvent(sequence: sequence, json: try parser.parse(text), line: text)
+            clock.receive(event, at: time, into: &out)
+        }
+        return settle(&out)
+    }
+
+    /// Serves every deadline that is left.
+    public mutating func finish() -> [String] {
+        var out = Outbox()
+        while let deadline = clock.stage.deadline { clock.serveDeadlines(through: deadline, into: &out) }
+        return settle(&out)
+    }
+
+    private mutating func settle(_ out: inout Outbox) -> [String] {
+        var said: [String] = []
+        for delivery in out.takeDeliveries() {
+            said.append("\(delivery.id.push) \(delivery.transport) \(String(decoding: delivery.line, as: UTF8.self))")
+            clock.receive(answer(delivery), at: clock.now, into: &out)
+        }
+        said += out.takeRejections().map { "\($0.sequence) \($0.rejection.code) \($0.rejection.path)" }
+        return said + String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    /// What `belfry state` shows, line by line.
+    public var state: [String] {
+        var lines = ByteBuffer()
+        clock.stage.writeState(into: &lines)
+        return lines.text.split(separator: "\n").map(String.init)
+    }
+
+    public var snapshot: [UInt8] {
+        var writer = SnapshotWriter()
+        clock.stage.snapshot(into: &writer)
+        return Array(writer.bytes)
+    }
+
+    /// Where this run stands, with another stage that has taken over the state.
+    public func resumed(with fresh: S, from snapshot: [UInt8]) throws -> StageRun {
+        var (stage, run) = (fresh, self)
+        try snapshot.withUnsafeBytes { bytes in
+            var reader = SnapshotReader(bytes)
+            try stage.restore(from: &reader)
+            if !reader.isAtEnd { throw reader.error("more than the stage's state is there") }
+        }
+        run.clock = StageClock(stage, now: clock.now)
+        return run
+    }
+}
+
+/// What the rest of a history brought out of a stage.
+public struct Aftermath: Equatable {
+    /// What was said to each line, and at the end.
+    public var said: [[String]] = []
+    /// Some of the snapshots on the way, and the last.
+    public var snapshots: [[UInt8]] = []
+    public var state: [String] = []
+
+    /// Where two differ first; nil where they are the same.
+    public func difference(from other: Aftermath) -> String? {
+        if let step = said.indices.first(where: { said[$0] != other.said[$0] }) {
+            return
+                "after line \(step): \(said[step].joined(separator: " ")) | \(other.said[step].joined(separator: " "))"
+        }
+        if let place = snapshots.indices.first(where: { snapshots[$0] != other.snapshots[$0] }) {
+            return "snapshot \(place): \(snapshots[place].count) and \(other.snapshots[place].count) bytes"
+        }
+        return state == other.state ? nil : "state"
+    }
+}
+
+extension StageRun {
+    /// Takes a snapshot after `cut` lines, and feeds the rest to the stage itself and to one that took over from it.
+    public static func split(
+        _ history: [Arrival], at cut: Int, answer: @escaping (Delivery) -> TransportAnswer, fresh: () throws -> S
+    ) throws -> (itself: Aftermath, restored: Aftermath) {
+        var run = StageRun(try fresh(), answer: answer)
+        for arrival in history[..<cut] { _ = try run.receive(arrival) }
+        let other = try run.resumed(with: fresh(), from: run.snapshot)
+        return (try run.aftermath(of: history[cut...]), try other.aftermath(of: history[cut...]))
+    }
+
+    public static func split(
+        _ history: [Arrival], at cut: Int, fresh: () throws -> S
+    ) throws -> (itself: Aftermath, restored: Aftermath) {
+        try split(history, at: cut, answer: { TransportAnswer($0.id, .accepted) }, fresh: fresh)
+    }
+
+    private func aftermath(of rest: ArraySlice<Arrival>) throws -> Aftermath {
+        var (run, aftermath) = (self, Aftermath())
+        aftermath.snapshots.append(run.snapshot)
+        for (number, arrival) in rest.enumerated() {
+            aftermath.said.append(try run.receive(arrival))
+            if number % 16 == 0 { aftermath.snapshots.append(run.snapshot) }
+        }
+        aftermath.state = run.state
+        aftermath.snapshots.append(run.snapshot)
+        aftermath.said.append(run.finish())
+        return aftermath
+    }
+}
+
+// MARK: - Damage
+
+/// How a stage took damaged snapshots.
+public struct DamageReport: Equatable {
+    public var prefixesTaken = 0
+    public var changesTaken = 0
+    public var changesRefused = 0
+}
+
+extension StageRun {
+    /// Restores a fresh stage from every beginning of this one's snapshot, and from it with any one byte changed; what
+    /// is taken must go on with the history without a crash.
+    public func damaged(fresh: () throws -> S, then history: [Arrival]) throws -> DamageReport {
+        let whole = snapshot
+        var report = DamageReport()
+        for count in whole.indices where try takes(Array(whole[..<count]), fresh, history) { report.prefixesTaken += 1 }
+        for index in whole.indices {
+            for change in StageRun.changes(of: whole[index]) {
+                var bytes = whole
+                bytes[index] = change
+                if try takes(bytes, fresh, history) { report.changesTaken += 1 } else { report.changesRefused += 1 }
+            }
+        }
+        return report
+    }
+
+    private func takes(_ snapshot: [UInt8], _ fresh: () throws -> S, _ history: [Arrival]) throws -> Bool {
+        do {
+            var run = try resumed(with: fresh(), from: snapshot)
+            for arrival in history { _ = try run.receive(arrival) }
+            _ = (run.state, run.snapshot, run.finish())
+            return true
+        } catch is SnapshotError {
+            return false
+        }
+    }
+
+    /// Each bit turned over, and what bounds and signs go wrong at.
+    private static func changes(of byte: UInt8) -> Set<UInt8> {
+        var changes = Set((0..<8).map { byte ^ 1 << $0 })
+        changes.formUnion([0, 1, 0x7F, 0x80, 0xFF, byte &+ 1, byte &- 1, UInt8(ascii: "\""), UInt8(ascii: "}")])
+        changes.remove(byte)
+        return changes
+    }
+}
