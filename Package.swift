@@ -29,13 +29,14 @@ var libraries: [Target] {
         .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
         .target(name: "PipelineRuntime", dependencies: ["JSON", "EventLog", "PipelineKit", "ZeroMQ"]),
         .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
+        .target(name: "Replay", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
         .target(
             name: "PipelineTestKit",
             dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns"]),
         .target(
             name: "BelfryTool",
             dependencies: [
-                "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "ZeroMQ",
+                "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
                 "BuiltIns",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
@@ -75,10 +76,11 @@ var tests: [Target] {
             .testTarget(
                 name: "\($0)Tests",
                 dependencies: [
-                    "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "PipelineTestKit", "ZeroMQ", "BuiltIns",
+                    "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit", "ZeroMQ",
+                    "BuiltIns",
                     "BelfryTool", "TestSupport",
                 ],
-                path: "Tests/\($0)")
+                path: "Tests/\($0)", exclude: $0 == "Integration" ? ["Logs"] : [])
         }
 }
 

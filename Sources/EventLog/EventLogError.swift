@@ -70,6 +70,9 @@ extension EventLogError: CustomStringConvertible {
 }
 
 extension EventLogError {
+    /// Whether a call failed because the disk, the quota or the file-size limit is used up.
+    package static func isLackOfRoom(_ code: Int32) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
+
     /// From `errno`, just after a failed call.
     static func lastFailure(_ operation: String, _ file: String) -> EventLogError {
         .failed(operation: operation, file: file, errno: errno)

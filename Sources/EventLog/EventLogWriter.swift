@@ -222,7 +222,7 @@ extension LogDirectory {
 extension EventLogError {
     /// The same failure, named for what it is where there is no room.
     func orFull(bytesNeeded: Int) -> EventLogError {
-        guard case .failed(_, let file, let code) = self, [ENOSPC, EDQUOT, EFBIG].contains(code) else { return self }
+        guard case .failed(_, let file, let code) = self, EventLogError.isLackOfRoom(code) else { return self }
         return .full(file: file, bytesNeeded: bytesNeeded, errno: code)
     }
 }

@@ -65,6 +65,8 @@ public struct Outbox: ~Copyable {
         deliveries = []
     }
 
+    package mutating func removeRejections() { rejections.removeAll(keepingCapacity: true) }
+
     package mutating func takeRejections() -> [Rejected] {
         defer { rejections.removeAll(keepingCapacity: true) }
         return rejections

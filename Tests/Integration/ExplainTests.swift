@@ -30,7 +30,7 @@ import Testing
         _ change: Int, user: String? = nil, device: String? = nil, subscription: String? = nil,
         in pipeline: VirtualPipeline
     ) throws -> ExplainedAnswer {
-        let logs = try RecordedLogs(place: pipeline.logsFolder)
+        let logs = try RecordedLogs(place: pipeline.folderOfLogs)
         let change = try ExplainedChange(UInt64(change), in: logs)
         let subject = try AskedSubject(user: user, device: device, subscriptionID: subscription)
             .resolve(for: change, in: logs, LogScan())

@@ -10,7 +10,8 @@ import Testing
         #expect(positions["a"] == 7)
         #expect(positions["b"] == 3)
         #expect(positions["c"] == 0)
-        #expect(positions.takeChanges() == Cursor(["b": 3]))
+        #expect(positions.changes == Cursor(["b": 3]))
+        positions.settleChanges()
         #expect(!positions.hasChanged)
     }
 
@@ -27,7 +28,8 @@ import Testing
         for number in 1...(ProducerPositions.producersMax + 10) {
             positions.advance("p\(number)", to: 1)
             if number > 1 { positions.advance("p1", to: UInt64(number)) }
-            log.fold(positions.takeChanges())
+            log.fold(positions.changes)
+            positions.settleChanges()
         }
         #expect(log.positions.count == ProducerPositions.producersMax)
         #expect(positions["p1"] > 1)

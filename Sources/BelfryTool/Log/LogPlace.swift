@@ -79,7 +79,7 @@ enum LogPlace {
     }
 
     private static func isFolder(_ path: String) -> Bool { mode(path) == S_IFDIR }
-    private static func isFile(_ path: String) -> Bool { mode(path) == S_IFREG }
+    static func isFile(_ path: String) -> Bool { mode(path) == S_IFREG }
 
     private static func mode(_ path: String) -> mode_t? {
         var status = stat()

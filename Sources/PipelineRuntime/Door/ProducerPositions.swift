@@ -12,33 +12,30 @@ struct ProducerPositions {
 
     private var positions: [String: Position]
     private var uses: UInt64 = 0
-    /// What has changed since the last batch; 0 for a producer that was forgotten.
-    private var changed = Cursor()
+    /// The entries for the cursor of the next batch; 0 for a producer that was forgotten.
+    private(set) var changes = Cursor()
 
     init(_ cursor: Cursor) { positions = cursor.positions.mapValues { Position(through: $0, used: 0) } }
 
     subscript(producer: String) -> UInt64 { positions[producer]?.through ?? 0 }
 
-    var hasChanged: Bool { !changed.isEmpty }
+    var hasChanged: Bool { !changes.isEmpty }
 
     mutating func advance(_ producer: String, to through: UInt64) {
         guard through > self[producer] else { return }
         if positions[producer] == nil, positions.count >= Self.producersMax { forgetOldest() }
         uses += 1
         positions[producer] = Position(through: through, used: uses)
-        changed.positions[producer] = through
+        changes.positions[producer] = through
     }
 
-    /// The entries for the cursor of the next batch.
-    mutating func takeChanges() -> Cursor {
-        defer { changed = Cursor() }
-        return changed
-    }
+    /// Takes note that the batch was appended.
+    mutating func settleChanges() { changes = Cursor() }
 
     private mutating func forgetOldest() {
         let oldest = positions.min { ($0.value.used, $0.key) < ($1.value.used, $1.key) }
         guard let oldest else { return }
         positions[oldest.key] = nil
-        changed.positions[oldest.key] = 0
+        changes.positions[oldest.key] = 0
     }
 }

@@ -16,10 +16,16 @@ protocol StageInlet: AnyObject {
     var endpoint: String { get }
     var patience: Duration { get }
     var refusedFrames: Int { get }
+    /// The first sequence that may be asked for again, as the upstream is told.
+    var keep: UInt64? { get set }
+    /// The first sequence that the upstream's log still has, as it said last.
+    var upstreamFirst: UInt64 { get }
 
     func receive() throws -> LinkClient.Arrival?
     func grant(_ bytes: Int) throws
     func tick(at time: ContinuousClock.Instant) throws
+    /// Asks for another part of the log than before.
+    func open(after: UInt64) throws
     func close() throws
 }
 

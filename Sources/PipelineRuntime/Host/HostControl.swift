@@ -73,10 +73,21 @@ public struct HostReport: Sendable, Hashable {
         /// Feeding the stage its history to make its state anew.
         case rebuilding
         case running
+        /// Its logs have no room: it takes nothing in, and goes on by itself when there is.
+        case diskFull = "disk_full"
         case stopped
     }
 
+    /// What a full disk has no room for.
+    public struct Shortage: Sendable, Hashable {
+        public var file: String
+        /// 0 where it is not known.
+        public var bytesNeeded: Int
+    }
+
     public var phase = Phase.starting
+    /// What there is no room for; nil where there is.
+    public var shortage: Shortage?
     public var eventsIn: UInt64 = 0
     public var eventsOut: UInt64 = 0
     public var deadLetters: UInt64 = 0

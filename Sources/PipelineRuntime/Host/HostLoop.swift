@@ -24,6 +24,12 @@ protocol HostWork: AnyObject {
     /// Whether nothing is under way in the world, so that the host may stop.
     var isIdle: Bool { get }
 
+    /// What of its logs the stage needs to start again.
+    var need: StageNeed { get }
+
+    /// Called when events of its own log before `first` were removed.
+    func trimmed(to first: UInt64)
+
     func fill(_ report: inout HostReport)
 
     /// Makes everything durable; after that the thread ends.
@@ -100,6 +106,8 @@ struct HostLoop {
     private func report(_ work: some HostWork, phase: HostReport.Phase?) {
         var report = control.report
         work.fill(&report)
+        if work.outlet.isShort { report.phase = .diskFull }
+        report.shortage = work.outlet.room.shortage
         if let phase { report.phase = phase }
         report.last = work.outlet.log.lastSequence
         report.eventsOut = work.outlet.eventsOut
@@ -122,8 +130,19 @@ struct HostLoop {
             $0.field("eventsOut", report.eventsOut)
             $0.field("deadLetters", report.deadLetters)
             $0.field("refusedFrames", report.refusedFrames)
+            if let shortage = report.shortage {
+                $0.field("diskFull") { HostLoop.write(shortage, to: &$0) }
+            }
             $0.field("consumers") { HostLoop.write(outlet.server.consumerStates, to: &$0) }
         }
+    }
+
+    private static func write(_ shortage: HostReport.Shortage, to buffer: inout ByteBuffer) {
+        buffer.append("{\"file\":")
+        buffer.appendJSON(shortage.file)
+        buffer.append(",\"bytesNeeded\":")
+        buffer.appendJSON(shortage.bytesNeeded)
+        buffer.append("}")
     }
 
     private static func write(

@@ -22,6 +22,11 @@ public struct HostPlan: Sendable {
     public var identity: LogIdentity?
     public var sync: SyncPolicy
     public var segmentBytesMax: Int
+    /// Input between two snapshots of the stage's state; nil: none are taken.
+    public var snapshotBytes: Int?
+    public var retention: RetentionSettings
+    /// The stages of the pipeline file that read this one's log.
+    public var consumers: [String]
     /// Where consumers connect.
     public var bind: String
     /// Where the upstream's consumers connect; nil for a source.
@@ -74,6 +79,9 @@ extension HostPlan {
         identity = file.seed.map { LogIdentity(seed: $0, name: stage.logName) }
         sync = file.log.sync
         segmentBytesMax = file.log.segmentBytes
+        snapshotBytes = file.log.snapshotBytes
+        retention = file.log.retention
+        consumers = file.downstream(of: stage).map(\.name)
         bind = stage.bind
         upstream = file.upstream(of: stage)?.bind
         var settings = stage.settings

@@ -13,7 +13,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     private var clock: StageClock<S>?
     private var rebuild: Rebuild?
     private var out = Outbox()
-    private var events = EventReader(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
+    private var events = EventReader(limits: EventReader.linkLimits)
     private var upstreamName = ""
     private var taken: UInt64 = 0
     private var committed: UInt64 = 0
@@ -22,13 +22,26 @@ final class LinkedStageWork<S: Stage>: HostWork {
     private var mark: UInt64 = 0
     private var passedMark: UInt64 = 0
     private var promised: Instant?
+    private var start: RestoredStage<S>?
+    private let snapshots: SnapshotSearch<S>?
+    private var keeper: SnapshotKeeper?
+    /// Input that waits for room in the log.
+    private var held: HeldInput?
+    /// Whether the next batch must be appended even if it holds no event: the stage was woken, and that is to be known.
+    private var mustRecord = false
+
+    private enum HeldInput {
+        case lines([UInt8], first: UInt64, now: Instant)
+        case time(Instant, mark: UInt64)
+    }
 
     /// Input that one turn takes at most before it commits.
     private static var turnBytesMax: Int { 1 << 20 }
 
     init(
         _ plan: HostPlan, _ control: HostControl, settings: S.Settings, outlet: StageOutlet,
-        inlet: any StageInlet, transports: TransportCrew
+        inlet: any StageInlet, transports: TransportCrew, start: RestoredStage<S>? = nil,
+        snapshots: SnapshotSearch<S>? = nil
     ) {
         self.plan = plan
         self.control = control
@@ -36,6 +49,8 @@ final class LinkedStageWork<S: Stage>: HostWork {
         self.outlet = outlet
         self.inlet = inlet
         self.transports = transports
+        self.start = start
+        self.snapshots = snapshots
     }
 
     var sockets: [any MessageSocket] { [inlet.socket] }
@@ -46,7 +61,9 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     var isIdle: Bool { transports.isIdle }
-    var wantsInput: Bool { transports.isIdle && !control.isStopAsked }
+    var wantsInput: Bool { transports.isIdle && !control.isStopAsked && !outlet.isShort && held == nil }
+    /// What of its logs the stage needs to start again.
+    var need: StageNeed { keeper.map { StageNeed($0.need) } ?? .everything }
 
     func fill(_ report: inout HostReport) {
         report.phase = clock == nil ? .waitingForUpstream : rebuild == nil ? .running : .rebuilding
@@ -57,23 +74,44 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     func finish() throws {
-        if transports.isIdle { try commit(always: taken > committed) }
+        if transports.isIdle, try commit(always: taken > committed), isSettled, let clock, let moment {
+            keeper?.finish(clock.stage, moment)
+        }
+        keeper?.wait()
         try inlet.close()
         try outlet.close()
     }
 
     func turn(hasInput: Bool) throws -> Bool {
         try takeAnswers()
-        var bytes = 0
-        while hasInput, wantsInput, bytes < Self.turnBytesMax, let arrival = try inlet.receive() {
+        var bytes = try takeHeld()
+        while hasInput, wantsInput, bytes < Self.turnBytesMax, let arrival = try nextArrival() {
             bytes += try take(arrival)
             // Virtual time may not run ahead of what is still to be answered.
             if plan.clock == .event { try endTurn() }
         }
         try wakeWhenDue()
         try endTurn()
+        inlet.keep = need.upstream
         try inlet.tick(at: plan.time.steady())
-        return bytes >= Self.turnBytesMax || transports.hasAnswers
+        return bytes >= Self.turnBytesMax || transports.hasAnswers || canGoOn
+    }
+
+    /// Whether what had to wait need wait no more.
+    private var canGoOn: Bool { held != nil && !outlet.isShort && transports.isIdle }
+
+    /// Goes on with what had to wait, once what it gave so far is appended.
+    private func takeHeld() throws -> Int {
+        guard let input = held, transports.isIdle, try commit() else { return 0 }
+        held = nil
+        switch input {
+        case .lines(let lines, let first, let now):
+            try lines.withUnsafeBytes { try fold($0, first: first, at: now) }
+            return lines.count
+        case .time(let now, let mark):
+            try keep(now, mark)
+            return 1
+        }
     }
 
     private func take(_ arrival: LinkClient.Arrival) throws -> Int {
@@ -81,8 +119,8 @@ final class LinkedStageWork<S: Stage>: HostWork {
         case .welcome(let log, let identity, let last):
             try begin(log, identity, last)
             return 0
-        case .batch(let first, let count, let now, let lines):
-            try fold(lines, first: first, count: count, at: now)
+        case .batch(let first, _, let now, let lines):
+            try fold(lines, first: first, at: now)
             return lines.count
         case .time(let now, let mark):
             try keep(now, mark)
@@ -96,30 +134,83 @@ final class LinkedStageWork<S: Stage>: HostWork {
         try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
         guard clock == nil else { return }
         upstreamName = log
-        let cursor = outlet.log.cursor.positions[log] ?? 0
-        guard cursor <= last else {
-            throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: cursor, holds: last)
+        taken = start?.moment.position ?? 0
+        committed = max(taken, outlet.log.cursor.positions[log] ?? 0)
+        guard committed <= last else {
+            throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: committed, holds: last)
         }
         try outlet.recoverDeadLetters(upstream: log)
         let context = StageContext(log: outlet.log.identity, upstream: identity, upstreamName: log)
-        clock = StageClock(try S(settings, context: context))
-        committed = cursor
-        if cursor > 0 { rebuild = try Rebuild(plan, upstream: log, through: cursor) }
+        clock = StageClock(try start?.stage ?? S(settings, context: context), now: start?.moment.now ?? .epoch)
+        keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
+        if committed > 0 {
+            rebuild = try Rebuild(
+                plan, upstream: log, through: committed, own: (start?.moment.sequence ?? 0) + 1,
+                answers: RecordedAnswers(S.self, settings))
+        }
+        start = nil
+        keeper?.remove { [first = inlet.upstreamFirst] in $0.position + 1 < first }
+    }
+
+    func trimmed(to first: UInt64) { keeper?.remove { $0.sequence + 1 < first } }
+
+    private func nextArrival() throws -> LinkClient.Arrival? {
+        do { return try inlet.receive() } catch let error as LinkError {
+            guard case .refused(_, "link.after", let reason) = error, let start else { throw error }
+            try fallBack(from: start, because: reason)
+            return nil
+        }
+    }
+
+    /// The upstream has lost events that the snapshot includes, and that our log may know nothing of: then nothing is
+    /// lost that was told of, and an older state serves.
+    private func fallBack(from start: RestoredStage<S>, because reason: String) throws {
+        let position = start.moment.position
+        StandardError.write("\(plan.stage): snapshot passed over: it includes event \(position), and \(reason)")
+        let cursor = outlet.log.cursor.positions.values.max() ?? 0
+        if cursor < position { try snapshots?.remove(after: position - 1) }
+        self.start = try snapshots?.newest(through: position - 1)
+        try inlet.open(after: self.start?.moment.position ?? 0)
+    }
+
+    // MARK: Putting aside
+
+    /// Whether the stage's state is that of its log and of what it has taken in, and of nothing that is still to come.
+    private var isSettled: Bool {
+        rebuild == nil && transports.isIdle && out.isEmpty && !outlet.isShort && !mustRecord && held == nil
+    }
+
+    private var moment: SnapshotMoment? {
+        clock.map { SnapshotMoment(position: taken, sequence: outlet.log.lastSequence, now: $0.now) }
+    }
+
+    private func putAside() throws {
+        guard keeper?.isDue == true, isSettled, let clock, let moment else { return }
+        try outlet.flushDeadLetters()
+        keeper?.take(clock.stage, moment)
     }
 
     // MARK: Folding
 
-    private func fold(_ lines: UnsafeRawBufferPointer, first: UInt64, count: Int, at now: Instant) throws {
-        if plan.clock == .event { try advance(to: now) }
-        var sequence = first
+    private func fold(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
+        if plan.clock == .event {
+            guard try advance(to: now) else {
+                held = .lines(Array(lines), first: first, now: now)
+                return
+            }
+        }
+        var (sequence, end) = (first, 0)
         for line in Lines(lines) {
             try fold(line, sequence, at: now)
-            if out.lines.count >= StageOutlet.batchBytesFull { try commitFullBatch(through: sequence) }
             sequence += 1
+            end += line.count + 1
+            if out.lines.count >= StageOutlet.batchBytesFull, try !commitFullBatch(through: sequence - 1) { break }
         }
+        if end < lines.count { held = .lines(Array(lines[end...]), first: sequence, now: now) }
         taken = sequence - 1
-        eventsIn += UInt64(count)
-        ungranted += lines.count
+        eventsIn += sequence - first
+        ungranted += end
+        keeper?.noteInput(end)
     }
 
     @inline(__always)
@@ -131,21 +222,24 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     private func rebuildStep(before sequence: UInt64) throws {
-        guard var rebuild else { return }
-        let isOver = sequence > rebuild.through
-        while let now = try rebuild.nextWake(before: isOver ? UInt64.max : sequence) {
+        guard let through = rebuild?.through else { return }
+        let isOver = sequence > through
+        while let now = try rebuild?.nextWake(before: isOver ? UInt64.max : sequence) {
             clock?.advance(to: now, into: &out)
         }
-        self.rebuild = isOver ? nil : rebuild
         forgetOutputs()
-        if isOver { committed = rebuild.through }
+        guard isOver else { return }
+        rebuild = nil
+        committed = through
     }
 
     /// What a stage says of its past is in its log already; its pushes were answered then.
     private func forgetOutputs() {
-        for delivery in out.takeDeliveries() {
-            guard let now = clock?.now else { break }
-            clock?.receive(TransportAnswer(delivery.id, .accepted), at: now, into: &out)
+        while let now = clock?.now, case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
+            for delivery in deliveries {
+                let answer = rebuild?.answer(to: delivery) ?? TransportAnswer(delivery.id, .accepted)
+                clock?.receive(answer, at: now, into: &out)
+            }
         }
         out.discard()
     }
@@ -153,35 +247,42 @@ final class LinkedStageWork<S: Stage>: HostWork {
     // MARK: Time
 
     /// Moves virtual time on; each deadline on the way becomes a batch of its own time.
-    private func advance(to time: Instant) throws {
+    ///
+    /// - Returns: False where the log has no room for what is due on the way: then it is for later.
+    private func advance(to time: Instant) throws -> Bool {
         while let deadline = clock?.stage.deadline, deadline <= time {
-            try commit()
+            guard try commit() else { return false }
             clock?.serveDeadlines(through: deadline, into: &out)
-            try commit()
+            guard try commit() else { return false }
         }
         if let now = clock?.now, time > now {
-            try commit()
+            guard try commit() else { return false }
             clock?.advance(to: time, into: &out)
         }
+        return true
     }
 
     private func keep(_ now: Instant, _ mark: UInt64) throws {
         try finishRebuild()
         guard plan.clock == .event else { return }
-        try advance(to: now)
+        guard try advance(to: now) else {
+            held = .time(now, mark: mark)
+            return
+        }
         promised = now
         self.mark = max(self.mark, mark)
     }
 
-    /// Whether a deadline that passes now is served now: not while the past is fed again, nor before a window is answered.
-    private var mayWake: Bool { rebuild == nil && transports.isIdle }
+    /// Whether a deadline that passes now is served now: not while the past is fed again, nor before a window is
+    /// answered, nor while the log has no room.
+    private var mayWake: Bool { rebuild == nil && transports.isIdle && !outlet.isShort }
 
     private func wakeWhenDue() throws {
         try finishRebuild()
         guard plan.clock == .wall, mayWake, let deadline = clock?.stage.deadline, deadline <= plan.time.wall() else {
             return
         }
-        try commit()
+        guard try commit() else { return }
         clock?.serveDeadlines(through: plan.time.wall(), into: &out)
         try commit(always: true)
     }
@@ -199,28 +300,52 @@ final class LinkedStageWork<S: Stage>: HostWork {
             forgetOutputs()
             return try grant()
         }
-        try commit()
-        guard transports.isIdle, plan.clock == .event, let promised else { return }
+        guard try commit() else { return }
+        try putAside()
+        guard transports.isIdle, held == nil, plan.clock == .event, let promised else { return }
         outlet.server.promise(now: promised, mark: mark)
         passedMark = mark
     }
 
-    private func commit(always: Bool = false) throws {
-        guard let now = clock?.now, rebuild == nil else { return try grant() }
+    /// - Parameter always: Append even when there are no events: a wake, or a cursor that is far behind.
+    /// - Returns: False where the log has no room; what is to be appended stays, and nothing more is taken in.
+    @discardableResult
+    private func commit(always: Bool = false) throws -> Bool {
+        guard rebuild == nil, let now = clock?.now else {
+            try grant()
+            return true
+        }
+        serveWhatIsDue(at: now)
         let deliveries = out.takeDeliveries()
-        guard deliveries.isEmpty, transports.isIdle else { return transports.deliver(deliveries) }
-        let isBehind = taken - committed >= 65_536
-        let cursor = Cursor([upstreamName: taken])
-        let time = max(now, outlet.log.lastNow)
-        if try outlet.commit(&out, cursor: cursor, now: time, always: always || isBehind) != nil { committed = taken }
+        guard deliveries.isEmpty, transports.isIdle else {
+            transports.deliver(deliveries)
+            return true
+        }
+        mustRecord = mustRecord || always || taken - committed >= 65_536
+        let (cursor, time) = (Cursor([upstreamName: taken]), max(now, outlet.log.lastNow))
+        switch try outlet.commit(&out, cursor: cursor, now: time, always: mustRecord) {
+        case .noRoom: return false
+        case .unneeded: break
+        case .appended: (committed, mustRecord) = (taken, false)
+        }
         try grant()
+        return true
+    }
+
+    /// No batch leaves a deadline unserved that lies at its own time: whoever feeds the stage its past again could not
+    /// tell whether the log has what came of it.
+    private func serveWhatIsDue(at now: Instant) {
+        if transports.isIdle { clock?.serveDeadlines(through: now, into: &out) }
     }
 
     /// In the middle of a batch of the upstream's: one change may have matched thousands of subscriptions.
-    private func commitFullBatch(through sequence: UInt64) throws {
-        guard rebuild == nil else { return forgetOutputs() }
+    private func commitFullBatch(through sequence: UInt64) throws -> Bool {
+        guard rebuild == nil else {
+            forgetOutputs()
+            return true
+        }
         taken = sequence
-        try commit()
+        return try commit()
     }
 
     private func grant() throws {

@@ -30,6 +30,8 @@ final class PluginWork: HostWork {
     private var eventsIn: UInt64 = 0
     private var refusedFrames = 0
     private var silentSince: ContinuousClock.Instant? = .now
+    /// The last sequence that outputs answer for which the log had no room.
+    private var unsaved: UInt64?
     /// Called whenever the program has opened its link.
     var onOpen: () -> Void = {}
 
@@ -57,7 +59,10 @@ final class PluginWork: HostWork {
 
     var sockets: [any MessageSocket] { [inlet.socket, plugin] }
     var timeout: Duration { inlet.patience }
-    var wantsInput: Bool { true }
+    func trimmed(to first: UInt64) {}
+    var wantsInput: Bool { unsaved == nil }
+    /// What the program has not answered is sent to it again; it has no other past.
+    var need: StageNeed { StageNeed(upstream: answered + 1, own: .max) }
     var isIdle: Bool { waiting.isEmpty || peer == nil }
 
     func fill(_ report: inout HostReport) {
@@ -75,13 +80,15 @@ final class PluginWork: HostWork {
     }
 
     func turn(hasInput: Bool) throws -> Bool {
+        if unsaved != nil { try save() }
         if hasInput { try takeOutputs() }
         complainOfSilence()
         var bytes = 0
-        while hasInput, !control.isStopAsked, bytes < 1 << 20, let arrival = try inlet.receive() {
+        while hasInput, wantsInput, !control.isStopAsked, bytes < 1 << 20, let arrival = try inlet.receive() {
             bytes += try take(arrival)
         }
         try keepPromise()
+        inlet.keep = need.upstream
         try inlet.tick(at: .now)
         return bytes >= 1 << 20
     }
@@ -132,7 +139,7 @@ final class PluginWork: HostWork {
     }
 
     private func takeOutputs() throws {
-        while true {
+        while wantsInput {
             switch try plugin.receive(into: message, wait: false) {
             case .empty: return
             case .tooManyFrames(let count):
@@ -186,10 +193,19 @@ final class PluginWork: HostWork {
                 "outputs need \"through\": the last sequence of the oldest batch not yet answered")
         }
         if message.count > 2 { admit(message[2], through) }
+        now = max(now, batch.now)
+        unsaved = through
+        try save()
+    }
+
+    /// Appends the outputs in hand. While there is no room for them, nothing more is taken from either side.
+    private func save() throws {
+        guard let through = unsaved, let batch = waiting.first else { return }
+        let cursor = Cursor([upstream?.name ?? "": through])
+        if try outlet.commit(&out, cursor: cursor, now: now, always: true) == .noRoom { return }
+        unsaved = nil
         waiting.removeFirst()
         answered = through
-        now = max(now, batch.now)
-        try outlet.commit(&out, cursor: Cursor([upstream?.name ?? "": through]), now: now, always: true)
         try inlet.grant(batch.lines.count)
     }
 

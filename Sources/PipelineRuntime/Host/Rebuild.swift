@@ -2,19 +2,26 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// Feeds a stage its past: the `(cursor, now)` pairs of its own log say when it was woken between two events.
+/// Feeds a stage its past: the `(cursor, now)` pairs of its own log say when it was woken between two events, and its
+/// events what transports answered.
 struct Rebuild {
-    /// The last upstream sequence whose effects are in the stage's log.
+    /// The last upstream sequence whose effects are in the stage's log or in the snapshot that it starts from.
     let through: UInt64
     private let upstream: String
     private let reader: EventLogReader
     private var header: BatchHeader?
     private var cursor: UInt64 = 0
+    private var answers: RecordedAnswers?
 
-    init(_ plan: HostPlan, upstream: String, through: UInt64) throws {
+    /// - Parameters:
+    ///   - own: The first sequence of the stage's log that its state does not include. Batches without events may be
+    ///     there that it does: they bring no later time.
+    ///   - answers: How to read transports' answers from the stage's own events; nil for a stage without transports.
+    init(_ plan: HostPlan, upstream: String, through: UInt64, own: UInt64, answers: RecordedAnswers?) throws {
         self.through = through
         self.upstream = upstream
-        reader = try EventLogReader(directory: plan.logDirectory, from: .sequence(1))
+        self.answers = answers
+        reader = try EventLogReader(directory: plan.logDirectory, from: .sequence(own))
         try step()
     }
 
@@ -25,10 +32,47 @@ struct Rebuild {
         return header.now
     }
 
+    /// What a transport answered then: accepted where the log does not say.
+    mutating func answer(to delivery: Delivery) -> TransportAnswer {
+        answers?.take(delivery.id) ?? TransportAnswer(delivery.id, .accepted)
+    }
+
     private mutating func step() throws {
-        header = try reader.nextHeader()
+        if answers == nil {
+            header = try reader.nextHeader()
+        } else {
+            let batch = try reader.next()
+            header = batch?.header
+            if let batch { answers?.read(batch) }
+        }
         if let position = header?.cursor.positions[upstream] { cursor = position }
     }
+}
+
+/// Transports' answers, as a stage's own events tell them.
+struct RecordedAnswers {
+    private let read: (borrowing InputEvent) -> TransportAnswer?
+    private var answers: [Delivery.ID: TransportAnswer] = [:]
+
+    /// Nil for a stage that hands nothing to transports.
+    init?<S: Stage>(_ type: S.Type, _ settings: S.Settings) {
+        guard !S.transports(of: settings).isEmpty else { return nil }
+        read = { S.answer(recordedIn: $0) }
+    }
+
+    mutating func read(_ batch: EventLogReader.Batch) {
+        var events = EventReader(limits: JSONLimits())
+        var out = Outbox()
+        var sequence = batch.header.firstSequence
+        for line in Lines(batch.body) {
+            events.read(line, sequence: sequence, into: &out) { event, _ in
+                if let answer = read(event) { answers[answer.id] = answer }
+            }
+            sequence += 1
+        }
+    }
+
+    mutating func take(_ id: Delivery.ID) -> TransportAnswer? { answers.removeValue(forKey: id) }
 }
 
 /// Which upstream log a stage's log was made from, kept beside it: a cursor means nothing in another log.
@@ -36,6 +80,14 @@ struct UpstreamRecord {
     private let path: String
 
     init(_ plan: HostPlan) { path = plan.logDirectory + "/upstream.json" }
+
+    /// The log that this one was made from; nil in a new log, or where only ``check(_:_:endpoint:)`` can say why not.
+    func recorded() throws -> (name: String, LogIdentity)? {
+        guard let text = try SmallText.read(path), let identity = UpstreamRecord.identity(in: text),
+            let name = UpstreamRecord.member("log", in: text)
+        else { return nil }
+        return (name, identity)
+    }
 
     func check(_ log: String, _ identity: LogIdentity, endpoint: String) throws {
         guard let recorded = try SmallText.read(path) else {
@@ -48,11 +100,13 @@ struct UpstreamRecord {
     }
 
     private static func identity(in text: String) -> LogIdentity? {
+        member("identity", in: text).flatMap(LogIdentity.init(uuid:))
+    }
+
+    private static func member(_ key: StaticString, in text: String) -> String? {
         var parser = JSONParser()
         return Array(text.utf8).withUnsafeBytes { bytes in
-            do throws(JSONError) {
-                return try parser.parse(bytes).text("identity").flatMap(LogIdentity.init(uuid:))
-            } catch { return nil }
+            do throws(JSONError) { return try parser.parse(bytes).text(key) } catch { return nil }
         }
     }
 }

@@ -14,7 +14,7 @@ final class SourceStageWork<S: Stage>: HostWork {
     private let door: any MessageSocket
     private var clock: StageClock<S>
     private var out = Outbox()
-    private var events = EventReader(limits: JSONLimits(bytesMax: DoorLimits.lineBytesMax, refusesDuplicateKeys: true))
+    private var events = EventReader(limits: EventReader.doorLimits)
     private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     private let message = ZMQMultipart()
     private var producers: ProducerPositions
@@ -23,6 +23,9 @@ final class SourceStageWork<S: Stage>: HostWork {
     private var refusedFrames = 0
     private var promised: Instant?
     private var mark: UInt64 = 0
+    private var keeper: SnapshotKeeper?
+    /// A move of virtual time that waits for room in the log.
+    private var held: (now: Instant, mark: UInt64, peer: [UInt8])?
 
     private static var turnBytesMax: Int { 1 << 20 }
 
@@ -35,15 +38,19 @@ final class SourceStageWork<S: Stage>: HostWork {
         self.door = door
         let log = outlet.log
         let context = StageContext(log: log.identity, upstream: log.identity, upstreamName: log.name)
-        clock = StageClock(try S(settings, context: context), now: log.lastNow)
+        let itself = (log.name, log.identity)
+        let start = try SnapshotSearch<S>(plan, log, settings, upstream: itself)?.newest()
+        clock = StageClock(try start?.stage ?? S(settings, context: context), now: log.lastNow)
         producers = ProducerPositions(log.cursor)
-        try recall()
+        keeper = SnapshotKeeper(S.self, plan, log, upstream: itself)
+        try recall(from: (start?.moment.sequence ?? 0) + 1)
     }
 
     var sockets: [any MessageSocket] { [door] }
     var isIdle: Bool { true }
-    var wantsInput: Bool { true }
-    var timeout: Duration { .seconds(1) }
+    var wantsInput: Bool { !outlet.isShort && held == nil }
+    var timeout: Duration { outlet.isShort ? .milliseconds(200) : .seconds(1) }
+    var need: StageNeed { keeper.map { StageNeed($0.need) } ?? .everything }
 
     func fill(_ report: inout HostReport) {
         report.phase = .running
@@ -54,54 +61,79 @@ final class SourceStageWork<S: Stage>: HostWork {
     }
 
     func finish() throws {
-        try commit()
+        if try commit(), isSettled { keeper?.finish(clock.stage, moment) }
+        keeper?.wait()
         try outlet.log.flush()
         try answers.send(over: door, durable: outlet.log.lastSequence)
         try outlet.close()
     }
 
-    private func recall() throws {
-        guard outlet.log.lastSequence > 0 else { return }
-        let reader = try EventLogReader(directory: plan.logDirectory, from: .sequence(1))
+    func trimmed(to first: UInt64) { keeper?.remove { $0.sequence + 1 < first } }
+
+    private func recall(from first: UInt64) throws {
+        guard outlet.log.lastSequence >= first else { return }
+        let reader = try EventLogReader(directory: plan.logDirectory, from: .sequence(first))
         while let batch = try reader.next() {
+            keeper?.noteInput(batch.body.count)
             var sequence = batch.header.firstSequence
             for line in Lines(batch.body) {
-                events.read(line, sequence: sequence, into: &out) { event, _ in
-                    clock.recall(event, at: batch.header.now)
-                }
+                if sequence >= first { recall(line, sequence, at: batch.header.now) }
                 sequence += 1
             }
         }
         out.discard()
     }
 
+    private func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) {
+        events.read(line, sequence: sequence, into: &out) { event, _ in clock.recall(event, at: now) }
+    }
+
     func turn(hasInput: Bool) throws -> Bool {
-        var bytes = 0
-        while hasInput, bytes < Self.turnBytesMax {
+        if let held, try commit() {
+            self.held = nil
+            try moveTime(to: held.now, held.mark, for: held.peer)
+        }
+        var (bytes, isEmpty) = (0, !hasInput)
+        while !isEmpty, wantsInput, bytes < Self.turnBytesMax {
             switch try door.receive(into: message, wait: false) {
-            case .empty:
-                try endTurn()
-                return false
+            case .empty: isEmpty = true
             case .tooManyFrames(let count): refuseFrames(count)
             case .received:
                 bytes += message.byteCount
                 try take()
             }
         }
+        keeper?.noteInput(bytes)
         try endTurn()
-        return hasInput
+        return !isEmpty && wantsInput
     }
 
     private func endTurn() throws {
-        try commit()
+        let isDone = try commit()
         try answers.send(over: door, durable: outlet.log.durableSequence)
-        if plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
+        guard isDone else { return }
+        if keeper?.isDue == true, isSettled { keeper?.take(clock.stage, moment) }
+        if held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
     }
 
-    private func commit() throws {
-        guard out.count > 0 || producers.hasChanged else { return }
+    /// Whether the stage's state is that of its log.
+    private var isSettled: Bool { out.isEmpty && !producers.hasChanged && !outlet.isShort }
+
+    private var moment: SnapshotMoment {
+        let last = outlet.log.lastSequence
+        return SnapshotMoment(position: last, sequence: last, now: clock.now)
+    }
+
+    /// - Returns: False where the log has no room; what is to be appended stays, and the door is not read.
+    @discardableResult
+    private func commit() throws -> Bool {
+        guard out.count > 0 || producers.hasChanged else { return true }
         let now = max(clock.now, outlet.log.lastNow)
-        _ = try outlet.commit(&out, cursor: producers.takeChanges(), now: now, always: true)
+        switch try outlet.commit(&out, cursor: producers.changes, now: now, always: true) {
+        case .noRoom: return false
+        case .appended, .unneeded: producers.settleChanges()
+        }
+        return true
     }
 
     // MARK: Frames
@@ -177,9 +209,9 @@ final class SourceStageWork<S: Stage>: HostWork {
         let count = out.count
         var number = first
         for line in Lines(lines) {
-            if number > before { try admit(line, number, of: producer) }
-            if out.lines.count >= StageOutlet.batchBytesFull { try leave(producer, through: number) }
+            if number > before, try !admit(line, number, of: producer) { break }
             number += 1
+            if out.lines.count >= StageOutlet.batchBytesFull, try !leave(producer, through: number - 1) { break }
         }
         admission.through = max(before, number - 1)
         admission.accepted = out.count - count + committedInTurn
@@ -191,51 +223,43 @@ final class SourceStageWork<S: Stage>: HostWork {
     /// Events of the frame in hand that left with an earlier batch, because it was full or virtual time moved on.
     private var committedInTurn = 0
 
+    /// - Returns: False where the log has no room for what came before: the producer sends this line again.
     @inline(__always)
-    private func admit(_ line: UnsafeRawBufferPointer, _ number: UInt64, of producer: String) throws {
-        eventsIn += 1
+    private func admit(_ line: UnsafeRawBufferPointer, _ number: UInt64, of producer: String) throws -> Bool {
         guard plan.clock == .event else {
-            return events.read(line, sequence: number, into: &out) { event, out in
+            events.read(line, sequence: number, into: &out) { event, out in
                 clock.receive(event, at: clock.now, into: &out)
             }
+            eventsIn += 1
+            return true
         }
         var moment: Instant?
         events.read(line, sequence: number, into: &out) { event, out in
-            moment = virtualTime(of: event, into: &out)
+            moment = VirtualTime.of(event, after: clock.now, into: &out)
         }
-        guard let moment else { return }
-        if moment > clock.now { try leave(producer, through: number - 1) }
-        events.read(line, sequence: number, into: &out) { event, out in clock.receive(event, at: moment, into: &out) }
+        if let moment {
+            if moment > clock.now, try !leave(producer, through: number - 1) { return false }
+            events.read(line, sequence: number, into: &out) { event, out in
+                clock.receive(event, at: moment, into: &out)
+            }
+        }
+        eventsIn += 1
+        return true
     }
 
     /// Appends what is there, in the middle of a frame; what was refused stays for the answer.
-    private func leave(_ producer: String, through number: UInt64) throws {
-        committedInTurn += out.count
+    ///
+    /// - Returns: False where the log has no room.
+    private func leave(_ producer: String, through number: UInt64) throws -> Bool {
+        let count = out.count
         let rejections = out.takeRejections()
         producers.advance(producer, to: number)
-        try commit()
+        let isDone = try commit()
+        if isDone { committedInTurn += count }
         for rejected in rejections {
             rejected.line.withUnsafeBytes { out.reject(sequence: rejected.sequence, line: $0, rejected.rejection) }
         }
-    }
-
-    /// The time a line gives itself; without one it happens when the line before it did.
-    private func virtualTime(of event: borrowing InputEvent, into out: inout Outbox) -> Instant? {
-        guard let text = event.json["time"] else { return clock.now }
-        guard let time = text.string.flatMap({ Instant(rfc3339: $0) }) else {
-            out.reject(
-                event,
-                Rejection(
-                    code: "time.invalid", reason: "\"time\" must be RFC 3339, like 2026-11-20T09:30:00Z", path: "time"))
-            return nil
-        }
-        guard time >= clock.now else {
-            let reason =
-                "\(time.rfc3339) is before \(clock.now.rfc3339), the time of an earlier line; order the lines by time"
-            out.reject(event, Rejection(code: "time.backwards", reason: reason, path: "time"))
-            return nil
-        }
-        return time
+        return isDone
     }
 
     /// Moves virtual time by hand and passes a mark on.
@@ -243,8 +267,15 @@ final class SourceStageWork<S: Stage>: HostWork {
         guard plan.clock == .event, let now = control["now"]?.int64, let mark = control.natural("mark") else {
             return refuse(peer, "door.time", "only a pipeline on virtual time takes \"time\" frames")
         }
-        try commit()
-        clock.advance(to: Instant(microseconds: max(now, clock.now.microseconds)), into: &out)
+        try moveTime(to: Instant(microseconds: now), mark, for: peer)
+    }
+
+    private func moveTime(to now: Instant, _ mark: UInt64, for peer: [UInt8]) throws {
+        guard try commit() else {
+            held = (now, mark, peer)
+            return
+        }
+        clock.advance(to: max(now, clock.now), into: &out)
         promised = clock.now
         self.mark = max(self.mark, mark)
         answer(peer, LinkFrame.time(after: outlet.log.lastSequence, now: clock.now, mark: mark))

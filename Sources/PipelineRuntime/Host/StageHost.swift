@@ -67,8 +67,13 @@ public struct StageHost: Sendable {
             let door = try connections.bindDoor()
             return try SourceStageWork<S>(plan, control, settings: settings, outlet: outlet, door: door)
         }
-        let inlet = try connections.connect(after: 0)
-        return LinkedStageWork<S>(plan, control, settings: settings, outlet: outlet, inlet: inlet, transports: crew)
+        let upstream = try UpstreamRecord(plan).recorded()
+        let search = upstream.flatMap { SnapshotSearch<S>(plan, outlet.log, settings, upstream: $0) }
+        let start = try search?.newest()
+        let inlet = try connections.connect(after: start?.moment.position ?? 0)
+        return LinkedStageWork<S>(
+            plan, control, settings: settings, outlet: outlet, inlet: inlet, transports: crew, start: start,
+            snapshots: search)
     }
 
     /// The host's work without its thread, for a simulation that calls each turn itself.

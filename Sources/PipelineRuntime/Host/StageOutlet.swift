@@ -8,7 +8,17 @@ final class StageOutlet {
     let server: LinkServer
     private let deadLetters: DeadLetters
     private let sync: SyncPolicy
+    private let steady: @Sendable () -> ContinuousClock.Instant
+    private(set) var room: DiskRoom
     private(set) var eventsOut: UInt64 = 0
+
+    enum Commit {
+        case appended
+        /// There was nothing to append.
+        case unneeded
+        /// Nothing was appended, and what was to be is still in the outbox.
+        case noRoom
+    }
 
     /// A batch that has this much is appended at once; the log's own limit leaves room for one event's outputs more.
     static let batchBytesFull = 8 << 20
@@ -21,7 +31,12 @@ final class StageOutlet {
         server = LinkServer(
             socket: try sockets.bindServer(), log: log, directory: plan.logDirectory, steady: plan.time.steady)
         deadLetters = DeadLetters(plan, identity: log.identity)
+        steady = plan.time.steady
+        room = DiskRoom(stage: plan.stage)
     }
+
+    /// Whether the last append found no room.
+    var isShort: Bool { room.shortage != nil }
 
     var deadLetterCount: UInt64 { deadLetters.count }
 
@@ -29,18 +44,34 @@ final class StageOutlet {
 
     /// Makes one turn's outputs and the cursor they answer one batch, and sends it on.
     ///
+    /// After ``Commit/noRoom`` call it again, with no more in the outbox and the same cursor, until it is done.
+    ///
     /// - Parameter always: Append even when there are no events, so that the cursor or a wake is on record.
-    /// - Returns: The sequence of the first event, nil when nothing was appended.
-    @discardableResult
-    func commit(_ out: inout Outbox, cursor: Cursor, now: Instant, always: Bool = false) throws -> UInt64? {
-        try deadLetters.append(out.takeRejections(), cursor: cursor, now: now)
-        guard out.count > 0 || always else { return nil }
+    func commit(_ out: inout Outbox, cursor: Cursor, now: Instant, always: Bool = false) throws -> Commit {
+        guard room.mayTry(at: steady()) else { return .noRoom }
+        let first: UInt64
+        do throws(EventLogError) {
+            try deadLetters.append(out.rejections, cursor: cursor, now: now)
+            out.removeRejections()
+            guard out.count > 0 || always else {
+                room.noteRoom()
+                return .unneeded
+            }
+            first = try log.append(out.lines, count: out.count, cursor: cursor, now: now)
+        } catch {
+            try room.note(error, at: steady())
+            return .noRoom
+        }
+        room.noteRoom()
+        try publish(&out, first, now)
+        return .appended
+    }
+
+    private func publish(_ out: inout Outbox, _ first: UInt64, _ now: Instant) throws {
         let count = out.count
-        let first = try log.append(out.lines, count: count, cursor: cursor, now: now)
         if count > 0 { try show(first, count, now, out.lines) }
         eventsOut += UInt64(count)
         out.removeEvents()
-        return first
     }
 
     private func show(_ first: UInt64, _ count: Int, _ now: Instant, _ body: UnsafeRawBufferPointer) throws {
@@ -50,6 +81,9 @@ final class StageOutlet {
 
     /// Lets consumers see what has become durable since.
     func revealDurable() { if sync == .always { server.reveal(through: log.durableSequence) } }
+
+    /// Makes the dead letters as durable as a snapshot is that knows of their input.
+    func flushDeadLetters() throws { if sync == .always { try deadLetters.flush() } }
 
     func close() throws {
         try log.flush()
@@ -84,11 +118,11 @@ final class DeadLetters {
         count = writer.lastSequence
     }
 
-    func append(_ rejected: [Outbox.Rejected], cursor: Cursor, now: Instant) throws {
+    func append(_ rejected: [Outbox.Rejected], cursor: Cursor, now: Instant) throws(EventLogError) {
         let fresh = rejected.filter { $0.sequence > held }
         guard let last = fresh.last, let upstream = cursor.positions.first?.key else { return }
         var lines = ByteBuffer()
-        for letter in fresh { write(letter, upstream, to: &lines) }
+        for letter in fresh { letter.write(ofStage: plan.stage, log: upstream, to: &lines) }
         let writer = try open()
         let time = max(now, writer.lastNow)
         _ = try writer.append(lines.bytes, count: fresh.count, cursor: Cursor([upstream: last.sequence]), now: time)
@@ -96,30 +130,14 @@ final class DeadLetters {
         count += UInt64(fresh.count)
     }
 
+    func flush() throws(EventLogError) { try writer?.flush() }
+
     func close() throws { try writer?.close() }
 
-    private func open() throws -> EventLogWriter {
+    private func open() throws(EventLogError) -> EventLogWriter {
         if let writer { return writer }
         let opened = try EventLogWriter(plan.deadLetterOptions(beside: identity))
         writer = opened
         return opened
-    }
-
-    private func write(_ letter: Outbox.Rejected, _ upstream: String, to lines: inout ByteBuffer) {
-        lines.append("{\"type\":\"dead_letter\",\"stage\":")
-        lines.appendJSON(plan.stage)
-        lines.append(",\"log\":")
-        lines.appendJSON(upstream)
-        lines.append(",\"sequence\":")
-        lines.appendJSON(letter.sequence)
-        lines.append(",\"code\":")
-        lines.appendJSON(letter.rejection.code)
-        lines.append(",\"path\":")
-        lines.appendJSON(letter.rejection.path)
-        lines.append(",\"reason\":")
-        lines.appendJSON(letter.rejection.reason)
-        lines.append(",\"event\":")
-        lines.appendJSON(String(decoding: letter.line, as: UTF8.self))
-        lines.append("}\n")
     }
 }

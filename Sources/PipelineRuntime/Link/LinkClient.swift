@@ -32,6 +32,11 @@ package final class LinkClient {
     private let message = ZMQMultipart()
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     package private(set) var refusedFrames = 0
+    /// The first sequence that this consumer may ask for again, so that the upstream's log keeps it; nil while that is
+    /// not known.
+    package var keep: UInt64?
+    /// The first sequence that the upstream's log still has, as it said last.
+    package private(set) var upstreamFirst: UInt64 = 1
 
     package init(
         _ socket: any MessageSocket, endpoint: String, name: String, after: UInt64,
@@ -68,15 +73,21 @@ package final class LinkClient {
     }
 
     private func sayCredit() throws(ZMQError) {
-        _ = try socket.send([LinkFrame.credit(owed)], wait: false)
+        _ = try socket.send([LinkFrame.credit(owed, keep: keep)], wait: false)
         owed = 0
         said = steady()
     }
 
     private func open() throws(ZMQError) {
-        _ = try socket.send([LinkFrame.open(name: name, after: next - 1, credit: credit)], wait: false)
+        _ = try socket.send([LinkFrame.open(name: name, after: next - 1, credit: credit, keep: keep)], wait: false)
         owed = 0
         said = steady()
+    }
+
+    /// Asks for another part of the log than before.
+    package func open(after: UInt64) throws(ZMQError) {
+        next = after + 1
+        try openAgain()
     }
 
     private func openAgain() throws(ZMQError) {
@@ -167,6 +178,7 @@ package final class LinkClient {
             return nil
         }
         isWelcome = true
+        upstreamFirst = control.natural("first") ?? 1
         return .welcome(log: log, identity: identity, last: last)
     }
 

@@ -9,16 +9,23 @@ package enum LinkFrame {
     /// The version in `open` and `hello`; another one is answered with `link.version`.
     package static let version = 1
 
-    package static func open(name: String, after: UInt64, credit: Int) -> [UInt8] {
+    /// - Parameter keep: The first sequence that the consumer may ask for again; nil: it does not say.
+    package static func open(name: String, after: UInt64, credit: Int, keep: UInt64? = nil) -> [UInt8] {
         frame("open") {
             $0.field("protocol", LinkFrame.version)
             $0.field("name", name)
             $0.field("after", after)
             $0.field("credit", credit)
+            if let keep { $0.field("keep", keep) }
         }
     }
 
-    package static func credit(_ bytes: Int) -> [UInt8] { frame("credit") { $0.field("bytes", bytes) } }
+    package static func credit(_ bytes: Int, keep: UInt64? = nil) -> [UInt8] {
+        frame("credit") {
+            $0.field("bytes", bytes)
+            if let keep { $0.field("keep", keep) }
+        }
+    }
 
     package static func close() -> [UInt8] { frame("close") { _ in } }
 

@@ -10,19 +10,22 @@ import ZeroMQ
 final class VirtualPipeline: Sendable {
     static let logs = ["changes", "matches", "notifications", "pushes", "outcomes"]
 
-    private let folder: Folder
+    let folder: Folder
     private let file: PipelineFile
     private let taken = Mutex<[String]>([])
+    /// Events that each stage took in since it was started last.
+    private let eventsIn = Mutex<[String: UInt64]>([:])
 
-    init(_ original: PipelineFile) throws {
+    init(_ original: PipelineFile, log: LogSettings = LogSettings(sync: .never)) throws {
         folder = try Folder()
         // As `belfry run` has it.
-        file = original.inProcess(
-            data: folder.path, seed: original.seed ?? "belfry run", log: LogSettings(sync: .never))
+        file = original.inProcess(data: folder.path, seed: original.seed ?? "belfry run", log: log)
     }
 
+    /// How many events a stage took in since it was started last.
+    func eventsIn(_ stage: String) -> UInt64 { eventsIn.withLock { $0[stage] ?? 0 } }
     /// The folder of its logs.
-    var logsFolder: String { folder.path + "/logs" }
+    var folderOfLogs: String { folder.path + "/logs" }
 
     /// Every push so far, in order.
     var pushes: [String] { taken.withLock { $0 } }
@@ -51,6 +54,8 @@ final class VirtualPipeline: Sendable {
         if drains { for host in pipeline.hosts { await host.control.wait { $0.mark >= 1 } } }
         pipeline.stop()
         try await running
+        let counts = pipeline.hosts.map { ($0.plan.stage, $0.control.report.eventsIn) }
+        eventsIn.withLock { $0 = Dictionary(uniqueKeysWithValues: counts) }
     }
 
     private static func feed(_ pipeline: PipelineProcess, _ commands: [String], _ cuts: [Int], _ drains: Bool) throws {

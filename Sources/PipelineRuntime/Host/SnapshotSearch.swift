@@ -1,0 +1,95 @@
+import EventLog
+import PipelineKit
+
+/// A stage as one of its snapshots left it.
+struct RestoredStage<S: Stage> {
+    var stage: S
+    var moment: SnapshotMoment
+}
+
+/// Finds the newest snapshot that a stage can go on from.
+///
+/// Whatever is wrong with one is said on standard error, and an older one serves, or the whole history: snapshots
+/// change how long a start takes, never what comes of it.
+final class SnapshotSearch<S: Stage> {
+    private let plan: HostPlan
+    private let settings: S.Settings
+    private let store: SnapshotStore
+    private let context: StageContext
+    private let fit: SnapshotFit
+    private var unusable: Set<SnapshotMoment> = []
+    private var told: Set<String> = []
+
+    /// Nil where the stage or the pipeline file takes no snapshots.
+    init?(_ plan: HostPlan, _ log: EventLogWriter, _ settings: S.Settings, upstream: (name: String, LogIdentity)) {
+        guard let version = S.snapshotVersion, plan.snapshotBytes != nil else { return nil }
+        self.plan = plan
+        self.settings = settings
+        store = plan.snapshots
+        context = StageContext(log: log.identity, upstream: upstream.1, upstreamName: upstream.name)
+        fit = SnapshotFit(
+            stage: S.kind, version: version, log: log.identity, upstream: upstream.1, lastSequence: log.lastSequence)
+    }
+
+    /// The newest that includes at most that much of the upstream's log; nil where there is none.
+    ///
+    /// - Throws: Where a snapshot of a past that the log has lost cannot be removed: once the log has grown again, it
+    ///   would pass for its own.
+    func newest(through position: UInt64 = .max) throws -> RestoredStage<S>? {
+        try removeLostPasts()
+        while let snapshot = try find(through: position) {
+            do throws(SnapshotError) { return try restore(snapshot) } catch {
+                say("\(snapshot.path): \(error)")
+                unusable.insert(SnapshotMoment(snapshot.header))
+            }
+        }
+        return nil
+    }
+
+    /// Removes those that include more of the upstream's log than that: the upstream has lost what they were made from.
+    func remove(after position: UInt64) throws {
+        try store.remove { $0.header.map { $0.log == fit.log && $0.position > position } ?? false }
+    }
+
+    private func find(through position: UInt64) throws -> Snapshot? {
+        do throws(EventLogError) {
+            return try store.newest(
+                fitting: fit,
+                where: { $0.position <= position && !unusable.contains(SnapshotMoment($0)) }, problem: say)
+        } catch {
+            say("\(error)")
+            return nil
+        }
+    }
+
+    private func restore(_ snapshot: Snapshot) throws(SnapshotError) -> RestoredStage<S> {
+        var stage: S
+        do throws(SettingsError) { stage = try S(settings, context: context) } catch {
+            throw SnapshotError("the stage's settings are refused: \(error)", at: 0)
+        }
+        let result = snapshot.state.withUnsafeBytes { bytes -> Result<S, SnapshotError> in
+            var reader = SnapshotReader(bytes)
+            do throws(SnapshotError) {
+                try stage.restore(from: &reader)
+                guard reader.isAtEnd else { throw SnapshotError("there is more than the stage reads", at: 0) }
+                return .success(stage)
+            } catch { return .failure(error) }
+        }
+        return RestoredStage(stage: try result.get(), moment: SnapshotMoment(snapshot.header))
+    }
+
+    private func removeLostPasts() throws {
+        try store.remove { file in
+            guard let header = file.header, header.log == fit.log, header.sequence > fit.lastSequence else {
+                return false
+            }
+            say("\(file.path): \(fit.objection(to: header) ?? ""); removed")
+            return true
+        }
+    }
+
+    private func say(_ problem: String) {
+        guard told.insert(problem).inserted else { return }
+        StandardError.write("\(plan.stage): snapshot passed over: \(problem)")
+    }
+}

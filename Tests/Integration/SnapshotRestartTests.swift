@@ -1,0 +1,82 @@
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+
+/// A start from a snapshot is a start from the whole history, only sooner; and snapshots may be lost.
+@Suite struct SnapshotRestart {
+    private static func file() throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: determinism
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: 1s, maximumDelay: 3s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "determinism.yaml")
+    }
+
+    private func pipeline(snapshotBytes: Int?) throws -> VirtualPipeline {
+        try VirtualPipeline(Self.file(), log: LogSettings(sync: .never, snapshotBytes: snapshotBytes))
+    }
+
+    @Test func snapshotsThatAreTakenLostAndDamagedAtRandomChangeNoByteOfAnyLog() async throws {
+        var random = Seeded(Seeded.drawn(for: "snapshots"))
+        let commands = Story(seed: random.next(), length: 1_500).commands
+        let expected = try pipeline(snapshotBytes: nil)
+        try await expected.live(commands, cuts: [], drains: true)
+        for snapshotBytes in [1, 20_000] {
+            let pipeline = try pipeline(snapshotBytes: snapshotBytes)
+            let places = (0..<12).map { _ in random.below(commands.count) }.sorted()
+            for (start, end) in zip([0] + places, places) {
+                let cuts = (0..<40).map { _ in 1 + random.below(60) }
+                try await pipeline.live(
+                    Array(commands[start..<end]), cuts: cuts, without: 1 + random.below(4), drains: false)
+                try tamper(pipeline, &random)
+            }
+            try await pipeline.live(Array(commands[(places.last ?? 0)...]), cuts: [], drains: true)
+            for log in VirtualPipeline.logs {
+                #expect(try pipeline.events(of: log) == expected.events(of: log), "\(log), stopped at \(places)")
+            }
+            #expect(pipeline.pushes == expected.pushes)
+        }
+    }
+
+    @Test func afterACleanStopNoHistoryIsRead() async throws {
+        let commands = Story(seed: 3, length: 300).commands
+        let pipeline = try pipeline(snapshotBytes: 64 << 20)
+        try await pipeline.live(commands, cuts: [], drains: true)
+        #expect(pipeline.eventsIn("deliver") > 100)
+        try await pipeline.live([], cuts: [], drains: false)
+        for stage in ["match", "coalesce", "payload", "deliver"] { #expect(pipeline.eventsIn(stage) == 0, "\(stage)") }
+        for log in VirtualPipeline.logs {
+            #expect(try pipeline.snapshots(of: log).list().count == 1, "nothing was taken in, so nothing is put aside")
+        }
+    }
+
+    /// Deletes, damages, cuts and exchanges snapshots, as a careless hand or a bad disk might.
+    private func tamper(_ pipeline: VirtualPipeline, _ random: inout Seeded) throws {
+        for log in VirtualPipeline.logs {
+            for file in try pipeline.snapshots(of: log).list() {
+                var bytes = try Array(Data(contentsOf: URL(fileURLWithPath: file.path)))
+                switch random.below(6) {
+                case 0: try FileManager.default.removeItem(atPath: file.path)
+                case 1:
+                    bytes[random.below(bytes.count)] ^= 1 << random.below(8)
+                    try Data(bytes).write(to: URL(fileURLWithPath: file.path))
+                case 2: try Data(bytes.prefix(random.below(bytes.count))).write(to: URL(fileURLWithPath: file.path))
+                default: break
+                }
+            }
+        }
+    }
+}
+
+extension VirtualPipeline {
+    func snapshots(of log: String) -> SnapshotStore { SnapshotStore(logDirectory: folder.path + "/logs/" + log) }
+}
