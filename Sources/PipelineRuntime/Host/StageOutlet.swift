@@ -94,7 +94,14 @@ final class StageOutlet {
     }
 
     /// Lets consumers see what has become durable since.
-    func revealDurable() { if sync == .always { server.reveal(through: log.durableSequence) } }
+    ///
+    /// - Throws: ``EventLogError/syncFailed(file:errno:)`` where nothing becomes durable any more. Without it a stage
+    ///   without further input would go on for ever, and what it appended last would never be seen.
+    func revealDurable() throws {
+        try log.check()
+        try deadLetters.check()
+        if sync == .always { server.reveal(through: log.durableSequence) }
+    }
 
     /// Makes the dead letters as durable as a snapshot is that knows of their input.
     func flushDeadLetters() throws { if sync == .always { try deadLetters.flush() } }
@@ -153,6 +160,8 @@ final class DeadLetters {
     }
 
     func flush() throws(EventLogError) { try writer?.flush() }
+
+    func check() throws { try writer?.check() }
 
     func close() throws { try writer?.close() }
 
