@@ -18,15 +18,16 @@ final class VirtualPipeline: Sendable {
 
     private let calls: FileCalls
     private let time: HostTime
+    private let clock: HostClock
 
     /// - Parameters:
     ///   - calls: The disk.
     ///   - time: The machine's clocks.
     init(
         _ original: PipelineFile, log: LogSettings = LogSettings(sync: .never), calls: FileCalls = FileCalls(),
-        time: HostTime = HostTime()
+        time: HostTime = HostTime(), clock: HostClock = .event
     ) throws {
-        (self.calls, self.time) = (calls, time)
+        (self.calls, self.time, self.clock) = (calls, time, clock)
         folder = try Folder()
         // As `belfry run` has it.
         file = original.inProcess(data: folder.path, seed: original.seed ?? "belfry run", log: log)
@@ -53,7 +54,7 @@ final class VirtualPipeline: Sendable {
         let sink: PushSink = { [self] deliveries in
             taken.withLock { $0 += deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
         }
-        var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: .event, sink: sink)
+        var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)
         (surroundings.calls, surroundings.time) = (calls, time)
         let pipeline = try PipelineProcess(file, in: surroundings)
         async let running: Void = pipeline.run()
