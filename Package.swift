@@ -12,7 +12,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
-    targets: libraries + stages + transports + executables + tests
+    targets: libraries + stages + transports + executables + tests + [simulation]
 )
 
 // Arrows point down: a target may depend only on targets listed above it.
@@ -29,13 +29,15 @@ var libraries: [Target] {
         .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
         .target(name: "PipelineRuntime", dependencies: ["JSON", "EventLog", "PipelineKit", "ZeroMQ"]),
         .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
+        .target(name: "Replay", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
         .target(
             name: "PipelineTestKit",
             dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns"]),
         .target(
             name: "BelfryTool",
             dependencies: [
-                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns",
+                "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
+                "BuiltIns",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
@@ -74,11 +76,22 @@ var tests: [Target] {
             .testTarget(
                 name: "\($0)Tests",
                 dependencies: [
-                    "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "PipelineTestKit", "ZeroMQ", "BuiltIns",
+                    "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit", "ZeroMQ",
+                    "BuiltIns",
                     "BelfryTool", "TestSupport",
                 ],
-                path: "Tests/\($0)")
+                path: "Tests/\($0)", exclude: $0 == "Integration" ? ["Logs"] : [])
         }
+}
+
+var simulation: Target {
+    .testTarget(
+        name: "SimulationTests",
+        dependencies: [
+            "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Coalesce", "Deliver",
+            "TestSupport",
+        ],
+        path: "Tests/Simulation")
 }
 
 var stageNames: [Target.Dependency] { stages.map { .target(name: $0.name) } }

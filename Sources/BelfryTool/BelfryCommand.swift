@@ -12,6 +12,10 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry send Pipelines/quickstart.yaml in.ndjson send it changes
               belfry tap match -p Pipelines/quickstart.yaml   watch a stage at work
               belfry log ls Pipelines/quickstart.yaml         what happened so far?
+              belfry replay Pipelines/quickstart.yaml         would it happen again?
+              belfry trace 17 -p Pipelines/quickstart.yaml    what did a change lead to?
+              belfry explain --change 17 --user _alice        why was it pushed, or not?
+              belfry state Pipelines/quickstart.yaml devices  what does a stage know?
 
             Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 it worked and the \
             answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 73 cannot create; 74 I/O; \
@@ -20,6 +24,7 @@ struct BelfryCommand: AsyncParsableCommand {
         version: "belfry 0.1",
         subcommands: [
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
+            ReplayCommand.self, StateCommand.self, TraceCommand.self, ExplainCommand.self,
             BenchCommand.self, StageCommand.self,
         ])
 }

@@ -65,6 +65,9 @@ public protocol Stage: SendableMetatype {
 
     /// Writes the state for people and programs: one JSON object a line, in an order that depends on nothing else.
     func writeState(into lines: inout ByteBuffer)
+
+    /// Says what the stage, as it stands, would make of an event for a subject, and why. Changes nothing.
+    func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation]
 }
 
 extension Stage {
@@ -80,6 +83,7 @@ extension Stage {
     public mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {}
     public static var stateName: String? { nil }
     public func writeState(into lines: inout ByteBuffer) {}
+    public func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation] { [] }
 }
 
 /// What a stage knows of where it stands. Identifiers are derived from a log's identity and a position in it.

@@ -79,7 +79,7 @@ extension Clause.Comparator {
 extension Clause {
     /// nil when the field has nothing that could be compared.
     @inline(__always)
-    private func compare(_ view: FieldView) -> Bool? {
+    func compare(_ view: FieldView) -> Bool? {
         switch comparator {
         case .equals: view.order(values[0], foldsCase).map { $0 == 0 }
         case .lessThan: view.order(values[0], foldsCase).map { $0 < 0 }

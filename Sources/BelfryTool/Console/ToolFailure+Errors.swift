@@ -2,6 +2,7 @@ import EventLog
 import Glibc
 import PipelineKit
 import PipelineRuntime
+import Replay
 import ZeroMQ
 
 extension ToolFailure {
@@ -18,7 +19,17 @@ extension ToolFailure {
         case let error as TransportError: self.init(.inputOutput, error.description)
         case let error as SmallTextError: self.init(.inputOutput, error.description)
         case let error as ChildProcessError: self.init(.configuration, error.description)
+        case let error as ReplayError: self.init(ToolFailure.status(of: error), error.description)
         default: return nil
+        }
+    }
+
+    private static func status(of error: ReplayError) -> ToolStatus {
+        switch error {
+        case .unreadable, .ahead, .trimmed: .badData
+        case .unknownStage: .configuration
+        case .worker: .unavailable
+        case .unsupported: .usage
         }
     }
 

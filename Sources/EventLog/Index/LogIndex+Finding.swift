@@ -1,21 +1,22 @@
 import Glibc
 
 extension LogIndex {
-    /// Calls back with the events that have a key, in their order or the newest first, until it returns false.
+    /// Calls back with the events that have all of some keys, in their order or the newest first, until it returns
+    /// false.
     ///
-    /// Only the blocks that may hold the key are read, and their CRCs checked.
+    /// Only the blocks that may hold the keys are read, and their CRCs checked.
     ///
-    /// - Parameter key: A hash as the scheme gives it. Look at the event: another key may have the same.
+    /// - Parameter keys: Hashes as the scheme gives them. Look at the event: another key may have the same.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/failed(operation:file:errno:)``
     ///   where a segment has gone since the update.
     public func find(
-        _ key: UInt64, in range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false,
+        _ keys: [UInt64], in range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false,
         _ body: (LoggedEvent) -> Bool
     ) throws(EventLogError) {
         for segment in newestFirst ? segments.reversed() : segments {
             for block in newestFirst ? segment.blocks.reversed() : segment.blocks
-            where block.head.overlaps(range) && mayHold(key, block, of: segment) {
-                let events = try events(with: key, in: range, block, of: segment)
+            where block.head.overlaps(range) && keys.allSatisfy({ mayHold($0, block, of: segment) }) {
+                let events = try events(with: keys, in: range, block, of: segment)
                 for event in newestFirst ? events.reversed() : events {
                     guard body(event) else { return }
                 }
@@ -29,7 +30,7 @@ extension LogIndex {
     ) throws(EventLogError) -> [LoggedEvent] {
         var events: [LoggedEvent] = []
         guard limit > 0 else { return [] }
-        try find(key, in: range, newestFirst: newestFirst) { event in
+        try find([key], in: range, newestFirst: newestFirst) { event in
             events.append(event)
             return events.count < limit
         }
@@ -73,7 +74,7 @@ extension LogIndex {
     }
 
     private func events(
-        with key: UInt64, in range: ClosedRange<UInt64>, _ block: IndexBlock, of segment: SegmentIndex
+        with wanted: [UInt64], in range: ClosedRange<UInt64>, _ block: IndexBlock, of segment: SegmentIndex
     ) throws(EventLogError) -> [LoggedEvent] {
         let reader = try reader(of: block, in: segment)
         var (events, keys) = ([LoggedEvent](), [UInt64]())
@@ -83,7 +84,7 @@ extension LogIndex {
                 let line = UnsafeRawBufferPointer(rebasing: batch.body[start..<end - 1])
                 keys.removeAll(keepingCapacity: true)
                 if range.contains(sequence) { extract(line, &keys) }
-                if keys.contains(key) {
+                if range.contains(sequence), wanted.allSatisfy(keys.contains) {
                     events.append(
                         LoggedEvent(
                             sequence: sequence, now: batch.header.now, cursor: batch.header.cursor, line: Array(line)))

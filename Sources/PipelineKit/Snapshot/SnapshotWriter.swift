@@ -12,6 +12,9 @@ public struct SnapshotWriter: ~Copyable {
     /// What was written so far.
     public var bytes: UnsafeRawBufferPointer { buffer.bytes }
 
+    /// Makes room for that many bytes more: a stage with much to write saves copies of what it has written.
+    public mutating func reserve(_ bytes: Int) { buffer.reserve(bytes) }
+
     /// Small numbers take one byte, the largest ten (LEB128).
     public mutating func write(_ number: UInt64) {
         var rest = number

@@ -2,14 +2,22 @@ import JSON
 import PipelineKit
 
 /// Turns lines into checked events; what is no JSON object becomes a rejection.
-struct EventReader: ~Copyable {
+package struct EventReader: ~Copyable {
     private var parser: JSONParser
 
-    init(limits: JSONLimits) { parser = JSONParser(limits: limits) }
+    /// A log's events may be nested deeper than a producer's lines: stages wrap what they pass on.
+    package static var linkLimits: JSONLimits { JSONLimits(depthMax: JSONLimits().depthMax + 8) }
+
+    /// What a door takes.
+    package static var doorLimits: JSONLimits {
+        JSONLimits(bytesMax: DoorLimits.lineBytesMax, refusesDuplicateKeys: true)
+    }
+
+    package init(limits: JSONLimits) { parser = JSONParser(limits: limits) }
 
     /// Calls `body` with the event, or rejects the line with the reason.
     @inline(__always)
-    mutating func read(
+    package mutating func read(
         _ line: UnsafeRawBufferPointer, sequence: UInt64, into out: inout Outbox,
         _ body: (borrowing InputEvent, inout Outbox) -> Void
     ) {

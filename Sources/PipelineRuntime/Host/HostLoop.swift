@@ -96,7 +96,7 @@ struct HostLoop {
     func turn(_ work: some HostWork, hasRequests: Bool, hasInput: Bool) throws -> Bool {
         if hasRequests { try work.outlet.server.receive() }
         var isBusy = try work.turn(hasInput: hasInput)
-        work.outlet.revealDurable()
+        try work.outlet.revealDurable()
         if try work.outlet.server.serve() { isBusy = true }
         if let first = work.outlet.retain(work.need) { work.trimmed(to: first) }
         work.outlet.server.expire(at: plan.time.steady())

@@ -14,7 +14,7 @@ final class SourceStageWork<S: Stage>: HostWork {
     private let door: any MessageSocket
     private var clock: StageClock<S>
     private var out = Outbox()
-    private var events = EventReader(limits: JSONLimits(bytesMax: DoorLimits.lineBytesMax, refusesDuplicateKeys: true))
+    private var events = EventReader(limits: EventReader.doorLimits)
     private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     private let message = ZMQMultipart()
     private var producers: ProducerPositions
@@ -39,11 +39,14 @@ final class SourceStageWork<S: Stage>: HostWork {
         let log = outlet.log
         let context = StageContext(log: log.identity, upstream: log.identity, upstreamName: log.name)
         let itself = (log.name, log.identity)
-        let start = try SnapshotSearch<S>(plan, log, settings, upstream: itself)?.newest()
+        var past = try SettingsPast<S>(plan, settings, isNew: log.lastNow == .epoch)
+        let start = try SnapshotSearch<S>(plan, log, past, upstream: itself)?.newest()
         clock = StageClock(try start?.stage ?? S(settings, context: context), now: log.lastNow)
         producers = ProducerPositions(log.cursor)
         keeper = SnapshotKeeper(S.self, plan, log, upstream: itself)
         try recall(from: (start?.moment.sequence ?? 0) + 1)
+        if past.hasChanged { try clock.adopt(settings, context: context) }
+        try past.record(after: log.lastSequence, now: log.lastNow)
     }
 
     var sockets: [any MessageSocket] { [door] }
@@ -235,7 +238,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         }
         var moment: Instant?
         events.read(line, sequence: number, into: &out) { event, out in
-            moment = virtualTime(of: event, into: &out)
+            moment = VirtualTime.of(event, after: clock.now, into: &out)
         }
         if let moment {
             if moment > clock.now, try !leave(producer, through: number - 1) { return false }
@@ -260,25 +263,6 @@ final class SourceStageWork<S: Stage>: HostWork {
             rejected.line.withUnsafeBytes { out.reject(sequence: rejected.sequence, line: $0, rejected.rejection) }
         }
         return isDone
-    }
-
-    /// The time a line gives itself; without one it happens when the line before it did.
-    private func virtualTime(of event: borrowing InputEvent, into out: inout Outbox) -> Instant? {
-        guard let text = event.json["time"] else { return clock.now }
-        guard let time = text.string.flatMap({ Instant(rfc3339: $0) }) else {
-            out.reject(
-                event,
-                Rejection(
-                    code: "time.invalid", reason: "\"time\" must be RFC 3339, like 2026-11-20T09:30:00Z", path: "time"))
-            return nil
-        }
-        guard time >= clock.now else {
-            let reason =
-                "\(time.rfc3339) is before \(clock.now.rfc3339), the time of an earlier line; order the lines by time"
-            out.reject(event, Rejection(code: "time.backwards", reason: reason, path: "time"))
-            return nil
-        }
-        return time
     }
 
     /// Moves virtual time by hand and passes a mark on.

@@ -94,7 +94,14 @@ final class StageOutlet {
     }
 
     /// Lets consumers see what has become durable since.
-    func revealDurable() { if sync == .always { server.reveal(through: log.durableSequence) } }
+    ///
+    /// - Throws: ``EventLogError/syncFailed(file:errno:)`` where nothing becomes durable any more. Without it a stage
+    ///   without further input would go on for ever, and what it appended last would never be seen.
+    func revealDurable() throws {
+        try log.check()
+        try deadLetters.check()
+        if sync == .always { server.reveal(through: log.durableSequence) }
+    }
 
     /// Makes the dead letters as durable as a snapshot is that knows of their input.
     func flushDeadLetters() throws { if sync == .always { try deadLetters.flush() } }
@@ -136,7 +143,7 @@ final class DeadLetters {
         let fresh = rejected.filter { $0.sequence > held }
         guard let last = fresh.last, let upstream = cursor.positions.first?.key else { return }
         var lines = ByteBuffer()
-        for letter in fresh { write(letter, upstream, to: &lines) }
+        for letter in fresh { letter.write(ofStage: plan.stage, log: upstream, to: &lines) }
         let writer = try open()
         let time = max(now, writer.lastNow)
         _ = try writer.append(lines.bytes, count: fresh.count, cursor: Cursor([upstream: last.sequence]), now: time)
@@ -154,6 +161,8 @@ final class DeadLetters {
 
     func flush() throws(EventLogError) { try writer?.flush() }
 
+    func check() throws { try writer?.check() }
+
     func close() throws { try writer?.close() }
 
     private func open() throws(EventLogError) -> EventLogWriter {
@@ -161,23 +170,5 @@ final class DeadLetters {
         let opened = try EventLogWriter(plan.deadLetterOptions(beside: identity))
         writer = opened
         return opened
-    }
-
-    private func write(_ letter: Outbox.Rejected, _ upstream: String, to lines: inout ByteBuffer) {
-        lines.append("{\"type\":\"dead_letter\",\"stage\":")
-        lines.appendJSON(plan.stage)
-        lines.append(",\"log\":")
-        lines.appendJSON(upstream)
-        lines.append(",\"sequence\":")
-        lines.appendJSON(letter.sequence)
-        lines.append(",\"code\":")
-        lines.appendJSON(letter.rejection.code)
-        lines.append(",\"path\":")
-        lines.appendJSON(letter.rejection.path)
-        lines.append(",\"reason\":")
-        lines.appendJSON(letter.rejection.reason)
-        lines.append(",\"event\":")
-        lines.appendJSON(String(decoding: letter.line, as: UTF8.self))
-        lines.append("}\n")
     }
 }

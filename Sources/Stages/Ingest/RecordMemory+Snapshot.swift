@@ -4,6 +4,7 @@ import PipelineKit
 extension RecordMemory {
     /// In an order that is the same in every process and quickly found, as there may be millions.
     func write(into snapshot: inout SnapshotWriter) {
+        snapshot.reserve(records.reduce(0) { $0 + $1.key.bytes.count + $1.value.byteCount + 20 })
         snapshot.write(all: ranked) { ranked, snapshot in
             let (key, known) = records[ranked.index]
             snapshot.write(key.bytes)

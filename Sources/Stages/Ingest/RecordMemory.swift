@@ -111,6 +111,8 @@ struct KnownRecord {
         typeCount = recordType.count
     }
 
+    var byteCount: Int { bytes.count }
+
     @inline(__always)
     func isOfType(_ type: JSONValue) -> Bool {
         withRecordType { known in type.withText { known.isSame(as: $0) } ?? false }

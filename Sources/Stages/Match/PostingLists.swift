@@ -46,6 +46,8 @@ struct PostingLists {
 
     func count(of key: Key) -> Int { numbers[key].map { lists[$0].entries.count } ?? 0 }
 
+    mutating func reserveCapacity(_ count: Int) { postings.reserveCapacity(count) }
+
     /// Calls `body` for each entry under a key.
     @inline(__always)
     func forEach(under key: Key, _ body: (borrowing Entry) -> Void) {
@@ -106,6 +108,8 @@ struct Pool<Element> {
         elements.append(element)
         return Int32(elements.count - 1)
     }
+
+    mutating func reserveCapacity(_ count: Int) { elements.reserveCapacity(count) }
 
     mutating func free(_ number: Int32) { free.append(number) }
 }

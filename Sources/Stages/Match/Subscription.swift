@@ -21,6 +21,13 @@ struct Subscription {
         let database: Database
         let user: [UInt8]
         let subscriptionID: [UInt8]
+
+        /// Container and environment tell few apart.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(database)
+            user.withUnsafeBytes { hasher.combine(bytes: $0) }
+            subscriptionID.withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
     }
 
     /// A field that its notifications need.

@@ -8,7 +8,9 @@ extension SubscriptionIndex {
     /// The subscriptions as they were saved, in that order. In which list each stands is found anew, and may be found
     /// another: it decides how soon a match is found, not which.
     func write(into snapshot: inout SnapshotWriter) {
-        snapshot.write(all: savedOrder) { found, snapshot in
+        let order = savedOrder
+        snapshot.reserve(order.reduce(0) { $0 + stored[$1.slot].subscription.text.count + 20 })
+        snapshot.write(all: order) { found, snapshot in
             snapshot.write(found.saved)
             snapshot.write(stored[found.slot].subscription.text)
         }
@@ -23,7 +25,7 @@ extension SubscriptionIndex {
             let saved = try snapshot.number()
             guard saved > last else { throw snapshot.error("a subscription was saved out of its turn") }
             last = saved
-            save(try Self.subscription(&snapshot, &parser), at: saved)
+            add(try Self.subscription(&snapshot, &parser), at: saved)
             guard self.count == number + 1 else { throw snapshot.error("a subscription is there twice") }
         }
     }

@@ -59,7 +59,12 @@ struct SubscriptionIndex {
 
     var count: Int { slots.count }
 
-    mutating func reserveCapacity(_ count: Int) { slots.reserveCapacity(count) }
+    /// Makes room for that many subscriptions.
+    mutating func reserveCapacity(_ count: Int) {
+        slots.reserveCapacity(count)
+        stored.reserveCapacity(count)
+        lists.reserveCapacity(count)
+    }
 
     subscript(slot: Int32) -> Stored {
         _read { yield stored[slot] }
@@ -72,6 +77,11 @@ extension SubscriptionIndex {
     /// Replaces the subscription with the same identity, if there is one.
     mutating func save(_ subscription: Subscription, at sequence: UInt64) {
         delete(subscription.identity)
+        add(subscription, at: sequence)
+    }
+
+    /// - Parameter subscription: One of an identity that no other has.
+    mutating func add(_ subscription: Subscription, at sequence: UInt64) {
         let clauses = subscription.predicate.clauses.map { BoundClause(symbol: fields.intern($0.field), clause: $0) }
         let slot = stored.add(
             Stored(

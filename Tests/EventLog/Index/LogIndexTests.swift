@@ -36,6 +36,24 @@ import Testing
         #expect(try index.events(with: key, limit: 0).isEmpty)
     }
 
+    @Test func severalKeysMustAllBeThere() throws {
+        let scratch = Scratch()
+        let writer = try scratch.writer(segmentBytesMax: 2_500)
+        for number in 0..<100 { try writer.append([IndexedLog.event("\(number % 4)", padding: number % 6)]) }
+        let scheme = KeyScheme(name: "two", version: 1) {
+            { line, keys in keys += [UInt64(line[6]), UInt64(1_000 + line.count)] }
+        }
+        let index = try LogIndex(directory: scratch.log, scheme: scheme, limits: IndexedLog.limits)
+        try index.update()
+        let bytes = UInt64(1_000 + IndexedLog.event("3", padding: 5).utf8.count)
+        var found: [UInt64] = []
+        try index.find([UInt64(UInt8(ascii: "3")), bytes]) { event in
+            found.append(event.sequence)
+            return found.count < 3
+        }
+        #expect(found == [12, 24, 36])
+    }
+
     @Test func anEventIsReadByItsSequence() throws {
         let scratch = Scratch()
         try log(scratch)

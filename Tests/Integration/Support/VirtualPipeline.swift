@@ -23,18 +23,22 @@ final class VirtualPipeline: Sendable {
     /// - Parameters:
     ///   - calls: The disk.
     ///   - time: The machine's clocks.
+    ///   - folder: One that holds the logs of another to go on from.
     init(
         _ original: PipelineFile, log: LogSettings = LogSettings(sync: .never), calls: FileCalls = FileCalls(),
-        time: HostTime = HostTime(), clock: HostClock = .event
+        time: HostTime = HostTime(), clock: HostClock = .event, folder: Folder? = nil
     ) throws {
         (self.calls, self.time, self.clock) = (calls, time, clock)
-        folder = try Folder()
+        self.folder = try folder ?? Folder()
+        let folder = self.folder
         // As `belfry run` has it.
         file = original.inProcess(data: folder.path, seed: original.seed ?? "belfry run", log: log)
     }
 
     /// How many events a stage took in since it was started last.
     func eventsIn(_ stage: String) -> UInt64 { eventsIn.withLock { $0[stage] ?? 0 } }
+    /// The folder of its logs.
+    var folderOfLogs: String { folder.path + "/logs" }
 
     /// Every push so far, in order.
     var pushes: [String] { taken.withLock { $0 } }

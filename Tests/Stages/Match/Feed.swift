@@ -23,6 +23,7 @@ struct Feed: ~Copyable {
     }
 
     var deadline: Instant? { clock.stage.deadline }
+    var stage: MatchStage { clock.stage }
 
     /// Feeds one line and gives what it brought out, event by event.
     mutating func send(_ line: String, at microseconds: Int64 = 0, skipping skipped: UInt64 = 0) throws -> [String] {

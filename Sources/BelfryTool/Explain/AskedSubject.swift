@@ -1,0 +1,92 @@
+import EventLog
+import JSON
+
+/// Whom the question is about, as it was asked.
+struct AskedSubject {
+    let user: String?
+    let device: String?
+    let subscriptionID: String?
+
+    private static let listedMax = 5
+
+    /// Finds the one user, and checks that what is named was ever there.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 for a name that the log does not know, 64 where several users have it.
+    func resolve(
+        for change: ExplainedChange, in logs: RecordedLogs, _ finder: any EventFinder
+    ) throws -> ResolvedSubject {
+        let log = logs.log(of: logs.path[0])
+        let devices = try DeviceHistory.all(in: log, user: user, device: device, finder)
+        if let device, devices.isEmpty {
+            throw try unknown("device", device, of: user, \.devices, log, finder)
+        }
+        let subscriptions =
+            try device != nil && subscriptionID == nil
+            ? []
+            : SubscriptionHistory.all(
+                in: log, through: .max, user: user, subscriptionID: subscriptionID, finder)
+        if let subscriptionID, subscriptions.isEmpty {
+            throw try unknown("subscription", subscriptionID, of: user, \.subscriptions, log, finder)
+        }
+        let user = try self.user ?? oneUser(devices, subscriptions, change)
+        if devices.isEmpty, subscriptions.isEmpty {
+            throw try unknown("user", user, of: nil, \.users, log, finder)
+        }
+        let all = try device == nil ? DeviceHistory.all(in: log, user: user, device: nil, finder) : devices
+        return ResolvedSubject(
+            user: user, device: device, subscriptionID: subscriptionID, devices: all.filter { $0.user == user })
+    }
+
+    private func oneUser(
+        _ devices: [DeviceHistory], _ subscriptions: [SubscriptionHistory], _ change: ExplainedChange
+    ) throws -> String {
+        let users = Set(device == nil ? subscriptions.map(\.identity.user) : devices.map(\.user)).sorted()
+        if users.count == 1 { return users[0] }
+        if change.database != "public", let owner = change.owner, users.contains(owner) { return owner }
+        let some = users.prefix(AskedSubject.listedMax).joined(separator: ", ")
+        let more = users.count > AskedSubject.listedMax ? ", …" : ""
+        throw ToolFailure(
+            .usage,
+            "\(users.count) users have \(device.map { "a device \($0)" } ?? "a subscription \(subscriptionID ?? "")"); "
+                + "choose one with --user (\(some)\(more))")
+    }
+
+    private func unknown(
+        _ what: String, _ name: String, of user: String?, _ names: KeyPath<KnownNames, Set<String>>, _ log: String,
+        _ finder: any EventFinder
+    ) throws -> ToolFailure {
+        let known = try KnownNames(in: log, user: user, finder)
+        let near = Spelling.suggestion(for: name, among: known[keyPath: names].sorted()).map { "; \($0)" } ?? ""
+        let whose = user.map { " of \($0)" } ?? ""
+        return ToolFailure(.noInput, "the log knows no \(what) \(name)\(whose)\(near)")
+    }
+}
+
+/// Whom the question is about.
+struct ResolvedSubject {
+    let user: String
+    let device: String?
+    let subscriptionID: String?
+    /// The user's devices that the question is about, as far as the log ever knew them.
+    let devices: [DeviceHistory]
+}
+
+/// All names in the log: what was probably meant is among them.
+private struct KnownNames {
+    private(set) var users: Set<String> = []
+    private(set) var devices: Set<String> = []
+    private(set) var subscriptions: Set<String> = []
+
+    init(in log: String, user: String?, _ finder: any EventFinder) throws {
+        try finder.events(in: log, from: 1, through: .max, naming: [user.map(EventName.user)].compactMap { $0 }) {
+            event in
+            guard let name = event.json["user"]?.string, user ?? name == name else { return true }
+            users.insert(name)
+            if let device = event.json["device"]?.string { devices.insert(device) }
+            if let id = (event.json["subscription"] ?? event.json)["subscriptionID"]?.string {
+                subscriptions.insert(id)
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Says why a change was or was not pushed.",
+        discussion: """
+            Runs the rules of match once more for just this change and this user, clause by clause, and reads from the \
+            logs what became of it then. Every reason has a code; README.md lists them.
+
+              belfry explain --change 17 --device alice-mac -p Pipelines/quickstart.yaml
+              belfry explain --change 17 --user _alice -p Pipelines/quickstart.yaml
+              belfry explain --change 17 --subscription my-notes -p .belfry/quickstart
+              belfry explain --change 17 --user _alice -p out --json | jq -r .code
+
+            Exit status 0: it was pushed; 1: it was not.
+            """)
+
+    @Option(help: "The change: its sequence in the log of changes.")
+    var change: UInt64
+
+    @Option(help: "The device that got it, or did not.")
+    var device: String?
+
+    @Option(help: "The user: all of the user's devices, or whose device or subscription is meant.")
+    var user: String?
+
+    @Option(help: "The subscription that watched it, or did not: its ID.")
+    var subscription: String?
+
+    @Option(name: .shortAndLong, help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
+    var pipeline = "."
+
+    @Flag(help: "Print one JSON object, also on a terminal.")
+    var json = false
+
+    func validate() throws {
+        if device == nil, user == nil, subscription == nil {
+            throw ValidationError("name whom to explain it for: --device, --user or --subscription")
+        }
+        if change == 0 { throw ValidationError("--change takes a number from 1 on") }
+    }
+
+    func run() throws {
+        let logs = try RecordedLogs(place: pipeline)
+        let change = try ExplainedChange(change, in: logs)
+        let finder = LogScan()
+        let asked = AskedSubject(user: user, device: device, subscriptionID: subscription)
+        let subject = try asked.resolve(for: change, in: logs, finder)
+        let answer = try ExplainedAnswer(change, subject, in: logs, finder)
+        if json || !StandardOutput.isTerminal {
+            try StandardOutput.write(line: answer.json)
+        } else {
+            let printer = ExplanationPrinter(painter: Painter(isColoured: true))
+            for line in printer.lines(of: answer) { try StandardOutput.write(line: line) }
+        }
+        if !answer.isPushed { throw ToolFailure(.no) }
+    }
+}

@@ -1,0 +1,106 @@
+import BuiltIns
+import EventLog
+import Foundation
+import JSON
+import PipelineKit
+
+/// The logs of a pipeline by what the stages that wrote them do.
+struct RecordedLogs {
+    let folder: String
+    let file: PipelineFile
+    /// Whether `file` is the pipeline's own, and not a guess from a folder of logs.
+    let isOwn: Bool
+    /// The stages that a change goes through, the source first.
+    let path: [PipelineStage]
+
+    /// - Parameter place: What ``LogPlace`` takes.
+    init(place: String) throws {
+        folder = try LogPlace.folder(place)
+        var isDirectory: ObjCBool = false
+        isOwn = FileManager.default.fileExists(atPath: place, isDirectory: &isDirectory) && !isDirectory.boolValue
+        file = try isOwn ? CheckedPipeline(path: place).file : RecordedLogs.standard()
+        path = RecordedLogs.path(of: file)
+        let changes = folder + "/" + (path.first?.logName ?? "changes")
+        guard FileManager.default.fileExists(atPath: changes + "/log.json") else {
+            throw ToolFailure(
+                .noInput, "there is no log of changes in \(folder); name the pipeline with -p FILE (--pipeline)")
+        }
+    }
+
+    func log(of stage: PipelineStage) -> String { folder + "/" + stage.logName }
+
+    /// Nil where the pipeline has no such stage, or the stage never ran.
+    func log(ofKind kind: String) -> String? {
+        guard let stage = path.first(where: { $0.kind == kind }) else { return nil }
+        return FileManager.default.fileExists(atPath: log(of: stage) + "/log.json") ? log(of: stage) : nil
+    }
+
+    func stage(ofKind kind: String) -> PipelineStage? { path.first { $0.kind == kind } }
+
+    /// What the stage knew of where it stood.
+    func context(of stage: PipelineStage) throws -> StageContext {
+        let own = try EventLogs.summary(directory: log(of: stage)).identity
+        let upstream = file.upstream(of: stage) ?? stage
+        let summary = try EventLogs.summary(directory: log(of: upstream))
+        return StageContext(log: own, upstream: summary.identity, upstreamName: summary.name)
+    }
+
+    /// From the last stage that delivers back to the source.
+    private static func path(of file: PipelineFile) -> [PipelineStage] {
+        let ends = file.stagesInOrder.filter { file.downstream(of: $0).isEmpty }
+        var path: [PipelineStage] = []
+        var next = ends.first { $0.kind == "deliver" } ?? ends.first
+        while let stage = next {
+            path.insert(stage, at: 0)
+            next = file.upstream(of: stage)
+        }
+        return path
+    }
+
+    private static func standard() throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: recorded
+            data: /
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {none: {use: console}}}
+            """, file: "the folder's logs")
+    }
+}
+
+/// A stage as it is when a pipeline starts, to be fed and asked.
+enum FreshStage {
+    static func make(_ stage: PipelineStage, _ context: StageContext) throws -> (any Stage)? {
+        guard let type = Registry.builtIns.stages[stage.kind] else { return nil }
+        return try make(type, stage.settings, context)
+    }
+
+    private static func make<S: Stage>(
+        _ type: S.Type, _ settings: SettingsReader, _ context: StageContext
+    ) throws -> any Stage {
+        try S(try settings.decode(S.Settings.self), context: context)
+    }
+}
+
+extension Stage {
+    mutating func feed(_ event: LoggedEvent) throws {
+        var out = Outbox()
+        try event.withInput { receive($0, at: event.now, into: &out) }
+    }
+
+    func explain(_ event: LoggedEvent, for subject: ExplainedSubject) throws -> [Explanation] {
+        try event.withInput { explain($0, for: subject) }
+    }
+}
+
+extension LoggedEvent {
+    fileprivate func withInput<Result>(_ body: (borrowing InputEvent) -> Result) throws -> Result {
+        try withJSON { json in
+            line.withUnsafeBytes { body(InputEvent(sequence: sequence, json: json, line: $0)) }
+        }
+    }
+}

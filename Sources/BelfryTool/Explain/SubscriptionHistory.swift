@@ -1,0 +1,61 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// What was saved and deleted under one subscription's name, in order.
+struct SubscriptionHistory {
+    struct Identity: Hashable {
+        let container: String
+        let environment: String
+        let database: String
+        let user: String
+        let subscriptionID: String
+
+        init?(_ json: JSONValue) {
+            let holder = json["subscription"] ?? json
+            guard let container = json["container"]?.string, let environment = json["environment"]?.string,
+                let database = json["database"]?.string, let user = json["user"]?.string,
+                let subscriptionID = holder["subscriptionID"]?.string
+            else { return nil }
+            (self.container, self.environment, self.database) = (container, environment, database)
+            (self.user, self.subscriptionID) = (user, subscriptionID)
+        }
+    }
+
+    struct Entry {
+        let event: LoggedEvent
+        let isSave: Bool
+        let firesOnce: Bool
+    }
+
+    let identity: Identity
+    private(set) var entries: [Entry] = []
+
+    /// What counted when a change came; nil where nothing had been saved or deleted yet.
+    func last(before change: UInt64) -> Entry? { entries.last { $0.event.sequence < change } }
+
+    /// The saves before a change, up to the one that counted.
+    func saves(before change: UInt64) -> [Entry] { entries.filter { $0.isSave && $0.event.sequence < change } }
+
+    /// All histories of a user or under an ID, by the sequence of their first event.
+    static func all(
+        in log: String, through last: UInt64, user: String?, subscriptionID: String?, _ finder: any EventFinder
+    ) throws -> [SubscriptionHistory] {
+        var (histories, numbers) = ([SubscriptionHistory](), [Identity: Int]())
+        let names = [user.map(EventName.user), subscriptionID.map(EventName.subscription)].compactMap { $0 }
+        try finder.events(in: log, from: 1, through: last, naming: names) { event in
+            let isSave = event.json["type"]?.equals("subscription.save") ?? false
+            guard isSave || event.json["type"]?.equals("subscription.delete") ?? false,
+                let identity = Identity(event.json), user ?? identity.user == identity.user,
+                subscriptionID ?? identity.subscriptionID == identity.subscriptionID
+            else { return true }
+            let number = numbers[identity] ?? histories.count
+            if number == histories.count { histories.append(SubscriptionHistory(identity: identity)) }
+            numbers[identity] = number
+            let firesOnce = event.json["subscription"]?["firesOnce"]?.bool ?? false
+            histories[number].entries.append(Entry(event: event.kept, isSave: isSave, firesOnce: firesOnce))
+            return true
+        }
+        return histories
+    }
+}

@@ -1,0 +1,59 @@
+import Glibc
+import PipelineRuntime
+import Replay
+
+/// Says on standard error how far a replay is: one line that stays in place on a terminal, a line now and then in a file.
+struct ReplayDisplay {
+    private let progress: [StageProgress]
+    private let started = ContinuousClock.now
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+
+    private init(_ progress: [StageProgress]) { self.progress = progress }
+
+    /// Shows progress while `work` is done.
+    static func showing<Result: Sendable>(
+        _ progress: [StageProgress], _ work: @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let display = ReplayDisplay(progress)
+        let showing = Task.detached { await display.run() }
+        defer {
+            showing.cancel()
+            display.clear()
+        }
+        return try await work()
+    }
+
+    private func run() async {
+        let pause = Duration.milliseconds(isTerminal ? 500 : 5_000)
+        while !Task.isCancelled {
+            do { try await Task.sleep(for: pause) } catch { return }
+            show()
+        }
+    }
+
+    private func show() {
+        guard isTerminal else { return StandardError.write(line) }
+        write("\r\u{1B}[K" + line)
+    }
+
+    private func clear() { if isTerminal { write("\r\u{1B}[K") } }
+
+    private func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    }
+
+    var line: String {
+        let seconds = (ContinuousClock.now - started) / .seconds(1)
+        let (bytes, total) = (progress.reduce(0) { $0 + $1.bytes }, progress.reduce(0) { $0 + $1.bytesTotal })
+        let events = progress.reduce(0) { $0 + $1.events }
+        return ReplayDisplay.text(events: events, bytes: bytes, of: total, seconds: seconds)
+    }
+
+    static func text(events: UInt64, bytes: UInt64, of total: UInt64, seconds: Double) -> String {
+        let share = total == 0 ? 1 : min(1, Double(bytes) / Double(total))
+        let rate = seconds > 0 ? Double(events) / seconds : 0
+        let left = share > 0.01 ? ", \(Duration.seconds(Int(seconds / share * (1 - share)) + 1).text) left" : ""
+        return "\(Int(share * 100)) %, \(events.of("event")), \(rate.text(decimals: 0)) a second\(left)"
+    }
+}

@@ -1,0 +1,121 @@
+import EventLog
+import JSON
+import Replay
+
+/// What a replay came to, for people and for programs.
+struct ReplayReport {
+    let stages: [PipelineReplay.StageResult]
+
+    init(_ stages: [PipelineReplay.StageResult]) { self.stages = stages }
+
+    /// The first, in the order of the stages.
+    var difference: ReplayDifference? { stages.lazy.compactMap(\.difference).first }
+
+    /// What became of each stage.
+    var notes: [String] { stages.map { "\($0.stage): \(ReplayReport.note($0))" } }
+
+    private static func note(_ stage: PipelineReplay.StageResult) -> String {
+        if stage.isSource { return "recalled \(stage.events.of("event"))" }
+        if let difference = stage.difference { return "differs from \(difference.log) \(difference.sequence) on" }
+        let untaken = stage.untaken > 0 ? "; \(stage.untaken.of("event")) not yet taken when the logs end" : ""
+        return "identical, \(stage.events.of("event")) of input\(untaken)"
+    }
+
+    var lines: [String] { difference.map(ReplayReport.lines) ?? ["identical"] }
+
+    private static func lines(_ difference: ReplayDifference) -> [String] {
+        let pointer = difference.pointer.map { $0.isEmpty ? ", written differently" : ", \($0)" } ?? ""
+        return [
+            "different: log \(difference.log), sequence \(difference.sequence)\(pointer)",
+            "  recorded: \(difference.recorded?.withoutControls ?? nothing(difference))",
+            "  replayed: \(difference.replayed?.withoutControls ?? nothing(difference))",
+        ] + cause(difference.cause)
+    }
+
+    private static func nothing(_ difference: ReplayDifference) -> String {
+        difference.pointer == nil ? "no such event" : "no such member"
+    }
+
+    private static func cause(_ cause: ReplayDifference.Cause) -> [String] {
+        switch cause {
+        case .event(let log, let sequence, let text):
+            ["  input:    log \(log), sequence \(sequence)\(text.map { ": \($0.withoutControls)" } ?? "")"]
+        case .wake(let now): ["  input:    none; the time came to \(now.rfc3339)"]
+        case .unknown: []
+        }
+    }
+}
+
+extension ReplayReport {
+    var json: String {
+        var buffer = ByteBuffer()
+        buffer.append("{\"result\":")
+        buffer.appendJSON(difference == nil ? "identical" : "different")
+        if let difference {
+            buffer.append(",\"difference\":")
+            ReplayReport.write(difference, to: &buffer)
+        }
+        buffer.append(",\"stages\":[")
+        for (index, stage) in stages.enumerated() {
+            if index > 0 { buffer.append(",") }
+            ReplayReport.write(stage, to: &buffer)
+        }
+        buffer.append("]}")
+        return buffer.text
+    }
+
+    private static func write(_ stage: PipelineReplay.StageResult, to buffer: inout ByteBuffer) {
+        buffer.append("{\"stage\":")
+        buffer.appendJSON(stage.stage)
+        buffer.append(",\"log\":")
+        buffer.appendJSON(stage.log)
+        buffer.append(",\"result\":")
+        buffer.appendJSON(stage.isSource ? "recalled" : stage.difference == nil ? "identical" : "different")
+        buffer.append(",\"events\":")
+        buffer.appendJSON(stage.events)
+        buffer.append(",\"untaken\":")
+        buffer.appendJSON(stage.untaken)
+        if let difference = stage.difference {
+            buffer.append(",\"difference\":")
+            write(difference, to: &buffer)
+        }
+        buffer.append("}")
+    }
+
+    private static func write(_ difference: ReplayDifference, to buffer: inout ByteBuffer) {
+        buffer.append("{\"stage\":")
+        buffer.appendJSON(difference.stage)
+        buffer.append(",\"log\":")
+        buffer.appendJSON(difference.log)
+        buffer.append(",\"sequence\":")
+        buffer.appendJSON(difference.sequence)
+        buffer.append(",\"pointer\":")
+        write(text: difference.pointer, to: &buffer)
+        buffer.append(",\"recorded\":")
+        buffer.append(raw: difference.recorded ?? "null")
+        buffer.append(",\"replayed\":")
+        buffer.append(raw: difference.replayed ?? "null")
+        write(difference.cause, to: &buffer)
+        buffer.append("}")
+    }
+
+    private static func write(text: String?, to buffer: inout ByteBuffer) {
+        if let text { buffer.appendJSON(text) } else { buffer.append("null") }
+    }
+
+    private static func write(_ cause: ReplayDifference.Cause, to buffer: inout ByteBuffer) {
+        switch cause {
+        case .event(let log, let sequence, _):
+            buffer.append(",\"input\":{\"log\":")
+            buffer.appendJSON(log)
+            buffer.append(",\"sequence\":")
+            buffer.appendJSON(sequence)
+            buffer.append("}")
+        case .wake(let now):
+            buffer.append(",\"input\":{\"time\":")
+            buffer.appendJSON(now.rfc3339)
+            buffer.append("}")
+        case .unknown: break
+        }
+    }
+}

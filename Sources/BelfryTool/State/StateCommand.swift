@@ -1,0 +1,113 @@
+import ArgumentParser
+import BuiltIns
+import JSON
+import PipelineRuntime
+import Replay
+
+struct StateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "state",
+        abstract: "Shows what a stage knew: subscriptions, devices, pending, badges, records.",
+        discussion: """
+            Takes the newest snapshot before the moment and feeds it what the logs hold after that. Works beside a running \
+            pipeline and without one.
+
+              belfry state Pipelines/quickstart.yaml devices
+              belfry state Pipelines/quickstart.yaml subscriptions --at 1000 --user _alice
+              belfry state Pipelines/quickstart.yaml pending --at 2026-11-20T09:30:00Z
+              belfry state Pipelines/quickstart.yaml badges --logs out | jq .
+
+            subscriptions: those that match watches with; devices: those that deliver sends to; pending: what coalesce \
+            holds back; badges: payload's counters; records: what ingest last saw. A number is a sequence of the \
+            source's log: the moment just after that event has passed.
+            """)
+
+    @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    var pipeline: String
+
+    @Argument(help: "Which state: subscriptions, devices, pending, badges or records.")
+    var state: String
+
+    @Option(help: "A sequence of the source's log, or a time (RFC 3339) (default: now).")
+    var at: LogPosition?
+
+    @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
+    var logs: String?
+
+    @Option(help: "Show what concerns this user alone.")
+    var user: String?
+
+    @Flag(help: "Print JSON, also on a terminal.")
+    var json = false
+
+    func run() throws {
+        let checked = try CheckedPipeline(path: pipeline)
+        let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
+        let states = PipelineState(recorded, MachineFactory(registry: .builtIns)) {
+            StandardError.write("snapshot passed over: \($0)")
+        }
+        guard let text = try states.lines(state, at: PipelinePosition(at, of: recorded)) else {
+            let names = states.names.isEmpty ? "none" : states.names.joined(separator: ", ")
+            throw ToolFailure(.usage, "no stage of \(pipeline) has a state '\(state)'; there are: \(names)")
+        }
+        let asJSON = json || !StandardOutput.isTerminal
+        let table = try StateTable(text, user: user, needsRows: !asJSON)
+        let lines = asJSON ? table.lines : table.rows
+        for line in lines { try StandardOutput.write(line: line) }
+    }
+}
+
+extension PipelinePosition {
+    init(_ position: LogPosition?, of recorded: RecordedPipeline) throws {
+        switch position {
+        case .sequence(let sequence): self = .sequence(sequence)
+        case .time(let time): self = .time(time)
+        case nil: self = .end
+        }
+    }
+}
+
+/// A state's objects: as they are for programs, in columns for people.
+struct StateTable {
+    private(set) var lines: [String] = []
+    private var keys: [String] = []
+    private var objects: [[String: String]] = []
+
+    private static let cellCharactersMax = 48
+
+    /// - Parameter user: Leave out what concerns others.
+    init(_ text: String, user: String?, needsRows: Bool) throws {
+        var parser = JSONParser(limits: JSONLimits(bytesMax: 128 << 20))
+        for line in text.split(separator: "\n") {
+            try Array(line.utf8).withUnsafeBytes { bytes in
+                let json = try parser.parse(bytes)
+                if let user, json["user"]?.equals(user) != true { return }
+                lines.append(String(line))
+                if needsRows { addRow(json) }
+            }
+        }
+    }
+
+    private mutating func addRow(_ json: JSONValue) {
+        var object: [String: String] = [:]
+        for (key, value) in json.members {
+            let key = key.string ?? ""
+            if !keys.contains(key) { keys.append(key) }
+            object[key] = value.string?.printable ?? String(decoding: value.raw, as: UTF8.self)
+        }
+        objects.append(object)
+    }
+
+    /// One row for each object, one column for each member.
+    var rows: [String] {
+        guard !objects.isEmpty else { return ["nothing"] }
+        let cells = [keys.map { $0.uppercased() }] + objects.map { object in keys.map { StateTable.cell(object[$0]) } }
+        let widths = keys.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
+        return cells.map { row in row.indices.map { row[$0].padded(to: widths[$0]) }.joined(separator: "  ") }
+    }
+
+    private static func cell(_ text: String?) -> String {
+        guard let text else { return "-" }
+        return text.count > cellCharactersMax ? text.prefix(cellCharactersMax - 1) + "…" : text
+    }
+}

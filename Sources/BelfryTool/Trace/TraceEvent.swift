@@ -1,0 +1,144 @@
+import EventLog
+import JSON
+
+/// An event of one of a pipeline's logs, and what it says.
+struct TraceEvent: Hashable, Sendable {
+    /// The log's name.
+    var log: String
+    var sequence: UInt64
+    /// When its batch was made.
+    var now: Instant
+    /// The cursor of its batch: how far the stage had come in its upstream.
+    var cursor: Cursor
+    /// The JSON object as it stands in the log.
+    var line: [UInt8]
+    var facts: EventFacts
+
+    init(_ event: LoggedEvent, log: String) {
+        self.log = log
+        (sequence, now, cursor, line) = (event.sequence, event.now, event.cursor, event.line)
+        facts = EventFacts(event.line)
+    }
+
+    var place: EventPlace { EventPlace(log: log, sequence: sequence) }
+    var type: String { facts.type }
+}
+
+/// Where an event is, as users write it: `changes:17`.
+struct EventPlace: Hashable, Sendable, CustomStringConvertible {
+    var log: String
+    var sequence: UInt64
+
+    var description: String { "\(log):\(sequence)" }
+}
+
+/// The members of an event that tell how it hangs together with others. Nil where it has none such.
+struct EventFacts: Hashable, Sendable {
+    var type = ""
+    var isJSON = true
+    /// In a match, a notification and what replaced one: the position of the change.
+    var change: UInt64?
+    /// The changes that a notification, push or outcome stands for.
+    var causes: [UInt64] = []
+    var notificationID: String?
+    var container: String?
+    var environment: String?
+    var user: String?
+    var subscriptionID: String?
+    var recordName: String?
+    var recordType: String?
+    /// `create`, `update` or `delete`; in an outcome and a dead letter why.
+    var reason: String?
+    var originUser: String?
+    var originDevice: String?
+    var push: UInt64?
+    var match: UInt64?
+    var replacedBy: UInt64?
+    var replacedByChange: UInt64?
+    var device: String?
+    var transport: String?
+    var apnsID: String?
+    var outcome: String?
+    var status: Int64?
+    var attempts: Int64?
+    /// In `not_matched`: the range of changes, and how many of it nobody watched.
+    var first: UInt64?
+    var last: UInt64?
+    var count: Int64?
+    /// In a dead letter: the event that was refused, by which stage, and why.
+    var refused: EventPlace?
+    var stage: String?
+    var code: String?
+    var path: String?
+    /// What a push shows.
+    var alert: String?
+
+    init(_ line: [UInt8]) {
+        var parser = JSONParser(limits: JSONLimits(bytesMax: JSONLimits.bytesMaxHighest, depthMax: 512))
+        line.withUnsafeBytes { bytes in
+            do throws(JSONError) { read(try parser.parse(bytes)) } catch {
+                (type, isJSON) = ("not JSON", false)
+            }
+        }
+    }
+
+    var isChange: Bool { type == "record.save" || type == "record.delete" }
+    var isDevice: Bool { type.hasPrefix("device.") }
+    var isSubscription: Bool { type.hasPrefix("subscription.") }
+
+    /// Whether both are about one notification: one change may make several of one ID, for several subscriptions.
+    func isSameNotification(as other: EventFacts) -> Bool {
+        notificationID != nil && notificationID == other.notificationID && user == other.user
+            && subscriptionID == other.subscriptionID
+    }
+
+    private mutating func read(_ event: JSONValue) {
+        type = event["type"]?.string ?? ""
+        readNames(event)
+        readPositions(event)
+        readOutcome(event)
+        if type == "dead_letter" { readLetter(event) }
+    }
+
+    private mutating func readNames(_ event: JSONValue) {
+        let record = event["record"]
+        notificationID = event["notificationID"]?.string
+        container = event["container"]?.string
+        environment = event["environment"]?.string
+        user = event["user"]?.string
+        subscriptionID = (event["subscriptionID"] ?? event["subscription"]?["subscriptionID"])?.string
+        recordName = (event["recordName"] ?? record?["recordName"])?.string
+        recordType = (record?["recordType"] ?? event["recordType"])?.string
+        reason = (isChange ? event["change"] : event["reason"])?.string
+        originUser = event["origin"]?["user"]?.string
+        originDevice = event["origin"]?["device"]?.string
+        device = event["device"]?.string
+        transport = event["transport"]?.string
+    }
+
+    private mutating func readPositions(_ event: JSONValue) {
+        change = event["change"]?.sequence
+        causes = event["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequence } } ?? []
+        push = event["push"]?.sequence
+        match = event["match"]?.sequence
+        replacedBy = event["replacedBy"]?.sequence
+        replacedByChange = event["replacedByChange"]?.sequence
+        (first, last, count) = (event["first"]?.sequence, event["last"]?.sequence, event["count"]?.int64)
+    }
+
+    private mutating func readOutcome(_ event: JSONValue) {
+        apnsID = event["apns-id"]?.string
+        outcome = event["outcome"]?.string
+        status = event["status"]?.int64
+        attempts = event["attempts"]?.int64
+        let shown = event["payload"]?["aps"]?["alert"]
+        alert = (shown?["title"] ?? shown?["title-loc-key"] ?? shown?["body"] ?? shown?["loc-key"] ?? shown)?.string
+    }
+
+    private mutating func readLetter(_ event: JSONValue) {
+        if let log = event["log"]?.string, let sequence = event["sequence"]?.sequence {
+            refused = EventPlace(log: log, sequence: sequence)
+        }
+        (stage, code, path) = (event["stage"]?.string, event["code"]?.string, event["path"]?.string)
+    }
+}

@@ -1,0 +1,78 @@
+import EventLog
+import Foundation
+import PipelineKit
+
+/// One log of a pipeline, as a trace sees it.
+struct TracedLog: Hashable, Sendable {
+    enum Role: Hashable, Sendable {
+        case source, match, coalesce, payload, deliver
+        /// A stage of a plugin: what it does with an event can be told from the event alone.
+        case other
+        case deadLetters
+    }
+
+    var name: String
+    var role: Role
+    /// The log that its stage reads; for dead letters, the one that the refused events are in.
+    var upstream: String?
+    /// The log's own folder.
+    var directory: String
+}
+
+extension TracedLog {
+    /// The logs of a place, each after the one it is made from; logs that do not exist yet are left out.
+    static func all(in place: String) throws -> [TracedLog] {
+        let folder = try LogPlace.folder(place)
+        let logs = try LogPlace.isFile(place) ? stages(of: place, folder) : standard(in: folder)
+        let present = logs.filter { LogPlace.isFile($0.directory + "/log.json") }
+        if present.isEmpty { throw ToolFailure(.noInput, try nothing(in: place, folder)) }
+        return present
+    }
+
+    private static func stages(of place: String, _ folder: String) throws -> [TracedLog] {
+        let file = try PipelineFile.load(path: place)
+        return file.stagesInOrder.flatMap { stage in
+            logs(stage.logName, role(stage), upstream: file.upstream(of: stage)?.logName, folder)
+        }
+    }
+
+    private static func role(_ stage: PipelineStage) -> Role {
+        if stage.from == nil { return .source }
+        guard stage.command.isEmpty else { return .other }
+        switch stage.kind {
+        case "match": return .match
+        case "coalesce": return .coalesce
+        case "payload": return .payload
+        case "deliver": return .deliver
+        default: return .other
+        }
+    }
+
+    private static func standard(in folder: String) -> [TracedLog] {
+        let names: [(String, Role)] = [
+            ("changes", .source), ("matches", .match), ("notifications", .coalesce), ("pushes", .payload),
+            ("outcomes", .deliver),
+        ]
+        var upstream: String?
+        return names.flatMap { name, role in
+            defer { upstream = name }
+            return logs(name, role, upstream: upstream, folder)
+        }
+    }
+
+    /// A stage's log and its dead letters'.
+    private static func logs(_ name: String, _ role: Role, upstream: String?, _ folder: String) -> [TracedLog] {
+        let log = TracedLog(name: name, role: role, upstream: upstream, directory: "\(folder)/\(name)")
+        let letters = "\(name).dead-letters"
+        return [
+            log, TracedLog(name: letters, role: .deadLetters, upstream: upstream, directory: "\(folder)/\(letters)"),
+        ]
+    }
+
+    private static func nothing(in place: String, _ folder: String) throws -> String {
+        let others = try LogPlace.logs(in: place).map(LogPlace.name)
+        if others.isEmpty { return try LogPlace.nothing(in: place) }
+        return "\(folder) holds the logs \(others.joined(separator: ", ")) but none of a pipeline that is known; "
+            + "name the pipeline file with -p"
+    }
+}

@@ -1,0 +1,25 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// The clock of a pipeline on virtual time: what its input says of itself.
+package enum VirtualTime {
+    /// The time a line gives itself; without one it happens when the line before it did. Nil where it is rejected.
+    package static func of(_ event: borrowing InputEvent, after now: Instant, into out: inout Outbox) -> Instant? {
+        guard let text = event.json["time"] else { return now }
+        guard let time = text.string.flatMap({ Instant(rfc3339: $0) }) else {
+            out.reject(
+                event,
+                Rejection(
+                    code: "time.invalid", reason: "\"time\" must be RFC 3339, like 2026-11-20T09:30:00Z", path: "time"))
+            return nil
+        }
+        guard time >= now else {
+            let reason =
+                "\(time.rfc3339) is before \(now.rfc3339), the time of an earlier line; order the lines by time"
+            out.reject(event, Rejection(code: "time.backwards", reason: reason, path: "time"))
+            return nil
+        }
+        return time
+    }
+}

@@ -1,0 +1,162 @@
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+/// A whole pipeline as one value to call: commands in, every stage's log and the pushes out, on virtual time.
+///
+/// No sockets, threads or files. The events are those of `belfry run` over the same lines, byte for byte; every push
+/// is accepted at once.
+package final class Chain {
+    /// An event of one of the logs.
+    package struct Event: Hashable, Sendable {
+        package var sequence: UInt64
+        /// Its batch's time.
+        package var now: Instant
+        /// One JSON object.
+        package var text: String
+    }
+
+    /// A line that the source did not take.
+    package struct Refusal: Error, Hashable, Sendable {
+        /// Which of the lines sent, from 1.
+        package var line: UInt64
+        package var rejection: Rejection
+    }
+
+    private let source: ChainNode
+    private var events: EventReader
+    private var line: UInt64 = 0
+    private var time = Instant.epoch
+
+    /// - Parameter seed: Log identities are derived from it where the file has none of its own, as in `belfry run`.
+    package init(_ file: PipelineFile, registry: Registry, seed: String = "belfry run") throws {
+        let factory = MachineFactory(registry: registry)
+        source = try ChainNode(file.sourceStage, of: file, factory, seed: file.seed ?? seed, upstream: nil)
+        events = EventReader(limits: EventReader.doorLimits)
+    }
+
+    /// Sends one command. A `"time"` in it moves the clock on; without one it happens when the one before did.
+    ///
+    /// - Throws: ``Refusal``; the others are kept.
+    package func send(_ command: String) throws {
+        line += 1
+        let bytes = Array(command.utf8)
+        try bytes.withUnsafeBytes { bytes in
+            if let moment = try moment(of: bytes) { try source.receive(bytes, first: line, at: moment) }
+        }
+        if let rejection = source.takeRejection() { throw Refusal(line: line, rejection: rejection) }
+    }
+
+    /// Serves what is due until then.
+    package func advance(to moment: Instant) throws {
+        time = max(time, moment)
+        try source.advance(to: time)
+    }
+
+    /// Waits for all that is held anywhere, as `belfry run` does at the end of its input.
+    package func finish() throws { try advance(to: .distantFuture) }
+
+    /// What a log holds so far.
+    package func events(of log: String) -> [Event] { source.node(log)?.events ?? [] }
+
+    /// What the rejected events of a stage were rejected for.
+    package func rejections(of log: String) -> [Rejection] { source.node(log)?.rejections ?? [] }
+
+    /// Names of the logs, each after the one it is made from.
+    package var logs: [String] { source.names }
+
+    /// The pushes that were handed to transports, in order: JSON objects.
+    package var pushes: [String] { source.deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
+
+    /// The state of the stage that writes a log, one JSON object a line.
+    package func state(of log: String) -> String? { source.node(log)?.state }
+
+    private func moment(of line: UnsafeRawBufferPointer) throws -> Instant? {
+        var out = Outbox()
+        var moment: Instant?
+        events.read(line, sequence: self.line, into: &out) { event, out in
+            moment = VirtualTime.of(event, after: time, into: &out)
+        }
+        if let rejected = out.takeRejections().first {
+            throw Refusal(line: self.line, rejection: rejected.rejection)
+        }
+        if let moment { time = moment }
+        return moment
+    }
+}
+
+/// A stage of a chain and those that read from it.
+final class ChainNode {
+    private let name: String
+    private let machine: any StageMachine
+    private let consumers: [ChainNode]
+    private(set) var events: [Chain.Event] = []
+    private(set) var rejections: [Rejection] = []
+    private var delivered: [Delivery] = []
+    private var time = Instant.epoch
+
+    init(
+        _ stage: PipelineStage, of file: PipelineFile, _ factory: MachineFactory, seed: String, upstream: StageContext?
+    ) throws {
+        name = stage.logName
+        let log = LogIdentity(seed: seed, name: stage.logName)
+        let context = StageContext(
+            log: log, upstream: upstream?.log ?? log,
+            upstreamName: file.upstream(of: stage)?.logName ?? stage.logName)
+        machine = try factory.machine(stage, context: context, answersFrom: nil)
+        machine.output.keepsDeliveries = true
+        consumers = try file.downstream(of: stage).map {
+            try ChainNode($0, of: file, factory, seed: seed, upstream: context)
+        }
+    }
+
+    func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
+        try serveDeadlines(through: now)
+        try machine.receive(lines, first: first, at: now)
+        try pass(at: now)
+    }
+
+    func advance(to moment: Instant) throws {
+        try serveDeadlines(through: moment)
+        for consumer in consumers { try consumer.advance(to: moment) }
+    }
+
+    /// Each deadline's events are a batch of their own time.
+    private func serveDeadlines(through moment: Instant) throws {
+        while let deadline = machine.deadline, deadline <= moment {
+            try machine.advance(to: deadline)
+            try pass(at: deadline)
+        }
+    }
+
+    private func pass(at now: Instant) throws {
+        defer { machine.output.removeAll() }
+        time = max(time, now)
+        delivered += machine.output.deliveries
+        rejections += machine.output.outbox.takeRejections().map(\.rejection)
+        guard machine.output.count > 0 else { return }
+        let first = UInt64(events.count) + 1
+        for line in Lines(machine.output.lines) {
+            let text = String(decoding: line, as: UTF8.self)
+            events.append(Chain.Event(sequence: UInt64(events.count) + 1, now: time, text: text))
+        }
+        for consumer in consumers { try consumer.receive(machine.output.lines, first: first, at: time) }
+    }
+
+    var state: String? {
+        var lines = ByteBuffer()
+        (machine as? any StatefulMachine)?.writeState(into: &lines)
+        return lines.text
+    }
+
+    func takeRejection() -> Rejection? {
+        defer { rejections = [] }
+        return rejections.first
+    }
+
+    func node(_ log: String) -> ChainNode? { name == log ? self : consumers.lazy.compactMap { $0.node(log) }.first }
+
+    var names: [String] { [name] + consumers.flatMap(\.names) }
+    var deliveries: [Delivery] { delivered + consumers.flatMap(\.deliveries) }
+}

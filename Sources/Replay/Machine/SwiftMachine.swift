@@ -1,0 +1,79 @@
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+/// A registered stage as a machine.
+package final class SwiftMachine<S: Stage>: StageMachine {
+    package let output = MachineOutput()
+    var clock: StageClock<S>
+    private var events: EventReader
+    private let answers: any AnswerSource
+    private let settings: S.Settings
+    private let context: StageContext
+    private let history: SettingsHistory?
+    private var epochs: SettingsEpochs<S>
+
+    /// - Parameter history: The settings that count in place of the given ones, where it holds some.
+    package init(
+        _ settings: S.Settings, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil,
+        limits: JSONLimits = EventReader.linkLimits
+    ) throws {
+        (self.settings, self.context, self.history) = (settings, context, history)
+        epochs = try SettingsEpochs(S.snapshotVersion == nil ? nil : history, else: settings)
+        clock = StageClock(try S(epochs.first, context: context))
+        events = EventReader(limits: limits)
+        self.answers = answers
+    }
+
+    package var deadline: Instant? { clock.stage.deadline }
+
+    package func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
+        var sequence = first
+        for line in Lines(lines) {
+            while let settings = epochs.next(beforeEvent: sequence) { try clock.adopt(settings, context: context) }
+            events.read(line, sequence: sequence, into: &output.outbox) { event, out in
+                clock.receive(event, at: now, into: &out)
+            }
+            if !output.outbox.deliveries.isEmpty { try answer() }
+            output.mark(sequence, at: clock.now)
+            sequence += 1
+        }
+    }
+
+    package func advance(to time: Instant) throws {
+        while let settings = epochs.next(beforeWakeAt: time) { try clock.adopt(settings, context: context) }
+        clock.advance(to: time, into: &output.outbox)
+        if !output.outbox.deliveries.isEmpty { try answer() }
+        output.mark(nil, at: clock.now)
+    }
+
+    /// Takes back a source's own events.
+    package func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) {
+        var sequence = first
+        for line in Lines(lines) {
+            events.read(line, sequence: sequence, into: &output.outbox) { event, _ in clock.recall(event, at: now) }
+            sequence += 1
+        }
+    }
+
+    /// A stage's outcomes come in the order of its pushes, whenever each is answered: so each is at once.
+    private func answer() throws {
+        for delivery in output.outbox.takeDeliveries() {
+            let answer = try answers.answer(to: delivery)
+            if output.keepsDeliveries { output.deliveries.append(delivery) }
+            clock.receive(answer, at: clock.now, into: &output.outbox)
+        }
+    }
+}
+
+extension SwiftMachine {
+    /// Takes over the state of a snapshot, and the time when it was taken.
+    package func restore(_ state: UnsafeRawBufferPointer, _ header: SnapshotHeader) throws {
+        epochs = try SettingsEpochs(history, else: settings, from: header.position)
+        var (stage, reader) = (try S(epochs.first, context: context), SnapshotReader(state))
+        try stage.restore(from: &reader)
+        guard reader.isAtEnd else { throw SnapshotError("there is more than the stage reads", at: 0) }
+        clock = StageClock(stage, now: header.now)
+    }
+}

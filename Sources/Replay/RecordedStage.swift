@@ -1,0 +1,82 @@
+import EventLog
+import Foundation
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+/// A stage of a pipeline beside the logs that it made and read.
+package struct RecordedStage: Sendable {
+    package let stage: PipelineStage
+    package let log: LogSummary
+    /// Nil for a source.
+    package let upstream: LogSummary?
+
+    package var name: String { stage.name }
+    package var isSource: Bool { upstream == nil }
+
+    /// Which upstream log the stage noted when it first read it; nil where it noted none.
+    package let notedUpstream: LogIdentity?
+
+    /// What the stage knew of where it stood.
+    package var context: StageContext {
+        let upstream = upstream ?? log
+        return StageContext(log: log.identity, upstream: upstream.identity, upstreamName: upstream.name)
+    }
+
+    /// The folder of the log that keeps what the stage rejected; nil where it rejected nothing.
+    package var deadLetters: String? {
+        let path = log.directory + ".dead-letters"
+        return FileManager.default.fileExists(atPath: path + "/log.json") ? path : nil
+    }
+}
+
+/// The logs of a pipeline, stage by stage.
+package struct RecordedPipeline: Sendable {
+    package let file: PipelineFile
+    /// The folder that holds the logs.
+    package let folder: String
+    /// Each after the one it reads.
+    package let stages: [RecordedStage]
+
+    /// - Throws: ``EventLogError/notALog(directory:)`` for a stage without a log.
+    package init(_ file: PipelineFile, logs folder: String) throws {
+        self.file = file
+        self.folder = folder
+        stages = try file.stagesInOrder.map { stage in
+            let upstream = try file.upstream(of: stage).map {
+                try EventLogs.summary(directory: folder + "/" + $0.logName)
+            }
+            let log = try EventLogs.summary(directory: folder + "/" + stage.logName)
+            return RecordedStage(
+                stage: stage, log: log, upstream: upstream, notedUpstream: try UpstreamNote.read(log.directory))
+        }
+    }
+
+    package func stage(_ name: String) -> RecordedStage? { stages.first { $0.name == name } }
+
+    package func consumers(of stage: RecordedStage) -> [RecordedStage] {
+        stages.filter { $0.stage.from == stage.name }
+    }
+}
+
+/// `upstream.json`, which a stage's host keeps beside the stage's log.
+enum UpstreamNote {
+    static func read(_ directory: String) throws -> LogIdentity? {
+        let path = directory + "/upstream.json"
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        let bytes: Data
+        do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
+            throw ReplayError.unreadable(path, "\(error.localizedDescription)")
+        }
+        var parser = JSONParser()
+        let identity: LogIdentity? = try bytes.withUnsafeBytes { bytes in
+            do throws(JSONError) {
+                return try parser.parse(bytes).text("identity").flatMap(LogIdentity.init(uuid:))
+            } catch {
+                throw ReplayError.unreadable(path, "\(error)")
+            }
+        }
+        guard let identity else { throw ReplayError.unreadable(path, "it names no identity") }
+        return identity
+    }
+}

@@ -1,0 +1,32 @@
+/// Why logs cannot be replayed at all.
+package enum ReplayError: Error, Hashable, Sendable {
+    /// A small file beside a log is not what was written there.
+    case unreadable(String, String)
+    /// A log answers events that its upstream log does not hold.
+    case ahead(log: String, cursor: UInt64, upstream: String, holds: UInt64)
+    /// A log no longer begins with its first event, and no snapshot tells what came before.
+    case trimmed(log: String, first: UInt64)
+    /// A stage that the registry does not know.
+    case unknownStage(String, kind: String)
+    /// A program that does a stage's work does not do what it must.
+    case worker(stage: String, String)
+    /// What cannot be done with these stages.
+    case unsupported(String)
+}
+
+extension ReplayError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unreadable(let path, let reason): "\(path) is not what Belfry wrote there: \(reason)"
+        case .ahead(let log, let cursor, let upstream, let holds):
+            "\(log) answers \(upstream) up to \(cursor), which holds only \(holds) events; these logs do not belong "
+                + "together, or \(upstream) has lost its end"
+        case .trimmed(let log, let first):
+            "\(log) begins at \(first), and there is no snapshot to begin with; restore what was dropped, or name a "
+                + "later part with --from"
+        case .unknownStage(let name, let kind): "stage \(name) is of kind \(kind), which this program does not know"
+        case .worker(let stage, let reason): "\(stage): \(reason)"
+        case .unsupported(let reason): reason
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Synchronization
+
+/// How far the replay of one stage has come; read by others while it runs.
+package final class StageProgress: Sendable {
+    package let stage: String
+    /// Bytes to go through: the stage's input and its log.
+    package let bytesTotal: UInt64
+    private let eventCount = Atomic<UInt64>(0)
+    private let byteCount = Atomic<UInt64>(0)
+    private let cancelled = Atomic(false)
+
+    package init(stage: String, bytesTotal: UInt64) {
+        self.stage = stage
+        self.bytesTotal = bytesTotal
+    }
+
+    package var events: UInt64 { eventCount.load(ordering: .relaxed) }
+    package var bytes: UInt64 { byteCount.load(ordering: .relaxed) }
+    package var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+
+    package func cancel() { cancelled.store(true, ordering: .relaxed) }
+
+    func add(events: Int, bytes: Int) {
+        eventCount.add(UInt64(events), ordering: .relaxed)
+        byteCount.add(UInt64(bytes), ordering: .relaxed)
+    }
+}

@@ -1,0 +1,103 @@
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+/// What the stages of a pipeline knew at a moment.
+///
+/// Each state is that of its stage's newest snapshot before the moment, brought on by what the logs hold after it.
+package struct PipelineState: Sendable {
+    private let recorded: RecordedPipeline
+    private let factory: MachineFactory
+    private let problem: @Sendable (String) -> Void
+
+    /// - Parameter problem: Told of each snapshot that cannot be used.
+    package init(
+        _ recorded: RecordedPipeline, _ factory: MachineFactory,
+        problem: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.recorded = recorded
+        self.factory = factory
+        self.problem = problem
+    }
+
+    /// The names that states can be asked for, in the order of their stages.
+    package var names: [String] { recorded.stages.compactMap { name(of: $0) } }
+
+    /// One JSON object a line, as the stage shows it; nil where no stage has a state of that name.
+    package func lines(_ name: String, at position: PipelinePosition) throws -> String? {
+        guard let stage = recorded.stages.first(where: { self.name(of: $0) == name }) else { return nil }
+        let machine = try machine(of: stage, at: try target(of: stage, position)).0
+        var lines = ByteBuffer()
+        machine.writeState(into: &lines)
+        return lines.text
+    }
+
+    private func name(of stage: RecordedStage) -> String? { factory.registry.stages[stage.stage.kind]?.stateName }
+
+    private func target(of stage: RecordedStage, _ position: PipelinePosition) throws -> StageTarget {
+        switch position {
+        case .time(let time): .time(time)
+        case .end: .end
+        case .sequence(let sequence): .input(try input(of: stage, atChange: sequence))
+        }
+    }
+
+    /// How much of a stage's input there was when an event of the source had just passed.
+    private func input(of stage: RecordedStage, atChange sequence: UInt64) throws -> UInt64 {
+        guard let upstream = recorded.stages.first(where: { $0.name == stage.stage.from }) else { return sequence }
+        let last = try input(of: upstream, atChange: sequence)
+        guard !upstream.isSource else { return last }
+        return try machine(of: upstream, at: .input(last)).1
+    }
+
+    private func machine(of stage: RecordedStage, at target: StageTarget) throws -> (any StatefulMachine, UInt64) {
+        guard let machine = try factory.machine(for: stage) as? any StatefulMachine else {
+            throw ReplayError.unsupported("stage \(stage.name) is a program, whose state is its own")
+        }
+        let search = try SnapshotSearch(stage, factory.stageType(stage.stage))
+        let start = try search?.restore(machine, where: { isWanted($0, target) }, problem: problem) ?? .beginning
+        try check(stage, start)
+        if stage.isSource {
+            try recall(stage, machine, after: start.cursor, to: target)
+            return (machine, 0)
+        }
+        var approach = try StageApproach(stage, machine, start: start)
+        try approach.run(to: target)
+        return (machine, approach.sequence)
+    }
+
+    private func check(_ stage: RecordedStage, _ start: StageStart) throws(ReplayError) {
+        let upstream = stage.upstream ?? stage.log
+        guard upstream.firstSequence <= start.cursor + 1 else {
+            throw .trimmed(log: upstream.name, first: upstream.firstSequence)
+        }
+    }
+
+    private func isWanted(_ header: SnapshotHeader, _ target: StageTarget) -> Bool {
+        switch target {
+        case .input(let last): header.position <= last
+        case .time(let time): header.now <= time
+        case .end: true
+        }
+    }
+
+    private func recall(
+        _ stage: RecordedStage, _ machine: any StatefulMachine, after start: UInt64, to target: StageTarget
+    ) throws {
+        let feed = try UpstreamFeed(log: stage.log.directory, from: start + 1)
+        let (last, time) = bounds(of: target)
+        while let run = try feed.run(through: last, until: time) {
+            machine.recall(run.lines, first: run.first, at: run.now)
+            machine.output.removeAll()
+        }
+    }
+
+    private func bounds(of target: StageTarget) -> (last: UInt64, time: Instant) {
+        switch target {
+        case .input(let last): (last, .distantFuture)
+        case .time(let time): (.max, time)
+        case .end: (.max, .distantFuture)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import EventLog
+import PipelineKit
+import PipelineRuntime
+
+/// Brings a machine to a moment of its stage's past, without comparing anything.
+struct StageApproach {
+    private let recorded: RecordedStage
+    private let machine: any StageMachine
+    private let feed: UpstreamFeed
+    private let own: EventLogReader
+    private var cursor: UInt64
+    private var header: BatchHeader?
+    /// The last event of the stage's own log at that moment, as the machine gave them.
+    private(set) var sequence: UInt64
+
+    init(_ recorded: RecordedStage, _ machine: any StageMachine, start: StageStart) throws {
+        self.recorded = recorded
+        self.machine = machine
+        (cursor, sequence) = (start.cursor, start.sequence)
+        feed = try UpstreamFeed(log: recorded.upstream?.directory ?? recorded.log.directory, from: start.cursor + 1)
+        own = try EventLogReader(directory: recorded.log.directory, from: .sequence(start.sequence + 1))
+        try step()
+    }
+
+    mutating func run(to target: StageTarget) throws {
+        while let header, isBefore(target, header) {
+            try feed(through: cursor, until: .distantFuture)
+            try machine.advance(to: header.now)
+            count()
+            try step()
+        }
+        switch target {
+        case .input(let last): try feed(through: last, until: .distantFuture)
+        case .time(let time): try feed(through: header == nil ? .max : cursor, until: time)
+        case .end: try feed(through: .max, until: .distantFuture)
+        }
+    }
+
+    private func isBefore(_ target: StageTarget, _ header: BatchHeader) -> Bool {
+        switch target {
+        case .input(let last): cursor < last
+        case .time(let time): header.now <= time
+        case .end: true
+        }
+    }
+
+    private mutating func step() throws {
+        header = try own.nextHeader()
+        if let position = header?.cursor.positions[recorded.context.upstreamName] { cursor = position }
+    }
+
+    private mutating func feed(through last: UInt64, until time: Instant) throws {
+        while let run = try feed.run(through: last, until: time) {
+            try machine.receive(run.lines, first: run.first, at: run.now)
+            count()
+        }
+    }
+
+    private mutating func count() {
+        sequence += UInt64(machine.output.count)
+        machine.output.removeAll()
+    }
+}

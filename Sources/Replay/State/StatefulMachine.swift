@@ -1,0 +1,53 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// A machine whose state can be put back and shown.
+package protocol StatefulMachine: StageMachine {
+    /// Takes over the state of a snapshot. Called once, before anything else.
+    func restore(_ state: UnsafeRawBufferPointer, _ header: SnapshotHeader) throws
+
+    /// Takes back a source's own events.
+    func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant)
+
+    /// One JSON object a line.
+    func writeState(into lines: inout ByteBuffer)
+}
+
+extension SwiftMachine: StatefulMachine {
+    package func writeState(into lines: inout ByteBuffer) { clock.stage.writeState(into: &lines) }
+}
+
+/// Finds the snapshots that a machine can begin with.
+package struct SnapshotSearch: Sendable {
+    private let store: SnapshotStore
+    private let fit: SnapshotFit
+
+    /// Nil for a stage that takes none.
+    init?(_ recorded: RecordedStage, _ type: any Stage.Type) {
+        guard let version = type.snapshotVersion else { return nil }
+        store = SnapshotStore(logDirectory: recorded.log.directory)
+        fit = SnapshotFit(
+            stage: recorded.stage.kind, version: version, log: recorded.log.identity,
+            upstream: recorded.context.upstream, lastSequence: recorded.log.lastSequence)
+    }
+
+    /// Puts the newest state that is wanted into a machine; without one the machine begins at the beginning.
+    ///
+    /// - Parameter problem: Told of each snapshot that cannot be used.
+    package func restore(
+        _ machine: any StatefulMachine, where isWanted: (SnapshotHeader) -> Bool, problem: (String) -> Void
+    ) throws -> StageStart {
+        guard let snapshot = try store.newest(fitting: fit, where: isWanted, problem: problem) else {
+            return .beginning
+        }
+        let header = snapshot.header
+        do {
+            try snapshot.state.withUnsafeBytes { try machine.restore($0, header) }
+        } catch let error as SnapshotError {
+            problem("\(snapshot.path): \(error)")
+            return try restore(machine, where: { isWanted($0) && $0.sequence < header.sequence }, problem: problem)
+        }
+        return StageStart(cursor: header.position, sequence: header.sequence, now: header.now)
+    }
+}

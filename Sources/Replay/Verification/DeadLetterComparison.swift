@@ -1,0 +1,96 @@
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+/// Compares what a machine rejects with the log of dead letters that its stage's host kept.
+struct DeadLetterComparison {
+    private let stage: String
+    private let log: String
+    private let upstream: String
+    private let lines: LogLines?
+
+    /// - Parameter cursor: Letters of events up to here are from before.
+    init(_ recorded: RecordedStage, after cursor: UInt64) throws(EventLogError) {
+        stage = recorded.name
+        log = recorded.log.name + ".dead-letters"
+        upstream = recorded.context.upstreamName
+        lines = if let path = recorded.deadLetters { try LogLines(log: path) } else { nil }
+        guard cursor > 0 else { return }
+        while let line = try lines?.peek(), EventMember.sequence(in: line.text) ?? 0 <= cursor { _ = try lines?.next() }
+    }
+
+    /// - Parameter isSkipped: Whether the letters are from before the part that counts.
+    func compare(_ rejected: [Outbox.Rejected], isSkipped: Bool) throws -> ReplayDifference? {
+        for letter in rejected {
+            var text = ByteBuffer()
+            letter.write(ofStage: stage, log: upstream, to: &text)
+            let replayed = String(text.text.dropLast())
+            let recorded = try lines?.next()
+            if isSkipped || recorded?.text == replayed { continue }
+            return difference(recorded, replayed, of: letter.sequence)
+        }
+        return nil
+    }
+
+    /// A letter that the log holds and the replay does not give.
+    ///
+    /// - Parameter last: Letters of events behind this one are from a batch that never came.
+    func rest(through last: UInt64) throws -> ReplayDifference? {
+        guard let recorded = try lines?.next(), let sequence = EventMember.sequence(in: recorded.text), sequence <= last
+        else { return nil }
+        return difference(recorded, nil, of: sequence)
+    }
+
+    private func difference(_ recorded: LogLines.Line?, _ replayed: String?, of sequence: UInt64) -> ReplayDifference {
+        ReplayDifference(
+            stage: stage, log: log, sequence: recorded?.sequence ?? lines?.nextSequence ?? 1, recorded: recorded?.text,
+            replayed: replayed, cause: .event(log: upstream, sequence: sequence, text: nil))
+    }
+}
+
+/// The events of a log, one at a time; for logs that are short.
+final class LogLines {
+    struct Line {
+        var sequence: UInt64
+        var text: String
+        var now: Instant
+    }
+
+    private let reader: EventLogReader
+    private var waiting: ArraySlice<Line> = []
+    private(set) var nextSequence: UInt64 = 1
+
+    init(log: String, from start: EventLogReader.Start = .beginning) throws(EventLogError) {
+        reader = try EventLogReader(directory: log, from: start)
+    }
+
+    func next() throws(EventLogError) -> Line? {
+        _ = try peek()
+        return waiting.popFirst()
+    }
+
+    func peek() throws(EventLogError) -> Line? {
+        while waiting.isEmpty, let batch = try reader.next() {
+            waiting = LogLines.lines(of: batch)[...]
+            nextSequence = batch.header.nextSequence
+        }
+        return waiting.first
+    }
+
+    private static func lines(of batch: EventLogReader.Batch) -> [Line] {
+        zip(batch.header.firstSequence..., Lines(batch.body)).map {
+            Line(sequence: $0, text: String(decoding: $1, as: UTF8.self), now: batch.header.now)
+        }
+    }
+}
+
+enum EventMember {
+    /// The member `sequence` of an event.
+    static func sequence(in text: String) -> UInt64? {
+        var parser = JSONParser(limits: EventReader.linkLimits)
+        return Array(text.utf8).withUnsafeBytes { bytes in
+            do throws(JSONError) { return try parser.parse(bytes).natural("sequence") } catch { return nil }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+/// Re-runs the stages of a pipeline over its logs and compares.
+///
+/// Each stage is fed what the log of the one before it holds, so that stages that are all identical make an identical
+/// pipeline. Two stages run at a time.
+package struct PipelineReplay: Sendable {
+    package struct StageResult: Sendable {
+        package var stage: String
+        package var log: String
+        /// Events of its input that were fed, or of its log that were recalled.
+        package var events: UInt64
+        /// Input that the stage had not taken when the logs end.
+        package var untaken: UInt64
+        package var isSource: Bool
+        package var difference: ReplayDifference?
+    }
+
+    package let recorded: RecordedPipeline
+    private let factory: MachineFactory
+    /// One for each stage that is re-run.
+    package let progress: [StageProgress]
+    package var watch: (any ReplayWatch)?
+    private let parts: [String: StagePart]
+
+    private static let stagesAtOnce = 2
+
+    /// - Parameters:
+    ///   - stages: Names of those to re-run; nil for all.
+    ///   - parts: What counts of each stage's log, by its name; all where none is given.
+    package init(
+        _ recorded: RecordedPipeline, _ factory: MachineFactory, stages: [String]? = nil,
+        parts: [String: StagePart] = [:]
+    ) {
+        self.recorded = recorded
+        self.factory = factory
+        self.parts = parts
+        progress = recorded.stages.filter { stages?.contains($0.name) ?? true }.map {
+            StageProgress(stage: $0.name, bytesTotal: $0.log.bytes + ($0.upstream?.bytes ?? 0))
+        }
+    }
+
+    /// - Returns: What became of each stage, in their order.
+    package func run() async throws -> [StageResult] {
+        try await withThrowingTaskGroup(of: (Int, StageResult).self) { group in
+            var results: [Int: StageResult] = [:]
+            var waiting = Array(progress.enumerated())[...]
+            func start() {
+                guard let (index, progress) = waiting.popFirst() else { return }
+                group.addTask { (index, try replay(progress)) }
+            }
+            for _ in 0..<PipelineReplay.stagesAtOnce { start() }
+            while let (index, result) = try await group.next() {
+                results[index] = result
+                start()
+            }
+            return results.sorted { $0.key < $1.key }.map(\.value)
+        }
+    }
+
+    private func replay(_ progress: StageProgress) throws -> StageResult {
+        guard let stage = recorded.stage(progress.stage) else {
+            preconditionFailure("only its own stages are replayed")
+        }
+        var result = StageResult(
+            stage: stage.name, log: stage.log.name, events: 0, untaken: 0, isSource: stage.isSource)
+        if stage.isSource {
+            try recall(stage, progress)
+        } else if let difference = stage.upstreamDifference {
+            result.difference = difference
+        } else {
+            try compare(stage, progress, &result)
+        }
+        result.events = progress.events
+        return result
+    }
+
+    private func compare(_ stage: RecordedStage, _ progress: StageProgress, _ result: inout StageResult) throws {
+        if let first = stage.upstream?.firstSequence, first > 1 {
+            throw ReplayError.trimmed(log: stage.context.upstreamName, first: first)
+        }
+        let machine = try factory.machine(for: stage)
+        let replay = try StageReplay(
+            stage, machine, part: parts[stage.name] ?? .all, start: .beginning, progress: progress)
+        replay.watch = watch
+        result.difference = try replay.run()
+        result.untaken = replay.untaken
+    }
+
+    /// A source's log is its input: it is read back as when the source starts.
+    private func recall(_ stage: RecordedStage, _ progress: StageProgress) throws {
+        let source = try SourceRecall(stage, factory)
+        try source.run(progress)
+    }
+}
+
+extension RecordedStage {
+    /// That the stage's log was made from another log than the one that lies there.
+    var upstreamDifference: ReplayDifference? {
+        guard let noted = notedUpstream, let upstream, noted != upstream.identity else { return nil }
+        return ReplayDifference(
+            stage: name, log: log.name, sequence: 0, recorded: "{\"upstream\":\"\(noted)\"}",
+            replayed: "{\"upstream\":\"\(upstream.identity)\"}", cause: .unknown)
+    }
+}

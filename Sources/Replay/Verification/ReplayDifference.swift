@@ -1,0 +1,92 @@
+import EventLog
+import JSON
+import PipelineRuntime
+
+/// The first place where a stage's replay gives something else than its log holds.
+package struct ReplayDifference: Hashable, Sendable {
+    /// What led to the event.
+    package enum Cause: Hashable, Sendable {
+        /// An event of the stage's input.
+        case event(log: String, sequence: UInt64, text: String?)
+        /// Time that passed.
+        case wake(Instant)
+        case unknown
+    }
+
+    package var stage: String
+    package var log: String
+    /// Position in the log; where the replay gives more than the log holds, the one that the first of these would get.
+    package var sequence: UInt64
+    /// JSON pointer (RFC 6901) to the first member that differs; nil where a whole event is missing or too many.
+    package var pointer: String?
+    /// The member's text, or the event's; nil where there is none.
+    package var recorded: String?
+    package var replayed: String?
+    package var cause: Cause
+
+    init(stage: String, log: String, sequence: UInt64, recorded: String?, replayed: String?, cause: Cause) {
+        (self.stage, self.log, self.sequence, self.cause) = (stage, log, sequence, cause)
+        (self.recorded, self.replayed) = (recorded, replayed)
+        guard let recorded, let replayed else { return }
+        let member = JSONDifference(recorded, replayed)
+        (pointer, self.recorded, self.replayed) = (member.pointer, member.left, member.right)
+    }
+}
+
+/// The first member in which two JSON texts differ.
+package struct JSONDifference: Hashable, Sendable {
+    /// RFC 6901; empty for the whole.
+    package var pointer = ""
+    package var left: String?
+    package var right: String?
+
+    /// Texts that mean the same but are written differently differ as a whole.
+    package init(_ left: String, _ right: String) {
+        (self.left, self.right) = (left, right)
+        var leftParser = JSONParser(limits: EventReader.linkLimits)
+        var rightParser = JSONParser(limits: EventReader.linkLimits)
+        let (leftBytes, rightBytes) = (Array(left.utf8), Array(right.utf8))
+        leftBytes.withUnsafeBytes { leftBytes in
+            rightBytes.withUnsafeBytes { rightBytes in
+                do throws(JSONError) {
+                    descend(try leftParser.parse(leftBytes), try rightParser.parse(rightBytes))
+                } catch {
+                    // What is no JSON differs as a whole.
+                }
+            }
+        }
+    }
+
+    private mutating func descend(_ left: JSONValue, _ right: JSONValue) {
+        (self.left, self.right) = (JSONDifference.text(left), JSONDifference.text(right))
+        if left.isObject, right.isObject { return descendMembers(left, right) }
+        if left.isArray, right.isArray { descendElements(left, right) }
+    }
+
+    private mutating func descendMembers(_ left: JSONValue, _ right: JSONValue) {
+        for (key, value) in left.members {
+            let other = right.member(key.string ?? "")
+            guard let other, other.raw.elementsEqual(value.raw) else { return enter(key.string ?? "", value, other) }
+        }
+        for (key, value) in right.members where left.member(key.string ?? "") == nil {
+            return enter(key.string ?? "", nil, value)
+        }
+    }
+
+    private mutating func descendElements(_ left: JSONValue, _ right: JSONValue) {
+        let (lefts, rights) = (Array(left.elements), Array(right.elements))
+        for index in 0..<max(lefts.count, rights.count) {
+            let (value, other) = (lefts.dropFirst(index).first, rights.dropFirst(index).first)
+            if let value, let other, value.raw.elementsEqual(other.raw) { continue }
+            return enter("\(index)", value, other)
+        }
+    }
+
+    private mutating func enter(_ name: String, _ left: JSONValue?, _ right: JSONValue?) {
+        pointer += "/" + name.replacing("~", with: "~0").replacing("/", with: "~1")
+        (self.left, self.right) = (left.map(JSONDifference.text), right.map(JSONDifference.text))
+        if let left, let right { descend(left, right) }
+    }
+
+    private static func text(_ value: JSONValue) -> String { String(decoding: value.raw, as: UTF8.self) }
+}

@@ -1,0 +1,128 @@
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+/// Feeds a stage's recorded input to a machine, wakes it when it was woken, and compares what comes out with its log.
+///
+/// The stage's own log leads: each of its batches says by its cursor how much input there was before it, and by its
+/// `now` to which time the stage's clock had come. What lies behind the last batch the stage had not taken when the
+/// logs end.
+final class StageReplay {
+    private let recorded: RecordedStage
+    private let machine: any StageMachine
+    private let part: StagePart
+    private let feed: UpstreamFeed
+    private let own: EventLogReader
+    private var cursor: UInt64
+    private var time: Instant
+    private var outputs: OutputComparison
+    private let deadLetters: DeadLetterComparison
+    private let progress: StageProgress
+    var watch: (any ReplayWatch)?
+
+    /// More than that behind the log's batch cannot be right, and is not waited for.
+    private static let aheadBytesMax = 64 << 20
+
+    init(
+        _ recorded: RecordedStage, _ machine: any StageMachine, part: StagePart, start: StageStart,
+        progress: StageProgress
+    ) throws {
+        self.recorded = recorded
+        self.machine = machine
+        self.part = part
+        self.progress = progress
+        (cursor, time) = (start.cursor, start.now)
+        feed = try UpstreamFeed(log: recorded.upstream?.directory ?? recorded.log.directory, from: start.cursor + 1)
+        own = try EventLogReader(directory: recorded.log.directory, from: .sequence(start.sequence + 1))
+        outputs = OutputComparison(from: start.sequence + 1)
+        deadLetters = try DeadLetterComparison(recorded, after: start.cursor)
+    }
+
+    /// - Returns: The first difference; nil where there is none.
+    func run() throws -> ReplayDifference? {
+        while let batch = try own.next(), batch.header.firstSequence <= part.last {
+            if let difference = try take(batch) { return difference }
+            if progress.isCancelled { return nil }
+        }
+        return try end()
+    }
+
+    private func take(_ batch: EventLogReader.Batch) throws -> ReplayDifference? {
+        let header = batch.header
+        if let position = header.cursor.positions[recorded.context.upstreamName] { cursor = position }
+        let isSkipped = header.nextSequence <= part.first && part.first > 1
+        try feed(through: cursor, limit: isSkipped ? .max : batch.body.count + StageReplay.aheadBytesMax)
+        let isLate = header.now > time
+        time = max(time, header.now)
+        try machine.advance(to: header.now)
+        if !isLate { noteDue() }
+        try watch?.take(machine.output, recorded, at: header.now)
+        let rejected = machine.output.outbox.takeRejections()
+        if let difference = try deadLetters.compare(rejected, isSkipped: isSkipped) { return difference }
+        progress.add(events: 0, bytes: batch.body.count)
+        guard !isSkipped else {
+            outputs.skip(header.count, of: machine.output)
+            return nil
+        }
+        return outputs.compare(batch.body, count: header.count, with: machine.output).map(difference)
+    }
+
+    private func feed(through last: UInt64, limit: Int) throws {
+        while let run = try feed.run(through: last) {
+            try machine.receive(run.lines, first: run.first, at: run.now)
+            time = max(time, run.now)
+            progress.add(events: run.count, bytes: run.lines.count)
+            if machine.output.lines.count > limit { return }
+        }
+        guard feed.next > last else {
+            throw ReplayError.ahead(
+                log: recorded.log.directory, cursor: last, upstream: recorded.context.upstreamName, holds: feed.next - 1
+            )
+        }
+    }
+
+    // MARK: The end
+
+    private var isOverdue = false
+
+    /// A deadline that had passed when the batch was made was served after it: where the log ends here, never.
+    private func noteDue() { isOverdue = machine.output.marks.last.map { $0.input == nil } ?? false }
+
+    private func end() throws -> ReplayDifference? {
+        if part.last == .max, let surplus = outputs.surplus(), !(isOverdue && surplus.mark?.input == nil) {
+            return difference(surplus)
+        }
+        return part.last == .max ? try deadLetters.rest(through: cursor) : nil
+    }
+
+    /// Events of the input that the stage had not taken when the logs end.
+    var untaken: UInt64 {
+        let last = recorded.upstream?.lastSequence ?? cursor
+        return last > cursor ? last - cursor : 0
+    }
+
+    private func difference(_ mismatch: OutputComparison.Mismatch) -> ReplayDifference {
+        ReplayDifference(
+            stage: recorded.name, log: recorded.log.name, sequence: mismatch.sequence, recorded: mismatch.recorded,
+            replayed: mismatch.replayed, cause: cause(of: mismatch.mark))
+    }
+
+    private func cause(of mark: MachineOutput.Mark?) -> ReplayDifference.Cause {
+        guard let mark else { return .unknown }
+        guard let input = mark.input, let upstream = recorded.upstream else { return .wake(mark.now) }
+        return .event(log: upstream.name, sequence: input, text: EventText.read(input, in: upstream.directory))
+    }
+}
+
+/// One event of a log, for people.
+enum EventText {
+    static func read(_ sequence: UInt64, in log: String) -> String? {
+        do throws(EventLogError) {
+            let reader = try EventLogReader(directory: log, from: .sequence(sequence))
+            guard let batch = try reader.next() else { return nil }
+            var lines = Lines(EventLogReader.slice(batch.body, header: batch.header, from: sequence))
+            return lines.next().map { String(decoding: $0, as: UTF8.self) }
+        } catch { return nil }
+    }
+}

@@ -1,0 +1,47 @@
+import JSON
+import PipelineKit
+
+extension DeliverStage {
+    /// Explains a push, device by device in the order of their names.
+    public func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation] {
+        guard event.isOfType("push") else { return [] }
+        do throws(Rejection) {
+            let push = try Push(event.json)
+            guard subject.user.map({ push.userName.equals($0) }) ?? true else { return [] }
+            let devices = registry.devices(of: push.user)?.filter { device in
+                subject.device.map { device.isNamed($0) } ?? true
+            }
+            guard let devices, !devices.isEmpty else { return [none(push, subject.device)] }
+            return devices.map { explain(push, at: $0) }
+        } catch {
+            return [
+                Explanation(
+                    DeliverStage.kind, .eventDeadLetter, "deliver cannot use the push: \(error.reason)",
+                    [.init("reason", error.code), .init("path", error.path)])
+            ]
+        }
+    }
+
+    private func none(_ push: Push, _ device: String?) -> Explanation {
+        let user = push.userName.string ?? ""
+        return Explanation(
+            DeliverStage.kind, .deviceNone,
+            device.map { "\(user) has no device \($0)" } ?? "\(user) has no device", [.init("user", push.userName)])
+    }
+
+    private func explain(_ push: Push, at device: Device) -> Explanation {
+        let details: [Explanation.Detail] = [.init("device", device.name), .init("transport", device.transport)]
+        if push.isFrom(device) {
+            return Explanation(DeliverStage.kind, .originExcluded, "\(device.name) made the change", details)
+        }
+        guard device.hasTransport else {
+            return Explanation(
+                DeliverStage.kind, .transportUnknown,
+                "\(device.name) registered with transport \(device.transport), which the pipeline does not have",
+                details)
+        }
+        return Explanation(
+            DeliverStage.kind, .transportKnown, "\(device.name) is reached through transport \(device.transport)",
+            details)
+    }
+}

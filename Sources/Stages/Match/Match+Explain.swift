@@ -1,0 +1,194 @@
+import JSON
+import PipelineKit
+import Predicates
+
+extension MatchStage {
+    /// Explains a change of a record: for each subscription that fits the subject, every check in order, in the order
+    /// in which they were saved.
+    public func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation] {
+        let isDelete = event.isOfType("record.delete")
+        guard isDelete || event.isOfType("record.save") else { return [] }
+        do throws(Rejection) {
+            let change = try Change(event, isDelete: isDelete)
+            return index.all.filter { $0.subscription.fits(subject) }.map { ChangeCheck(change, $0).explanation }
+        } catch {
+            return [
+                Explanation(
+                    MatchStage.kind, .changeRefused, "match cannot use the change: \(error.reason)",
+                    [.init("reason", error.code), .init("path", error.path)])
+            ]
+        }
+    }
+}
+
+extension SubscriptionIndex {
+    /// In the order in which they were saved.
+    var all: [Stored] { slots.values.map { stored[$0] }.sorted { $0.saved < $1.saved } }
+}
+
+extension Subscription {
+    fileprivate func fits(_ subject: ExplainedSubject) -> Bool {
+        func isSame(_ text: String?, _ bytes: [UInt8]) -> Bool { text.map { $0.utf8.elementsEqual(bytes) } ?? true }
+        return isSame(subject.user, identity.user) && isSame(subject.subscriptionID, identity.subscriptionID)
+            && isSame(subject.container, identity.container) && isSame(subject.environment, identity.environment)
+    }
+}
+
+/// One change held against one subscription, check by check.
+private struct ChangeCheck {
+    let change: Change
+    let subscription: Subscription
+    let saved: UInt64
+
+    init(_ change: Change, _ stored: SubscriptionIndex.Stored) {
+        self.change = change
+        subscription = stored.subscription
+        saved = stored.saved
+    }
+
+    private static let passed: Set<ExplanationCode> = [
+        .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue,
+    ]
+
+    /// A subscription of another scope is checked no further.
+    var explanation: Explanation {
+        let parts = scope.code == .scopeSame ? [scope, zone, recordType, firesOn] + predicate : [scope]
+        let isMatch = parts.allSatisfy { ChangeCheck.passed.contains($0.code) }
+        let name = "\"\(subscription.identity.subscriptionID.text)\""
+        let user = subscription.identity.user.text
+        let failed = parts.first { !ChangeCheck.passed.contains($0.code) }
+        return Explanation(
+            MatchStage.kind, isMatch ? .subscriptionMatched : .subscriptionNotMatched,
+            failed.map { "\(name) of \(user) does not watch the change: \($0.text)" }
+                ?? "\(name) of \(user) watches the change",
+            [
+                .init("subscriptionID", subscription.identity.subscriptionID.text), .init("user", user),
+                .init("container", subscription.identity.container.text),
+                .init("environment", subscription.identity.environment.text),
+                .init("database", subscription.identity.database.rawValue),
+                .init("subscriptionType", "\(subscription.subject.word)"), .init("saved", saved),
+            ] + (subscription.firesOnce ? [.init("firesOnce", true)] : []),
+            parts: parts)
+    }
+
+    private func part(_ code: ExplanationCode, _ text: String, _ details: [Explanation.Detail] = []) -> Explanation {
+        Explanation(MatchStage.kind, code, text, details)
+    }
+}
+
+// MARK: - Scope, zone, type and reason
+
+extension ChangeCheck {
+    private var scope: Explanation {
+        let identity = subscription.identity
+        if identity.container != change.container.utf8 {
+            return part(.containerDiffers, differing("the change", in: change.container, "it", identity.container))
+        }
+        if identity.environment != change.environment.utf8 {
+            return part(
+                .environmentDiffers, differing("the change", in: change.environment, "it", identity.environment))
+        }
+        if identity.database != change.database {
+            return part(
+                .databaseDiffers,
+                "the change is in the \(change.database.rawValue) database, it watches the "
+                    + "\(identity.database.rawValue) one")
+        }
+        if let owner = change.owner, owner.utf8 != identity.user {
+            return part(
+                .ownerDiffers, "the \(change.database.rawValue) database is \(owner.text)'s",
+                [.init("owner", owner.text)])
+        }
+        return part(.scopeSame, "the \(change.database.rawValue) database is the one it watches")
+    }
+
+    private func differing(_ one: String, in place: JSONValue, _ other: String, _ otherPlace: [UInt8]) -> String {
+        "\(one) is in \(place.text), \(other) is in \(otherPlace.text)"
+    }
+
+    private var zone: Explanation {
+        let name = change.zone.name?.text ?? SubscriptionReader.defaultZone.text
+        if subscription.subject == .database {
+            return name.utf8.elementsEqual(SubscriptionReader.defaultZone)
+                ? part(.zoneDefault, "a database subscription does not watch \(name)")
+                : part(.zoneSame, "it watches every zone but the default one", [.init("zone", name)])
+        }
+        guard let watched = subscription.zone else { return part(.zoneSame, "it watches every zone") }
+        return name.utf8.elementsEqual(watched)
+            ? part(.zoneSame, "the record is in zone \(name)")
+            : part(
+                .zoneDiffers, "the record is in zone \(name), it watches \(watched.text)",
+                [.init("zone", name), .init("watched", watched.text)])
+    }
+
+    private var recordType: Explanation {
+        guard let watched = subscription.recordType else {
+            return part(.recordTypeSame, "it watches every record type")
+        }
+        let type = change.recordType?.text
+        guard let type, type.utf8.elementsEqual(watched) else {
+            return part(
+                .recordTypeDiffers, "the record is of type \(type ?? "unknown"), it watches \(watched.text)",
+                [.init("recordType", type ?? ""), .init("watched", watched.text)])
+        }
+        return part(.recordTypeSame, "the record is of type \(type)")
+    }
+
+    private var firesOn: Explanation {
+        let word = "\(change.reason.word)"
+        if subscription.firesOn.contains(change.reason) { return part(.firesOnSame, "it fires on \(word)") }
+        return part(
+            .firesOnDiffers, "it fires on \(subscription.firesOn.words.joined(separator: ", ")), not on \(word)",
+            [.init("reason", word), .init("firesOn", subscription.firesOn.words)])
+    }
+}
+
+extension Reason {
+    fileprivate var words: [String] {
+        [Reason.create, .update, .delete].filter { contains($0) }.map { "\($0.word)" }
+    }
+}
+
+// MARK: - Predicate
+
+extension ChangeCheck {
+    private static let valueMax = 80
+
+    private var predicate: [Explanation] {
+        let never =
+            subscription.predicate.isNever ? [part(.predicateNever, "its predicate is false for all records")] : []
+        return never
+            + subscription.predicate.clauses.map { clause in
+                let field = change.fields?.member(clause.field)
+                let value = field?["value"]
+                let (code, text) = verdict(clause.verdict(on: field), clause.text, clause.field, value)
+                let details: [Explanation.Detail] = [.init("clause", clause.text), .init("field", clause.field)]
+                return part(code, text, details + (value.map { [.init("value", $0)] } ?? []))
+            }
+    }
+
+    private func verdict(
+        _ verdict: Clause.Verdict, _ clause: String, _ field: String, _ value: JSONValue?
+    ) -> (ExplanationCode, String) {
+        let was = value.map { "\(field) was \(ChangeCheck.shortened($0))" } ?? "\(field) had no value"
+        return switch verdict {
+        case .holds: (.clauseTrue, "\(clause) is true: \(was)")
+        case .fails: (.clauseFalse, "\(clause) is false: \(was)")
+        case .fieldMissing: (.clauseFieldMissing, "\(clause) is false: the record has no field \(field)")
+        case .typeDiffers: (.clauseTypeDiffers, "\(clause) is false: \(was), which is of another type")
+        }
+    }
+
+    private static func shortened(_ value: JSONValue) -> String {
+        let text = String(decoding: value.raw, as: UTF8.self)
+        return text.count > valueMax ? text.prefix(valueMax) + "…" : text
+    }
+}
+
+extension [UInt8] {
+    fileprivate var text: String { String(decoding: self, as: UTF8.self) }
+}
+
+extension JSONValue {
+    fileprivate var text: String { string ?? "" }
+}

@@ -1,0 +1,132 @@
+import BuiltIns
+import EventLog
+import Foundation
+import PipelineKit
+import Replay
+import TestSupport
+import Testing
+
+/// What was recorded happens again, and any difference is found.
+@Suite struct ReplayTests {
+    private static func file(_ settings: String = "window: 1s, maximumDelay: 3s") throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: replay
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, \(settings)}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "replay.yaml")
+    }
+
+    private static func replay(_ file: PipelineFile, _ logs: String) async throws -> [PipelineReplay.StageResult] {
+        let recorded = try RecordedPipeline(file, logs: logs)
+        return try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
+    }
+
+    private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Logs").path
+
+    @Test(arguments: [("v1/live/live.yaml", "v1/live/logs"), ("v1/tour/quickstart.yaml", "v1/tour")])
+    func logsOfEveryVersionReplayIdentically(_ file: String, _ logs: String) async throws {
+        let file = try PipelineFile.load(path: Self.fixtures + "/" + file)
+        let results = try await Self.replay(file, Self.fixtures + "/" + logs)
+        #expect(results.count == 5)
+        #expect(results.compactMap(\.difference).isEmpty)
+        #expect(results.allSatisfy { $0.events > 10 && $0.untaken == 0 })
+    }
+
+    @Test func aRandomStoryReplaysIdenticallyAndAsAChain() async throws {
+        var random = Seeded(Seeded.drawn(for: "replay"))
+        let commands = Story(seed: random.next(), length: 1_000).commands
+        let pipeline = try VirtualPipeline(Self.file())
+        for start in stride(from: 0, to: commands.count, by: 400) {
+            let part = Array(commands[start..<min(start + 400, commands.count)])
+            let isLast = start + 400 >= commands.count
+            let cuts = (0..<part.count).map { _ in 1 + random.below(30) }
+            try await pipeline.live(part, cuts: cuts, without: isLast ? nil : 1 + random.below(4), drains: isLast)
+        }
+        let results = try await Self.replay(Self.file(), pipeline.folderOfLogs)
+        #expect(results.compactMap(\.difference).isEmpty)
+
+        let chain = try Chain(Self.file(), registry: .builtIns)
+        for command in commands { try chain.send(command) }
+        try chain.finish()
+        #expect(chain.logs == VirtualPipeline.logs)
+        for log in chain.logs { #expect(try chain.events(of: log).map(\.text) == pipeline.events(of: log), "\(log)") }
+        #expect(chain.pushes == pipeline.pushes)
+    }
+
+    private static func story(_ seed: UInt64) async throws -> VirtualPipeline {
+        let pipeline = try VirtualPipeline(Self.file())
+        try await pipeline.live(Story(seed: seed, length: 400).commands, cuts: [], drains: true)
+        return pipeline
+    }
+
+    @Test func aChangedByteIsFoundWithItsSequenceAndMember() async throws {
+        var random = Seeded(Seeded.drawn(for: "changed byte"))
+        let pipeline = try await Self.story(random.next())
+        let members = [
+            "matches": "subscriptionID", "notifications": "subscriptionID", "pushes": "user", "outcomes": "outcome",
+        ]
+        for (log, member) in members {
+            let events = try pipeline.events(of: log)
+            let candidates = events.indices.filter {
+                events[$0].contains(#""\#(member)":""#) && !events[$0].contains("device.")
+            }
+            let target = UInt64(random.one(of: candidates) + 1)
+            let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+            try logs.rewrite(log) { sequence, event in
+                [
+                    sequence == target
+                        ? event.replacing(#""\#(member)":""#, with: #""\#(member)":"x"#, maxReplacements: 1) : event
+                ]
+            }
+            let difference = try #require(try await Self.replay(Self.file(), logs.path).compactMap(\.difference).first)
+            #expect(difference.log == log)
+            #expect(difference.sequence == target)
+            #expect(difference.pointer == "/" + member)
+            #expect(difference.recorded?.hasPrefix(#""x"#) == true)
+        }
+    }
+
+    @Test func anEventTooManyAndOneTooFewAreFound() async throws {
+        let pipeline = try await Self.story(7)
+        let count = UInt64(try pipeline.events(of: "outcomes").count)
+        for target in [1, count / 2, count] {
+            let fewer = try RewrittenLogs(of: pipeline.folderOfLogs)
+            try fewer.rewrite("outcomes") { $0 == target ? [] : [$1] }
+            let missing = try #require(
+                try await Self.replay(Self.file(), fewer.path).compactMap(\.difference).first, "event \(target)")
+            #expect((missing.log, missing.sequence) == ("outcomes", target))
+            let more = try RewrittenLogs(of: pipeline.folderOfLogs)
+            try more.rewrite("outcomes") { $0 == target ? [$1, #"{"type":"invented"}"#] : [$1] }
+            let extra = try #require(
+                try await Self.replay(Self.file(), more.path).compactMap(\.difference).first, "event \(target)")
+            #expect((extra.log, extra.sequence) == ("outcomes", target + 1))
+        }
+    }
+
+    @Test func whereNoSettingsWereRecordedOthersAreFoundAtTheEventThatTheyChange() async throws {
+        let pipeline = try await Self.story(11)
+        try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")
+        let results = try await Self.replay(Self.file("window: 10ms, maximumDelay: 3s"), pipeline.folderOfLogs)
+        #expect(results.filter { $0.difference != nil }.map(\.stage) == ["coalesce"])
+        let difference = try #require(results.compactMap(\.difference).first)
+        #expect(difference.cause != .unknown)
+    }
+
+    @Test func aLogMadeFromAnotherUpstreamIsFound() async throws {
+        let pipeline = try await Self.story(3)
+        let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+        let other = LogIdentity.random()
+        try Data("{\"log\":\"matches\",\"identity\":\"\(other)\"}\n".utf8)
+            .write(to: URL(fileURLWithPath: logs.path + "/notifications/upstream.json"))
+        let difference = try #require(try await Self.replay(Self.file(), logs.path).compactMap(\.difference).first)
+        #expect(difference.stage == "coalesce")
+        #expect(difference.pointer == "/upstream")
+    }
+}

@@ -1,0 +1,52 @@
+import BuiltIns
+import EventLog
+import PipelineKit
+import Replay
+import TestSupport
+import Testing
+
+/// What logs say that a stage knew is what it knew.
+@Suite struct StateTests {
+    private static func file() throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: state
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: 1s, maximumDelay: 3s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "state.yaml")
+    }
+
+    private static let states = [
+        "records": "changes", "subscriptions": "matches", "pending": "notifications", "badges": "pushes",
+        "devices": "outcomes",
+    ]
+
+    @Test func aStateAtAnyChangeIsThatOfStagesThatSawNoMore() async throws {
+        var random = Seeded(Seeded.drawn(for: "state"))
+        let commands = Story(seed: random.next(), length: 300).commands
+        let pipeline = try VirtualPipeline(Self.file())
+        try await pipeline.live(commands, cuts: [5, 50, 3], drains: true)
+        let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
+        let states = PipelineState(recorded, MachineFactory(registry: .builtIns))
+        #expect(Set(states.names) == Set(Self.states.keys))
+        let chain = try Chain(Self.file(), registry: .builtIns)
+        var hadAll: Set<String> = []
+        for (index, command) in commands.enumerated() {
+            try chain.send(command)
+            guard random.isOneIn(12) else { continue }
+            for (name, log) in Self.states {
+                let state = try #require(try states.lines(name, at: .sequence(UInt64(index + 1))))
+                #expect(state == chain.state(of: log), "\(name) at \(index + 1)")
+                if !state.isEmpty { hadAll.insert(name) }
+            }
+        }
+        #expect(hadAll.count == Self.states.count)
+        try chain.finish()
+        for (name, log) in Self.states { #expect(try states.lines(name, at: .end) == chain.state(of: log), "\(name)") }
+    }
+}

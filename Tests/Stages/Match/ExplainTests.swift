@@ -1,0 +1,104 @@
+import JSON
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import Match
+
+/// What a fed stage says of one more line.
+extension Feed {
+    func explain(_ line: String, _ subject: ExplainedSubject = ExplainedSubject()) throws -> [Explanation] {
+        var parser = JSONParser()
+        return try Array(line.utf8).withUnsafeBytes { bytes in
+            stage.explain(
+                InputEvent(sequence: sequence + 1, json: try parser.parse(bytes), line: bytes), for: subject)
+        }
+    }
+
+    /// The codes of the checks of the only subscription that fits.
+    func codes(_ line: String) throws -> [ExplanationCode] {
+        let explanations = try explain(line)
+        try #require(explanations.count == 1)
+        return explanations[0].parts.map(\.code)
+    }
+}
+
+struct ExplainTests {
+    private func feed(_ lines: String...) throws -> Feed {
+        var feed = try Feed()
+        for line in lines { _ = try feed.send(line) }
+        return feed
+    }
+
+    @Test func `each check is told in order, each clause with the value that the record had`() throws {
+        let query = Line.query(
+            #""predicate":"title BEGINSWITH 'H' AND stars > 3 AND NOT tags CONTAINS 'x' AND size < 5""#)
+        let feed = try feed(Line.save(query))
+        let line = Line.change(
+            fields: #"{"title":{"value":"Hi"},"stars":{"value":2},"tags":{"value":"no list"}}"#)
+        let explanation = try #require(try feed.explain(line).first)
+        #expect(explanation.code == .subscriptionNotMatched)
+        #expect(
+            explanation.parts.map(\.code) == [
+                .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue, .clauseFalse, .clauseTypeDiffers,
+                .clauseFieldMissing,
+            ])
+        #expect(explanation.parts[4].text == #"title BEGINSWITH 'H' is true: title was "Hi""#)
+        #expect(explanation.parts[5].text == "stars > 3 is false: stars was 2")
+        #expect(explanation.parts[5].detail("value") == "2")
+        #expect(explanation.parts[6].text.hasPrefix("NOT tags CONTAINS 'x' is false"))
+        #expect(explanation.text == #""s" of _a does not watch the change: stars > 3 is false: stars was 2"#)
+    }
+
+    @Test func `a change of another scope is told apart by container, environment, database and owner`() throws {
+        let feed = try feed(Line.save(Line.query()))
+        let other = #""container":"iCloud.d","environment":"development""#
+        let production = #""container":"iCloud.c","environment":"production""#
+        #expect(try feed.codes(Line.change(place: other)) == [.containerDiffers])
+        #expect(try feed.codes(Line.change(place: production)) == [.environmentDiffers])
+        #expect(try feed.codes(Line.change(database: "public", owner: nil)) == [.databaseDiffers])
+        #expect(try feed.codes(Line.change(owner: "_b")) == [.ownerDiffers])
+    }
+
+    @Test func `zone, record type and reason are told apart`() throws {
+        let query = try feed(Line.save(Line.query(firesOn: #"["create"]"#)))
+        #expect(try query.codes(Line.change(zone: "Z"))[1] == .zoneDiffers)
+        #expect(try query.codes(Line.change(type: "Task"))[2] == .recordTypeDiffers)
+        #expect(try query.codes(Line.change("update"))[3] == .firesOnDiffers)
+        let database = try feed(Line.save(#""subscriptionType":"database""#))
+        #expect(try database.codes(Line.change())[1] == .zoneDefault)
+        #expect(try database.codes(Line.change(zone: "Z"))[1] == .zoneSame)
+        let never = try feed(Line.save(Line.query(#""predicate":"FALSEPREDICATE""#)))
+        #expect(try never.codes(Line.change()).last == .predicateNever)
+    }
+
+    @Test func `only subscriptions of the subject are explained, and what is no change is not`() throws {
+        let feed = try feed(
+            Line.save(Line.query(), id: "one"), Line.save(Line.query(), id: "two"),
+            Line.save(Line.query(), id: "one", user: "_b"))
+        #expect(try feed.explain(Line.change()).count == 3)
+        #expect(try feed.explain(Line.change(), ExplainedSubject(user: "_a")).count == 2)
+        #expect(try feed.explain(Line.change(), ExplainedSubject(subscriptionID: "one")).count == 2)
+        #expect(try feed.explain(Line.change(), ExplainedSubject(user: "_b", subscriptionID: "two")).isEmpty)
+        #expect(try feed.explain(Line.remove()).isEmpty)
+        let refused = try feed.explain(#"{"type":"record.save","record":{}}"#)
+        #expect(refused.map(\.code) == [.changeRefused])
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `the explanation says of every subscription what matching does`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        var feed = try Feed()
+        for _ in 0..<400 {
+            if random.below(3) == 0 {
+                _ = try feed.send(PlainSubscription(drawnBy: &random).line)
+                continue
+            }
+            let line = PlainChange(drawnBy: &random).line
+            let told = try feed.explain(line)
+            let watching = told.filter { $0.code == .subscriptionMatched }
+            let ids = watching.map { $0.detail("subscriptionID")?.dropFirst().dropLast() ?? "" }
+            #expect(try feed.watchers(line) == ids.map(String.init), "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import JSON
+import PipelineKit
+import Testing
+
+@testable import Payload
+
+struct ExplainTests {
+    private func explain(
+        _ notification: SampleNotification, _ subject: ExplainedSubject = ExplainedSubject()
+    ) throws -> [Explanation] {
+        let stage = try PayloadStage(NoSettings(), context: context)
+        var parser = JSONParser()
+        return try Array(notification.line.utf8).withUnsafeBytes { bytes in
+            stage.explain(InputEvent(sequence: 1, json: try parser.parse(bytes), line: bytes), for: subject)
+        }
+    }
+
+    @Test func `silent and visible pushes are told apart`() throws {
+        #expect(try explain(SampleNotification()).map(\.code) == [.payloadSilent])
+        #expect(try explain(SampleNotification(info: #"{"alertBody":"Hi"}"#)).map(\.code) == [.payloadAlert])
+        #expect(try explain(SampleNotification(), ExplainedSubject(user: "_other")).isEmpty)
+    }
+
+    @Test(arguments: [3_700, 4_000, 5_000])
+    func `what is left out is named, with the bytes before and after that the push has`(length: Int) throws {
+        let long = String(repeating: "x", count: 90)
+        let body = String(repeating: "b", count: length)
+        let notification = SampleNotification(
+            fields: #"{"one":{"value":"\#(long)"},"two":{"value":"\#(long)"}}"#,
+            info: #"{"alertBody":"\#(body)","title":"T","desiredKeys":["one","two"]}"#)
+        let pruned = try #require(try explain(notification).first { $0.code == .payloadPruned })
+        let payload = try outputs(of: [notification.line]).lines[0]
+        let start = try #require(payload.firstRange(of: #""payload":"#)).upperBound
+        let end = try #require(payload.firstRange(of: #","causes":"#)).lowerBound
+        #expect(pruned.detail("bytesAfter") == "\(payload[start..<end].utf8.count)")
+        #expect(try #require(pruned.detail("leftOut")).hasPrefix(#"["af.two""#))
+        #expect(payload.contains(#""two":"#) == false)
+        #expect(payload.contains(#""one":"#) == (pruned.detail("leftOut")?.contains("af.one") == false))
+    }
+
+    @Test func `a notification that payload cannot use is told`() throws {
+        #expect(try explain(SampleNotification(environment: "nowhere")).map(\.code) == [.eventDeadLetter])
+    }
+}
