@@ -18,6 +18,7 @@ final class VirtualPipeline: Sendable {
 
     private let calls: FileCalls
     private let time: HostTime
+    private let clock: HostClock
 
     /// - Parameters:
     ///   - calls: The disk.
@@ -25,9 +26,9 @@ final class VirtualPipeline: Sendable {
     ///   - folder: One that holds the logs of another to go on from.
     init(
         _ original: PipelineFile, log: LogSettings = LogSettings(sync: .never), calls: FileCalls = FileCalls(),
-        time: HostTime = HostTime(), folder: Folder? = nil
+        time: HostTime = HostTime(), clock: HostClock = .event, folder: Folder? = nil
     ) throws {
-        (self.calls, self.time) = (calls, time)
+        (self.calls, self.time, self.clock) = (calls, time, clock)
         self.folder = try folder ?? Folder()
         let folder = self.folder
         // As `belfry run` has it.
@@ -57,7 +58,7 @@ final class VirtualPipeline: Sendable {
         let sink: PushSink = { [self] deliveries in
             taken.withLock { $0 += deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
         }
-        var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: .event, sink: sink)
+        var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)
         (surroundings.calls, surroundings.time) = (calls, time)
         let pipeline = try PipelineProcess(file, in: surroundings)
         async let running: Void = pipeline.run()
