@@ -110,6 +110,13 @@ public final class EventLogWriter {
         if let failure = failure ?? commit.failure { throw failure }
     }
 
+    /// Throws where the log's file was taken away from under it: what is appended then is lost when the process ends.
+    package func checkPlace() throws(EventLogError) {
+        var status = stat()
+        guard fstat(segment.descriptor, &status) == 0 else { throw .lastFailure("look at", segment.path) }
+        if status.st_nlink == 0 { throw .failed(operation: "find", file: segment.path, errno: ENOENT) }
+    }
+
     /// Waits until all that was appended has survived the loss of power, whatever the policy.
     public func flush() throws(EventLogError) {
         try check()

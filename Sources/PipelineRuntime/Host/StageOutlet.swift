@@ -9,6 +9,7 @@ final class StageOutlet {
     private let deadLetters: DeadLetters
     private let sync: SyncPolicy
     private let steady: @Sendable () -> ContinuousClock.Instant
+    private var placeChecked: ContinuousClock.Instant
     private(set) var room: DiskRoom
     private var retention: Retention
     private(set) var eventsOut: UInt64 = 0
@@ -33,6 +34,7 @@ final class StageOutlet {
             socket: try sockets.bindServer(), log: log, directory: plan.logDirectory, steady: plan.time.steady)
         deadLetters = DeadLetters(plan, identity: log.identity)
         steady = plan.time.steady
+        placeChecked = steady()
         room = DiskRoom(stage: plan.stage)
         retention = Retention(plan)
         server.first = try log.segments().first?.firstSequence ?? 1
@@ -100,7 +102,18 @@ final class StageOutlet {
     func revealDurable() throws {
         try log.check()
         try deadLetters.check()
+        try checkPlace()
         if sync == .always { server.reveal(through: log.durableSequence) }
+    }
+
+    private static let placePatience = Duration.seconds(1)
+
+    /// Someone may have removed the data folder while the stage runs.
+    private func checkPlace() throws {
+        let now = steady()
+        guard now - placeChecked >= StageOutlet.placePatience else { return }
+        placeChecked = now
+        try log.checkPlace()
     }
 
     /// Makes the dead letters as durable as a snapshot is that knows of their input.
