@@ -10,7 +10,7 @@ extension EventLogs {
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
-    ///   - checks: Of what lies beside the log; what they find counts as damage.
+    ///   - checks: Of what lies beside a log that is sound itself; what they find counts as damage.
     ///   - progress: Called after each batch.
     /// - Throws: ``EventLogError/notALog(directory:)``, and what keeps the log from being read at all.
     public static func verify(
@@ -33,6 +33,10 @@ public struct VerifyReport: Hashable, Sendable {
         /// The first event that the problem concerns.
         public var sequence: UInt64
         public var reason: String
+
+        public init(file: String, offset: UInt64, sequence: UInt64, reason: String) {
+            (self.file, self.offset, self.sequence, self.reason) = (file, offset, sequence, reason)
+        }
     }
 
     public var segments = 0
@@ -75,6 +79,7 @@ private struct Verification {
         let verified = VerifiedLog(
             directory: log.path, name: name, identity: identity, segments: segments, lastSequence: lastSequence,
             lastNow: lastNow, cursor: cursor)
+        guard report.isSound else { return }
         for check in checks { report.problems += try check.check(verified) }
     }
 

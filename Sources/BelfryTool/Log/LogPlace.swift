@@ -105,7 +105,7 @@ enum LogPlace {
         )
     }
 
-    private static func isFolder(_ path: String) -> Bool { mode(path) == S_IFDIR }
+    static func isFolder(_ path: String) -> Bool { mode(path) == S_IFDIR }
     static func isFile(_ path: String) -> Bool { mode(path) == S_IFREG }
 
     private static func mode(_ path: String) -> mode_t? {

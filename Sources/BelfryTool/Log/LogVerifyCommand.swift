@@ -48,11 +48,6 @@ struct LogVerifyCommand: ParsableCommand {
     }
 }
 
-/// What is checked beside the logs themselves.
-enum LogChecks {
-    static let all: [any LogCheck & Sendable] = []
-}
-
 /// What a verification found, for people and for programs.
 enum VerifyText {
     static func lines(_ name: String, _ report: VerifyReport) -> [String] {
