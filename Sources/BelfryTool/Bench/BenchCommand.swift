@@ -13,9 +13,11 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench link                            one hop
               belfry bench log                             the log alone
               belfry bench restart                         how soon stages are ready again
+              belfry bench replay                          recorded logs, re-run and compared
             """,
         subcommands: [
             PipelineBenchCommand.self, LinkBenchCommand.self, LogBenchCommand.self, RelayBenchCommand.self,
             RelayHopCommand.self, RestartBenchCommand.self,
+            ReplayBenchCommand.self,
         ])
 }
