@@ -3,7 +3,7 @@ import JSON
 
 extension KeyScheme {
     /// The keys of all events of a pipeline, see ``TraceKey``. Raise the version with every change.
-    static let trace = KeyScheme(name: "belfry trace", version: 1) {
+    static let trace = KeyScheme(name: "belfry trace", version: 2) {
         let extraction = TraceExtraction()
         return { line, keys in extraction.keys(of: line, into: &keys) }
     }
@@ -95,6 +95,8 @@ private final class TraceExtraction {
     private func addState(_ event: JSONValue, to keys: inout [UInt64]) {
         let subscription = event["subscription"]?["subscriptionID"] ?? event["subscriptionID"]
         keys.add(TraceHash.of(.device, event["device"]))
+        keys.add(TraceHash.of(.deviceState, event["device"]))
+        keys.add(TraceHash.of(.token, event["token"]))
         keys.add(TraceHash.of(.userState, event["user"]))
         keys.add(TraceHash.of(.subscription, subscription))
         keys.add(TraceHash.of(.userSubscription, event["user"], subscription))
