@@ -78,6 +78,8 @@ final class CaseNode {
     var stage: any Stage
     private(set) var events: [CaseChain.Event] = []
     private var parser = JSONParser(limits: LogScan.limits)
+    /// Empty between two events; kept for its memory.
+    private var out = Outbox()
 
     init(_ kind: String, _ stage: any Stage) {
         self.kind = kind
@@ -85,25 +87,24 @@ final class CaseNode {
     }
 
     func take(_ event: CaseChain.Event, at now: Instant) throws -> [CaseChain.Event] {
-        var out = Outbox()
         try Array(event.text.utf8).withUnsafeBytes { line in
             let json = try parser.parse(line)
             stage.receive(InputEvent(sequence: event.sequence, json: json, line: line), at: now, into: &out)
         }
-        return collect(&out, now)
+        return collect(now)
     }
 
     func wake(at now: Instant) -> [CaseChain.Event] {
-        var out = Outbox()
         stage.wake(at: now, into: &out)
-        return collect(&out, now)
+        return collect(now)
     }
 
     /// Every push is accepted at once.
-    private func collect(_ out: inout Outbox, _ now: Instant) -> [CaseChain.Event] {
+    private func collect(_ now: Instant) -> [CaseChain.Event] {
         for delivery in out.takeDeliveries() {
             stage.receive(TransportAnswer(delivery.id, .accepted), at: now, into: &out)
         }
+        defer { out.discard() }
         let first = events.count
         for line in Lines(out.lines) {
             events.append(

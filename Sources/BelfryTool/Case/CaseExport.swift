@@ -149,9 +149,9 @@ extension CaseExport {
     }
 
     private func shrink(_ lines: [CaseLine], _ trial: CaseTrial, _ result: CaseResult) throws -> [CaseLine] {
-        let shrinking = CaseShrinking<CaseLine>(holds: { try trial.result(of: $0) == result }) { left in
-            progress("\(left.of("input")) left of \(lines.count)")
-        }
+        let shrinking = CaseShrinking<CaseLine>(
+            holds: { try trial.result(of: $0) == result },
+            progress: { progress("\($0.of("input")) left of \(lines.count)") })
         var kept = try shrinking.shrink(lines)
         guard kept.contains(where: \.keepsDerived) else { return kept }
         for index in kept.indices {

@@ -2,7 +2,8 @@
 struct CharacterClass: Hashable {
     private let width: Int
     private let category: Unicode.GeneralCategory
-    private let isCased: Bool
+    /// How far the capital is away: capitals of one class are in the order of their letters. Zero where there is none.
+    private let capitalDistance: Int64
     private let emoji: [Bool]
     private let hasTrailingConsonant: Bool
 
@@ -24,7 +25,7 @@ struct CharacterClass: Hashable {
         let upper = scalar.upperCase
         guard upper != nil || properties.uppercaseMapping == String(scalar) else { return nil }
         width = UTF8.width(scalar)
-        isCased = upper != nil
+        capitalDistance = upper.map { Int64($0.value) - Int64(scalar.value) } ?? 0
         emoji = [
             properties.isEmojiModifier, properties.isEmojiModifierBase, (0x1F1E6...0x1F1FF).contains(scalar.value),
         ]

@@ -3,7 +3,8 @@
 ///
 /// The texts are a tree by their characters in lower case. At each place of the tree the characters that follow are
 /// exchanged for others of their class, in the same order; so a text's beginning has the beginning of its pseudonym.
-/// What is no letter, digit or emoji stays, and so do lengths in characters and bytes.
+/// What is no letter, digit or emoji stays, and so do lengths in characters and bytes. A few letters have no pair of
+/// cases, such as the Kelvin sign: they stay too, and regardless of case order is not promised for them.
 struct Pseudonyms {
     private struct Node {
         var children: [Unicode.Scalar: Int] = [:]

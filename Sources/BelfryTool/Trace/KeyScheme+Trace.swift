@@ -98,6 +98,8 @@ private final class TraceExtraction {
         keys.append(TraceHash.of(line: line))
         let subscription = event["subscription"]?["subscriptionID"] ?? event["subscriptionID"]
         keys.add(TraceHash.of(.device, event["device"]))
+        keys.add(TraceHash.of(.deviceState, event["device"]))
+        keys.add(TraceHash.of(.token, event["token"]))
         keys.add(TraceHash.of(.userState, event["user"]))
         keys.add(TraceHash.of(.subscription, subscription))
         keys.add(TraceHash.of(.userSubscription, event["user"], subscription))

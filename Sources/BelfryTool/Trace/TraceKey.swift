@@ -15,6 +15,10 @@ enum TraceKey: Hashable, Sendable {
     case user(String)
     /// The user whose device or subscription a `device.*` or `subscription.*` event is about.
     case userState(String)
+    /// The device that a `device.*` event is about.
+    case deviceState(String)
+    /// The token that a device registers with.
+    case token(String)
     case subscription(String)
     case userSubscription(user: String, String)
     /// The push of which an outcome tells, by its sequence.
@@ -38,6 +42,8 @@ enum TraceKey: Hashable, Sendable {
         case .device(let name): TraceHash.of(.device, name)
         case .user(let name): TraceHash.of(.user, name)
         case .userState(let name): TraceHash.of(.userState, name)
+        case .deviceState(let name): TraceHash.of(.deviceState, name)
+        case .token(let token): TraceHash.of(.token, token)
         case .subscription(let id): TraceHash.of(.subscription, id)
         case .userSubscription(let user, let id): TraceHash.of(.userSubscription, user, id)
         case .push(let number): TraceHash.of(.push, number)
@@ -57,7 +63,7 @@ enum TraceHash {
     enum Kind: UInt8 {
         case change = 1
         case record, notification, apnsID, device, user, userState, subscription, userSubscription, push, match
-        case replacement, unmatched, deadLetter, line
+        case replacement, unmatched, deadLetter, line, deviceState, token
     }
 
     static func of(_ kind: Kind, _ number: UInt64) -> UInt64 {
