@@ -88,8 +88,8 @@ var simulation: Target {
     .testTarget(
         name: "SimulationTests",
         dependencies: [
-            "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Coalesce", "Deliver",
-            "TestSupport",
+            "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Match", "Coalesce",
+            "Deliver", "TestSupport",
         ],
         path: "Tests/Simulation")
 }

@@ -73,6 +73,7 @@ final class StageOutlet {
                 room.noteRoom()
                 return .unneeded
             }
+            try deadLetters.makeDurable()
             first = try log.append(out.lines, count: out.count, cursor: cursor, now: now)
         } catch {
             try room.note(error, at: steady())
@@ -173,6 +174,13 @@ final class DeadLetters {
     }
 
     func flush() throws(EventLogError) { try writer?.flush() }
+
+    /// Waits for the disk where the log's policy says so: behind a cursor that outlives the loss of power, no letter
+    /// before it may be missing.
+    func makeDurable() throws(EventLogError) {
+        guard let writer, writer.durableSequence < writer.lastSequence else { return }
+        try writer.flush()
+    }
 
     func check() throws { try writer?.check() }
 

@@ -1,4 +1,3 @@
-import BuiltIns
 import PipelineKit
 import PipelineRuntime
 
@@ -23,23 +22,13 @@ enum Canary: String, CaseIterable, Sendable {
 
     var registry: Registry {
         switch self {
-        case .lostOutcome: .with(ForgetfulDeliver.self)
-        case .repeatedBatch: .builtIns
-        case .impatientTimer: .with(ImpatientCoalesce.self)
+        case .lostOutcome: .simulated.with(ForgetfulDeliver.self)
+        case .repeatedBatch: .simulated
+        case .impatientTimer: .simulated.with(ImpatientCoalesce.self)
         }
     }
 
     func inlet(_ link: LinkClient, of stage: String) -> (any StageInlet)? {
         self == .repeatedBatch && stage == "coalesce" ? RepeatingInlet(link) : nil
-    }
-}
-
-extension Registry {
-    /// The built-in plugins, one of them replaced.
-    fileprivate static func with<S: Stage>(_ stage: S.Type) -> Registry {
-        var registry = Registry()
-        registry.register(stage)
-        for (kind, type) in Registry.builtIns.stages where kind != S.kind { registry.register(type) }
-        return registry
     }
 }

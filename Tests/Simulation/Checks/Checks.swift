@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import PipelineKit
 import TestSupport
 
@@ -11,6 +12,7 @@ struct Checks {
         self.world = world
         try soundness()
         try acceptance()
+        try deadLetters()
         try conservation()
         try replay()
     }
@@ -42,6 +44,21 @@ struct Checks {
         }
     }
 
+    /// What match rejected is kept once, in order.
+    private mutating func deadLetters() throws {
+        let stages = world.file.stagesInOrder
+        let changes = try LogLines.read(directory(stages[0]))
+        let expected = changes.indices.filter {
+            PickyMatch.rejects(changes[$0].hasPrefix("{\"type\":\"record.save\"") ? "record.save" : "", UInt64($0 + 1))
+        }.map { $0 + 1 }
+        let letters = try LogLines.read(directory(stages[1]) + ".dead-letters")
+        let key = "\"log\":\"changes\",\"sequence\":"
+        let found = letters.compactMap { letter in
+            letter.range(of: key).flatMap { Int(letter[$0.upperBound...].prefix { $0.isNumber }) }
+        }
+        if found != expected { problems.append("dead letters: \(found), expected \(expected)") }
+    }
+
     private mutating func conservation() throws {
         let stages = world.file.stagesInOrder
         let logs = try stages.map { try LogLines.read(directory($0)) }
@@ -53,7 +70,7 @@ struct Checks {
 
     private mutating func replay() throws {
         for stage in world.file.stagesInOrder where stage.from != nil {
-            guard let upstream = world.file.upstream(of: stage), let type = Registry.builtIns.stages[stage.kind] else {
+            guard let upstream = world.file.upstream(of: stage), let type = Registry.simulated.stages[stage.kind] else {
                 continue
             }
             let replay = try Replayed(stage, type, from: directory(upstream), directory(stage))

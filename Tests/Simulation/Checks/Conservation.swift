@@ -62,7 +62,11 @@ struct Conservation {
     }
 
     private mutating func matching() {
-        let records = Set(changes.indices.filter { changes[$0].type.hasPrefix("record.") }.map { UInt64($0 + 1) })
+        let records = Set(
+            changes.indices.filter { index in
+                let type = changes[index].type
+                return type.hasPrefix("record.") && !PickyMatch.rejects(type, UInt64(index + 1))
+            }.map { UInt64($0 + 1) })
         let matched = Set(matches.filter { $0.type == "match" }.compactMap { $0.numbers["change"] })
         let unmatched = matches.filter { $0.type == "not_matched" }
         for range in unmatched {

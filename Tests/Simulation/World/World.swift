@@ -1,4 +1,3 @@
-import BuiltIns
 import EventLog
 import PipelineKit
 import PipelineRuntime
@@ -39,7 +38,7 @@ final class World {
             data: folder.path, seed: "simulation \(seed)",
             log: LogSettings(
                 sync: sync, segmentBytes: 4_000 + random.below(60_000), snapshotBytes: 500 + random.below(20_000)))
-        registry = canary?.registry ?? .builtIns
+        registry = canary?.registry ?? .simulated
         disk = SimulatedDisk(seed: random.next(), faults: faults)
         network = SimulatedNetwork(seed: random.next(), time, faults)
         transports = SimulatedTransports(seed: random.next(), time, faults)
