@@ -16,6 +16,8 @@ struct ReplayCommand: AsyncParsableCommand {
               belfry replay Pipelines/quickstart.yaml
               belfry replay Pipelines/quickstart.yaml --logs out
               belfry replay Pipelines/quickstart.yaml --stage match coalesce --json
+              belfry replay Pipelines/quickstart.yaml --from 2026-11-20T09:00:00Z --until 2026-11-20T10:00:00Z
+              belfry replay Pipelines/quickstart.yaml --stage deliver --to console --speed 10
 
             Prints `identical` and exits with 0, or prints the first difference (log, sequence, JSON pointer, both \
             values, and the event that led there) and exits with 1. Damaged logs exit with 65. Nothing is written and \
@@ -31,21 +33,55 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(name: .customLong("stage"), parsing: .upToNextOption, help: "Re-run these stages alone.")
     var stages: [String] = []
 
+    @Option(help: "Compare from this sequence of the source's log on, or from this time (RFC 3339).")
+    var from: LogPosition?
+
+    @Option(help: "Compare up to this sequence of the source's log, or up to this time (RFC 3339).")
+    var until: LogPosition?
+
+    @Option(help: "Where the pushes go that the replay gives: console, file:PATH or null.")
+    var to: ReplayTarget = .null
+
+    @Option(help: "Give pushes at the recorded pace: 1 as it was, 10 ten times faster (default: as fast as it goes).")
+    var speed: Double?
+
     @Flag(help: "Print one JSON object: result, difference, stages.")
     var json = false
+
+    func validate() throws {
+        if let speed, !(speed > 0) { throw ValidationError("--speed takes a number above 0") }
+        if speed != nil, to == .null { throw ValidationError("--speed needs --to: only pushes are held back") }
+    }
+
+    /// Where pushes go to standard output, nothing else does.
+    private func say(_ line: String) throws {
+        if to == .console { StandardError.write(line) } else { try StandardOutput.write(line: line) }
+    }
+
+    private func parts(of recorded: RecordedPipeline) throws -> [String: StagePart] {
+        guard from != nil || until != nil else { return [:] }
+        return try ReplayRange(
+            from: from.map { try PipelinePosition($0, of: recorded) },
+            until: until.map { try PipelinePosition($0, of: recorded) }
+        ).parts(of: recorded)
+    }
 
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)
         for name in stages { _ = try checked.stage(name) }
         let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
-        let replay = PipelineReplay(
-            recorded, MachineFactory(registry: .builtIns), stages: stages.isEmpty ? nil : stages)
-        let report = ReplayReport(try await ReplayDisplay.showing(replay.progress) { try await replay.run() })
+        var replay = PipelineReplay(
+            recorded, MachineFactory(registry: .builtIns), stages: stages.isEmpty ? nil : stages,
+            parts: try parts(of: recorded))
+        replay.problem = { StandardError.write("snapshot passed over: \($0)") }
+        replay.watch = try to.pushes(speed: speed)
+        let report = ReplayReport(
+            try await ReplayDisplay.showing(replay.progress) { [replay] in try await replay.run() })
         if json {
             try StandardOutput.write(line: report.json)
         } else {
             for line in report.notes { StandardError.write(line) }
-            for line in report.lines { try StandardOutput.write(line: line) }
+            for line in report.lines { try say(line) }
         }
         if report.difference != nil { throw ToolFailure(.no) }
     }

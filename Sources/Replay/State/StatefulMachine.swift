@@ -32,6 +32,11 @@ package struct SnapshotSearch: Sendable {
             upstream: recorded.context.upstream, lastSequence: recorded.log.lastSequence)
     }
 
+    /// The first that fits, as far as headers tell.
+    func oldest(where isWanted: (SnapshotHeader) -> Bool) throws(EventLogError) -> SnapshotHeader? {
+        try store.list().lazy.compactMap(\.header).first { fit.objection(to: $0) == nil && isWanted($0) }
+    }
+
     /// Puts the newest state that is wanted into a machine; without one the machine begins at the beginning.
     ///
     /// - Parameter problem: Told of each snapshot that cannot be used.

@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import ZeroMQ
 
 /// Re-runs the stages of a pipeline over its logs and compares.
 ///
@@ -24,6 +25,8 @@ package struct PipelineReplay: Sendable {
     /// One for each stage that is re-run.
     package let progress: [StageProgress]
     package var watch: (any ReplayWatch)?
+    /// Told of each snapshot that cannot be used.
+    package var problem: @Sendable (String) -> Void = { _ in }
     private let parts: [String: StagePart]
 
     private static let stagesAtOnce = 2
@@ -50,7 +53,9 @@ package struct PipelineReplay: Sendable {
             var waiting = Array(progress.enumerated())[...]
             func start() {
                 guard let (index, progress) = waiting.popFirst() else { return }
-                group.addTask { (index, try replay(progress)) }
+                group.addTask {
+                    (index, try await SocketThread.run(name: "replay") { try replay(progress) })
+                }
             }
             for _ in 0..<PipelineReplay.stagesAtOnce { start() }
             while let (index, result) = try await group.next() {
@@ -79,15 +84,35 @@ package struct PipelineReplay: Sendable {
     }
 
     private func compare(_ stage: RecordedStage, _ progress: StageProgress, _ result: inout StageResult) throws {
-        if let first = stage.upstream?.firstSequence, first > 1 {
-            throw ReplayError.trimmed(log: stage.context.upstreamName, first: first)
-        }
         let machine = try factory.machine(for: stage)
-        let replay = try StageReplay(
-            stage, machine, part: parts[stage.name] ?? .all, start: .beginning, progress: progress)
+        machine.output.keepsDeliveries = watch != nil
+        let part = parts[stage.name] ?? .all
+        let start = try start(machine, of: stage, part)
+        let replay = try StageReplay(stage, machine, part: part, start: start, progress: progress)
         replay.watch = watch
         result.difference = try replay.run()
         result.untaken = replay.untaken
+    }
+
+    /// The newest snapshot before the part that counts; the oldest of all where the input's beginning is gone.
+    private func start(_ machine: any StageMachine, of stage: RecordedStage, _ part: StagePart) throws -> StageStart {
+        let first = stage.upstream?.firstSequence ?? 1
+        guard first > 1 || part.first > 1 else { return .beginning }
+        guard let machine = machine as? any StatefulMachine,
+            let search = try SnapshotSearch(stage, factory.stageType(stage.stage))
+        else { return try beginning(of: stage) }
+        let fits: (SnapshotHeader) -> Bool = { $0.position + 1 >= first && $0.sequence + 1 >= stage.log.firstSequence }
+        var start = try search.restore(machine, where: { fits($0) && $0.sequence < part.first }, problem: problem)
+        if start == .beginning, first > 1, let oldest = try search.oldest(where: fits) {
+            start = try search.restore(machine, where: { $0 == oldest }, problem: problem)
+        }
+        return start == .beginning ? try beginning(of: stage) : start
+    }
+
+    private func beginning(of stage: RecordedStage) throws(ReplayError) -> StageStart {
+        let first = stage.upstream?.firstSequence ?? 1
+        guard first == 1 else { throw .trimmed(log: stage.context.upstreamName, first: first) }
+        return .beginning
     }
 
     /// A source's log is its input: it is read back as when the source starts.

@@ -130,3 +130,43 @@ import Testing
         #expect(difference.pointer == "/upstream")
     }
 }
+
+/// A part of the history alone.
+@Suite struct ReplayRangeTests {
+    private static func file(_ settings: String) throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: range
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, \(settings)}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "range.yaml")
+    }
+
+    @Test func whatLiesOutsideTheRangeIsNotCompared() async throws {
+        let file = try Self.file("window: 1s, maximumDelay: 3s")
+        let pipeline = try VirtualPipeline(file)
+        try await pipeline.live(Story(seed: 5, length: 600).commands, cuts: [], drains: true)
+        let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+        let middle = UInt64(try pipeline.events(of: "outcomes").count / 2)
+        try logs.rewrite("outcomes") { sequence, event in
+            [sequence == middle ? event.replacing(#""outcome":"#, with: #""outcame":"#) : event]
+        }
+        let recorded = try RecordedPipeline(file, logs: logs.path)
+        func differs(_ from: UInt64?, _ until: UInt64?) async throws -> Bool {
+            let range = ReplayRange(from: from.map { .sequence($0) }, until: until.map { .sequence($0) })
+            let replay = try PipelineReplay(
+                recorded, MachineFactory(registry: .builtIns), parts: range.parts(of: recorded))
+            return try await replay.run().contains { $0.difference != nil }
+        }
+        #expect(try await differs(nil, nil))
+        #expect(try await differs(2, 600))
+        #expect(try await !differs(550, nil))
+        #expect(try await !differs(nil, 60))
+        #expect(try await !differs(580, 600))
+    }
+}

@@ -30,7 +30,8 @@ struct ReplayBench: Sendable {
         let results = try await replay.run()
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         if let difference = results.lazy.compactMap(\.difference).first {
-            throw ToolFailure(.no, "the replay of \(difference.stage) differs at \(difference.log) \(difference.sequence)")
+            throw ToolFailure(
+                .no, "the replay of \(difference.stage) differs at \(difference.log) \(difference.sequence)")
         }
         return seconds
     }

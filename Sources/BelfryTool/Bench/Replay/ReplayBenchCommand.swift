@@ -53,7 +53,8 @@ struct ReplayBenchReport: BenchReport {
     var lines: [String] {
         var table = TextTable("RATE", "changes/s", "of live")
         for (name, rate) in [
-            ("live pipeline", measure.live), ("replay of match", measure.match), ("replay of all stages", measure.whole),
+            ("live pipeline", measure.live), ("replay of match", measure.match),
+            ("replay of all stages", measure.whole),
         ] { table.add(name, rate.text(decimals: 0), (rate / measure.live).text(decimals: 2)) }
         let megabytes = Double(measure.logBytes) / 1e6
         return [

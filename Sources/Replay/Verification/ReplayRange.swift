@@ -1,0 +1,67 @@
+import EventLog
+import PipelineKit
+
+/// Which part of a pipeline's history is compared.
+package struct ReplayRange: Hashable, Sendable {
+    /// A sequence is one of the source's log; nil: the beginning.
+    package var from: PipelinePosition?
+    /// Nil: the end.
+    package var until: PipelinePosition?
+
+    package init(from: PipelinePosition? = nil, until: PipelinePosition? = nil) {
+        (self.from, self.until) = (from, until)
+    }
+
+    /// What of each stage's log lies in the range, by the stages' names.
+    ///
+    /// A batch that holds effects of an event counts whole. What an event leads to later, as when a held notification
+    /// is let go, lies in the range only if it was on record when the last event's effects were.
+    package func parts(of recorded: RecordedPipeline) throws(EventLogError) -> [String: StagePart] {
+        var parts: [String: StagePart] = [:]
+        for stage in recorded.stages {
+            parts[stage.name] = try part(of: stage, input: stage.stage.from.flatMap { parts[$0] } ?? .all)
+        }
+        return parts
+    }
+
+    private func part(of stage: RecordedStage, input: StagePart) throws(EventLogError) -> StagePart {
+        var part = StagePart()
+        let reader = try EventLogReader(directory: stage.log.directory, from: .beginning)
+        var (cursor, hasBegun): (UInt64, Bool) = (0, false)
+        part.first = .max
+        while let header = try reader.nextHeader() {
+            cursor = header.cursor.positions[stage.context.upstreamName] ?? cursor
+            if !hasBegun, begins(stage, header, cursor, input) {
+                (part.first, hasBegun) = (header.firstSequence, true)
+            }
+            if let last = ends(stage, header, cursor, input) {
+                part.last = last
+                break
+            }
+        }
+        return part
+    }
+
+    private func begins(_ stage: RecordedStage, _ header: BatchHeader, _ cursor: UInt64, _ input: StagePart) -> Bool {
+        switch from {
+        case nil: true
+        case .time(let time): header.now >= time
+        case .end: false
+        case .sequence(let sequence): stage.isSource ? header.lastSequence >= sequence : cursor >= input.first
+        }
+    }
+
+    /// The last sequence, where the range ends in or before this batch.
+    private func ends(_ stage: RecordedStage, _ header: BatchHeader, _ cursor: UInt64, _ input: StagePart) -> UInt64? {
+        switch until {
+        case nil, .end: nil
+        case .time(let time): header.now > time ? header.firstSequence - 1 : nil
+        case .sequence(let sequence):
+            if stage.isSource {
+                header.lastSequence >= sequence ? header.lastSequence : nil
+            } else {
+                cursor >= input.last ? header.lastSequence : nil
+            }
+        }
+    }
+}
