@@ -62,9 +62,6 @@ extension PipelinePosition {
         switch try position?.point(in: recorded.stages[0].log.directory) {
         case .sequence(let sequence): self = .sequence(sequence)
         case .time(let time): self = .time(time)
-        case .back(let duration):
-            let last = recorded.stages.compactMap(\.log.lastNow).max() ?? .epoch
-            self = .time(last.advanced(by: .zero - duration))
         case nil: self = .end
         }
     }

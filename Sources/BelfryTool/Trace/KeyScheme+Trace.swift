@@ -3,7 +3,7 @@ import JSON
 
 extension KeyScheme {
     /// The keys of all events of a pipeline, see ``TraceKey``. Raise the version with every change.
-    static let trace = KeyScheme(name: "belfry trace", version: 2) {
+    static let trace = KeyScheme(name: "belfry trace", version: 3) {
         let extraction = TraceExtraction()
         return { line, keys in extraction.keys(of: line, into: &keys) }
     }
