@@ -31,8 +31,11 @@ import Testing
         let pipeline = try VirtualPipeline(Self.file(), log: log, calls: disk.calls)
         let half = commands.count / 2
         let cuts = (0..<100).map { _ in 1 + random.below(40) }
-        try await pipeline.live(Array(commands[..<half]), cuts: cuts, without: 1 + random.below(4), drains: false)
-        try await pipeline.live(Array(commands[half...]), cuts: cuts, drains: true)
+        let on: @Sendable (PipelineProcess) async -> Void = { _ in disk.turn(on: true) }
+        try await pipeline.live(
+            Array(commands[..<half]), cuts: cuts, without: 1 + random.below(4), drains: false, meanwhile: on)
+        disk.turn(on: false)
+        try await pipeline.live(Array(commands[half...]), cuts: cuts, drains: true, meanwhile: on)
         #expect(disk.shortages > 3)
         for name in VirtualPipeline.logs {
             #expect(try pipeline.events(of: name) == expected.events(of: name), "\(name)")

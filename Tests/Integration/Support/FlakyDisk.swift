@@ -9,7 +9,7 @@ final class FlakyDisk: Sendable {
         var random: Seeded
         var failing = 0
         var shortages = 0
-        var writes = 0
+        var isOn = false
     }
 
     private let state: Mutex<State>
@@ -21,6 +21,9 @@ final class FlakyDisk: Sendable {
         state = Mutex(State(random: Seeded(seed)))
         (self.every, self.shortagesMax) = (every, shortagesMax)
     }
+
+    /// Whether shortages come. A stage that finds no room where it starts ends, and is started again by others.
+    func turn(on isOn: Bool) { state.withLock { $0.isOn = isOn } }
 
     /// How often it was full.
     var shortages: Int { state.withLock { $0.shortages } }
@@ -44,7 +47,7 @@ final class FlakyDisk: Sendable {
 
     private func fate() -> Fate {
         state.withLock { state in
-            state.writes += 1
+            guard state.isOn else { return .whole }
             if state.failing > 0 {
                 state.failing -= 1
                 return .none
