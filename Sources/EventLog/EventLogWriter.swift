@@ -22,7 +22,8 @@ public final class EventLogWriter {
     private var lock: WriterLock?
     private let commit: GroupCommit
     private var segment: OpenFile
-    private var segmentFirst: UInt64
+    /// The first sequence of the segment that is appended to.
+    package private(set) var segmentFirst: UInt64
     private var segmentBytes: UInt64
     private var failure: EventLogError?
 

@@ -12,9 +12,10 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench relay                           five processes that only pass bytes on: the ceiling
               belfry bench link                            one hop
               belfry bench log                             the log alone
+              belfry bench restart                         how soon stages are ready again
             """,
         subcommands: [
             PipelineBenchCommand.self, LinkBenchCommand.self, LogBenchCommand.self, RelayBenchCommand.self,
-            RelayHopCommand.self,
+            RelayHopCommand.self, RestartBenchCommand.self,
         ])
 }

@@ -26,6 +26,8 @@ enum TraceKey: Hashable, Sendable {
     case unmatched(UInt64)
     /// The event that a dead letter is about, by its sequence.
     case deadLetter(UInt64)
+    /// A `device.*` or `subscription.*` event itself, as stages pass it on.
+    case line([UInt8])
 
     var hash: UInt64 {
         switch self {
@@ -43,6 +45,7 @@ enum TraceKey: Hashable, Sendable {
         case .replacement(let number): TraceHash.of(.replacement, number)
         case .unmatched(let thousand): TraceHash.of(.unmatched, thousand)
         case .deadLetter(let number): TraceHash.of(.deadLetter, number)
+        case .line(let bytes): bytes.withUnsafeBytes { TraceHash.of(line: $0) }
         }
     }
 
@@ -54,7 +57,7 @@ enum TraceHash {
     enum Kind: UInt8 {
         case change = 1
         case record, notification, apnsID, device, user, userState, subscription, userSubscription, push, match
-        case replacement, unmatched, deadLetter
+        case replacement, unmatched, deadLetter, line
     }
 
     static func of(_ kind: Kind, _ number: UInt64) -> UInt64 {
@@ -66,6 +69,12 @@ enum TraceHash {
     static func of(_ kind: Kind, _ texts: String...) -> UInt64 {
         var hash = KeyHash(kind: kind.rawValue)
         for text in texts { hash.absorb(text) }
+        return hash.value
+    }
+
+    static func of(line: UnsafeRawBufferPointer) -> UInt64 {
+        var hash = KeyHash(kind: Kind.line.rawValue)
+        hash.absorb(line)
         return hash.value
     }
 

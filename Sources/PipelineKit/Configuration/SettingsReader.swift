@@ -110,8 +110,10 @@ extension SettingsReader {
         return placeholder
     }
 
+    mutating func know(_ key: String) { if !knownKeys.contains(key) { knownKeys.append(key) } }
+
     private mutating func ask(_ key: String) -> SettingsNode? {
-        if !knownKeys.contains(key) { knownKeys.append(key) }
+        know(key)
         return excused.contains(path(to: key)) ? nil : entries[key]?.value
     }
 

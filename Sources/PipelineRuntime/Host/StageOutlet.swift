@@ -11,6 +11,7 @@ final class StageOutlet {
     private let steady: @Sendable () -> ContinuousClock.Instant
     private var placeChecked: ContinuousClock.Instant
     private(set) var room: DiskRoom
+    private var retention: Retention
     private(set) var eventsOut: UInt64 = 0
 
     enum Commit {
@@ -35,7 +36,20 @@ final class StageOutlet {
         steady = plan.time.steady
         placeChecked = steady()
         room = DiskRoom(stage: plan.stage)
+        retention = Retention(plan)
+        server.first = try log.segments().first?.firstSequence ?? 1
     }
+
+    /// Drops what of the logs may go.
+    ///
+    /// - Returns: The first sequence that is left, where something went.
+    func retain(_ need: StageNeed) -> UInt64? {
+        guard let first = retention.turn(self, need) else { return nil }
+        server.first = first
+        return first
+    }
+
+    func trimDeadLetters(before time: Instant) throws { try deadLetters.trim(before: time) }
 
     /// Whether the last append found no room.
     var isShort: Bool { room.shortage != nil }
@@ -149,6 +163,14 @@ final class DeadLetters {
         _ = try writer.append(lines.bytes, count: fresh.count, cursor: Cursor([upstream: last.sequence]), now: time)
         held = max(held, last.sequence)
         count += UInt64(fresh.count)
+    }
+
+    /// Drops the segments whose letters are all older.
+    func trim(before time: Instant) throws(EventLogError) {
+        guard let writer else { return }
+        let old = try writer.segments().prefix { $0.lastNow.map { $0 < time } ?? true }
+        guard let last = old.last else { return }
+        try writer.trim(before: last.lastSequence + 1)
     }
 
     func flush() throws(EventLogError) { try writer?.flush() }

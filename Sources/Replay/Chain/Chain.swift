@@ -104,7 +104,7 @@ final class ChainNode {
         let context = StageContext(
             log: log, upstream: upstream?.log ?? log,
             upstreamName: file.upstream(of: stage)?.logName ?? stage.logName)
-        machine = try factory.machine(stage, context: context, answersFrom: nil)
+        machine = try factory.machine(stage, context: context, answers: AcceptedAnswers())
         machine.output.keepsDeliveries = true
         consumers = try file.downstream(of: stage).map {
             try ChainNode($0, of: file, factory, seed: seed, upstream: context)

@@ -14,21 +14,28 @@ package struct MachineFactory: Sendable {
         self.programs = programs
     }
 
-    /// A machine that stands where the recorded stage stood, and gets the answers that it got.
+    /// A machine that stands where the recorded stage stood, under its settings, and gets the answers that it got.
     package func machine(for recorded: RecordedStage) throws -> any StageMachine {
         try machine(
-            recorded.stage, context: recorded.context, answersFrom: recorded.log.directory)
+            recorded.stage, context: recorded.context, answers: answers(of: recorded.stage, in: recorded.log.directory),
+            history: recorded.settingsHistory())
     }
 
-    /// - Parameter log: The log whose events record the answers; nil: every push is accepted.
-    package func machine(_ stage: PipelineStage, context: StageContext, answersFrom log: String?) throws
-        -> any StageMachine
-    {
+    /// - Parameter history: The settings that count in place of the pipeline file's, where it holds some.
+    package func machine(
+        _ stage: PipelineStage, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil
+    ) throws -> any StageMachine {
         guard stage.command.isEmpty, programs[stage.name] == nil else {
             throw ReplayError.unsupported(
                 "stage \(stage.name) is a program; only stages of this build are replayed so far")
         }
-        return try swiftMachine(stageType(stage), stage, context, log)
+        return try swiftMachine(stageType(stage), stage, context, answers, history)
+    }
+
+    /// The answers that a stage's own log records.
+    func answers(of stage: PipelineStage, in log: String) throws -> any AnswerSource {
+        guard stage.command.isEmpty else { return AcceptedAnswers() }
+        return try recordedAnswers(stageType(stage), log)
     }
 
     package func stageType(_ stage: PipelineStage) throws(ReplayError) -> any Stage.Type {
@@ -38,17 +45,21 @@ package struct MachineFactory: Sendable {
         return type
     }
 
-    private func swiftMachine<S: Stage>(_ type: S.Type, _ stage: PipelineStage, _ context: StageContext, _ log: String?)
-        throws
-        -> any StageMachine
-    {
+    private func swiftMachine<S: Stage>(
+        _ type: S.Type, _ stage: PipelineStage, _ context: StageContext, _ answers: any AnswerSource,
+        _ history: SettingsHistory?
+    ) throws -> any StageMachine {
         try SwiftMachine<S>(
-            stage.settings.decode(S.Settings.self), context: context, answers: answers(S.self, log),
+            stage.settings.decode(S.Settings.self), context: context, answers: answers, history: history,
             limits: S.isSource ? EventReader.doorLimits : EventReader.linkLimits)
     }
 
-    private func answers<S: Stage>(_ type: S.Type, _ log: String?) throws -> any AnswerSource {
-        guard let log else { return AcceptedAnswers() }
-        return try RecordedAnswers(log: log) { S.answer(recordedIn: $0) }
+    private func recordedAnswers<S: Stage>(_ type: S.Type, _ log: String) throws -> any AnswerSource {
+        try RecordedAnswers(log: log) { S.answer(recordedIn: $0) }
     }
+}
+
+extension RecordedStage {
+    /// The settings that the stage ran with, as they stand beside its log.
+    func settingsHistory() throws -> SettingsHistory { try SettingsHistory(logDirectory: log.directory) }
 }

@@ -97,6 +97,23 @@ import Testing
         #expect(try types(logs, "1").last == "3 notifications:80")
     }
 
+    @Test func `a change that very many watch is told for one of them, or for the first`() throws {
+        let users = (1...2_100).map { "_u\($0)" }
+        let logs = try TracedLogs().write("changes", [Written.change("a")])
+            .write("matches", users.map { Written.match(1, $0, "s") })
+            .write("notifications", users.map { Written.notification([1], $0, "s") })
+            .write("pushes", users.map { Written.push([1], $0, "s") })
+            .write("outcomes", users.enumerated().map { Written.outcome($0.offset + 1, [1], $0.element, "phone") })
+        #expect(
+            try types(logs, "outcomes:2050") == [
+                "0 changes:1", "1 matches:2050", "2 notifications:2050", "3 pushes:2050", "4 outcomes:2050",
+            ])
+        let opened = try logs.opened()
+        let change = try #require(try opened.event(at: EventPlace(log: "changes", sequence: 1)))
+        let effects = try Causality(opened).effects(of: change)
+        #expect(effects.count == Causality.matchesMax)
+    }
+
     @Test func `devices registered alike are told apart by the cursors`() throws {
         let logs = try TracedLogs().write("changes", [Self.device, Self.device])
             .write("matches", [Self.device, Self.device], from: "changes")

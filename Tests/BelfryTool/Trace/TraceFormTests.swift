@@ -18,7 +18,7 @@ import Testing
         let change = Written.change("a")
         #expect(
             text.hasPrefix(
-                #"{"asked":"x","as":"change","targets":["notifications:2"],"changesLeftOut":0,"trace":[{"log":"changes","sequence":1,"now":"2026-01-01T00:00:01Z","type":"record.save","event":\#(change),"effects":[{"log":"matches","sequence":1,"now":"2026-01-01T00:00:01Z","type":"match","sinceCauseMicroseconds":0,"event":"#
+                #"{"asked":"x","as":"change","targets":["notifications:2"],"changesLeftOut":0,"isCut":false,"trace":[{"log":"changes","sequence":1,"now":"2026-01-01T00:00:01Z","type":"record.save","event":\#(change),"effects":[{"log":"matches","sequence":1,"now":"2026-01-01T00:00:01Z","type":"match","sinceCauseMicroseconds":0,"event":"#
             ))
         #expect(
             text.hasSuffix(

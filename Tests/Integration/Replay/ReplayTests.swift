@@ -110,8 +110,9 @@ import Testing
         }
     }
 
-    @Test func otherSettingsAreFoundAtTheEventThatTheyChange() async throws {
+    @Test func whereNoSettingsWereRecordedOthersAreFoundAtTheEventThatTheyChange() async throws {
         let pipeline = try await Self.story(11)
+        try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")
         let results = try await Self.replay(Self.file("window: 10ms, maximumDelay: 3s"), pipeline.folderOfLogs)
         #expect(results.filter { $0.difference != nil }.map(\.stage) == ["coalesce"])
         let difference = try #require(results.compactMap(\.difference).first)

@@ -1,0 +1,89 @@
+import JSON
+import Replay
+
+/// What another world's pushes come to, for people and for programs.
+struct WhatIfText {
+    private let report: WhatIfReport
+
+    init(_ report: WhatIfReport) { self.report = report }
+
+    var lines: [String] {
+        guard !report.isSame else { return ["no difference in \(report.pushes.of("push"))"] }
+        return [summary, ""] + table
+    }
+
+    private var summary: String {
+        let changed =
+            report.changed > 0 ? ["~ \(report.changed.of("payload")) changed\(detail(report.categories))"] : []
+        let counts = [
+            report.added > 0 ? "+ \(report.added.of("push"))" : nil,
+            report.removed > 0 ? "− \(report.removed.grouped)" : nil,
+        ]
+        return (counts.compactMap { $0 } + changed).joined(separator: ", ")
+    }
+
+    private func detail(_ categories: [WhatIfCategory: Int]) -> String {
+        let parts = WhatIfCategory.allCases.compactMap { category in
+            categories[category].map { "\($0.grouped) \(category.rawValue)" }
+        }
+        return parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
+    }
+
+    private var table: [String] {
+        var table = TextTable("SUBSCRIPTION", "+", "−", "~", "look at change")
+        for group in report.groups {
+            table.add(
+                "\(group.user) \(group.subscription)".printable, group.added.grouped, group.removed.grouped,
+                group.changed.grouped, group.example == .max ? "-" : "\(group.example)")
+        }
+        return table.lines
+    }
+
+    /// One object for each subscription, then the summary.
+    var json: [String] {
+        report.groups.map(WhatIfText.json) + [summaryJSON]
+    }
+
+    private static func json(_ group: WhatIfReport.Group) -> String {
+        var buffer = ByteBuffer()
+        buffer.append("{\"type\":\"subscription\",\"user\":")
+        buffer.appendJSON(group.user)
+        buffer.append(",\"subscriptionID\":")
+        buffer.appendJSON(group.subscription)
+        write(group.added, group.removed, group.changed, group.categories, to: &buffer)
+        if group.example != .max {
+            buffer.append(",\"change\":")
+            buffer.appendJSON(group.example)
+        }
+        buffer.append("}")
+        return buffer.text
+    }
+
+    private var summaryJSON: String {
+        var buffer = ByteBuffer()
+        buffer.append("{\"type\":\"summary\",\"pushes\":")
+        buffer.appendJSON(report.pushes)
+        WhatIfText.write(report.added, report.removed, report.changed, report.categories, to: &buffer)
+        buffer.append("}")
+        return buffer.text
+    }
+
+    private static func write(
+        _ added: Int, _ removed: Int, _ changed: Int, _ categories: [WhatIfCategory: Int], to buffer: inout ByteBuffer
+    ) {
+        buffer.append(",\"added\":")
+        buffer.appendJSON(added)
+        buffer.append(",\"removed\":")
+        buffer.appendJSON(removed)
+        buffer.append(",\"changed\":")
+        buffer.appendJSON(changed)
+        buffer.append(",\"categories\":{")
+        for (index, category) in WhatIfCategory.allCases.filter({ categories[$0] != nil }).enumerated() {
+            if index > 0 { buffer.append(",") }
+            buffer.appendJSON(category.rawValue)
+            buffer.append(":")
+            buffer.appendJSON(categories[category] ?? 0)
+        }
+        buffer.append("}")
+    }
+}

@@ -1,0 +1,80 @@
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+/// Commands that the other world has in place of recorded ones.
+///
+/// A command counts from its `time` on, or from the beginning, and from then on takes the place of all recorded
+/// commands of the same identity: the subscription's, or the device's.
+final class InsertedCommands {
+    private struct Command {
+        var event: [UInt8]
+        var time: Instant
+        var identity: [UInt8]
+    }
+
+    private var waiting: ArraySlice<Command>
+    private var inForce: Set<[UInt8]> = []
+    private var parser = JSONParser(limits: EventReader.linkLimits)
+
+    /// - Throws: ``ReplayError/unsupported(_:)`` for what the source would refuse, or what is no such command.
+    init(_ lines: [String], of source: RecordedStage, _ factory: MachineFactory) throws {
+        let machine = try factory.machine(source.stage, context: source.context, answers: AcceptedAnswers())
+        var commands: [Command] = []
+        for (number, line) in lines.enumerated() {
+            commands.append(try InsertedCommands.command(line, number + 1, machine))
+        }
+        waiting = commands.sorted { $0.time < $1.time }[...]
+    }
+
+    private static func command(_ line: String, _ number: Int, _ source: any StageMachine) throws -> Command {
+        defer { source.output.removeAll() }
+        let bytes = Array(line.utf8)
+        try bytes.withUnsafeBytes { try source.receive($0, first: UInt64(number), at: .epoch) }
+        if let refused = source.output.outbox.takeRejections().first {
+            throw ReplayError.unsupported("line \(number) of the commands is refused: \(refused.rejection.reason)")
+        }
+        let event = Array(source.output.lines.dropLast())
+        var parser = JSONParser(limits: EventReader.linkLimits)
+        let time = try bytes.withUnsafeBytes { try parser.parse($0).text("time") }.flatMap { Instant(rfc3339: $0) }
+        let identity = try event.withUnsafeBytes { InsertedCommands.identity(of: try parser.parse($0)) }
+        guard let identity else {
+            throw ReplayError.unsupported("line \(number) of the commands is about no subscription and no device")
+        }
+        return Command(event: event, time: time ?? .epoch, identity: identity)
+    }
+
+    /// Calls back for each command whose time has come, with the moment at which it happens.
+    func forEachDue(at now: Instant, _ body: (UnsafeRawBufferPointer, Instant) throws -> Void) rethrows {
+        while let command = waiting.first, command.time <= now {
+            waiting.removeFirst()
+            inForce.insert(command.identity)
+            try command.event.withUnsafeBytes { try body($0, command.time) }
+        }
+    }
+
+    /// Whether a recorded event counts no more.
+    func replaces(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard !inForce.isEmpty else { return false }
+        do throws(JSONError) {
+            return InsertedCommands.identity(of: try parser.parse(line)).map(inForce.contains) ?? false
+        } catch { return false }
+    }
+
+    /// Nil for other events than those about subscriptions and devices.
+    private static func identity(of event: JSONValue) -> [UInt8]? {
+        guard let type = event.text("type") else { return nil }
+        let names: [String?]
+        switch type {
+        case "subscription.save":
+            names = [event.text("database"), event.text("user"), event["subscription"]?.text("subscriptionID")]
+        case "subscription.delete":
+            names = [event.text("database"), event.text("user"), event.text("subscriptionID")]
+        case "device.register", "device.unregister": names = ["", event.text("user"), event.text("device")]
+        default: return nil
+        }
+        let place = [String(type.prefix(while: { $0 != "." })), event.text("container"), event.text("environment")]
+        return (place + names).flatMap { Array(($0 ?? "").utf8) + [0] }
+    }
+}

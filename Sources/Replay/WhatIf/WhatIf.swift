@@ -1,0 +1,107 @@
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+/// What is different in the other world.
+package struct WhatIfChange: Sendable {
+    /// The pipeline with other settings; the same stages under the same names.
+    package var file: PipelineFile
+    /// Other builds' programs, by the stages' names.
+    package var programs: [String: String] = [:]
+    /// Commands in place of recorded ones of the same identity.
+    package var commands: [String] = []
+
+    package init(_ file: PipelineFile) { self.file = file }
+}
+
+/// Runs a recorded pipeline beside one in which something is changed, and compares what is pushed.
+package struct WhatIf: Sendable {
+    private let recorded: RecordedPipeline
+    private let registry: Registry
+    private let change: WhatIfChange
+    package let progress: StageProgress
+
+    /// - Throws: ``ReplayError/unsupported(_:)`` where the other file has other stages.
+    package init(_ recorded: RecordedPipeline, _ change: WhatIfChange, registry: Registry) throws {
+        self.recorded = recorded
+        self.change = change
+        self.registry = registry
+        for stage in recorded.stages {
+            guard let other = change.file.stage(named: stage.name), other.from == stage.stage.from,
+                other.kind == stage.stage.kind
+            else { throw ReplayError.unsupported("the other pipeline has no stage \(stage.name) in the same place") }
+        }
+        progress = StageProgress(
+            stage: "whatif", bytesTotal: recorded.stages.first.map { $0.log.bytes } ?? 0)
+    }
+
+    package func run() throws -> WhatIfReport {
+        let comparison = PushComparison()
+        for stage in roots {
+            let lockstep = try lockstep(stage, comparison)
+            try feed(lockstep, stage, try commands(for: stage))
+            try lockstep.finish()
+        }
+        return comparison.finish()
+    }
+
+    /// The first stages that differ; all that read the source where nothing does, or where its log does.
+    private var roots: [RecordedStage] {
+        let changed = recorded.stages.filter { !$0.isSource && isChanged($0) }
+        guard change.commands.isEmpty, !changed.isEmpty else {
+            return recorded.stages.first.map(recorded.consumers) ?? []
+        }
+        return changed.filter { stage in !ancestors(of: stage).contains { changed.map(\.name).contains($0) } }
+    }
+
+    private func ancestors(of stage: RecordedStage) -> [String] {
+        guard let from = stage.stage.from, let upstream = recorded.stage(from) else { return [] }
+        return [from] + ancestors(of: upstream)
+    }
+
+    private func isChanged(_ stage: RecordedStage) -> Bool {
+        guard let other = change.file.stage(named: stage.name) else { return true }
+        return change.programs[stage.name] != nil || other.command != stage.stage.command
+            || other.settings.record() != stage.stage.settings.record()
+    }
+
+    private func lockstep(_ stage: RecordedStage, _ comparison: PushComparison) throws -> LockstepStage {
+        guard let other = change.file.stage(named: stage.name) else { preconditionFailure("checked when made") }
+        let (given, taken) = SharedAnswers.pair(
+            try MachineFactory(registry: registry).answers(of: stage.stage, in: stage.log.directory))
+        let baseline = try MachineFactory(registry: registry)
+            .machine(stage.stage, context: stage.context, answers: given, history: stage.settingsHistory())
+        let variant = try MachineFactory(registry: registry, programs: change.programs)
+            .machine(
+                other, context: stage.context, answers: taken,
+                history: isChanged(stage) ? nil : stage.settingsHistory())
+        return try LockstepStage(
+            stage, baseline: baseline, variant: variant,
+            consumers: try recorded.consumers(of: stage).map { try lockstep($0, comparison) }, comparison: comparison)
+    }
+
+    private func commands(for stage: RecordedStage) throws -> InsertedCommands? {
+        guard !change.commands.isEmpty, let source = recorded.stages.first else { return nil }
+        return try InsertedCommands(change.commands, of: source, MachineFactory(registry: registry))
+    }
+
+    private func feed(_ lockstep: LockstepStage, _ stage: RecordedStage, _ commands: InsertedCommands?) throws {
+        let feed = try UpstreamFeed(log: stage.upstream?.directory ?? "")
+        while let run = try feed.run(through: .max) {
+            var sequence = run.first
+            for line in Lines(run.lines) {
+                try commands?.forEachDue(at: run.now) { command, now in
+                    try lockstep.take(nil, LockstepEvent(sequence: sequence - 1, line: command), at: now)
+                }
+                let event = LockstepEvent(sequence: sequence, line: line)
+                try lockstep.take(event, commands?.replaces(line) == true ? nil : event, at: run.now)
+                sequence += 1
+            }
+            progress.add(events: run.count, bytes: run.lines.count)
+        }
+        try commands?.forEachDue(at: .distantFuture) { command, now in
+            try lockstep.take(nil, LockstepEvent(sequence: feed.next - 1, line: command), at: now)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/// What a change would have made of the pushes.
+package struct WhatIfReport: Sendable {
+    /// Pushes to one subscription's devices.
+    package struct Group: Sendable {
+        package var user: String
+        package var subscription: String
+        package var added = 0
+        package var removed = 0
+        package var changed = 0
+        package var categories: [WhatIfCategory: Int] = [:]
+        /// The earliest change that shows a difference.
+        package var example: UInt64 = .max
+
+        package var all: Int { added + removed + changed }
+    }
+
+    /// How many there were.
+    package internal(set) var pushes = 0
+    private var byKey: [String: Group] = [:]
+
+    /// Those with the most differences first, then by user and subscription.
+    package var groups: [Group] {
+        byKey.values.sorted {
+            $0.all == $1.all ? ($0.user, $0.subscription) < ($1.user, $1.subscription) : $0.all > $1.all
+        }
+    }
+
+    package var added: Int { byKey.values.reduce(0) { $0 + $1.added } }
+    package var removed: Int { byKey.values.reduce(0) { $0 + $1.removed } }
+    package var changed: Int { byKey.values.reduce(0) { $0 + $1.changed } }
+    package var isSame: Bool { byKey.isEmpty }
+
+    /// How many pushes differ in what; one push may differ in several.
+    package var categories: [WhatIfCategory: Int] {
+        byKey.values.reduce(into: [:]) { $0.merge($1.categories, uniquingKeysWith: +) }
+    }
+
+    mutating func noteAddition(of push: ComparedPush) { note(push) { $0.added += 1 } }
+    mutating func noteRemoval(of push: ComparedPush) { note(push) { $0.removed += 1 } }
+
+    mutating func noteChange(of push: ComparedPush, to variant: ComparedPush, _ categories: Set<WhatIfCategory>) {
+        note(push) { group in
+            group.changed += 1
+            for category in categories { group.categories[category, default: 0] += 1 }
+        }
+    }
+
+    private mutating func note(_ push: ComparedPush, _ change: (inout Group) -> Void) {
+        let key = push.key.user + "\u{0}" + push.key.subscription
+        var group = byKey[key] ?? Group(user: push.key.user, subscription: push.key.subscription)
+        change(&group)
+        group.example = min(group.example, push.causes.last ?? .max)
+        byKey[key] = group
+    }
+}

@@ -1,0 +1,151 @@
+import BuiltIns
+import Foundation
+import PipelineKit
+import Replay
+import TestSupport
+import Testing
+
+/// What a change would have made of the pushes, and nothing else.
+@Suite struct WhatIfTests {
+    private static func file(_ settings: String = "window: 1s, maximumDelay: 3s") throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: whatif
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, \(settings)}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "whatif.yaml")
+    }
+
+    private static func whatIf(
+        _ file: PipelineFile, _ logs: String, _ change: (inout WhatIfChange) throws -> Void = { _ in }
+    ) throws -> WhatIfReport {
+        var other = WhatIfChange(file)
+        try change(&other)
+        return try WhatIf(RecordedPipeline(file, logs: logs), other, registry: .builtIns).run()
+    }
+
+    private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Logs").path
+
+    @Test(arguments: [("v1/live/live.yaml", "v1/live/logs"), ("v1/tour/quickstart.yaml", "v1/tour")])
+    func nothingChangedMakesNoDifference(_ file: String, _ logs: String) throws {
+        let file = try PipelineFile.load(path: Self.fixtures + "/" + file)
+        let report = try Self.whatIf(file, Self.fixtures + "/" + logs)
+        #expect(report.isSame, "\(report)")
+        #expect(report.pushes > 10)
+    }
+
+    @Test func nothingChangedMakesNoDifferenceToARandomStory() async throws {
+        var random = Seeded(Seeded.drawn(for: "whatif"))
+        let pipeline = try VirtualPipeline(Self.file())
+        try await pipeline.live(Story(seed: random.next(), length: 600).commands, cuts: [7, 90, 2], drains: true)
+        let report = try Self.whatIf(Self.file(), pipeline.folderOfLogs)
+        #expect(report.isSame, "\(report)")
+        #expect(report.pushes == pipeline.pushes.count)
+    }
+
+    /// On virtual time, where the other world can be run for itself.
+    @Test(arguments: ["0s", "10ms", "500ms", "2s", "30s"])
+    func anotherWindowGivesThePushesOfARunWithIt(_ window: String) async throws {
+        var random = Seeded(Seeded.drawn(for: "window \(window)"))
+        let commands = Story(seed: random.next(), length: 600).commands
+        let pipeline = try VirtualPipeline(Self.file())
+        try await pipeline.live(commands, cuts: [], drains: true)
+        let other = try Self.file("window: \(window), maximumDelay: 60s")
+        let chain = try Chain(other, registry: .builtIns)
+        for command in commands { try chain.send(command) }
+        try chain.finish()
+        let report = try Self.whatIf(Self.file(), pipeline.folderOfLogs) { $0.file = other }
+        let (before, after) = (Self.notifications(pipeline.pushes), Self.notifications(chain.pushes))
+        #expect(report.added == after.subtracting(before).count)
+        #expect(report.removed == before.subtracting(after).count)
+        #expect(report.categories.keys.allSatisfy { [.coalescing, .badge, .fields, .other, .headers].contains($0) })
+    }
+
+    /// What makes pushes the same, as text: notification, user and device come first in a push.
+    private static func notifications(_ pushes: [String]) -> Set<String> {
+        Set(
+            pushes.map { push in
+                let subscription = push.firstRange(of: "\"sid\":").map { push[$0.upperBound...].prefix { $0 != "," } }
+                return push.split(separator: ",").prefix(3).joined() + (subscription ?? "")
+            })
+    }
+
+    // MARK: One small story
+
+    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+
+    private static func subscription(_ id: String, _ predicate: String, _ body: String) -> String {
+        """
+        {"type":"subscription.save",\(place),"database":"public","user":"_ada","subscription":{"subscriptionID":"\(id)",\
+        "subscriptionType":"query","query":{"recordType":"Note","predicate":"\(predicate)"},"firesOn":["create","update"],\
+        "notificationInfo":{"alertBody":"\(body)"}}}
+        """
+    }
+
+    private static func logs() async throws -> VirtualPipeline {
+        let pipeline = try VirtualPipeline(file())
+        let saves = (0..<10).map { number in
+            """
+            {"type":"record.save","time":"2026-01-01T00:00:\(10 + number)Z",\(place),"database":"public",\
+            "record":{"recordName":"r\(number)","recordType":"Note","fields":{"stars":{"value":\(number),"type":"INT64"}}}}
+            """
+        }
+        let device =
+            #"{"type":"device.register",\#(place),"user":"_ada","device":"phone","transport":"apns","token":"aa","topic":"t"}"#
+        try await pipeline.live([device, subscription("s", "stars >= 5", "Hello")] + saves, cuts: [], drains: true)
+        #expect(pipeline.pushes.count == 5)
+        return pipeline
+    }
+
+    @Test func anAddedSubscriptionPushesMore() async throws {
+        let report = try await Self.whatIf(Self.file(), Self.logs().folderOfLogs) {
+            $0.commands = [Self.subscription("more", "stars < 3", "Few")]
+        }
+        #expect((report.added, report.removed, report.changed) == (3, 0, 0))
+        let group = try #require(report.groups.first)
+        #expect((group.user, group.subscription, group.example) == ("_ada", "more", 3))
+    }
+
+    @Test func anotherPredicateAddsAndRemoves() async throws {
+        let report = try await Self.whatIf(Self.file(), Self.logs().folderOfLogs) {
+            $0.commands = [Self.subscription("s", "stars >= 3 AND stars < 8", "Hello")]
+        }
+        #expect((report.added, report.removed, report.changed) == (2, 2, 0))
+    }
+
+    @Test func anotherTextChangesEachPayloadFromItsTimeOn() async throws {
+        let report = try await Self.whatIf(Self.file(), Self.logs().folderOfLogs) {
+            let later = Self.subscription("s", "stars >= 5", "Good day")
+            $0.commands = [
+                later.replacing(#"save","#, with: #"save","time":"2026-01-01T00:00:17Z","#, maxReplacements: 1)
+            ]
+        }
+        #expect((report.added, report.removed, report.changed) == (0, 0, 3))
+        #expect(report.categories == [.alertText: 3])
+        #expect(report.groups.first?.example == 10)
+    }
+
+    @Test func aDeviceThatIsLeftOutLosesItsPushes() async throws {
+        let report = try await Self.whatIf(Self.file(), Self.logs().folderOfLogs) {
+            $0.commands = [#"{"type":"device.unregister",\#(Self.place),"user":"_ada","device":"phone"}"#]
+        }
+        #expect((report.added, report.removed, report.changed) == (0, 5, 0))
+    }
+
+    @Test func aRecordIsNoCommandForAnotherWorld() async throws {
+        let logs = try await Self.logs().folderOfLogs
+        #expect(throws: ReplayError.self) {
+            try Self.whatIf(Self.file(), logs) {
+                $0.commands = [
+                    #"{"type":"record.save",\#(Self.place),"database":"public","record":{"recordName":"x","recordType":"N"}}"#
+                ]
+            }
+        }
+    }
+}
