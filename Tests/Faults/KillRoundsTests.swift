@@ -8,7 +8,7 @@ import ZeroMQ
 /// every log is sound, and a replay of each says what the log says.
 @Suite(.serialized) struct KillRounds {
     @Test func twoHundredKillsLoseAndInventNothing() async throws {
-        let (result, kills, problems) = try await KillRounds.run(200) { try LivePipeline(snapshotEvery: "64KiB") }
+        let (result, kills, problems) = try await KillRounds.run(200) { try LivePipeline() }
         result.check()
         #expect(problems == [])
         #expect(kills.values.reduce(0, +) == 200)
