@@ -12,7 +12,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
-    targets: libraries + stages + transports + executables + tests
+    targets: libraries + stages + transports + executables + tests + [simulation]
 )
 
 // Arrows point down: a target may depend only on targets listed above it.
@@ -82,6 +82,16 @@ var tests: [Target] {
                 ],
                 path: "Tests/\($0)", exclude: $0 == "Integration" ? ["Logs"] : [])
         }
+}
+
+var simulation: Target {
+    .testTarget(
+        name: "SimulationTests",
+        dependencies: [
+            "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Match", "Coalesce",
+            "Deliver", "TestSupport",
+        ],
+        path: "Tests/Simulation")
 }
 
 var stageNames: [Target.Dependency] { stages.map { .target(name: $0.name) } }

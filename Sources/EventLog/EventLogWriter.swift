@@ -22,7 +22,8 @@ public final class EventLogWriter {
     private var lock: WriterLock?
     private let commit: GroupCommit
     private var segment: OpenFile
-    private var segmentFirst: UInt64
+    /// The first sequence of the segment that is appended to.
+    package private(set) var segmentFirst: UInt64
     private var segmentBytes: UInt64
     private var failure: EventLogError?
 
@@ -65,7 +66,8 @@ public final class EventLogWriter {
     /// other two it is all that was appended: it survives `kill -9` of this process, but not the loss of power.
     public var durableSequence: UInt64 { commit.durableSequence }
 
-    /// Calls back under ``SyncPolicy/always`` after each `fdatasync`, with the new ``durableSequence``.
+    /// Calls back under ``SyncPolicy/always`` after each `fdatasync`, with the new ``durableSequence``, and under any
+    /// policy after one that failed: ``check()`` throws from then on.
     ///
     /// Runs on the log's own queue, and delays the next `fdatasync` while it does. Replaces an earlier one.
     public func onDurable(_ body: @escaping @Sendable (UInt64) -> Void) {
@@ -86,7 +88,7 @@ public final class EventLogWriter {
     public func append(
         _ body: UnsafeRawBufferPointer, count: Int, cursor advance: Cursor = Cursor(), now: Instant
     ) throws(EventLogError) -> UInt64 {
-        try checkUsable()
+        try check()
         precondition(now >= lastNow, "a batch's now must not be earlier than the one before: \(now) < \(lastNow)")
         try EventLines.check(body, count: count)
         let advanceBytes = try advance.encoded()
@@ -101,9 +103,23 @@ public final class EventLogWriter {
         return first
     }
 
+    /// Throws what keeps the log from taking any more, such as an `fdatasync` that has failed since the last append:
+    /// ask now and then, or what waits to become durable waits for ever.
+    public func check() throws(EventLogError) {
+        precondition(lock != nil, "nothing is appended to a log that was closed")
+        if let failure = failure ?? commit.failure { throw failure }
+    }
+
+    /// Throws where the log's file was taken away from under it: what is appended then is lost when the process ends.
+    package func checkPlace() throws(EventLogError) {
+        var status = stat()
+        guard fstat(segment.descriptor, &status) == 0 else { throw .lastFailure("look at", segment.path) }
+        if status.st_nlink == 0 { throw .failed(operation: "find", file: segment.path, errno: ENOENT) }
+    }
+
     /// Waits until all that was appended has survived the loss of power, whatever the policy.
     public func flush() throws(EventLogError) {
-        try checkUsable()
+        try check()
         try commit.flush()
     }
 
@@ -135,11 +151,6 @@ extension EventLogWriter {
     /// Where the log has come to in its last segment.
     var end: LastSegment { LastSegment(nextSequence: nextSequence, lastNow: lastNow, bytes: segmentBytes) }
     var calls: FileCalls { options.calls }
-
-    private func checkUsable() throws(EventLogError) {
-        precondition(lock != nil, "nothing is appended to a log that was closed")
-        if let failure = failure ?? commit.failure { throw failure }
-    }
 
     /// What stands before the body: a header and the cursor, after the opening where a segment begins.
     private func head(_ body: UnsafeRawBufferPointer, _ count: Int, _ advance: [UInt8], _ now: Instant)

@@ -2,22 +2,25 @@ import Glibc
 
 extension EventLogs {
     /// Reads all of a log and reports what is wrong: every CRC, that sequences have no gaps, that `now` never goes
-    /// back, that each batch holds as many lines as it says, and that each line begins with `{` and ends with `}`.
+    /// back, that each batch holds as many lines as it says, that each line begins with `{` and ends with `}`, and that
+    /// the cursor never goes back or beyond the log that this one was made from.
     ///
     /// Behind damage it goes on at the next batch that is right in itself. May run beside a writer, but then a batch
     /// that is just being written counts as a torn tail.
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
+    ///   - checks: Of what lies beside a log that is sound itself; what they find counts as damage.
     ///   - progress: Called after each batch.
     /// - Throws: ``EventLogError/notALog(directory:)``, and what keeps the log from being read at all.
-    public static func verify(directory: String, progress: (VerifyReport) -> Void = { _ in })
-        throws(EventLogError) -> VerifyReport
-    {
+    public static func verify(
+        directory: String, checks: [any LogCheck] = [], progress: (VerifyReport) -> Void = { _ in }
+    ) throws(EventLogError) -> VerifyReport {
         let log = LogDirectory(path: directory)
         guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
-        var verification = Verification(log, manifest.identity, try log.segments())
+        var verification = try Verification(log, manifest)
         try verification.run(progress)
+        try verification.finish(manifest.name, checks)
         return verification.report
     }
 }
@@ -30,6 +33,10 @@ public struct VerifyReport: Hashable, Sendable {
         /// The first event that the problem concerns.
         public var sequence: UInt64
         public var reason: String
+
+        public init(file: String, offset: UInt64, sequence: UInt64, reason: String) {
+            (self.file, self.offset, self.sequence, self.reason) = (file, offset, sequence, reason)
+        }
     }
 
     public var segments = 0
@@ -52,17 +59,37 @@ private struct Verification {
     private let identity: LogIdentity
     private let segments: [UInt64]
     private let buffer = ReadBuffer()
+    private var upstream: UpstreamCheck?
+    private var cursor = Cursor()
+    private var (lastSequence, lastNow) = (UInt64(0), Instant.epoch)
 
-    init(_ log: LogDirectory, _ identity: LogIdentity, _ segments: [UInt64]) {
+    init(_ log: LogDirectory, _ manifest: LogManifest) throws(EventLogError) {
         self.log = log
-        self.identity = identity
-        self.segments = segments
+        identity = manifest.identity
+        segments = try log.segments()
+        do throws(EventLogError) { upstream = try UpstreamCheck(directory: log.path) } catch .damaged(
+            let file, let offset, let sequence, let reason)
+        {
+            note(file, offset, sequence, reason)
+        }
+    }
+
+    mutating func finish(_ name: String, _ checks: [any LogCheck]) throws(EventLogError) {
+        if let problem = try upstream?.finish() { report.problems.append(problem) }
+        let verified = VerifiedLog(
+            directory: log.path, name: name, identity: identity, segments: segments, lastSequence: lastSequence,
+            lastNow: lastNow, cursor: cursor)
+        guard report.isSound else { return }
+        for check in checks { report.problems += try check.check(verified) }
     }
 
     mutating func run(_ progress: (VerifyReport) -> Void) throws(EventLogError) {
         var previous: SegmentReader?
         for first in segments {
-            let file = try OpenFile(log.segmentPath(first), O_RDONLY)
+            guard let file = try OpenFile.ifPresent(log.segmentPath(first)) else {
+                try noteMissing(first)
+                continue
+            }
             let segment = SegmentReader(
                 file, first: first, identity: identity, lastNow: previous?.lastNow ?? .epoch, buffer: buffer)
             if let previous, previous.nextSequence != first {
@@ -71,6 +98,13 @@ private struct Verification {
             try read(segment, isLast: first == segments.last, progress)
             report.segments += 1
             previous = segment
+        }
+    }
+
+    /// A segment that was there a moment ago: nothing is wrong where the oldest are being removed.
+    private mutating func noteMissing(_ first: UInt64) throws(EventLogError) {
+        guard let oldest = try log.segments().first, oldest > first else {
+            return note(log.segmentPath(first), 0, first, "the segment is missing")
         }
     }
 
@@ -94,10 +128,19 @@ private struct Verification {
 
     private mutating func take(_ batch: SegmentBatch, _ segment: SegmentReader) {
         checkLines(batch, segment)
+        checkCursor(batch, segment)
         segment.consume(batch)
         report.batches += batch.isOpening ? 0 : 1
         report.events += UInt64(batch.header.count)
         report.bytes += UInt64(batch.fixed.batchBytes)
+    }
+
+    private mutating func checkCursor(_ batch: SegmentBatch, _ segment: SegmentReader) {
+        let problem = upstream?.take(batch.header, file: segment.file.path, offset: segment.offset)
+        if let problem { report.problems.append(problem) }
+        guard report.problems.isEmpty else { return }
+        cursor.fold(batch.header.cursor)
+        (lastSequence, lastNow) = (batch.header.lastSequence, batch.header.now)
     }
 
     private mutating func checkLines(_ batch: SegmentBatch, _ segment: SegmentReader) {

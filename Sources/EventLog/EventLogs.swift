@@ -77,3 +77,17 @@ public struct LogSummary: Hashable, Sendable {
         if firstNow != nil { lastNow = reader.offset > 0 ? reader.lastNow : firstNow }
     }
 }
+
+extension EventLogs {
+    /// The format that a log says it has, also one that this version does not read.
+    public static func format(directory: String) throws(EventLogError) -> Int {
+        do throws(EventLogError) {
+            guard try LogManifest.read(in: LogDirectory(path: directory)) != nil else {
+                throw .notALog(directory: directory)
+            }
+            return BatchFormat.version
+        } catch .unsupportedFormat(_, let version) {
+            return version
+        }
+    }
+}

@@ -98,12 +98,13 @@ final class GroupCommit: Sendable {
 
     private func pass() {
         let work = state.withLock { $0.isDirty ? ($0.file, $0.written) : nil }
-        guard let (file, mark) = work, synchronize(file) else { return }
-        let onDurable = state.withLock { state in
-            state.durable = mark
-            return policy == .always ? state.onDurable : nil
+        guard let (file, mark) = work else { return }
+        let isSynced = synchronize(file)
+        let (onDurable, sequence) = state.withLock { state in
+            if isSynced { state.durable = mark }
+            return (policy == .always || !isSynced ? state.onDurable : nil, state.durable.sequence)
         }
-        onDurable?(mark.sequence)
+        onDurable?(sequence)
     }
 
     @discardableResult

@@ -64,7 +64,7 @@ final class SegmentReader {
 
     /// Goes on behind damage: to the next header that is right in itself. False where there is none.
     func skipDamage() throws(EventLogError) -> Bool {
-        guard let (offset, header) = try nextHeader(after: offset) else { return false }
+        guard let (offset, header) = try nextHeader(from: offset + 1) else { return false }
         self.offset = offset
         nextSequence = header.firstSequence
         lastNow = header.now
@@ -166,10 +166,10 @@ extension SegmentReader {
         try buffer.bytes(count, at: offset, of: file, ahead: body ? 256 << 10 : 8 << 10)
     }
 
-    /// The first header behind an offset that is right in itself and this log's.
-    func nextHeader(after offset: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
+    /// The first header from an offset on that is right in itself and this log's.
+    func nextHeader(from offset: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
         let windowBytes = 256 << 10
-        var start = offset + 1
+        var start = offset
         while true {
             let window = try buffer.bytes(windowBytes, at: start, of: file, ahead: windowBytes)
             if let (index, header) = window.firstHeader(of: identity) { return (start + UInt64(index), header) }

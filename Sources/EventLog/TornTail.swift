@@ -32,7 +32,7 @@ extension SegmentReader {
             let end = start + UInt64(fixed.batchBytes)
             lost = try lostPage(part, end: end, endsInLine: fixed.bodyBytes > 0)
         }
-        guard let lost, try nextHeader(after: start) == nil else { return nil }
+        guard let lost, try nextHeader(from: start + 1) == nil else { return nil }
         return "bytes \(lost.lowerBound) to \(lost.upperBound - 1) were never written"
     }
 

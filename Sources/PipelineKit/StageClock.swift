@@ -52,4 +52,15 @@ public struct StageClock<S: Stage> {
         }
         return served
     }
+
+    /// Goes on with the same state under other settings. A stage that takes no snapshots keeps those that it has.
+    package mutating func adopt(_ settings: S.Settings, context: StageContext) throws {
+        guard S.snapshotVersion != nil else { return }
+        var writer = SnapshotWriter()
+        stage.snapshot(into: &writer)
+        var adopted = try S(settings, context: context)
+        var reader = SnapshotReader(writer.bytes)
+        try adopted.restore(from: &reader)
+        stage = adopted
+    }
 }

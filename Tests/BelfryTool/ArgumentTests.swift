@@ -30,11 +30,15 @@ struct ArgumentTests {
         #expect(error.map { IngestProgram.message(for: $0) } == "--exit-when-done needs an input; give a file or -")
     }
 
-    @Test func `positions in a log are sequences or times`() {
+    @Test func `positions in a log are sequences, times or durations back from its end`() {
         #expect(LogPosition(argument: "17") == .sequence(17))
         #expect(LogPosition(argument: "1970-01-01T00:00:01Z") == .time(Instant(microseconds: 1_000_000)))
         #expect(LogPosition(argument: "0") == nil)
-        #expect(LogPosition(argument: "-1") == nil)
+        #expect(LogPosition(argument: "-10m") == .back(.seconds(600)))
+        #expect(LogPosition(argument: "1h30m ago") == .back(.seconds(5400)))
+        for text in ["-1", "-", " ago", "10m", "-10x", "-m", "-9999999999999d"] {
+            #expect(LogPosition(argument: text) == nil, "\(text)")
+        }
         #expect(TapStart(argument: "end") == .end)
         #expect(TapStart(argument: "1") == .sequence(1))
     }
@@ -43,7 +47,8 @@ struct ArgumentTests {
         arguments: [
             BelfryCommand.self, UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self,
             TapCommand.self,
-            LogCommand.self, LogListCommand.self, LogShowCommand.self, LogVerifyCommand.self, IngestProgram.self,
+            LogCommand.self, LogListCommand.self, LogShowCommand.self, LogVerifyCommand.self, LogStatCommand.self,
+            LogRepairCommand.self, IngestProgram.self,
             StageProgram<MatchProgram>.self, StageProgram<DeliverProgram>.self,
         ] as [any ParsableCommand.Type])
     func `help teaches by example, in lines that fit a terminal`(command: any ParsableCommand.Type) {

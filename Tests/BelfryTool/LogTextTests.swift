@@ -56,7 +56,8 @@ struct LogTextTests {
         (LogPosition?.none, LogPosition?.none, UInt64?.none, 0..<10), (.sequence(4), nil, nil, 3..<10),
         (.sequence(4), .sequence(6), nil, 3..<6), (nil, .sequence(3), nil, 0..<3), (.sequence(9), nil, 1, 8..<9),
         (.time(Instant(microseconds: 4_500_000)), nil, nil, 5..<10),
-        (nil, .time(Instant(microseconds: 2_000_000)), nil, 0..<3),
+        (nil, .time(Instant(microseconds: 2_000_000)), nil, 0..<3), (.back(.seconds(2)), nil, nil, 7..<10),
+        (nil, .back(.seconds(7)), nil, 0..<3), (.back(.seconds(99)), nil, 2, 0..<2),
     ])
     func `show cuts at both ends`(from: LogPosition?, until: LogPosition?, limit: UInt64?, expected: Range<Int>) throws
     {
@@ -64,8 +65,10 @@ struct LogTextTests {
         let directory = try log("changes", 10, in: folder)
         var output: [UInt8] = []
         let printer = EventPrinter(.events) { output += $0 }
-        var show = LogShow(printer: printer, until: until, left: limit ?? .max, follows: false)
-        try show.run(try EventLogReader(directory: directory, from: from?.start ?? .beginning), from: from)
+        var show = LogShow(
+            printer: printer, from: try from?.point(in: directory), until: try until?.point(in: directory),
+            left: limit ?? .max, follows: false)
+        try show.run(directory)
         #expect(String(decoding: output, as: UTF8.self) == expected.map { "{\"n\":\($0)}\n" }.joined())
     }
 

@@ -32,6 +32,64 @@ struct LogCommandTests {
         #expect(shown.errors.contains("is damaged at byte"))
     }
 
+    @Test func `a damaged log is repaired only with --yes and keeps a copy`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let sound = try await Program.run("belfry", ["log", "repair", folder + "/changes"])
+        #expect(sound.status == 0 && sound.output.contains("sound, nothing to repair"))
+        try damage(folder + "/changes")
+        let asked = try await Program.run("belfry", ["log", "repair", folder + "/changes"])
+        #expect(asked.status == 1)
+        #expect(
+            asked.output.contains("changes: damaged at byte ") && asked.output.contains("would be lost: sequences "))
+        #expect(asked.output.contains("matches has done its sequence 52") && asked.output.contains("--yes does it"))
+        #expect(try await Program.run("belfry", ["log", "show", folder + "/changes"]).status == 65)
+        let arguments = ["log", "repair", "changes", "-p", folder, "--yes", "--now", "2026-11-20T09:30:00Z"]
+        let done = try await Program.run("belfry", arguments)
+        #expect(done.status == 0 && done.output.contains("changes now ends with sequence "))
+        #expect(FileManager.default.fileExists(atPath: folder + "/changes/damaged-2026-11-20T09:30:00Z"))
+        #expect(try await Program.run("belfry", ["log", "show", folder + "/changes"]).status == 0)
+        let verified = try await Program.run("belfry", ["log", "verify", folder])
+        #expect(verified.status == 1)
+        #expect(verified.output.contains("changes: sound") && verified.output.contains("of 'changes', which ends with"))
+    }
+
+    @Test func `a log that a stage in another process has open is not repaired`() async throws {
+        let notes = try Notes()
+        let ingest = try Program(
+            "belfry-ingest", ["--pipeline", notes.pipeline, try notes.write(Notes.phone(), to: "first")])
+        await ingest.error("2 lines sent")
+        let result = try await Program.run("belfry", ["log", "repair", "changes", "-p", notes.pipeline])
+        #expect(result.status == 69)
+        #expect(result.errors.contains("log 'changes' in ") && result.errors.contains("open in process \(ingest.pid)"))
+        let second = try await Program.run("belfry-ingest", ["--pipeline", notes.pipeline])
+        #expect(second.status != 0 && second.errors.contains("log 'changes' in "), "\(second.errors)")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
+    @Test func `an export is imported as the same logs, and counted and filtered alike`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let exported = try await Program.run("belfry", ["log", "export", folder])
+        #expect(exported.status == 0)
+        let copy = notes.folder + "/copy"
+        let imported = try await Program.run("belfry", ["log", "import", "-", "--to", copy], input: exported.output)
+        #expect(imported.status == 0 && imported.errors.hasPrefix("5 logs in "))
+        for command in [["stat"], ["export"], ["migrate", "--dry-run"]] {
+            let (old, new) = try await (
+                Program.run("belfry", ["log"] + command + [folder]), Program.run("belfry", ["log"] + command + [copy])
+            )
+            #expect(old.status == 0 && old.output == new.output && !old.output.isEmpty)
+        }
+        let file = try notes.write(exported.output, to: "all.ndjson")
+        let again = try await Program.run("belfry", ["log", "import", file, "--to", copy])
+        #expect(again.status == 65 && again.errors.contains("line 1: ") && again.errors.contains("is a log already"))
+        let shown = try await Program.run(
+            "belfry", ["log", "show", copy + "/matches", "--record", "n40", "--from", "-15s", "--bare"])
+        #expect(shown.status == 0 && shown.output.split(separator: "\n").count == 1)
+    }
+
     @Test func `show follows a log as it grows`() async throws {
         let notes = try Notes()
         let ingest = try Program(

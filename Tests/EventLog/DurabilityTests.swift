@@ -74,6 +74,19 @@ private final class SlowDisk: Sendable {
         #expect(disk.count.withLock { $0 } == 1)
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: [SyncPolicy.always, .interval(.milliseconds(1))])
+    func aFailedSyncIsToldWithoutAnotherAppend(policy: SyncPolicy) throws {
+        let (scratch, disk, told) = (Scratch(), SlowDisk(), DispatchSemaphore(value: 0))
+        let writer = try disk.writer(scratch, policy)
+        writer.onDurable { _ in told.signal() }
+        disk.failing.withLock { $0 = true }
+        disk.gate.signal()
+        try writer.append([event(1)])
+        try told.await()
+        #expect(throws: EventLogError.syncFailed(file: try scratch.segments[0], errno: EIO)) { try writer.check() }
+        #expect(writer.durableSequence == 0)
+    }
+
     @Test(.timeLimit(.minutes(1)), arguments: [SyncPolicy.interval(.seconds(3600)), .never])
     func underTheOthersWhatIsWrittenCounts(policy: SyncPolicy) throws {
         let (scratch, disk) = (Scratch(), SlowDisk())

@@ -78,6 +78,13 @@ final class Disturbed {
         }
     }
 
+    /// As many places, each in its own part of the input.
+    func evenly(_ count: Int) -> [Int] {
+        (0..<count).map { $0 * commands.count / count + random.below(commands.count / count) }
+    }
+
+    func choose(of stages: [String]) -> String { random.one(of: stages) }
+
     func places(_ count: Int) -> [Int] { (0..<count).map { _ in random.below(commands.count) } }
 
     /// Sends everything, calls `disturb` at the given places, and waits until every push has its outcomes.

@@ -63,6 +63,17 @@ import ZeroMQ
         #expect(said.contains { $0.contains("exited with status 3, 5 times before it opened the link") }, "\(said)")
     }
 
+    @Test(.timeLimit(.minutes(1))) func aStandardInputThatIsClosedIsNamed() async throws {
+        let folder = try Folder()
+        let file = try yaml(folder, data: "one", bind: "ipc://\(folder.path)/one.link")
+        let (status, said) = try await SocketThread.run(name: "faults") {
+            let run = try Spawned("belfry", ["run", file], input: nil)
+            return (try run.end(within: .seconds(20)), run.lines)
+        }
+        #expect(status == 66, "\(said)")
+        #expect(said.contains { $0.contains("standard input: it is closed") }, "\(said)")
+    }
+
     @Test func aPortInUseIsNamedWithWhatToDo() async throws {
         let endpoint = "tcp://127.0.0.1:\(20_000 + Int(getpid()) % 20_000)"
         let (status, said) = try await second(besideOneOn: endpoint, Folder())

@@ -28,13 +28,13 @@ import Testing
 
     private static func answer(
         _ change: Int, user: String? = nil, device: String? = nil, subscription: String? = nil,
-        in pipeline: VirtualPipeline
+        in pipeline: VirtualPipeline, _ finder: any EventFinder = LogScan()
     ) throws -> ExplainedAnswer {
         let logs = try RecordedLogs(place: pipeline.folderOfLogs)
         let change = try ExplainedChange(UInt64(change), in: logs)
         let subject = try AskedSubject(user: user, device: device, subscriptionID: subscription)
-            .resolve(for: change, in: logs, LogScan())
-        return try ExplainedAnswer(change, subject, in: logs, LogScan())
+            .resolve(for: change, in: logs, finder)
+        return try ExplainedAnswer(change, subject, in: logs, finder)
     }
 
     private static func run(_ commands: [String], drains: Bool = true) async throws -> VirtualPipeline {
@@ -55,6 +55,7 @@ import Testing
         let pipeline = try Self.pipeline()
         try await pipeline.live(Story(seed: random.next(), length: 700).commands, cuts: [], drains: true)
         let accepted = try Self.accepted(pipeline)
+        let finder = IndexFinder()
         var (yes, no) = (0, 0)
         for (index, event) in try pipeline.events(of: "changes").enumerated()
         where event.contains("record.") && random.below(3) == 0 {
@@ -65,6 +66,8 @@ import Testing
             }
             let isPushed = accepted.contains("\(index + 1) \(user) \(device)")
             #expect(answer.isPushed == isPushed, "change \(index + 1), \(user), \(device)")
+            let found = try Self.answer(index + 1, user: user, device: device, in: pipeline, finder)
+            #expect(found.json == answer.json, "the index finds something else")
             let told = answer.explanations
             let isOdd = told.contains { $0.contains(.replayDiffers) || $0.contains(.outcomePending) }
             #expect(!isOdd, "change \(index + 1), \(user), \(device)")

@@ -4,8 +4,8 @@ import Foundation
 public final class Folder: Sendable {
     public let path: String
 
-    public init() throws {
-        path = "/tmp/belfry-\(UUID().uuidString.prefix(8))"
+    public init(in parent: String = "/tmp") throws {
+        path = "\(parent)/belfry-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 

@@ -12,10 +12,12 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench relay                           five processes that only pass bytes on: the ceiling
               belfry bench link                            one hop
               belfry bench log                             the log alone
+              belfry bench restart                         how soon stages are ready again
               belfry bench replay                          recorded logs, re-run and compared
             """,
         subcommands: [
             PipelineBenchCommand.self, LinkBenchCommand.self, LogBenchCommand.self, RelayBenchCommand.self,
-            RelayHopCommand.self, ReplayBenchCommand.self,
+            RelayHopCommand.self, RestartBenchCommand.self,
+            ReplayBenchCommand.self,
         ])
 }

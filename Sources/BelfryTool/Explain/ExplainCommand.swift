@@ -17,6 +17,9 @@ struct ExplainCommand: ParsableCommand {
               belfry explain --change 17 --subscription my-notes -p .belfry/quickstart
               belfry explain --change 17 --user _alice -p out --json | jq -r .code
 
+            The first question reads each log that it needs once and leaves an index in it, LOG/index, which may be \
+            removed at any time; --no-index leaves nothing, and reads all of them each time.
+
             Exit status 0: it was pushed; 1: it was not.
             """)
 
@@ -38,6 +41,9 @@ struct ExplainCommand: ParsableCommand {
     @Flag(help: "Print one JSON object, also on a terminal.")
     var json = false
 
+    @Flag(name: .customLong("no-index"), help: "Neither read nor write the indexes beside the logs.")
+    var ignoresIndex = false
+
     func validate() throws {
         if device == nil, user == nil, subscription == nil {
             throw ValidationError("name whom to explain it for: --device, --user or --subscription")
@@ -48,7 +54,7 @@ struct ExplainCommand: ParsableCommand {
     func run() throws {
         let logs = try RecordedLogs(place: pipeline)
         let change = try ExplainedChange(change, in: logs)
-        let finder = LogScan()
+        let finder: any EventFinder = ignoresIndex ? LogScan() : IndexFinder()
         let asked = AskedSubject(user: user, device: device, subscriptionID: subscription)
         let subject = try asked.resolve(for: change, in: logs, finder)
         let answer = try ExplainedAnswer(change, subject, in: logs, finder)

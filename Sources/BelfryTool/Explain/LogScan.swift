@@ -15,6 +15,8 @@ enum EventName: Hashable {
     /// Whose device or subscription the event is about.
     case user(String)
     case device(String)
+    /// Whom a match, a notification, a push or an outcome is for.
+    case receiver(String)
     case subscription(String)
     /// Of a match.
     case userSubscription(user: String, String)
@@ -23,7 +25,9 @@ enum EventName: Hashable {
 
     var texts: [String] {
         switch self {
-        case .user(let text), .device(let text), .subscription(let text), .record(let text), .token(let text): [text]
+        case .user(let text), .device(let text), .receiver(let text), .subscription(let text), .record(let text),
+            .token(let text):
+            [text]
         case .userSubscription(let user, let subscription): [user, subscription]
         }
     }

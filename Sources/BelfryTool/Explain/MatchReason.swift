@@ -1,4 +1,5 @@
 import EventLog
+import JSON
 import PipelineKit
 
 /// Why a user's subscriptions watched a change or did not: a fresh match stage is fed what it knew of them, and asked.
@@ -45,7 +46,8 @@ struct MatchReason {
         var told: [Explanation] = []
         for history in histories {
             guard let last = history.last(before: change.sequence), last.isSave else { continue }
-            if last.firesOnce, let spender = try spender(history.identity, after: last) {
+            let spender = try Spender(history.identity, after: last, before: change.sequence).find(in: logs, finder)
+            if let spender {
                 spent[history.identity] = spender
             } else {
                 try fresh.feed(last.event)
@@ -54,29 +56,6 @@ struct MatchReason {
         let subject = ExplainedSubject(user: user, subscriptionID: subscriptionID)
         told = try fresh.explain(change.event, for: subject)
         return (told, spent)
-    }
-
-    /// The first recorded match after the save: CloudKit deletes the subscription with it.
-    private func spender(_ id: SubscriptionHistory.Identity, after save: SubscriptionHistory.Entry) throws -> UInt64? {
-        guard let log = logs.log(ofKind: "match") else { return nil }
-        var found: UInt64?
-        let first = try LogScan.firstSequence(in: log, notBefore: save.event.now)
-        try finder.events(
-            in: log, from: first, through: .max, naming: [.userSubscription(user: id.user, id.subscriptionID)]
-        ) { event in
-            guard event.json["type"]?.equals("match") ?? false, let number = event.json["change"]?.int64,
-                let sequence = UInt64(exactly: number)
-            else { return true }
-            guard sequence < change.sequence else { return false }
-            guard sequence > save.event.sequence, event.json["subscriptionID"]?.equals(id.subscriptionID) ?? false,
-                event.json["user"]?.equals(id.user) ?? false, event.json["database"]?.equals(id.database) ?? false,
-                event.json["container"]?.equals(id.container) ?? false,
-                event.json["environment"]?.equals(id.environment) ?? false
-            else { return true }
-            found = sequence
-            return false
-        }
-        return found
     }
 }
 
@@ -127,5 +106,40 @@ extension Explanation {
     fileprivate func isOf(_ history: SubscriptionHistory) -> Bool {
         guard let saved = detail("saved").flatMap({ UInt64($0) }) else { return false }
         return history.entries.contains { $0.event.sequence == saved }
+    }
+}
+
+/// The change that used up a subscription that fires once: the first recorded match after it was saved.
+struct Spender {
+    private let id: SubscriptionHistory.Identity
+    private let save: SubscriptionHistory.Entry
+    private let change: UInt64
+
+    init(_ id: SubscriptionHistory.Identity, after save: SubscriptionHistory.Entry, before change: UInt64) {
+        self.id = id
+        self.save = save
+        self.change = change
+    }
+
+    /// Nil where it does not fire once, or has not fired.
+    func find(in logs: RecordedLogs, _ finder: any EventFinder) throws -> UInt64? {
+        guard save.firesOnce, let log = logs.log(ofKind: "match") else { return nil }
+        var found: UInt64?
+        let first = try LogScan.firstSequence(in: log, notBefore: save.event.now)
+        let names = [EventName.userSubscription(user: id.user, id.subscriptionID)]
+        try finder.events(in: log, from: first, through: .max, naming: names) { event in
+            guard let sequence = event.json["change"]?.sequenceNumber else { return true }
+            guard sequence < change else { return false }
+            guard sequence > save.event.sequence, event.json["type"]?.equals("match") ?? false, isOf(event.json) else {
+                return true
+            }
+            found = sequence
+            return false
+        }
+        return found
+    }
+
+    private func isOf(_ match: JSONValue) -> Bool {
+        SubscriptionHistory.Identity(match) == id
     }
 }

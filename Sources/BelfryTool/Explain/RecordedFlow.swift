@@ -22,6 +22,8 @@ struct RecordedFlow {
     /// Notification, payload, outcomes.
     private(set) var steps: [Explanation] = []
     private(set) var outcomes: [RecordedOutcome] = []
+    /// All changes that its notification stands for.
+    private(set) var causes: [UInt64] = []
     /// When the push came to deliver.
     private(set) var pushed: Instant?
     /// Why it came no further.
@@ -67,6 +69,10 @@ struct RecordedFlow {
             )
         }
     }
+}
+
+extension JSONValue {
+    var sequenceNumber: UInt64? { int64.flatMap { UInt64(exactly: $0) } }
 }
 
 extension BatchHeader {
@@ -246,6 +252,9 @@ extension RecordedFlow {
         steps += search.replacement
         if let found = search.found {
             steps.append(try made(found, stage))
+            causes = try found.withJSON { json in
+                json["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequenceNumber } } ?? []
+            }
             return found
         }
         end = isOver ? try lost(match.sequence, stage, logs) : reached && mayWait ? held(stage) : pending(stage)

@@ -27,6 +27,12 @@ struct RecordedLogs {
         }
     }
 
+    /// - Parameter folder: The folder that holds the logs of the pipeline.
+    init(file: PipelineFile, folder: String) {
+        (self.file, self.folder, isOwn) = (file, folder, true)
+        path = RecordedLogs.path(of: file)
+    }
+
     func log(of stage: PipelineStage) -> String { folder + "/" + stage.logName }
 
     /// Nil where the pipeline has no such stage, or the stage never ran.

@@ -13,9 +13,9 @@ struct InputSource: Hashable, Sendable {
 
     /// Opens it for reading.
     ///
-    /// - Throws: ``ToolFailure`` with 66 where it is missing, a directory or not to be read.
+    /// - Throws: ``ToolFailure`` with 66 where it is missing, closed, a directory or not to be read.
     func open() throws(ToolFailure) -> Int32 {
-        if isStandardInput { return STDIN_FILENO }
+        if isStandardInput { return try InputSource.openStandardInput() }
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }
         guard !InputSource.isDirectory(descriptor) else {
@@ -27,7 +27,21 @@ struct InputSource: Hashable, Sendable {
 
     /// Checks that all can be opened, before anything is done with the first.
     static func check(_ sources: [InputSource]) throws(ToolFailure) {
-        for source in sources where !source.isStandardInput { close(try source.open()) }
+        for source in sources {
+            let descriptor = try source.open()
+            if !source.isStandardInput { close(descriptor) }
+        }
+    }
+
+    /// Where the shell closed it (`<&-`), the first thing that this process opened has its number: it is of no kind that
+    /// a file can be of, and what waits for it to be readable waits for ever.
+    private static func openStandardInput() throws(ToolFailure) -> Int32 {
+        var status = stat()
+        guard fstat(STDIN_FILENO, &status) == 0, status.st_mode & S_IFMT != 0 else {
+            throw ToolFailure(
+                .noInput, "cannot read standard input: it is closed; name a file, or give /dev/null for no input")
+        }
+        return STDIN_FILENO
     }
 
     private static func isDirectory(_ descriptor: Int32) -> Bool {

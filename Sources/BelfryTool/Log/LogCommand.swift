@@ -12,5 +12,8 @@ struct LogCommand: ParsableCommand {
               belfry log show changes -p Pipelines/quickstart.yaml --from 100 --limit 10
               belfry log verify Pipelines/quickstart.yaml
             """,
-        subcommands: [LogListCommand.self, LogShowCommand.self, LogVerifyCommand.self])
+        subcommands: [
+            LogListCommand.self, LogShowCommand.self, LogStatCommand.self, LogVerifyCommand.self, LogRepairCommand.self,
+            LogExportCommand.self, LogImportCommand.self, LogMigrateCommand.self,
+        ])
 }

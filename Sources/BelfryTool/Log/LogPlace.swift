@@ -55,6 +55,33 @@ enum LogPlace {
         }
     }
 
+    /// The folder of a log of which `log.json` may be missing.
+    static func folder(ofLog path: String, pipeline: String?) throws -> String {
+        let candidate = try pipeline.map { try folder($0) + "/" + path } ?? path
+        let names = isFolder(candidate) ? try FileManager.default.contentsOfDirectory(atPath: candidate) : []
+        let hasSegments = names.contains { $0.hasSuffix(".log") && $0.first?.isNumber == true }
+        return hasSegments ? candidate : try log(path, pipeline: pipeline)
+    }
+
+    /// The logs in a place, or the log that a path is.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 where there is none.
+    static func oneOrAll(_ place: String) throws -> [String] {
+        guard isPlace(place) else { return [try log(place, pipeline: nil)] }
+        let logs = try logs(in: place)
+        guard !logs.isEmpty else { throw ToolFailure(.noInput, "no logs in \(try folder(place))") }
+        return logs
+    }
+
+    /// The size of a log's segments.
+    static func bytes(of directory: String) throws -> UInt64 {
+        try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".log") }
+            .reduce(0) { sum, name in
+                var status = stat()
+                return stat(directory + "/" + name, &status) == 0 ? sum + UInt64(status.st_size) : sum
+            }
+    }
+
     private static func existing(_ path: String, named name: String, in folder: String) throws -> String {
         if isFile(path + "/log.json") { return path }
         let names = isFolder(folder) ? try logs(in: folder).map(LogPlace.name) : []
@@ -78,7 +105,7 @@ enum LogPlace {
         )
     }
 
-    private static func isFolder(_ path: String) -> Bool { mode(path) == S_IFDIR }
+    static func isFolder(_ path: String) -> Bool { mode(path) == S_IFDIR }
     static func isFile(_ path: String) -> Bool { mode(path) == S_IFREG }
 
     private static func mode(_ path: String) -> mode_t? {

@@ -8,9 +8,10 @@ struct LogVerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Reads logs whole and says what is wrong with them.",
         discussion: """
-            Checks every batch's CRC, that sequences have no gaps and that time never goes back. Exits with 1 where \
-            something is wrong. A last batch that is not whole is what a crash leaves: the stage cuts it off when it \
-            starts, and no event before it is lost.
+            Checks every batch's CRC, that sequences have no gaps, that time never goes back, that each stage's \
+            cursor fits the log that it reads, and what is kept beside a log. Exits with 1 where something is wrong. \
+            A last batch that is not whole is what a crash leaves: the stage cuts it off when it starts, and no event \
+            before it is lost. Anything else keeps the stage from starting; see `belfry log repair`.
 
               belfry log verify Pipelines/quickstart.yaml
               belfry log verify out/changes
@@ -24,10 +25,9 @@ struct LogVerifyCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let directories = try directories()
         var isSound = true
-        for directory in directories {
-            let report = try EventLogs.verify(directory: directory)
+        for directory in try LogPlace.oneOrAll(place) {
+            let report = try verify(directory)
             let name = LogPlace.name(ofLogAt: directory)
             isSound = isSound && report.isSound
             for line in json ? [VerifyText.json(name, report)] : VerifyText.lines(name, report) {
@@ -37,11 +37,14 @@ struct LogVerifyCommand: ParsableCommand {
         if !isSound { throw ToolFailure(.no) }
     }
 
-    private func directories() throws -> [String] {
-        guard LogPlace.isPlace(place) else { return [try LogPlace.log(place, pipeline: nil)] }
-        let logs = try LogPlace.logs(in: place)
-        guard !logs.isEmpty else { throw ToolFailure(.noInput, "no logs in \(try LogPlace.folder(place))") }
-        return logs
+    private func verify(_ directory: String) throws -> VerifyReport {
+        var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
+        defer { progress.end() }
+        var before: UInt64 = 0
+        return try EventLogs.verify(directory: directory, checks: LogChecks.all) { report in
+            progress.add(report.bytes - before)
+            before = report.bytes
+        }
     }
 }
 
@@ -74,26 +77,23 @@ enum VerifyText {
         buffer.append(",\"problems\":[")
         for (index, problem) in report.problems.enumerated() {
             if index > 0 { buffer.append(",") }
-            append(problem, to: &buffer)
+            buffer.append(raw: json(problem))
         }
         buffer.append("]")
         if let tail = report.tornTail {
             buffer.append(",\"tornTail\":")
-            append(tail, to: &buffer)
+            buffer.append(raw: json(tail))
         }
         buffer.append("}")
         return buffer.text
     }
 
-    private static func append(_ problem: VerifyReport.Problem, to buffer: inout ByteBuffer) {
-        buffer.append("{\"file\":")
-        buffer.appendJSON(problem.file)
-        buffer.append(",\"offset\":")
-        buffer.appendJSON(problem.offset)
-        buffer.append(",\"sequence\":")
-        buffer.appendJSON(problem.sequence)
-        buffer.append(",\"reason\":")
-        buffer.appendJSON(problem.reason)
-        buffer.append("}")
+    static func json(_ problem: VerifyReport.Problem) -> String {
+        var object = JSONLine()
+        object.add("file", problem.file)
+        object.add("offset", problem.offset)
+        object.add("sequence", problem.sequence)
+        object.add("reason", problem.reason)
+        return object.text
     }
 }

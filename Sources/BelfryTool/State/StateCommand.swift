@@ -28,7 +28,7 @@ struct StateCommand: ParsableCommand {
     @Argument(help: "Which state: subscriptions, devices, pending, badges or records.")
     var state: String
 
-    @Option(help: "A sequence of the source's log, or a time (RFC 3339) (default: now).")
+    @Option(parsing: .unconditional, help: "A sequence of the source's log, or a time (RFC 3339) (default: now).")
     var at: LogPosition?
 
     @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
@@ -59,7 +59,7 @@ struct StateCommand: ParsableCommand {
 
 extension PipelinePosition {
     init(_ position: LogPosition?, of recorded: RecordedPipeline) throws {
-        switch position {
+        switch try position?.point(in: recorded.stages[0].log.directory) {
         case .sequence(let sequence): self = .sequence(sequence)
         case .time(let time): self = .time(time)
         case nil: self = .end

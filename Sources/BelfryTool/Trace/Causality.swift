@@ -156,7 +156,7 @@ extension Causality {
 extension Causality {
     /// The same line in the log of a stage that passes it on: in the first batch that has come as far.
     private func passed(_ event: TraceEvent, in log: TracedLog) throws -> TraceEvent? {
-        guard let key = event.facts.passingKey else { return nil }
+        guard let key = event.passingKey else { return nil }
         var found: TraceEvent?
         try logs.index(of: log).find([key.hash]) { candidate in
             let isIt =
@@ -169,7 +169,7 @@ extension Causality {
 
     /// The event that this one was before any stage passed it on.
     private func first(of event: TraceEvent) throws -> TraceEvent {
-        guard let key = event.facts.passingKey, let upstream = logs.log(named: event.log)?.upstream,
+        guard let key = event.passingKey, let upstream = logs.log(named: event.log)?.upstream,
             let log = logs.log(named: upstream)
         else { return event }
         let last = event.cursor.positions[upstream] ?? .max
@@ -196,11 +196,12 @@ extension EventFacts {
     fileprivate var anchor: UInt64? { change ?? causes.last }
 
     fileprivate var changeNamed: [UInt64] { type == "match" || type == "coalesced" ? change.map { [$0] } ?? [] : [] }
+}
 
-    /// A key that an event keeps when a stage passes it on.
+extension TraceEvent {
+    /// A key that an event keeps when a stage passes it on; nil for what is never passed on.
     fileprivate var passingKey: TraceKey? {
-        if isChange { return recordName.map(TraceKey.record) }
-        if isDevice { return device.map(TraceKey.device) }
-        return isSubscription ? subscriptionID.map(TraceKey.subscription) : nil
+        if facts.isChange { return facts.recordName.map(TraceKey.record) }
+        return facts.isDevice || facts.isSubscription ? .line(line) : nil
     }
 }

@@ -3,7 +3,7 @@ import JSON
 
 extension KeyScheme {
     /// The keys of all events of a pipeline, see ``TraceKey``. Raise the version with every change.
-    static let trace = KeyScheme(name: "belfry trace", version: 1) {
+    static let trace = KeyScheme(name: "belfry trace", version: 3) {
         let extraction = TraceExtraction()
         return { line, keys in extraction.keys(of: line, into: &keys) }
     }
@@ -19,14 +19,15 @@ private final class TraceExtraction {
         do throws(JSONError) {
             let event = try parser.parse(line)
             guard let type = event["type"] else { return }
-            add(event, type, to: &keys)
+            if !add(event, type, to: &keys) { addState(event, line, to: &keys) }
         } catch {
             // A line that is no JSON has no keys; `belfry log verify` tells of it.
             return
         }
     }
 
-    private func add(_ event: JSONValue, _ type: JSONValue, to keys: inout [UInt64]) {
+    /// False where the type is none of those that changes lead to.
+    private func add(_ event: JSONValue, _ type: JSONValue, to keys: inout [UInt64]) -> Bool {
         if type.equals("record.save") || type.equals("record.delete") {
             keys.add(TraceHash.of(.record, event["record"]?["recordName"]))
             keys.add(TraceHash.of(.device, event["origin"]?["device"]))
@@ -45,8 +46,9 @@ private final class TraceExtraction {
         } else if type.equals("dead_letter") {
             keys.add(.deadLetter, event["sequence"])
         } else {
-            addState(event, to: &keys)
+            return false
         }
+        return true
     }
 
     private func addNotification(_ event: JSONValue, to keys: inout [UInt64]) {
@@ -92,9 +94,12 @@ private final class TraceExtraction {
     }
 
     /// Devices and subscriptions, and what plugins add to the language.
-    private func addState(_ event: JSONValue, to keys: inout [UInt64]) {
+    private func addState(_ event: JSONValue, _ line: UnsafeRawBufferPointer, to keys: inout [UInt64]) {
+        keys.append(TraceHash.of(line: line))
         let subscription = event["subscription"]?["subscriptionID"] ?? event["subscriptionID"]
         keys.add(TraceHash.of(.device, event["device"]))
+        keys.add(TraceHash.of(.deviceState, event["device"]))
+        keys.add(TraceHash.of(.token, event["token"]))
         keys.add(TraceHash.of(.userState, event["user"]))
         keys.add(TraceHash.of(.subscription, subscription))
         keys.add(TraceHash.of(.userSubscription, event["user"], subscription))

@@ -19,6 +19,12 @@ struct TraceCommand: ParsableCommand {
               belfry trace outcomes:3 -p out --json | jq .trace
               belfry trace 17 -p out --mermaid > trace.mmd
 
+            --export FILE writes the smallest slice of the pipeline's inputs that still leads to the outcome, with the \
+            names, tokens and texts of people replaced by pseudonyms; `belfry run` on it shows the outcome again.
+
+              belfry trace outcomes:3 -p Pipelines/quickstart.yaml --export case.ndjson
+              belfry trace 17 -p Pipelines/quickstart.yaml --export case.ndjson --user _alice --device alice-mac
+
             The first trace reads each log once and leaves an index in it, LOG/index, which may be removed at any time; \
             later ones read what is new. --no-index leaves nothing, and reads all of each log that it needs.
             """)
@@ -43,7 +49,21 @@ struct TraceCommand: ParsableCommand {
     @Flag(name: .customLong("no-index"), help: "Neither read nor write the indexes beside the logs.")
     var ignoresIndex = false
 
+    @Option(
+        help: "Write the smallest slice of inputs that gives the outcome again to this file, with pseudonyms.",
+        completion: .file())
+    var export: String?
+
+    @Option(help: "With --export: the user whose outcome is meant, or who got no push.")
+    var user: String?
+
+    @Option(help: "With --export: the device whose outcome is meant, or that got no push.")
+    var device: String?
+
     func validate() throws {
+        if export == nil, user != nil || device != nil {
+            throw ValidationError("--user and --device go with --export")
+        }
         if id.isEmpty { throw ValidationError("ID is empty; give what `belfry trace --help` lists") }
         if limit < 1 { throw ValidationError("--limit takes a number from 1 on") }
     }
@@ -52,13 +72,21 @@ struct TraceCommand: ParsableCommand {
         let logs = try TraceLogs(place: pipeline, usesIndexFiles: !ignoresIndex)
         switch try TraceSearch(logs: logs, limit: limit).find(id, as: kind) {
         case .targets(let events, let kind):
-            for line in try lines(TraceGraph(of: events, Causality(logs)), kind) {
+            let graph = try TraceGraph(of: events, Causality(logs))
+            if let export { return try self.export(events, graph, to: export) }
+            for line in lines(graph, kind) {
                 try StandardOutput.write(line: line)
             }
         case .hits(let hits, let hasMore): try list(hits, hasMore)
         case .nothing(let tried):
             throw ToolFailure(.no, "nothing found for '\(id.printable)': \(tried.joined(separator: "; "))")
         }
+    }
+
+    private func export(_ events: [TraceEvent], _ graph: TraceGraph, to path: String) throws {
+        let target = try CaseTarget(events, graph, user: user, device: device)
+        try CaseFile.exportCase(
+            target, place: pipeline, to: path, ignoresIndex ? LogScan() : IndexFinder())
     }
 
     private var shown: TraceForm { form ?? (StandardOutput.isTerminal ? .tree : .json) }

@@ -16,6 +16,8 @@ struct TraceGraph {
     private(set) var targets: Set<EventPlace>
     /// Changes that were left out because there are too many.
     private(set) var changesLeftOut = 0
+    /// Whether a change has more matches than the ``Causality/matchesMax`` that were followed.
+    private(set) var isCut = false
 
     init(of targets: [TraceEvent], _ causality: Causality) throws {
         self.targets = Set(targets.map(\.place))
@@ -41,6 +43,7 @@ struct TraceGraph {
         while let event = open.popLast() {
             if nodes[event.place] != nil { continue }
             let effects = try causality.effects(of: event, user: user)
+            isCut = isCut || effects.count >= Causality.matchesMax
             nodes[event.place] = Node(
                 event: event, effects: effects.map(\.place),
                 waitsFor: effects.isEmpty ? event.expected(in: causality.logs) : nil)

@@ -3,7 +3,8 @@ import JSON
 
 /// A trace for programs: one JSON object in one line.
 enum TraceJSON {
-    /// `{"asked":…,"as":…,"targets":["changes:17"],"changesLeftOut":0,"trace":[node, …]}`; a node is
+    /// `{"asked":…,"as":…,"targets":["changes:17"],"changesLeftOut":0,"isCut":false,"trace":[node, …]}`;
+    /// a node is
     /// `{"log":…,"sequence":…,"now":…,"sinceCauseMicroseconds":…,"type":…,"target":true,"event":{…},"waitsFor":…,
     /// "effects":[node, …]}`, and where it was met before, `"repeated":true` in place of event and effects.
     static func text(_ graph: TraceGraph, asked: String, as kind: TraceIDKind) -> String {
@@ -17,6 +18,8 @@ enum TraceJSON {
         }
         buffer.append("],\"changesLeftOut\":")
         buffer.appendJSON(graph.changesLeftOut)
+        buffer.append(",\"isCut\":")
+        buffer.appendJSON(graph.isCut)
         buffer.append(",\"trace\":")
         buffer.append(raw: list(graph.trees(node)))
         buffer.append("}")

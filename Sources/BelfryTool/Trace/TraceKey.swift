@@ -15,6 +15,10 @@ enum TraceKey: Hashable, Sendable {
     case user(String)
     /// The user whose device or subscription a `device.*` or `subscription.*` event is about.
     case userState(String)
+    /// The device that a `device.*` event is about.
+    case deviceState(String)
+    /// The token that a device registers with.
+    case token(String)
     case subscription(String)
     case userSubscription(user: String, String)
     /// The push of which an outcome tells, by its sequence.
@@ -26,6 +30,8 @@ enum TraceKey: Hashable, Sendable {
     case unmatched(UInt64)
     /// The event that a dead letter is about, by its sequence.
     case deadLetter(UInt64)
+    /// A `device.*` or `subscription.*` event itself, as stages pass it on.
+    case line([UInt8])
 
     var hash: UInt64 {
         switch self {
@@ -36,6 +42,8 @@ enum TraceKey: Hashable, Sendable {
         case .device(let name): TraceHash.of(.device, name)
         case .user(let name): TraceHash.of(.user, name)
         case .userState(let name): TraceHash.of(.userState, name)
+        case .deviceState(let name): TraceHash.of(.deviceState, name)
+        case .token(let token): TraceHash.of(.token, token)
         case .subscription(let id): TraceHash.of(.subscription, id)
         case .userSubscription(let user, let id): TraceHash.of(.userSubscription, user, id)
         case .push(let number): TraceHash.of(.push, number)
@@ -43,6 +51,7 @@ enum TraceKey: Hashable, Sendable {
         case .replacement(let number): TraceHash.of(.replacement, number)
         case .unmatched(let thousand): TraceHash.of(.unmatched, thousand)
         case .deadLetter(let number): TraceHash.of(.deadLetter, number)
+        case .line(let bytes): bytes.withUnsafeBytes { TraceHash.of(line: $0) }
         }
     }
 
@@ -54,7 +63,7 @@ enum TraceHash {
     enum Kind: UInt8 {
         case change = 1
         case record, notification, apnsID, device, user, userState, subscription, userSubscription, push, match
-        case replacement, unmatched, deadLetter
+        case replacement, unmatched, deadLetter, line, deviceState, token
     }
 
     static func of(_ kind: Kind, _ number: UInt64) -> UInt64 {
@@ -66,6 +75,12 @@ enum TraceHash {
     static func of(_ kind: Kind, _ texts: String...) -> UInt64 {
         var hash = KeyHash(kind: kind.rawValue)
         for text in texts { hash.absorb(text) }
+        return hash.value
+    }
+
+    static func of(line: UnsafeRawBufferPointer) -> UInt64 {
+        var hash = KeyHash(kind: Kind.line.rawValue)
+        hash.absorb(line)
         return hash.value
     }
 

@@ -64,6 +64,8 @@ extension Duration {
     var sinceText: String {
         let (seconds, attoseconds) = components
         let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-        return "+" + (0 < microseconds && microseconds < 1_000 ? "\(microseconds) µs" : text)
+        if 0 < microseconds, microseconds < 1_000 { return "+\(microseconds) µs" }
+        // Clocks of two machines: an effect may bear the earlier time.
+        return self < .zero ? "-\((.zero - self).text)" : "+\(text)"
     }
 }

@@ -9,6 +9,9 @@ struct TraceText {
         if graph.changesLeftOut > 0 {
             lines.append(painter.dim("(\(graph.changesLeftOut.of("earlier change")) left out)"))
         }
+        if graph.isCut {
+            lines.append(painter.dim("(of a change, only the first \(Causality.matchesMax.of("match")))"))
+        }
         return lines + graph.trees(tree).flatMap { $0 }
     }
 

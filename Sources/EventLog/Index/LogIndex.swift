@@ -14,6 +14,11 @@ public final class LogIndex {
         /// Bytes of the log that are in the index, and that are to be.
         public var bytesDone: UInt64
         public var bytes: UInt64
+
+        public init(bytesDone: UInt64, bytes: UInt64) {
+            self.bytesDone = bytesDone
+            self.bytes = bytes
+        }
     }
 
     /// The log's own folder.

@@ -16,6 +16,9 @@ public struct PipelineStage: Sendable {
     public let curve: CurveSettings?
     /// Everything else, for ``SettingsReader/decode(_:)`` with the stage's own settings. Knows the keys above.
     public let settings: SettingsReader
+
+    /// The keys that are no stage's own.
+    package static let commonKeys: Set<String> = ["stage", "from", "bind", "log", "command", "directory", "curve"]
 }
 
 /// The keys that every stage has, before the pipeline around it gives them their defaults.

@@ -92,6 +92,8 @@ public struct HostReport: Sendable, Hashable {
     public var eventsOut: UInt64 = 0
     public var deadLetters: UInt64 = 0
     public var refusedFrames = 0
+    /// The first sequence that the stage's own log still has.
+    public var first: UInt64 = 1
     /// Last sequence of the stage's own log.
     public var last: UInt64 = 0
     /// Last sequence of the upstream's log that this stage has taken in.

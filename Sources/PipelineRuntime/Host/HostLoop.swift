@@ -96,8 +96,9 @@ struct HostLoop {
     func turn(_ work: some HostWork, hasRequests: Bool, hasInput: Bool) throws -> Bool {
         if hasRequests { try work.outlet.server.receive() }
         var isBusy = try work.turn(hasInput: hasInput)
-        work.outlet.revealDurable()
+        try work.outlet.revealDurable()
         if try work.outlet.server.serve() { isBusy = true }
+        if let first = work.outlet.retain(work.need) { work.trimmed(to: first) }
         work.outlet.server.expire(at: plan.time.steady())
         report(work, phase: nil)
         return isBusy
@@ -109,6 +110,7 @@ struct HostLoop {
         if work.outlet.isShort { report.phase = .diskFull }
         report.shortage = work.outlet.room.shortage
         if let phase { report.phase = phase }
+        report.first = work.outlet.server.first
         report.last = work.outlet.log.lastSequence
         report.eventsOut = work.outlet.eventsOut
         report.deadLetters = work.outlet.deadLetterCount
@@ -123,6 +125,7 @@ struct HostLoop {
             $0.field("pid", Int(ProcessFacts.pid))
             $0.field("log", plan.logName)
             $0.field("identity", outlet.log.identity.description)
+            $0.field("first", report.first)
             $0.field("last", outlet.log.lastSequence)
             $0.field("now", outlet.log.lastNow.rfc3339)
             $0.field("taken", report.taken)

@@ -25,6 +25,8 @@ public struct HostPlan: Sendable {
     /// Input between two snapshots of the stage's state; nil: none are taken.
     public var snapshotBytes: Int?
     public var retention: RetentionSettings
+    /// The stage's own settings, as they are kept beside its log.
+    var settingsRecord: String
     /// The stages of the pipeline file that read this one's log.
     public var consumers: [String]
     /// Where consumers connect.
@@ -81,6 +83,7 @@ extension HostPlan {
         segmentBytesMax = file.log.segmentBytes
         snapshotBytes = file.log.snapshotBytes
         retention = file.log.retention
+        settingsRecord = stage.settings.record(without: PipelineStage.commonKeys.union(["door"]))
         consumers = file.downstream(of: stage).map(\.name)
         bind = stage.bind
         upstream = file.upstream(of: stage)?.bind

@@ -8,7 +8,8 @@ final class LinkedStageWork<S: Stage>: HostWork {
     private let plan: HostPlan
     private let control: HostControl
     private let inlet: any StageInlet
-    private let settings: S.Settings
+    private var past: SettingsPast<S>
+    private var epochs: SettingsEpochs<S>?
     private let transports: TransportCrew
     private var clock: StageClock<S>?
     private var rebuild: Rebuild?
@@ -23,6 +24,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     private var passedMark: UInt64 = 0
     private var promised: Instant?
     private var start: RestoredStage<S>?
+    private var context: StageContext?
     private let snapshots: SnapshotSearch<S>?
     private var keeper: SnapshotKeeper?
     /// Input that waits for room in the log.
@@ -39,13 +41,13 @@ final class LinkedStageWork<S: Stage>: HostWork {
     private static var turnBytesMax: Int { 1 << 20 }
 
     init(
-        _ plan: HostPlan, _ control: HostControl, settings: S.Settings, outlet: StageOutlet,
+        _ plan: HostPlan, _ control: HostControl, past: SettingsPast<S>, outlet: StageOutlet,
         inlet: any StageInlet, transports: TransportCrew, start: RestoredStage<S>? = nil,
         snapshots: SnapshotSearch<S>? = nil
     ) {
         self.plan = plan
         self.control = control
-        self.settings = settings
+        self.past = past
         self.outlet = outlet
         self.inlet = inlet
         self.transports = transports
@@ -141,18 +143,22 @@ final class LinkedStageWork<S: Stage>: HostWork {
         }
         try outlet.recoverDeadLetters(upstream: log)
         let context = StageContext(log: outlet.log.identity, upstream: identity, upstreamName: log)
-        clock = StageClock(try start?.stage ?? S(settings, context: context), now: start?.moment.now ?? .epoch)
+        let epochs = try past.epochs(from: taken)
+        (self.context, self.epochs) = (context, epochs)
+        clock = StageClock(try start?.stage ?? S(epochs.first, context: context), now: start?.moment.now ?? .epoch)
         keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
         if committed > 0 {
             rebuild = try Rebuild(
-                plan, upstream: log, through: committed, own: (start?.moment.sequence ?? 0) + 1,
-                answers: RecordedAnswers(S.self, settings))
+                plan, upstream: log, through: committed, own: start?.moment.firstRead ?? 1,
+                answers: RecordedAnswers(S.self, past.today))
+        } else {
+            try goOnUnderTodaysSettings(after: 0)
         }
         start = nil
         keeper?.remove { [first = inlet.upstreamFirst] in $0.position + 1 < first }
     }
 
-    func trimmed(to first: UInt64) { keeper?.remove { $0.sequence + 1 < first } }
+    func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
 
     private func nextArrival() throws -> LinkClient.Arrival? {
         do { return try inlet.receive() } catch let error as LinkError {
@@ -225,12 +231,28 @@ final class LinkedStageWork<S: Stage>: HostWork {
         guard let through = rebuild?.through else { return }
         let isOver = sequence > through
         while let now = try rebuild?.nextWake(before: isOver ? UInt64.max : sequence) {
+            while let settings = epochs?.next(beforeWakeAt: now) { try adopt(settings) }
             clock?.advance(to: now, into: &out)
         }
+        while let settings = epochs?.next(beforeEvent: min(sequence, through)) { try adopt(settings) }
         forgetOutputs()
         guard isOver else { return }
         rebuild = nil
         committed = through
+        try goOnUnderTodaysSettings(after: through)
+    }
+
+    /// Pushes are answered first: no state is taken down while one is not.
+    private func adopt(_ settings: S.Settings) throws {
+        forgetOutputs()
+        if let context { try clock?.adopt(settings, context: context) }
+    }
+
+    /// The past is as it was; from here on the pipeline file's settings count.
+    private func goOnUnderTodaysSettings(after sequence: UInt64) throws {
+        while let settings = epochs?.next(beforeEvent: .max) { try adopt(settings) }
+        if past.hasChanged { try adopt(past.today) }
+        try past.record(after: sequence, now: outlet.log.lastNow)
     }
 
     /// What a stage says of its past is in its log already; its pushes were answered then.

@@ -14,8 +14,7 @@ struct Rebuild {
     private var answers: RecordedAnswers?
 
     /// - Parameters:
-    ///   - own: The first sequence of the stage's log that its state does not include. Batches without events may be
-    ///     there that it does: they bring no later time.
+    ///   - own: Where to begin in the stage's log. Batches that its state includes bring no later time than it has.
     ///   - answers: How to read transports' answers from the stage's own events; nil for a stage without transports.
     init(_ plan: HostPlan, upstream: String, through: UInt64, own: UInt64, answers: RecordedAnswers?) throws {
         self.through = through

@@ -26,7 +26,7 @@ package struct SettingsHistory: Sendable {
     }
 
     package private(set) var entries: [Entry]
-    private let path: String
+    package let path: String
 
     private static let bytesMax = 16 << 20
 
@@ -47,8 +47,10 @@ package struct SettingsHistory: Sendable {
     }
 
     /// A reader for an entry's settings; nil where they are not an object.
-    package static func reader(of entry: Entry, folder: String, file: String) -> SettingsReader? {
-        withJSON(entry.settings) { SettingsReader(record: $0, file: file, folder: folder, keyPath: entry.kind) } ?? nil
+    package func reader(of entry: Entry) -> SettingsReader? {
+        SettingsHistory.withJSON(entry.settings) {
+            SettingsReader(record: $0, file: path, folder: "/", keyPath: entry.kind)
+        } ?? nil
     }
 
     private static func line(_ entry: Entry) -> String {

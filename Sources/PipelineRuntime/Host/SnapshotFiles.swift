@@ -26,6 +26,10 @@ struct SnapshotMoment: Hashable, Sendable {
     var position: UInt64
     var sequence: UInt64
     var now: Instant
+
+    /// Where reading the stage's own log begins. Wakes that came after it may stand before the next event: in the
+    /// segment of the last one before, where that was full by then.
+    var firstRead: UInt64 { max(sequence, 1) }
 }
 
 /// Writes a stage's snapshots behind its back: check sums, bytes and waiting for the disk, one at a time.

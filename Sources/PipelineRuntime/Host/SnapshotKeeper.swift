@@ -33,13 +33,14 @@ struct SnapshotKeeper {
 
     mutating func noteInput(_ bytes: Int) { inputBytes += bytes }
 
-    /// Whether it is time for another, and the last one is written.
+    /// Whether enough came in for another, and the last one is written.
     var isDue: Bool {
         inputBytes >= max(every, SnapshotKeeper.inputPerStateByte * Int(clamping: files.newestBytes))
             && !files.isWriting
     }
 
     mutating func take<S: Stage>(_ stage: S, _ moment: SnapshotMoment) {
+        guard moment.position != last?.position ?? 0 || moment.sequence != last?.sequence ?? 0 else { return }
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
         files.write(moment, Array(writer.bytes))
@@ -48,9 +49,7 @@ struct SnapshotKeeper {
 
     /// Takes one last where something was taken in since the one before, and waits until it is written.
     mutating func finish<S: Stage>(_ stage: S, _ moment: SnapshotMoment) {
-        if inputBytes > 0, moment.position != last?.position || moment.sequence != last?.sequence {
-            take(stage, moment)
-        }
+        if inputBytes > 0 { take(stage, moment) }
         files.wait()
     }
 

@@ -13,7 +13,7 @@ struct RestoredStage<S: Stage> {
 /// change how long a start takes, never what comes of it.
 final class SnapshotSearch<S: Stage> {
     private let plan: HostPlan
-    private let settings: S.Settings
+    private let past: SettingsPast<S>
     private let store: SnapshotStore
     private let context: StageContext
     private let fit: SnapshotFit
@@ -21,10 +21,10 @@ final class SnapshotSearch<S: Stage> {
     private var told: Set<String> = []
 
     /// Nil where the stage or the pipeline file takes no snapshots.
-    init?(_ plan: HostPlan, _ log: EventLogWriter, _ settings: S.Settings, upstream: (name: String, LogIdentity)) {
+    init?(_ plan: HostPlan, _ log: EventLogWriter, _ past: SettingsPast<S>, upstream: (name: String, LogIdentity)) {
         guard let version = S.snapshotVersion, plan.snapshotBytes != nil else { return nil }
         self.plan = plan
-        self.settings = settings
+        self.past = past
         store = plan.snapshots
         context = StageContext(log: log.identity, upstream: upstream.1, upstreamName: upstream.name)
         fit = SnapshotFit(
@@ -64,7 +64,7 @@ final class SnapshotSearch<S: Stage> {
 
     private func restore(_ snapshot: Snapshot) throws(SnapshotError) -> RestoredStage<S> {
         var stage: S
-        do throws(SettingsError) { stage = try S(settings, context: context) } catch {
+        do { stage = try S(past.epochs(from: snapshot.header.position).first, context: context) } catch {
             throw SnapshotError("the stage's settings are refused: \(error)", at: 0)
         }
         let result = snapshot.state.withUnsafeBytes { bytes -> Result<S, SnapshotError> in

@@ -39,11 +39,14 @@ final class SourceStageWork<S: Stage>: HostWork {
         let log = outlet.log
         let context = StageContext(log: log.identity, upstream: log.identity, upstreamName: log.name)
         let itself = (log.name, log.identity)
-        let start = try SnapshotSearch<S>(plan, log, settings, upstream: itself)?.newest()
+        var past = try SettingsPast<S>(plan, settings, isNew: log.lastNow == .epoch)
+        let start = try SnapshotSearch<S>(plan, log, past, upstream: itself)?.newest()
         clock = StageClock(try start?.stage ?? S(settings, context: context), now: log.lastNow)
         producers = ProducerPositions(log.cursor)
         keeper = SnapshotKeeper(S.self, plan, log, upstream: itself)
         try recall(from: (start?.moment.sequence ?? 0) + 1)
+        if past.hasChanged { try clock.adopt(settings, context: context) }
+        try past.record(after: log.lastSequence, now: log.lastNow)
     }
 
     var sockets: [any MessageSocket] { [door] }
@@ -68,7 +71,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         try outlet.close()
     }
 
-    func trimmed(to first: UInt64) { keeper?.remove { $0.sequence + 1 < first } }
+    func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
 
     private func recall(from first: UInt64) throws {
         guard outlet.log.lastSequence >= first else { return }

@@ -67,12 +67,13 @@ public struct StageHost: Sendable {
             let door = try connections.bindDoor()
             return try SourceStageWork<S>(plan, control, settings: settings, outlet: outlet, door: door)
         }
+        let past = try SettingsPast<S>(plan, settings, isNew: outlet.log.lastNow == .epoch)
         let upstream = try UpstreamRecord(plan).recorded()
-        let search = upstream.flatMap { SnapshotSearch<S>(plan, outlet.log, settings, upstream: $0) }
+        let search = upstream.flatMap { SnapshotSearch<S>(plan, outlet.log, past, upstream: $0) }
         let start = try search?.newest()
         let inlet = try connections.connect(after: start?.moment.position ?? 0)
         return LinkedStageWork<S>(
-            plan, control, settings: settings, outlet: outlet, inlet: inlet, transports: crew, start: start,
+            plan, control, past: past, outlet: outlet, inlet: inlet, transports: crew, start: start,
             snapshots: search)
     }
 

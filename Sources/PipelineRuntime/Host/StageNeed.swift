@@ -14,6 +14,6 @@ struct StageNeed: Hashable {
 
     /// - Parameter moment: What it starts from; nil: from the first event.
     init(_ moment: SnapshotMoment?) {
-        self.init(upstream: (moment?.position ?? 0) + 1, own: (moment?.sequence ?? 0) + 1)
+        self.init(upstream: (moment?.position ?? 0) + 1, own: moment?.firstRead ?? 1)
     }
 }

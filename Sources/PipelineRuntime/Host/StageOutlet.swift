@@ -9,7 +9,9 @@ final class StageOutlet {
     private let deadLetters: DeadLetters
     private let sync: SyncPolicy
     private let steady: @Sendable () -> ContinuousClock.Instant
+    private var placeChecked: ContinuousClock.Instant
     private(set) var room: DiskRoom
+    private var retention: Retention
     private(set) var eventsOut: UInt64 = 0
 
     enum Commit {
@@ -32,8 +34,22 @@ final class StageOutlet {
             socket: try sockets.bindServer(), log: log, directory: plan.logDirectory, steady: plan.time.steady)
         deadLetters = DeadLetters(plan, identity: log.identity)
         steady = plan.time.steady
+        placeChecked = steady()
         room = DiskRoom(stage: plan.stage)
+        retention = Retention(plan)
+        server.first = try log.segments().first?.firstSequence ?? 1
     }
+
+    /// Drops what of the logs may go.
+    ///
+    /// - Returns: The first sequence that is left, where something went.
+    func retain(_ need: StageNeed) -> UInt64? {
+        guard let first = retention.turn(self, need) else { return nil }
+        server.first = first
+        return first
+    }
+
+    func trimDeadLetters(before time: Instant) throws { try deadLetters.trim(before: time) }
 
     /// Whether the last append found no room.
     var isShort: Bool { room.shortage != nil }
@@ -57,6 +73,7 @@ final class StageOutlet {
                 room.noteRoom()
                 return .unneeded
             }
+            try deadLetters.makeDurable()
             first = try log.append(out.lines, count: out.count, cursor: cursor, now: now)
         } catch {
             try room.note(error, at: steady())
@@ -80,7 +97,25 @@ final class StageOutlet {
     }
 
     /// Lets consumers see what has become durable since.
-    func revealDurable() { if sync == .always { server.reveal(through: log.durableSequence) } }
+    ///
+    /// - Throws: ``EventLogError/syncFailed(file:errno:)`` where nothing becomes durable any more. Without it a stage
+    ///   without further input would go on for ever, and what it appended last would never be seen.
+    func revealDurable() throws {
+        try log.check()
+        try deadLetters.check()
+        try checkPlace()
+        if sync == .always { server.reveal(through: log.durableSequence) }
+    }
+
+    private static let placePatience = Duration.seconds(1)
+
+    /// Someone may have removed the data folder while the stage runs.
+    private func checkPlace() throws {
+        let now = steady()
+        guard now - placeChecked >= StageOutlet.placePatience else { return }
+        placeChecked = now
+        try log.checkPlace()
+    }
 
     /// Makes the dead letters as durable as a snapshot is that knows of their input.
     func flushDeadLetters() throws { if sync == .always { try deadLetters.flush() } }
@@ -130,7 +165,24 @@ final class DeadLetters {
         count += UInt64(fresh.count)
     }
 
+    /// Drops the segments whose letters are all older.
+    func trim(before time: Instant) throws(EventLogError) {
+        guard let writer else { return }
+        let old = try writer.segments().prefix { $0.lastNow.map { $0 < time } ?? true }
+        guard let last = old.last else { return }
+        try writer.trim(before: last.lastSequence + 1)
+    }
+
     func flush() throws(EventLogError) { try writer?.flush() }
+
+    /// Waits for the disk where the log's policy says so: behind a cursor that outlives the loss of power, no letter
+    /// before it may be missing.
+    func makeDurable() throws(EventLogError) {
+        guard let writer, writer.durableSequence < writer.lastSequence else { return }
+        try writer.flush()
+    }
+
+    func check() throws { try writer?.check() }
 
     func close() throws { try writer?.close() }
 

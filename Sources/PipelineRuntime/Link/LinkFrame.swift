@@ -29,13 +29,16 @@ package enum LinkFrame {
 
     package static func close() -> [UInt8] { frame("close") { _ in } }
 
-    package static func welcome(log: String, identity: LogIdentity, last: UInt64, after: UInt64?) -> [UInt8] {
+    package static func welcome(log: String, identity: LogIdentity, last: UInt64, after: UInt64?, first: UInt64 = 1)
+        -> [UInt8]
+    {
         frame("welcome") {
             $0.field("protocol", LinkFrame.version)
             $0.field("log", log)
             $0.field("identity", identity.description)
             $0.field("last", last)
             if let after { $0.field("after", after) }
+            if first > 1 { $0.field("first", first) }
         }
     }
 

@@ -30,6 +30,11 @@ package final class LinkServer {
     /// What one consumer is caught up by before the others have their turn.
     private static let turnBytesMax = 2 << 20
 
+    /// The oldest event that the log still has; consumers that ask for an older one are refused.
+    package var first: UInt64 = 1
+    /// What consumers have told since it was last taken, by name: the first sequence that they may ask for again.
+    private var told: [String: UInt64] = [:]
+
     private struct Promise: Equatable {
         var now: Instant
         var mark: UInt64
@@ -39,6 +44,8 @@ package final class LinkServer {
         var name: String
         var next: UInt64
         var credit: Int
+        /// The first sequence that it may ask for again; nil: it says nothing, and gets on with what it has.
+        var keep: UInt64?
         var reader: EventLogReader?
         var pending: Pending?
         var promised: Promise?
@@ -77,6 +84,18 @@ package final class LinkServer {
     }
 
     // MARK: Sending
+
+    /// What consumers have told since the last call, by name; nil where they told nothing.
+    package func takeTold() -> [String: UInt64]? {
+        guard !told.isEmpty else { return nil }
+        defer { told = [:] }
+        return told
+    }
+
+    /// The first sequence that a connected consumer, other than these, needs.
+    package func firstNeeded(besides names: [String]) -> UInt64 {
+        consumers.values.filter { !names.contains($0.name) }.map { min($0.keep ?? .max, $0.next) }.min() ?? .max
+    }
 
     /// Sends a batch that has just been appended to every consumer that is up to date.
     package func publish(first: UInt64, count: Int, now: Instant, body: UnsafeRawBufferPointer) throws {
@@ -240,11 +259,18 @@ package final class LinkServer {
         guard after <= last else {
             return try refuse(peer, "link.after", "\"after\" is \(after), but '\(logName)' ends at \(last)")
         }
+        guard after + 1 >= first else {
+            return try refuse(
+                peer, "link.gone",
+                "events up to \(first - 1) of '\(logName)' were removed, as `log.retention` says; \"after\" is \(after)"
+            )
+        }
         guard consumers[peer] != nil || consumers.count < LinkServer.consumersMax else {
             return try refuse(peer, "link.consumers", "at most \(LinkServer.consumersMax) consumers at once")
         }
         consumers[peer] = Consumer(name: name, next: after + 1, credit: Int(credit), heard: steady())
-        try reply(peer, LinkFrame.welcome(log: logName, identity: identity, last: last, after: after))
+        note(control, of: peer)
+        try reply(peer, LinkFrame.welcome(log: logName, identity: identity, last: last, after: after, first: first))
     }
 
     private func credit(_ control: JSONValue, from peer: [UInt8]) throws {
@@ -256,6 +282,13 @@ package final class LinkServer {
         }
         consumers[peer]?.credit = min(LinkServer.creditMax, consumer.credit + Int(bytes))
         consumers[peer]?.heard = steady()
+        note(control, of: peer)
+    }
+
+    private func note(_ control: JSONValue, of peer: [UInt8]) {
+        guard let keep = control.natural("keep"), let name = consumers[peer]?.name else { return }
+        consumers[peer]?.keep = keep
+        told[name] = keep
     }
 
     private func refuse(_ peer: [UInt8], _ code: String, _ reason: String) throws {

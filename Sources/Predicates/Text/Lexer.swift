@@ -1,7 +1,7 @@
 /// Cuts a predicate's text into tokens, each byte looked at once.
 struct Lexer {
     private let text: [UInt8]
-    private var position = 0
+    private(set) var position = 0
 
     init(_ text: String) { self.text = Array(text.utf8) }
 

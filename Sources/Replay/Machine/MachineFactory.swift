@@ -14,20 +14,22 @@ package struct MachineFactory: Sendable {
         self.programs = programs
     }
 
-    /// A machine that stands where the recorded stage stood, and gets the answers that it got.
+    /// A machine that stands where the recorded stage stood, under its settings, and gets the answers that it got.
     package func machine(for recorded: RecordedStage) throws -> any StageMachine {
         try machine(
-            recorded.stage, context: recorded.context, answers: answers(of: recorded.stage, in: recorded.log.directory))
+            recorded.stage, context: recorded.context, answers: answers(of: recorded.stage, in: recorded.log.directory),
+            history: recorded.settingsHistory())
     }
 
-    package func machine(_ stage: PipelineStage, context: StageContext, answers: any AnswerSource) throws
-        -> any StageMachine
-    {
+    /// - Parameter history: The settings that count in place of the pipeline file's, where it holds some.
+    package func machine(
+        _ stage: PipelineStage, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil
+    ) throws -> any StageMachine {
         guard stage.command.isEmpty, programs[stage.name] == nil else {
             throw ReplayError.unsupported(
                 "stage \(stage.name) is a program; only stages of this build are replayed so far")
         }
-        return try swiftMachine(stageType(stage), stage, context, answers)
+        return try swiftMachine(stageType(stage), stage, context, answers, history)
     }
 
     /// The answers that a stage's own log records.
@@ -44,14 +46,20 @@ package struct MachineFactory: Sendable {
     }
 
     private func swiftMachine<S: Stage>(
-        _ type: S.Type, _ stage: PipelineStage, _ context: StageContext, _ answers: any AnswerSource
+        _ type: S.Type, _ stage: PipelineStage, _ context: StageContext, _ answers: any AnswerSource,
+        _ history: SettingsHistory?
     ) throws -> any StageMachine {
         try SwiftMachine<S>(
-            stage.settings.decode(S.Settings.self), context: context, answers: answers,
+            stage.settings.decode(S.Settings.self), context: context, answers: answers, history: history,
             limits: S.isSource ? EventReader.doorLimits : EventReader.linkLimits)
     }
 
     private func recordedAnswers<S: Stage>(_ type: S.Type, _ log: String) throws -> any AnswerSource {
         try RecordedAnswers(log: log) { S.answer(recordedIn: $0) }
     }
+}
+
+extension RecordedStage {
+    /// The settings that the stage ran with, as they stand beside its log.
+    func settingsHistory() throws -> SettingsHistory { try SettingsHistory(logDirectory: log.directory) }
 }

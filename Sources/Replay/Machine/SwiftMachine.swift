@@ -9,12 +9,19 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     var clock: StageClock<S>
     private var events: EventReader
     private let answers: any AnswerSource
+    private let settings: S.Settings
+    private let context: StageContext
+    private let history: SettingsHistory?
+    private var epochs: SettingsEpochs<S>
 
+    /// - Parameter history: The settings that count in place of the given ones, where it holds some.
     package init(
-        _ settings: S.Settings, context: StageContext, answers: any AnswerSource,
+        _ settings: S.Settings, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil,
         limits: JSONLimits = EventReader.linkLimits
-    ) throws(SettingsError) {
-        clock = StageClock(try S(settings, context: context))
+    ) throws {
+        (self.settings, self.context, self.history) = (settings, context, history)
+        epochs = try SettingsEpochs(S.snapshotVersion == nil ? nil : history, else: settings)
+        clock = StageClock(try S(epochs.first, context: context))
         events = EventReader(limits: limits)
         self.answers = answers
     }
@@ -24,6 +31,7 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     package func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
         var sequence = first
         for line in Lines(lines) {
+            while let settings = epochs.next(beforeEvent: sequence) { try clock.adopt(settings, context: context) }
             events.read(line, sequence: sequence, into: &output.outbox) { event, out in
                 clock.receive(event, at: now, into: &out)
             }
@@ -34,6 +42,7 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     }
 
     package func advance(to time: Instant) throws {
+        while let settings = epochs.next(beforeWakeAt: time) { try clock.adopt(settings, context: context) }
         clock.advance(to: time, into: &output.outbox)
         if !output.outbox.deliveries.isEmpty { try answer() }
         output.mark(nil, at: clock.now)
@@ -58,11 +67,13 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     }
 }
 
-extension StageClock {
-    /// Takes over the state that a stage of the kind wrote down, and the time when it did.
-    mutating func restore(from snapshot: inout SnapshotReader, at now: Instant) throws(SnapshotError) {
-        var stage = stage
-        try stage.restore(from: &snapshot)
-        self = StageClock(stage, now: now)
+extension SwiftMachine {
+    /// Takes over the state of a snapshot, and the time when it was taken.
+    package func restore(_ state: UnsafeRawBufferPointer, _ header: SnapshotHeader) throws {
+        epochs = try SettingsEpochs(history, else: settings, from: header.position)
+        var (stage, reader) = (try S(epochs.first, context: context), SnapshotReader(state))
+        try stage.restore(from: &reader)
+        guard reader.isAtEnd else { throw SnapshotError("there is more than the stage reads", at: 0) }
+        clock = StageClock(stage, now: header.now)
     }
 }

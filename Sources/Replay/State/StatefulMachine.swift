@@ -5,7 +5,7 @@ import PipelineKit
 /// A machine whose state can be put back and shown.
 package protocol StatefulMachine: StageMachine {
     /// Takes over the state of a snapshot. Called once, before anything else.
-    func restore(_ state: UnsafeRawBufferPointer, at now: Instant) throws
+    func restore(_ state: UnsafeRawBufferPointer, _ header: SnapshotHeader) throws
 
     /// Takes back a source's own events.
     func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant)
@@ -15,12 +15,6 @@ package protocol StatefulMachine: StageMachine {
 }
 
 extension SwiftMachine: StatefulMachine {
-    package func restore(_ state: UnsafeRawBufferPointer, at now: Instant) throws {
-        var reader = SnapshotReader(state)
-        try clock.restore(from: &reader, at: now)
-        guard reader.isAtEnd else { throw SnapshotError("there is more than the stage reads", at: 0) }
-    }
-
     package func writeState(into lines: inout ByteBuffer) { clock.stage.writeState(into: &lines) }
 }
 
@@ -54,7 +48,7 @@ package struct SnapshotSearch: Sendable {
         }
         let header = snapshot.header
         do {
-            try snapshot.state.withUnsafeBytes { try machine.restore($0, at: header.now) }
+            try snapshot.state.withUnsafeBytes { try machine.restore($0, header) }
         } catch let error as SnapshotError {
             problem("\(snapshot.path): \(error)")
             return try restore(machine, where: { isWanted($0) && $0.sequence < header.sequence }, problem: problem)

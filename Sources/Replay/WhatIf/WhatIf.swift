@@ -71,9 +71,11 @@ package struct WhatIf: Sendable {
         let (given, taken) = SharedAnswers.pair(
             try MachineFactory(registry: registry).answers(of: stage.stage, in: stage.log.directory))
         let baseline = try MachineFactory(registry: registry)
-            .machine(stage.stage, context: stage.context, answers: given)
+            .machine(stage.stage, context: stage.context, answers: given, history: stage.settingsHistory())
         let variant = try MachineFactory(registry: registry, programs: change.programs)
-            .machine(other, context: stage.context, answers: taken)
+            .machine(
+                other, context: stage.context, answers: taken,
+                history: isChanged(stage) ? nil : stage.settingsHistory())
         return try LockstepStage(
             stage, baseline: baseline, variant: variant,
             consumers: try recorded.consumers(of: stage).map { try lockstep($0, comparison) }, comparison: comparison)

@@ -15,22 +15,24 @@ final class LivePipeline {
 
     static let stages = ["ingest", "match", "coalesce", "payload", "deliver"]
 
-    /// - Parameter middle: Stages between match and coalesce, as the pipeline file has them.
-    init(coalesceFrom: String = "match", middle: String = "") throws {
+    /// - Parameters:
+    ///   - middle: Stages between match and coalesce, as the pipeline file has them.
+    ///   - snapshotEvery: Input between two snapshots of a stage.
+    init(coalesceFrom: String = "match", middle: String = "", snapshotEvery: String = "4KiB") throws {
         let folder = try Folder()
         self.folder = folder
-        file = try folder.write(LivePipeline.yaml(coalesceFrom, middle), to: "pipeline.yaml")
+        file = try folder.write(LivePipeline.yaml(coalesceFrom, middle, snapshotEvery), to: "pipeline.yaml")
         context = try ZMQContext()
         up = try Spawned("belfry", ["up", file])
         try waitUntilReady()
     }
 
-    private static func yaml(_ coalesceFrom: String, _ middle: String) -> String {
+    private static func yaml(_ coalesceFrom: String, _ middle: String, _ snapshotEvery: String) -> String {
         """
         pipeline: faults
         data: data
         seed: faults
-        log: {sync: interval 50ms}
+        log: {sync: interval 50ms, snapshotBytes: \(snapshotEvery)}
         stages:
           ingest: {}
           match: {from: ingest}

@@ -12,8 +12,10 @@ final class Spawned {
     private var rest: [UInt8] = []
     private var status: Int32?
 
-    /// - Parameter output: The file that gets standard output.
-    init(_ program: String, _ arguments: [String], output: String = "/dev/null", input: String = "/dev/null") throws {
+    /// - Parameters:
+    ///   - output: The file that gets standard output.
+    ///   - input: Standard input; nil where it is closed.
+    init(_ program: String, _ arguments: [String], output: String = "/dev/null", input: String? = "/dev/null") throws {
         let path = try Programs.path(program)
         (pid, errors) = try Spawned.one.withLock { _ in
             try Spawned.spawn(path, arguments, output: output, input: input)
@@ -24,7 +26,7 @@ final class Spawned {
     private static let one = Mutex(())
 
     private static func spawn(
-        _ path: String, _ arguments: [String], output: String, input: String
+        _ path: String, _ arguments: [String], output: String, input: String?
     ) throws -> (pid: Int32, errors: Int32) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw FaultError("no pipe: errno \(errno)") }
@@ -32,7 +34,11 @@ final class Spawned {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
+        if let input {
+            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
+        } else {
+            posix_spawn_file_actions_addclose(&actions, STDIN_FILENO)
+        }
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
         let words = ([path] + arguments).map { strdup($0) }

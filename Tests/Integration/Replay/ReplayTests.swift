@@ -79,7 +79,7 @@ import Testing
             }
             let target = UInt64(random.one(of: candidates) + 1)
             let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
-        defer { withExtendedLifetime(logs) {} }
+            defer { withExtendedLifetime(logs) {} }
             try logs.rewrite(log) { sequence, event in
                 [
                     sequence == target
@@ -111,9 +111,10 @@ import Testing
         }
     }
 
-    @Test func otherSettingsAreFoundAtTheEventThatTheyChange() async throws {
+    @Test func whereNoSettingsWereRecordedOthersAreFoundAtTheEventThatTheyChange() async throws {
         let pipeline = try await Self.story(11)
         defer { withExtendedLifetime(pipeline) {} }
+        try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")
         let results = try await Self.replay(Self.file("window: 10ms, maximumDelay: 3s"), pipeline.folderOfLogs)
         #expect(results.filter { $0.difference != nil }.map(\.stage) == ["coalesce"])
         let difference = try #require(results.compactMap(\.difference).first)

@@ -16,8 +16,21 @@ final class VirtualPipeline: Sendable {
     /// Events that each stage took in since it was started last.
     private let eventsIn = Mutex<[String: UInt64]>([:])
 
-    init(_ original: PipelineFile, log: LogSettings = LogSettings(sync: .never)) throws {
-        folder = try Folder()
+    private let calls: FileCalls
+    private let time: HostTime
+    private let clock: HostClock
+
+    /// - Parameters:
+    ///   - calls: The disk.
+    ///   - time: The machine's clocks.
+    ///   - folder: One that holds the logs of another to go on from.
+    init(
+        _ original: PipelineFile, log: LogSettings = LogSettings(sync: .never), calls: FileCalls = FileCalls(),
+        time: HostTime = HostTime(), clock: HostClock = .event, folder: Folder? = nil
+    ) throws {
+        (self.calls, self.time, self.clock) = (calls, time, clock)
+        self.folder = try folder ?? Folder()
+        let folder = self.folder
         // As `belfry run` has it.
         file = original.inProcess(data: folder.path, seed: original.seed ?? "belfry run", log: log)
     }
@@ -35,14 +48,22 @@ final class VirtualPipeline: Sendable {
     /// - Parameters:
     ///   - without: Stop this stage in the middle: what it has not seen of its input it catches up with next time.
     ///   - drains: Move the clock to the end of time before, and wait until all of it has passed.
-    func live(_ commands: [String], cuts: [Int], without: Int? = nil, drains: Bool) async throws {
+    ///   - meanwhile: Runs beside the sending.
+    ///   - until: What else to wait for before all is stopped.
+    func live(
+        _ commands: [String], cuts: [Int], without: Int? = nil, drains: Bool,
+        meanwhile: @escaping @Sendable (PipelineProcess) async -> Void = { _ in },
+        until: @Sendable (PipelineProcess) async -> Void = { _ in }
+    ) async throws {
         let sink: PushSink = { [self] deliveries in
             taken.withLock { $0 += deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
         }
-        let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: .event, sink: sink)
+        var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)
+        (surroundings.calls, surroundings.time) = (calls, time)
         let pipeline = try PipelineProcess(file, in: surroundings)
         async let running: Void = pipeline.run()
         await pipeline.source.control.wait { $0.phase == .running }
+        async let watching: Void = meanwhile(pipeline)
         try await SocketThread.run(name: "producer") {
             let half = commands.count / 2
             if let without {
@@ -52,6 +73,8 @@ final class VirtualPipeline: Sendable {
             try VirtualPipeline.feed(pipeline, Array(commands[(without == nil ? 0 : half)...]), cuts, drains)
         }
         if drains { for host in pipeline.hosts { await host.control.wait { $0.mark >= 1 } } }
+        await watching
+        await until(pipeline)
         pipeline.stop()
         try await running
         let counts = pipeline.hosts.map { ($0.plan.stage, $0.control.report.eventsIn) }

@@ -12,12 +12,16 @@ struct StageProbe {
     }
 
     private let probe: HealthProbe
+    private let patience: Duration
 
-    init(_ plan: HostPlan, _ context: HostContext) throws { probe = try HealthProbe(plan, context) }
+    init(_ plan: HostPlan, _ context: HostContext, patience: Duration = .milliseconds(500)) throws {
+        probe = try HealthProbe(plan, context)
+        self.patience = patience
+    }
 
     /// Nil when no answer came in time.
     func positions() throws -> Positions? {
-        guard let answer = try probe.ask(timeout: .milliseconds(500)) else { return nil }
+        guard let answer = try probe.ask(timeout: patience) else { return nil }
         var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
         return try Array(answer.utf8).withUnsafeBytes { bytes in
             let json = try parser.parse(bytes)

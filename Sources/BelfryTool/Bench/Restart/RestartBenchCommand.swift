@@ -1,0 +1,89 @@
+import ArgumentParser
+import EventLog
+
+struct RestartBenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restart",
+        abstract: "Measures how long stages take to be ready again, with a history behind them.",
+        discussion: """
+            Fills the logs of five stage processes with the workload of `belfry bench pipeline`, stops them, and starts \
+            them again: once from their snapshots, and once more with the snapshots removed, from the whole history. A \
+            stage is ready when it is running and has taken in all that its upstream has. The state has the same size \
+            whatever the number of changes, so only the history grows.
+
+              belfry bench restart --events 1000000
+              belfry bench restart --events 10000000 --json | jq .slowestSeconds
+            """)
+
+    @Option(help: "How many changes to send before.")
+    var events: UInt64 = 1_000_000
+
+    @Option(help: "How many subscriptions to save first.")
+    var subscriptions = 10_000
+
+    @Option(help: "When the logs go to disk: always, interval DURATION or never.")
+    var sync = "interval 50ms"
+
+    @OptionGroup var common: BenchOptions
+
+    @Flag(help: "Keep the folder with the pipeline file and the logs, and say where it is.")
+    var keep = false
+
+    func validate() throws {
+        if events == 0 { throw ValidationError("--events takes a number from 1 on") }
+        guard (1..<Workload.foreignTopics).contains(subscriptions) else {
+            throw ValidationError("--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1)")
+        }
+        guard SyncPolicy(sync) != nil else {
+            throw ValidationError("--sync takes always, never, or interval and a duration: \"interval 50ms\"")
+        }
+    }
+
+    func run() async throws {
+        BuildKind.warn()
+        let options = PipelineBenchOptions(changes: events, subscriptions: subscriptions, sync: sync)
+        let bench = RestartBench(options: options, interruption: .watch())
+        var measures: [RestartMeasure] = []
+        for _ in 0..<common.runs { measures.append(try await measure(bench)) }
+        guard let median = measures.median(by: \.slowest) else { return }
+        try common.print(RestartReport(options: options, measure: median), ofRuns: measures.map(\.slowest))
+    }
+
+    private func measure(_ bench: RestartBench) async throws -> RestartMeasure {
+        let scratch = try ScratchFolder(in: common.folder, isKept: keep)
+        defer { scratch.finish() }
+        return try await bench.run(in: scratch)
+    }
+}
+
+/// A run as a table for people and as JSON for programs.
+struct RestartReport: BenchReport {
+    let options: PipelineBenchOptions
+    let measure: RestartMeasure
+
+    var lines: [String] {
+        var table = TextTable("STAGE", "EVENTS", "LOG", "from a snapshot", "from the whole history")
+        for stage in measure.stages {
+            table.add(
+                stage.name, stage.events.grouped, byteText(stage.bytes), "\(stage.fromSnapshot.text(decimals: 2)) s",
+                "\(stage.fromHistory.text(decimals: 2)) s")
+        }
+        return [
+            "\(measure.changes.of("change")), \(options.subscriptions.of("subscription")), \(BuildKind.word) build", "",
+        ] + table.lines
+    }
+
+    var json: ReportValue {
+        .object([
+            "bench": .text("restart"), "build": .text(BuildKind.word), "changes": .count(measure.changes),
+            "subscriptions": .count(options.subscriptions), "slowestSeconds": .number(measure.slowest),
+            "stages": .list(
+                measure.stages.map {
+                    .object([
+                        "stage": .text($0.name), "events": .count($0.events), "bytes": .count($0.bytes),
+                        "snapshotSeconds": .number($0.fromSnapshot), "historySeconds": .number($0.fromHistory),
+                    ])
+                }),
+        ])
+    }
+}

@@ -1,0 +1,75 @@
+import EventLog
+import Foundation
+import PipelineRuntime
+
+/// `belfry trace ID --export FILE`.
+enum CaseFile {
+    /// Writes the smallest slice of a pipeline's inputs that still leads to an outcome, and tells on standard error
+    /// what it holds and how to run it.
+    ///
+    /// - Parameter place: The pipeline file: its settings count.
+    /// - Throws: ``ToolFailure`` with 73 where the file is there already.
+    static func exportCase(_ target: CaseTarget, place: String, to path: String, _ finder: any EventFinder) throws {
+        let logs = try RecordedLogs(place: place)
+        guard logs.isOwn else {
+            throw ToolFailure(.usage, "a case depends on the pipeline's settings: name its file with -p FILE")
+        }
+        guard !FileManager.default.fileExists(atPath: path) else {
+            throw ToolFailure(.cannotCreate, "\(path) is there already; name another file, or remove it")
+        }
+        let made = try CaseExport(logs: logs, finder: finder).make(target)
+        do { try Data(made.text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
+            throw ToolFailure(.cannotCreate, "cannot write \(path): \(error.localizedDescription)")
+        }
+        for line in made.notes { StandardError.write("note: \(line)") }
+        StandardError.write("\(path): \(made.kept.of("input")) of \(made.all.grouped)")
+        StandardError.write("run:    belfry run \(place) \(path)")
+        StandardError.write("expect: \(made.expectation)")
+    }
+}
+
+extension CaseTarget {
+    /// What an ID that was traced stands for.
+    ///
+    /// - Throws: ``ToolFailure`` with 64 where it had several outcomes, or none and nobody is named.
+    init(_ events: [TraceEvent], _ graph: TraceGraph, user: String?, device: String?) throws {
+        let outcomes = CaseTarget.outcomes(graph, user, device)
+        if let only = outcomes.first, outcomes.count == 1 {
+            self = .outcome(only.sequence)
+        } else if outcomes.isEmpty, let change = events.first(where: \.facts.isChange), let user {
+            self = .notPushed(change: change.sequence, user: user, device: device)
+        } else {
+            throw outcomes.isEmpty ? CaseTarget.none(device) : CaseTarget.several(outcomes)
+        }
+    }
+
+    private static func outcomes(_ graph: TraceGraph, _ user: String?, _ device: String?) -> [TraceEvent] {
+        var found: [TraceEvent] = []
+        for node in graph.nodes.values where node.event.type == "outcome" {
+            let facts = node.event.facts
+            guard user == nil || facts.user == user, device == nil || facts.device == device else { continue }
+            found.append(node.event)
+        }
+        return found.sorted { $0.sequence < $1.sequence }
+    }
+
+    private static let listedMax = 6
+
+    private static func several(_ outcomes: [TraceEvent]) -> ToolFailure {
+        let some = outcomes.prefix(listedMax).map { event in
+            "\(event.place) (\(event.facts.device ?? event.facts.user ?? ""), \(event.facts.outcome ?? ""))"
+        }
+        let more = outcomes.count > listedMax ? ", …" : ""
+        return ToolFailure(
+            .usage,
+            "it had \(outcomes.count) outcomes; export one of them: \(some.joined(separator: ", "))\(more), or name "
+                + "--device")
+    }
+
+    private static func none(_ device: String?) -> ToolFailure {
+        ToolFailure(
+            .usage,
+            "nothing was pushed for it\(device.map { " to \($0)" } ?? ""); to export that, trace the change and say "
+                + "whom it was not pushed to with --user (and --device)")
+    }
+}

@@ -1,0 +1,41 @@
+import EventLog
+import JSON
+
+/// An input of a case: an event of the changes log, to be sent again.
+struct CaseLine {
+    let event: LoggedEvent
+    /// Whether it keeps what ingest found out, which a case without the record's past needs.
+    var keepsDerived = false
+
+    private static let derived: Set<String> = ["change", "before", "recordType"]
+
+    /// The command, with the time at which it was taken.
+    ///
+    /// - Parameter replace: Gives the text that stands for another.
+    func command(_ replace: @escaping (String) -> String = { $0 }) throws -> String {
+        try event.withJSON { json in
+            var buffer = ByteBuffer(capacity: event.line.count + 64)
+            CommandText(replace: replace).write(
+                json, leavingOut: keepsDerived ? [] : CaseLine.derived, into: &buffer)
+            buffer.truncate(to: buffer.count - 1)
+            buffer.append(",\"time\":\"")
+            buffer.append(raw: event.now.rfc3339)
+            buffer.append("\"}")
+            return buffer.text
+        }
+    }
+
+    /// The texts that its pseudonyms stand for.
+    func texts() throws -> Set<String> {
+        let found = FoundTexts()
+        _ = try command { text in
+            found.texts.insert(text)
+            return text
+        }
+        return found.texts
+    }
+
+    private final class FoundTexts {
+        var texts: Set<String> = []
+    }
+}

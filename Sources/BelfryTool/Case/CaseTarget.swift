@@ -1,0 +1,109 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// What a case is to show again.
+enum CaseTarget: Equatable {
+    /// An event of the outcomes log: what became of one push at one device, or that there was none.
+    case outcome(UInt64)
+    /// That a change was not pushed to a user, or to one of the user's devices.
+    case notPushed(change: UInt64, user: String, device: String?)
+}
+
+/// What became of a push, as far as it is the same in the log and in a case.
+struct CaseOutcome: Equatable {
+    /// The newest of the changes that it stands for.
+    let change: UInt64
+    let user: String
+    let device: String?
+    /// `accepted` stands for `failed` too: what a transport answers is not a pipeline's own.
+    let kind: String
+    let headers: String
+    /// With an ID of no meaning in place of the notification's own.
+    let payload: String
+
+    /// - Parameter changes: What a change's sequence is called.
+    init?(_ outcome: JSONValue, push: JSONValue, ignoresBadge: Bool, changes: (UInt64) -> UInt64?) {
+        guard let cause = push["causes"]?.elements.reversed().first?["sequence"]?.int64,
+            let change = changes(UInt64(clamping: cause)), let user = outcome["user"]?.string,
+            let kind = outcome["outcome"]?.string, let id = push["notificationID"]?.string,
+            let payload = push["payload"], let headers = push["headers"]
+        else { return nil }
+        self.change = change
+        self.user = user
+        device = outcome["device"]?.string
+        self.kind = kind == "failed" ? "accepted" : kind
+        self.headers = String(decoding: headers.raw, as: UTF8.self)
+        let text = String(decoding: payload.raw, as: UTF8.self)
+            .replacing("\"nid\":\"\(id)\"", with: "\"nid\":\"\(String(repeating: "0", count: id.utf8.count))\"")
+        self.payload = ignoresBadge ? text.replacing(/"badge":\d+/, with: #""badge":0"#) : text
+    }
+
+    private init(_ other: CaseOutcome, _ replace: (String) -> String) {
+        change = other.change
+        user = replace(other.user)
+        device = other.device.map(replace)
+        kind = other.kind
+        headers = JSONShape.text(of: other.headers)
+        payload = JSONShape.text(of: other.payload)
+    }
+
+    /// For comparison with one whose texts have been replaced: what is left is how it is built and how long it is.
+    func shape(_ replace: (String) -> String = { $0 }) -> CaseOutcome { CaseOutcome(self, replace) }
+
+    var isPruned: Bool { payload.contains(#""p":1"#) }
+}
+
+/// A JSON text with each string's length in place of the string.
+enum JSONShape {
+    static func text(of json: String) -> String {
+        var parser = JSONParser(limits: LogScan.limits)
+        return Array(json.utf8).withUnsafeBytes { bytes in
+            do throws(JSONError) {
+                var buffer = ByteBuffer()
+                write(try parser.parse(bytes), into: &buffer)
+                return buffer.text
+            } catch { return json }
+        }
+    }
+
+    private static func write(_ value: JSONValue, into buffer: inout ByteBuffer) {
+        switch value.kind {
+        case .string:
+            buffer.append("~")
+            buffer.appendJSON(value.raw.count)
+        case .array:
+            for element in value.elements {
+                buffer.append(",")
+                write(element, into: &buffer)
+            }
+        case .object:
+            for (key, value) in value.members {
+                buffer.append(";")
+                buffer.append(key.raw)
+                write(value, into: &buffer)
+            }
+        default: buffer.append(value.raw)
+        }
+    }
+}
+
+/// Why a change was not pushed to somebody, as far as it is the same in the log and in a case.
+struct CaseSilence: Equatable {
+    /// What match says of each of the user's subscriptions: its name and all codes.
+    var reasons: [String] = []
+    /// The subscriptions that were ever saved before the change.
+    var saved: [String] = []
+    /// Whether the device was ever registered before the change.
+    var wasRegistered = false
+    /// What the change led to for the user: subscriptions that matched, outcomes.
+    var effects: [String] = []
+}
+
+/// What a case shows.
+enum CaseResult: Equatable {
+    case outcome(CaseOutcome)
+    case silence(CaseSilence)
+    /// Something else.
+    case nothing
+}

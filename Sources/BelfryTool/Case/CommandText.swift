@@ -1,0 +1,164 @@
+import JSON
+import Predicates
+
+/// Writes a command of ingest anew with its texts replaced: those that tell of people, not those that name the app's
+/// own things (containers, types, fields, subscriptions, localization keys, sounds, topics).
+struct CommandText {
+    let replace: (String) -> String
+
+    /// Names that mean the same everywhere.
+    private static let reserved: Set<String> = ["_defaultZone", "_defaultOwner", "__defaultOwner__"]
+    private static let names: Set<String> = ["user", "owner", "device", "token"]
+    /// A record's members that count for Belfry; others come from CloudKit's answers and are left out.
+    private static let recordMembers: Set<String> = ["recordName", "recordType", "zoneID", "fields"]
+    private static let alertTexts: Set<String> = ["alertBody", "title", "subtitle", "collapseIDKey"]
+
+    /// - Parameter leavingOut: Members of the command to leave out.
+    func write(_ command: JSONValue, leavingOut: Set<String> = [], into buffer: inout ByteBuffer) {
+        object(command, into: &buffer) { key, value, buffer in
+            guard !leavingOut.contains(key) else { return false }
+            switch key {
+            case _ where CommandText.names.contains(key): text(value, into: &buffer)
+            case "origin": eachText(of: value, into: &buffer)
+            case "record": record(value, into: &buffer)
+            case "before": fields(value, into: &buffer)
+            case "subscription": subscription(value, into: &buffer)
+            default: buffer.append(value.raw)
+            }
+            return true
+        }
+    }
+
+    private func record(_ record: JSONValue, into buffer: inout ByteBuffer) {
+        object(record, into: &buffer) { key, value, buffer in
+            guard CommandText.recordMembers.contains(key) else { return false }
+            switch key {
+            case "recordName": text(value, into: &buffer)
+            case "zoneID": zone(value, into: &buffer)
+            case "fields": fields(value, into: &buffer)
+            default: buffer.append(value.raw)
+            }
+            return true
+        }
+    }
+
+    private func subscription(_ subscription: JSONValue, into buffer: inout ByteBuffer) {
+        members(subscription, into: &buffer) { key, value, buffer in
+            switch key {
+            case "zoneID": zone(value, into: &buffer)
+            case "query": query(value, into: &buffer)
+            case "notificationInfo":
+                members(value, into: &buffer) { key, value, buffer in
+                    CommandText.alertTexts.contains(key) ? text(value, into: &buffer) : buffer.append(value.raw)
+                }
+            default: buffer.append(value.raw)
+            }
+        }
+    }
+
+    private func zone(_ zone: JSONValue, into buffer: inout ByteBuffer) { eachText(of: zone, into: &buffer) }
+}
+
+// MARK: - Fields and predicates
+
+extension CommandText {
+    private func fields(_ fields: JSONValue, into buffer: inout ByteBuffer) {
+        members(fields, into: &buffer) { _, field, buffer in
+            members(field, into: &buffer) { key, value, buffer in
+                key == "type" ? buffer.append(value.raw) : self.value(value, into: &buffer)
+            }
+        }
+    }
+
+    /// A field's value: texts at any depth, but for what a reference does when its record is deleted.
+    private func value(_ value: JSONValue, into buffer: inout ByteBuffer) {
+        switch value.kind {
+        case .string: text(value, into: &buffer)
+        case .array:
+            buffer.append(byte: UInt8(ascii: "["))
+            for (index, element) in value.elements.enumerated() {
+                if index > 0 { buffer.append(byte: UInt8(ascii: ",")) }
+                self.value(element, into: &buffer)
+            }
+            buffer.append(byte: UInt8(ascii: "]"))
+        case .object:
+            members(value, into: &buffer) { key, value, buffer in
+                key == "action" ? buffer.append(value.raw) : self.value(value, into: &buffer)
+            }
+        default: buffer.append(value.raw)
+        }
+    }
+
+    private func query(_ query: JSONValue, into buffer: inout ByteBuffer) {
+        members(query, into: &buffer) { key, value, buffer in
+            switch key {
+            case "predicate": predicate(value, into: &buffer)
+            case "filterBy": filters(value, into: &buffer)
+            default: buffer.append(value.raw)
+            }
+        }
+    }
+
+    private func predicate(_ predicate: JSONValue, into buffer: inout ByteBuffer) {
+        let text = predicate.string ?? ""
+        do throws(PredicateError) {
+            buffer.appendJSON(try RecordPredicate.replacingStrings(in: text, replace))
+        } catch {
+            // Ingest let it in, so it reads; what does not, says nothing of anybody.
+            buffer.append("\"\"")
+        }
+    }
+
+    private func filters(_ filters: JSONValue, into buffer: inout ByteBuffer) {
+        buffer.append(byte: UInt8(ascii: "["))
+        for (index, filter) in filters.elements.enumerated() {
+            if index > 0 { buffer.append(byte: UInt8(ascii: ",")) }
+            members(filter, into: &buffer) { key, value, buffer in
+                guard key == "fieldValue" else { return buffer.append(value.raw) }
+                members(value, into: &buffer) { key, value, buffer in
+                    key == "type" ? buffer.append(value.raw) : self.value(value, into: &buffer)
+                }
+            }
+        }
+        buffer.append(byte: UInt8(ascii: "]"))
+    }
+}
+
+// MARK: - JSON
+
+extension CommandText {
+    private func text(_ value: JSONValue, into buffer: inout ByteBuffer) {
+        guard let text = value.string else { return buffer.append(value.raw) }
+        buffer.appendJSON(CommandText.reserved.contains(text) ? text : replace(text))
+    }
+
+    private func eachText(of value: JSONValue, into buffer: inout ByteBuffer) {
+        members(value, into: &buffer) { _, value, buffer in text(value, into: &buffer) }
+    }
+
+    private func members(
+        _ object: JSONValue, into buffer: inout ByteBuffer, _ write: (String, JSONValue, inout ByteBuffer) -> Void
+    ) {
+        self.object(object, into: &buffer) { key, value, buffer in
+            write(key, value, &buffer)
+            return true
+        }
+    }
+
+    /// - Parameter write: Returns whether it wrote the member's value.
+    private func object(
+        _ object: JSONValue, into buffer: inout ByteBuffer, _ write: (String, JSONValue, inout ByteBuffer) -> Bool
+    ) {
+        guard object.isObject else { return buffer.append(object.raw) }
+        buffer.append(byte: UInt8(ascii: "{"))
+        var isFirst = true
+        for (key, value) in object.members {
+            let start = buffer.count
+            if !isFirst { buffer.append(byte: UInt8(ascii: ",")) }
+            buffer.append(key.raw)
+            buffer.append(byte: UInt8(ascii: ":"))
+            if write(key.string ?? "", value, &buffer) { isFirst = false } else { buffer.truncate(to: start) }
+        }
+        buffer.append(byte: UInt8(ascii: "}"))
+    }
+}

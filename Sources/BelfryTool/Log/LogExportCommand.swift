@@ -1,0 +1,83 @@
+import ArgumentParser
+import EventLog
+import Foundation
+import JSON
+import PipelineRuntime
+
+struct LogExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Prints logs whole, as lines of JSON.",
+        discussion: """
+            Loses nothing: `belfry log import` makes the same logs of it, byte for byte. A line for each log, segment \
+            and batch, and one for each event. A torn last batch is left out.
+
+              belfry log export Pipelines/quickstart.yaml > all.ndjson
+              belfry log export out/changes | gzip > changes.ndjson.gz
+            """)
+
+    @Argument(help: "A log, or a place: then all logs in it.", completion: .file())
+    var place: String
+
+    func run() throws {
+        for directory in try LogPlace.oneOrAll(place) {
+            var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
+            defer { progress.end() }
+            try LogExport.run(directory: directory) { bytes in
+                try StandardOutput.write(bytes)
+                progress.add(UInt64(bytes.count))
+            }
+        }
+    }
+}
+
+struct LogImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Makes logs of an export.",
+        discussion: """
+            The logs are those that were exported: same identities, batches, times, cursors and segments. A log that \
+            exists is not touched. A line that is wrong ends it, and its log does not come to be.
+
+              belfry log import all.ndjson --to .belfry/quickstart/logs
+              gunzip -c changes.ndjson.gz | belfry log import - --to out
+            """)
+
+    @Argument(help: "A file that `belfry log export` printed; - is standard input.", completion: .file())
+    var file: String
+
+    @Option(help: "The folder for the logs. Made where it is missing.", completion: .directory)
+    var to: String
+
+    func run() throws {
+        let names = try LogImportCommand.run(file, into: to)
+        StandardError.write("\(names.count.of("log")) in \(to): \(names.joined(separator: ", "))")
+    }
+
+    /// - Returns: The names of the logs that were made.
+    static func run(_ file: String, into folder: String) throws -> [String] {
+        let name = file == "-" ? "standard input" : file
+        guard let input = file == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(file, "r") else {
+            throw ToolFailure(.noInput, "cannot read \(file): \(String(cString: strerror(errno)))")
+        }
+        defer { fclose(input) }
+        var importer = LogImporter(into: folder)
+        var (line, room, number): (UnsafeMutablePointer<CChar>?, Int, UInt64) = (nil, 0, 0)
+        defer { free(line) }
+        do {
+            while case let count = getline(&line, &room, input), count >= 0 {
+                number += 1
+                guard let start = line, count > 0, start[count - 1] == CChar(bitPattern: UInt8(ascii: "\n")) else {
+                    throw LogImportError("the line does not end")
+                }
+                try importer.take(UnsafeRawBufferPointer(start: start, count: count - 1))
+            }
+            try importer.finish()
+        } catch let error as EventLogError {
+            throw error
+        } catch {
+            throw ToolFailure(.badData, "\(name), line \(number): \(error)")
+        }
+        return importer.logs
+    }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import EventLog
+import JSON
+import PipelineRuntime
+
+struct LogRepairCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "repair",
+        abstract: "Cuts a damaged log off where the damage begins.",
+        discussion: """
+            Says what would be lost and changes nothing, unless --yes is given. Then every file that changes is kept \
+            as it was in a folder `damaged-...` below the log's. A log that a stage has open is refused. Exits with 0 \
+            where there is nothing to repair or it is done, with 1 where there is and --yes is not given.
+
+            The log then ends before the damage: events behind it go too, since sequences have no gaps. Stages that \
+            have read on from there hold what came of lost events; they are named.
+
+              belfry log repair changes -p Pipelines/quickstart.yaml
+              belfry log repair out/changes --yes
+            """)
+
+    @Argument(help: "A log's folder, or its name below a place.", completion: .directory)
+    var log: String
+
+    @Option(
+        name: .shortAndLong, help: "The place that LOG is a name in: a pipeline file or a folder.", completion: .file())
+    var pipeline: String?
+
+    @Flag(help: "Do it.")
+    var yes = false
+
+    @Option(help: "The time that names the copy (RFC 3339); now where it is not given.")
+    var now: Instant?
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func run() throws {
+        let directory = try LogPlace.folder(ofLog: log, pipeline: pipeline)
+        var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
+        let repair = try LogRepair(directory: directory) { progress.add($0) }
+        progress.end()
+        let copy = yes ? try repair.apply(at: now ?? .wall()) : nil
+        let lines = json ? [RepairText.json(repair.plan, copy)] : RepairText.lines(repair.plan, copy)
+        for line in lines { try StandardOutput.write(line: line) }
+        if !repair.plan.isSound, copy == nil { throw ToolFailure(.no) }
+    }
+}
+
+extension Instant: ExpressibleByArgument {
+    public init?(argument: String) { self.init(rfc3339: argument) }
+}
+
+/// What a repair costs, for people and for programs.
+enum RepairText {
+    static func lines(_ plan: RepairPlan, _ copy: String?) -> [String] {
+        if plan.isSound { return ["\(plan.name): sound, nothing to repair"] }
+        let problem = (plan.damage ?? plan.tornTail).map {
+            "\(plan.name): \(plan.damage == nil ? "a torn tail" : "damaged") at byte \($0.offset) of \($0.file), from sequence \($0.sequence) on: \($0.reason)"
+        }
+        let manifest = plan.manifest.map { "\(plan.name): \($0); what it must say was found in the other logs" }
+        return [problem, manifest].compactMap(\.self) + loss(plan, isDone: copy != nil) + [verdict(plan, copy)]
+    }
+
+    private static func loss(_ plan: RepairPlan, isDone: Bool) -> [String] {
+        guard !plan.cuts.isEmpty else { return [] }
+        let range = plan.lostThrough.map { "sequences \(plan.keptThrough + 1) to \($0)" } ?? "no event that can be seen"
+        let start = isDone ? "lost" : "would be lost"
+        let files = plan.cuts.map { cut in
+            "  \(cut.file): \(cut.bytesKept.map { "from byte \($0) on" } ?? "whole"), \(byteText(cut.bytesLost))"
+        }
+        let derived = plan.derived.map { "  \($0): made from what \(isDone ? "is" : "would be") lost" }
+        let consumers = plan.consumersBeyond.map {
+            "\($0.name) has done its sequence \($0.done): it holds what came of lost events; look at it, and start it anew or restore both from a copy"
+        }
+        return [
+            "\(start): \(range), \(plan.eventsLost.of("event")) that can still be read, \(byteText(plan.bytesLost))"
+        ]
+            + files + derived + consumers
+    }
+
+    private static func verdict(_ plan: RepairPlan, _ copy: String?) -> String {
+        guard let copy else { return "nothing was changed; --yes does it, and keeps a copy of every file it changes" }
+        return "\(plan.name) now ends with sequence \(plan.keptThrough); what was there is in \(copy)"
+    }
+
+    static func json(_ plan: RepairPlan, _ copy: String?) -> String {
+        var object = JSONLine()
+        object.add("name", plan.name)
+        object.add("sound", plan.isSound)
+        object.add("repaired", copy != nil)
+        object.add("keptThrough", plan.keptThrough)
+        if let last = plan.lostThrough { object.add("lostThrough", last) }
+        object.add("eventsLost", plan.eventsLost)
+        object.add("bytesLost", plan.bytesLost)
+        if let damage = plan.damage { object.add("damage", raw: VerifyText.json(damage)) }
+        if let tail = plan.tornTail { object.add("tornTail", raw: VerifyText.json(tail)) }
+        if let manifest = plan.manifest { object.add("manifest", manifest) }
+        object.add("files", plan.cuts.map(\.file) + plan.derived)
+        object.add("consumersBeyond", plan.consumersBeyond.map(\.name))
+        if let copy { object.add("copy", copy) }
+        return object.text
+    }
+}

@@ -1,0 +1,48 @@
+import EventLog
+import JSON
+import PipelineRuntime
+
+/// Prints a part of a log.
+struct LogShow {
+    let printer: EventPrinter
+    var filter: EventFilter?
+    let from: LogPoint?
+    let until: LogPoint?
+    var left: UInt64
+    let follows: Bool
+
+    mutating func run(_ directory: String) throws {
+        let reader = try EventLogReader(directory: directory, from: from?.start ?? .beginning)
+        var first: UInt64 = 1
+        if case .sequence(let sequence) = from { first = sequence }
+        var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
+        while left > 0 {
+            if let batch = try reader.next() {
+                if until?.isBefore(batch.header) == true { return }
+                try show(batch, from: first, &parser)
+            } else {
+                guard follows else { return }
+                _ = try reader.waitForMore()
+            }
+        }
+    }
+
+    private mutating func show(_ batch: EventLogReader.Batch, from first: UInt64, _ parser: inout JSONParser) throws {
+        let start = max(first, batch.header.firstSequence)
+        var end = batch.header.nextSequence
+        if case .sequence(let last) = until, last < end { end = last + 1 }
+        guard start < end else { return }
+        let lines = Lines(EventLogReader.slice(batch.body, header: batch.header, from: start)).prefix(Int(end - start))
+        guard let filter else {
+            let count = min(left, end - start)
+            try printer.print(lines.prefix(Int(count)), first: start, now: batch.header.now)
+            left -= count
+            return
+        }
+        for (line, sequence) in zip(lines, start...) where left > 0 {
+            guard try filter.accepts(parser.parse(line)) else { continue }
+            try printer.print(CollectionOfOne(line), first: sequence, now: batch.header.now)
+            left -= 1
+        }
+    }
+}

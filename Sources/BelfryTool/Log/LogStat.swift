@@ -1,0 +1,146 @@
+import EventLog
+import JSON
+import PipelineRuntime
+
+/// What a log holds, by type of event.
+struct LogStat {
+    struct Share: Hashable {
+        var events: UInt64 = 0
+        var bytes: UInt64 = 0
+    }
+
+    struct Largest: Hashable {
+        var sequence: UInt64
+        var bytes: UInt64
+        var type: String
+    }
+
+    let name: String
+    private(set) var batches: UInt64 = 0
+    private(set) var total = Share()
+    private(set) var types: [String: Share] = [:]
+    private(set) var largest: Largest?
+    private(set) var firstNow: Instant?
+    private(set) var lastNow: Instant?
+
+    init(name: String) { self.name = name }
+
+    /// Reads a whole log.
+    static func read(_ directory: String, progress: (_ bytes: UInt64) -> Void = { _ in }) throws(EventLogError)
+        -> LogStat
+    {
+        var stat = LogStat(name: LogPlace.name(ofLogAt: directory))
+        var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
+        let reader = try EventLogReader(directory: directory, from: .beginning)
+        while let batch = try reader.next() {
+            stat.take(batch, &parser)
+            progress(UInt64(batch.header.bodyBytes))
+        }
+        return stat
+    }
+
+    /// Between the first and the last batch.
+    var seconds: Double {
+        guard let firstNow, let lastNow else { return 0 }
+        return (lastNow - firstNow) / .seconds(1)
+    }
+
+    /// The types, those with the most events first.
+    var ordered: [(type: String, share: Share)] {
+        types.map { (type: $0.key, share: $0.value) }.sorted {
+            ($1.share.events, $0.type) < ($0.share.events, $1.type)
+        }
+    }
+
+    /// Events in a second; nil where all happened at one moment.
+    func rate(_ share: Share) -> Double? { seconds > 0 ? Double(share.events) / seconds : nil }
+
+    private mutating func take(_ batch: EventLogReader.Batch, _ parser: inout JSONParser) {
+        batches += 1
+        firstNow = firstNow ?? batch.header.now
+        lastNow = batch.header.now
+        var sequence = batch.header.firstSequence
+        for line in Lines(batch.body) {
+            take(line, sequence, &parser)
+            sequence += 1
+        }
+    }
+
+    private mutating func take(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, _ parser: inout JSONParser) {
+        let type = LogStat.type(of: line, &parser)
+        let bytes = UInt64(line.count + 1)
+        total.add(bytes)
+        types[type, default: Share()].add(bytes)
+        if bytes > largest?.bytes ?? 0 { largest = Largest(sequence: sequence, bytes: bytes, type: type) }
+    }
+
+    private static func type(of line: UnsafeRawBufferPointer, _ parser: inout JSONParser) -> String {
+        do throws(JSONError) { return try parser.parse(line)["type"]?.string ?? "no type" } catch { return "not JSON" }
+    }
+}
+
+extension LogStat.Share {
+    fileprivate mutating func add(_ bytes: UInt64) {
+        events += 1
+        self.bytes += bytes
+    }
+}
+
+/// Statistics as a table for people and as JSON for programs.
+enum StatText {
+    static func lines(_ stat: LogStat) -> [String] {
+        let span = stat.firstNow.map { "\($0) to \(stat.lastNow?.rfc3339 ?? "-")" } ?? "no batch yet"
+        let head =
+            "\(stat.name): \(stat.total.events.of("event")) in \(stat.batches.of("batch")), "
+            + "\(byteText(stat.total.bytes)) of events; \(span)"
+        let largest = stat.largest.map {
+            "largest: sequence \($0.sequence), \($0.type.printable), \(byteText($0.bytes))"
+        }
+        return [head] + table(stat) + [largest].compactMap(\.self)
+    }
+
+    private static func table(_ stat: LogStat) -> [String] {
+        guard stat.total.events > 0 else { return [] }
+        var table = TextTable("TYPE", "EVENTS", "SHARE", "BYTES", "EACH", "PER SECOND")
+        for (type, share) in stat.ordered {
+            let percent = Double(share.events) * 100 / Double(stat.total.events)
+            table.add(
+                type.printable, share.events.grouped, percent.text(decimals: 1) + "%", byteText(share.bytes),
+                byteText(share.bytes / share.events), stat.rate(share)?.text(decimals: 1) ?? "-")
+        }
+        return table.lines
+    }
+
+    static func json(_ stat: LogStat) -> String {
+        var object = JSONLine()
+        object.add("name", stat.name)
+        object.add("events", stat.total.events)
+        object.add("bytes", stat.total.bytes)
+        object.add("batches", stat.batches)
+        if let first = stat.firstNow, let last = stat.lastNow {
+            object.add("firstNow", first.rfc3339)
+            object.add("lastNow", last.rfc3339)
+        }
+        if let largest = stat.largest { object.add("largest", raw: json(largest)) }
+        object.add("types", raw: "[" + stat.ordered.map { json($0.type, $0.share, stat) }.joined(separator: ",") + "]")
+        return object.text
+    }
+
+    private static func json(_ largest: LogStat.Largest) -> String {
+        var object = JSONLine()
+        object.add("sequence", largest.sequence)
+        object.add("bytes", largest.bytes)
+        object.add("type", largest.type)
+        return object.text
+    }
+
+    private static func json(_ type: String, _ share: LogStat.Share, _ stat: LogStat) -> String {
+        var object = JSONLine()
+        object.add("type", type)
+        object.add("events", share.events)
+        object.add("bytes", share.bytes)
+        object.add("share", Double(share.events) / Double(stat.total.events))
+        if let rate = stat.rate(share) { object.add("perSecond", rate) }
+        return object.text
+    }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import EventLog
+
+struct LogStatCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stat",
+        abstract: "Counts what logs hold: events, bytes and rates by type.",
+        discussion: """
+            Reads the logs whole. A table a log on a terminal; one JSON object a log otherwise, or with --json.
+
+              belfry log stat Pipelines/quickstart.yaml
+              belfry log stat out/matches
+              belfry log stat out --json | jq '{name, events, types: [.types[].type]}'
+            """)
+
+    @Argument(help: "A log, or a place: then all logs in it.", completion: .file())
+    var place: String
+
+    @Flag(help: "Print JSON, also on a terminal.")
+    var json = false
+
+    func run() throws {
+        let asJSON = json || !StandardOutput.isTerminal
+        for directory in try LogPlace.oneOrAll(place) {
+            var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
+            defer { progress.end() }
+            let stat = try LogStat.read(directory) { progress.add($0) }
+            progress.end()
+            for line in asJSON ? [StatText.json(stat)] : StatText.lines(stat) { try StandardOutput.write(line: line) }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Glibc
+
+/// A log as lines of JSON, from which ``LogImport`` makes the same log again.
+///
+/// - `{"log":"matches","identity":"<uuid>","format":1,"upstream":{"log":"changes","identity":"<uuid>"}}` begins a log;
+///   `upstream` only where it was made from another.
+/// - `{"segment":17,"now":"2026-11-20T09:30:00Z","cursor":{"changes":12}}` begins a segment: its opening.
+/// - `{"first":17,"count":2,"now":"2026-11-20T09:30:00.000001Z","cursor":{"changes":13}}` begins a batch.
+/// - The `count` lines after it are its events, byte for byte.
+public enum LogExport {
+    /// Passes on a log's lines, whole ones, a piece at a time.
+    ///
+    /// - Parameters:
+    ///   - directory: The log's own folder. A torn last batch is left out.
+    ///   - write: Takes a piece; valid during the call alone.
+    /// - Throws: ``EventLogError/notALog(directory:)``;
+    ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; what `write` throws.
+    public static func run(directory: String, write: (UnsafeRawBufferPointer) throws -> Void) throws {
+        let log = LogDirectory(path: directory)
+        guard let manifest = try LogManifest.read(in: log) else { throw EventLogError.notALog(directory: directory) }
+        let upstream = try UpstreamNote.read(directory: directory)
+        try put(ExportLine.log(manifest, upstream), write)
+        let segments = try log.segments()
+        var lastNow = Instant.epoch
+        var next: UInt64?
+        for first in segments {
+            let file = try OpenFile(log.segmentPath(first), O_RDONLY)
+            let segment = SegmentReader(file, first: first, identity: manifest.identity, lastNow: lastNow)
+            if let next, next != first { throw segment.damaged("the segment before ends with sequence \(next - 1)") }
+            try export(segment, isLast: first == segments.last, write)
+            (lastNow, next) = (segment.lastNow, segment.nextSequence)
+        }
+    }
+
+    private static func export(
+        _ segment: SegmentReader, isLast: Bool, _ write: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        while true {
+            switch try segment.peek() {
+            case .end: return
+            case .unfinished(let reason):
+                guard isLast else { throw segment.damaged("\(reason), in a segment that is not the last") }
+                return
+            case .batch(let batch):
+                try put(ExportLine.batch(batch.header, isOpening: batch.isOpening), write)
+                if batch.body.count > 0 { try write(batch.body) }
+                segment.consume(batch)
+            }
+        }
+    }
+
+    private static func put(_ line: String, _ write: (UnsafeRawBufferPointer) throws -> Void) throws {
+        try Array((line + "\n").utf8).withUnsafeBytes { try write($0) }
+    }
+}
+
+/// The lines of an export that are no events.
+enum ExportLine {
+    static func log(_ manifest: LogManifest, _ upstream: UpstreamNote?) -> String {
+        let note = upstream.map { ",\"upstream\":" + $0.text.dropLast() } ?? ""
+        return
+            "{\"log\":\"\(manifest.name)\",\"identity\":\"\(manifest.identity)\",\"format\":\(BatchFormat.version)\(note)}"
+    }
+
+    static func batch(_ header: BatchHeader, isOpening: Bool) -> String {
+        let cursor = header.cursor.positions.sorted { $0.key < $1.key }
+            .map { "\(text($0.key)):\($0.value)" }.joined(separator: ",")
+        let key = isOpening ? "segment" : "first"
+        let count = isOpening ? "" : ",\"count\":\(header.count)"
+        return "{\"\(key)\":\(header.firstSequence)\(count),\"now\":\"\(header.now.rfc3339)\",\"cursor\":{\(cursor)}}"
+    }
+
+    /// As a JSON string (RFC 8259, section 7).
+    private static func text(_ name: String) -> String {
+        var text = "\""
+        for scalar in name.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": text += "\\\(scalar)"
+            case "\u{0}"..<"\u{20}":
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text + "\""
+    }
+}

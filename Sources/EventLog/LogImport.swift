@@ -1,0 +1,97 @@
+import Glibc
+
+/// Makes a log of what ``LogExport`` wrote: the same bytes in the same segments.
+///
+/// The folder becomes a log when ``finish()`` returns; before, nothing takes it for one.
+public final class LogImport {
+    private let log: LogDirectory
+    private let manifest: LogManifest
+    private let upstream: UpstreamNote?
+    private let lock: WriterLock
+    private var segment: (file: OpenFile, bytes: UInt64)?
+    private var nextSequence: UInt64?
+    private var lastNow = Instant.epoch
+
+    /// - Parameters:
+    ///   - folder: The folder that holds logs. Made where it is missing.
+    ///   - upstream: The log that it was made from.
+    /// - Throws: ``LogImportError`` where there is a log of that name already; ``EventLogError``.
+    public init(folder: String, name: String, identity: LogIdentity, upstream: UpstreamNote?) throws {
+        guard EventLogLimits.isValid(name: name) else { throw EventLogError.invalidName(name) }
+        log = LogDirectory(path: folder + "/" + name)
+        (manifest, self.upstream) = (LogManifest(name: name, identity: identity), upstream)
+        if try OpenFile.ifPresent(log.manifestPath) != nil { throw LogImportError("\(log.path) is a log already") }
+        guard try log.segments().isEmpty else { throw LogImportError("\(log.path) holds segments of a log already") }
+        try log.create()
+        lock = try WriterLock(name, log)
+    }
+
+    /// Begins a segment with its opening: what the log had come to before.
+    public func begin(segment first: UInt64, cursor: Cursor, now: Instant) throws {
+        let expected = nextSequence ?? first
+        guard first == expected, first > 0 else { throw LogImportError("the segment must begin with \(expected)") }
+        try endSegment()
+        segment = (try OpenFile(log.segmentPath(first), O_WRONLY | O_CREAT | O_EXCL), 0)
+        nextSequence = first
+        try put(.opening, UnsafeRawBufferPointer(start: nil, count: 0), 0, cursor, now)
+    }
+
+    /// Adds a batch.
+    ///
+    /// - Parameter body: `count` lines, each ended by a line feed.
+    public func append(
+        _ body: UnsafeRawBufferPointer, first: UInt64, count: Int, cursor: Cursor, now: Instant
+    ) throws {
+        guard let nextSequence, segment != nil else { throw LogImportError("a segment must begin before a batch") }
+        guard first == nextSequence else { throw LogImportError("the batch must begin with \(nextSequence)") }
+        try EventLines.check(body, count: count)
+        try put(.batch, body, count, cursor, now)
+    }
+
+    /// Makes all of it durable, and a log.
+    public func finish() throws {
+        try endSegment()
+        if let upstream {
+            let file = try OpenFile(UpstreamNote.path(in: log.path), O_WRONLY | O_CREAT | O_TRUNC)
+            try Array(upstream.text.utf8).withUnsafeBytes { try write($0, to: file, at: 0) }
+            try file.synchronize()
+        }
+        try manifest.write(in: log)
+    }
+
+    private func endSegment() throws {
+        try segment?.file.synchronize()
+        segment = nil
+    }
+
+    private func put(
+        _ kind: FixedHeader.Kind, _ body: UnsafeRawBufferPointer, _ count: Int, _ cursor: Cursor, _ now: Instant
+    ) throws {
+        guard case (let file, var offset)? = segment, let sequence = nextSequence else { return }
+        guard now >= lastNow else { throw LogImportError("time goes back from \(lastNow) to \(now)") }
+        let cursorBytes = try cursor.encoded()
+        let header = FixedHeader(
+            kind: kind, identity: manifest.identity.mark, firstSequence: sequence, now: now, count: UInt32(count),
+            cursorBytes: UInt32(cursorBytes.count), bodyBytes: UInt32(body.count),
+            cursorCRC: cursorBytes.withUnsafeBytes { CRC32C.checksum($0) }, bodyCRC: CRC32C.checksum(body))
+        var bytes: [UInt8] = []
+        header.append(to: &bytes)
+        bytes += cursorBytes
+        bytes.append(contentsOf: body)
+        try bytes.withUnsafeBytes { try write($0, to: file, at: offset) }
+        offset += UInt64(bytes.count)
+        (segment, nextSequence, lastNow) = ((file, offset), sequence + UInt64(count), now)
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: UInt64) throws {
+        guard let code = file.write(bytes, at: offset, calls: .system) else { return }
+        throw EventLogError.failed(operation: "write", file: file.path, errno: code).orFull(bytesNeeded: bytes.count)
+    }
+}
+
+/// Why lines are not a log's.
+public struct LogImportError: Error, Hashable, CustomStringConvertible {
+    public var description: String
+
+    public init(_ reason: String) { description = reason }
+}

@@ -1,0 +1,128 @@
+import Glibc
+
+/// Puts a damaged log right, by cutting it off where the damage begins.
+///
+/// Later batches cannot be kept: sequences would have a gap. They stay in the copy that is made of every file first.
+/// While this lives, no writer can open the log.
+public final class LogRepair {
+    /// What would be done.
+    public let plan: RepairPlan
+
+    private let log: LogDirectory
+    private let manifest: LogManifest
+    private let lock: WriterLock
+
+    /// Reads the whole log and changes nothing.
+    ///
+    /// - Parameters:
+    ///   - directory: The log's own folder.
+    ///   - progress: Called with the bytes of each batch.
+    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)`` where a stage runs on it;
+    ///   ``EventLogError/notALog(directory:)``; ``EventLogError/damaged(file:offset:sequence:reason:)`` where cutting
+    ///   does not help, with what would.
+    public init(directory: String, progress: (_ bytes: UInt64) -> Void = { _ in }) throws(EventLogError) {
+        log = LogDirectory(path: directory)
+        guard try log.isLog() else { throw .notALog(directory: directory) }
+        lock = try WriterLock(LogDirectory.split(directory).name, log)
+        let (manifest, wrong) = try LogManifest.readOrDerived(in: log)
+        var scan = RepairScan(log, manifest)
+        try scan.run(progress)
+        var plan = scan.plan
+        plan.manifest = wrong
+        if !plan.cuts.isEmpty {
+            plan.derived = try DerivedFiles.ahead(of: plan, in: log)
+            plan.consumersBeyond = try EventLogs.consumers(ofLogAt: directory).filter { $0.done > plan.keptThrough }
+                .map { RepairPlan.Consumer(name: $0.name, done: $0.done) }
+        }
+        (self.plan, self.manifest) = (plan, manifest)
+    }
+
+    /// Does it. Stopped in the middle, it can be begun again.
+    ///
+    /// - Parameter now: Names the copy.
+    /// - Returns: The folder below the log's that holds every changed file as it was; nil where there was nothing to do.
+    public func apply(at now: Instant) throws(EventLogError) -> String? {
+        guard !plan.isSound else { return nil }
+        let copies = LogDirectory(path: "\(log.path)/damaged-\(now.rfc3339)")
+        try copies.create()
+        if plan.manifest != nil { try mendManifest(copies) }
+        for file in plan.derived { try move(file, copies) }
+        // The newest first: what is left is the beginning of the log at every moment.
+        for cut in plan.cuts.reversed() { try apply(cut, copies) }
+        try copies.synchronize()
+        try log.synchronize()
+        return copies.path
+    }
+
+    private func mendManifest(_ copies: LogDirectory) throws(EventLogError) {
+        if try OpenFile.ifPresent(log.manifestPath) != nil { try copy(log.manifestPath, copies) }
+        try manifest.write(in: log)
+    }
+
+    private func apply(_ cut: RepairPlan.Cut, _ copies: LogDirectory) throws(EventLogError) {
+        guard let kept = cut.bytesKept else { return try move(cut.file, copies) }
+        try copy(cut.file, copies)
+        try copies.synchronize()
+        let file = try OpenFile(cut.file, O_RDWR)
+        guard uninterrupted({ log.calls.truncate(file.descriptor, off_t(kept)) }) == 0 else {
+            throw .lastFailure("cut back", cut.file)
+        }
+        try file.synchronize(log.calls)
+    }
+
+    private func move(_ path: String, _ copies: LogDirectory) throws(EventLogError) {
+        let target = copies.path + "/" + LogDirectory.split(path).name
+        guard uninterrupted({ log.calls.rename(path, target) }) == 0 else { throw .lastFailure("move", path) }
+        try copies.synchronize()
+        try log.synchronize()
+    }
+
+    private func copy(_ path: String, _ copies: LogDirectory) throws(EventLogError) {
+        let source = try OpenFile(path, O_RDONLY)
+        let target = try OpenFile(
+            copies.path + "/" + LogDirectory.split(path).name, O_WRONLY | O_CREAT | O_TRUNC, calls: log.calls)
+        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
+        defer { room.deallocate() }
+        var offset: UInt64 = 0
+        while true {
+            let count = try source.read(into: room, at: offset)
+            if count == 0 { break }
+            let bytes = UnsafeRawBufferPointer(rebasing: room[..<count])
+            if let code = target.write(bytes, at: offset, calls: log.calls) {
+                throw EventLogError.failed(operation: "copy to", file: target.path, errno: code)
+                    .orFull(bytesNeeded: count)
+            }
+            offset += UInt64(count)
+        }
+        try target.synchronize(log.calls)
+    }
+}
+
+/// What is made from a log and lies beside it. Its names begin with the sequence that it belongs to.
+private enum DerivedFiles {
+    /// Snapshots taken at a sequence that goes, and the index files of segments that are cut or go.
+    static func ahead(of plan: RepairPlan, in log: LogDirectory) throws(EventLogError) -> [String] {
+        let snapshots = try files(log.path + "/snapshots") { $0 > plan.keptThrough }
+        guard let file = plan.cuts.first?.file, let cut = leadingNumber(LogDirectory.split(file).name) else {
+            return snapshots
+        }
+        return try snapshots + files(log.path + "/index") { $0 >= cut }
+    }
+
+    private static func files(_ folder: String, where isAhead: (UInt64) -> Bool) throws(EventLogError) -> [String] {
+        try LogDirectory.entries(of: folder).sorted().filter { leadingNumber($0).map(isAhead) ?? false }
+            .map { folder + "/" + $0 }
+    }
+
+    private static func leadingNumber(_ name: String) -> UInt64? {
+        UInt64(name.prefix { $0.isASCII && $0.isNumber })
+    }
+}
+
+extension LogDirectory {
+    /// Whether there is anything of a log.
+    fileprivate func isLog() throws(EventLogError) -> Bool {
+        if try OpenFile.ifPresent(manifestPath) != nil { return true }
+        return try !segments().isEmpty
+    }
+}

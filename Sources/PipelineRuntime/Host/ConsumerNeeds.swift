@@ -1,0 +1,62 @@
+import JSON
+
+/// From where on each stage that reads a log may still ask for it: `consumers.json` beside the log, so that a stage
+/// that is down still has what it needs.
+///
+/// The file may be behind: then more is kept than is needed, never less.
+struct ConsumerNeeds {
+    private let path: String
+    private var firsts: [String: UInt64] = [:]
+    private var saved: [String: UInt64] = [:]
+
+    /// - Throws: ``SmallTextError`` where the file is there and not what Belfry wrote.
+    init(logDirectory: String) throws {
+        path = logDirectory + "/consumers.json"
+        guard let text = try SmallText.read(path, bytesMax: 1 << 20) else { return }
+        guard let firsts = ConsumerNeeds.parse(text) else { throw SmallTextError.unreadable(path) }
+        (self.firsts, saved) = (firsts, firsts)
+    }
+
+    /// The first sequence that any of these may ask for: all of the log for one that has never said.
+    func first(of consumers: [String]) -> UInt64 { consumers.map { firsts[$0] ?? 1 }.min() ?? .max }
+
+    /// - Returns: Whether a consumer needs more than it did: that is to be saved at once.
+    mutating func take(_ told: [String: UInt64]) -> Bool {
+        let needsMore = told.contains { $1 < firsts[$0] ?? 1 }
+        firsts.merge(told) { $1 }
+        return needsMore
+    }
+
+    mutating func save() throws {
+        guard firsts != saved else { return }
+        try SmallText.write(ConsumerNeeds.text(firsts), to: path)
+        saved = firsts
+    }
+
+    private static func text(_ firsts: [String: UInt64]) -> String {
+        var buffer = ByteBuffer()
+        for (name, first) in firsts.sorted(by: { $0.key < $1.key }) {
+            buffer.append(buffer.bytes.isEmpty ? "[{\"name\":" : ",{\"name\":")
+            buffer.appendJSON(name)
+            buffer.append(",\"first\":")
+            buffer.appendJSON(first)
+            buffer.append("}")
+        }
+        buffer.append("]\n")
+        return String(decoding: buffer.bytes, as: UTF8.self)
+    }
+
+    private static func parse(_ text: String) -> [String: UInt64]? {
+        var parser = JSONParser()
+        return Array(text.utf8).withUnsafeBytes { bytes in
+            var firsts: [String: UInt64] = [:]
+            do throws(JSONError) {
+                for element in try parser.parse(bytes).elements {
+                    guard let name = element.text("name"), let first = element.natural("first") else { return nil }
+                    firsts[name] = first
+                }
+            } catch { return nil }
+            return firsts
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct CaseCommandTests {
+    @Test func `a case from the logs of a run shows the push again, and names nobody`() async throws {
+        let notes = try Notes()
+        let input =
+            Notes.phone() + (1...9).map { (number: Int) in Notes.change("groceries\(number)", second: number) }.joined()
+        let place = notes.folder + "/data/logs"
+        let run = try await Program.run("belfry", ["run", notes.pipeline, "--logs", place], input: input)
+        #expect(run.status == 0)
+        let file = notes.folder + "/case.ndjson"
+        let exported = try await Program.run("belfry", ["trace", "6", "-p", notes.pipeline, "--export", file])
+        #expect(exported.status == 0 && exported.output == "", "\(exported.errors)")
+        #expect(exported.errors.contains("case.ndjson: 3 inputs of 11\n"), "\(exported.errors)")
+        #expect(exported.errors.contains("run:    belfry run \(notes.pipeline) \(file)\n"))
+        #expect(exported.errors.contains("expect: a push to "))
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        for name in ["_alice", "alice-phone", "6a0f", "groceries"] { #expect(!text.contains(name), "\(name)") }
+        let again = try await Program.run("belfry", ["run", notes.pipeline, file])
+        #expect(again.status == 0 && again.output.split(separator: "\n").count == 1)
+        let there = try await Program.run("belfry", ["trace", "6", "-p", notes.pipeline, "--export", file])
+        #expect(there.status == 73)
+    }
+
+    @Test func `explain ends with 0, 1, 64 and 66, and prints one JSON object`() async throws {
+        let notes = try Notes()
+        let place = notes.folder + "/logs"
+        let input = Notes.phone() + Notes.change("n1", second: 1)
+        _ = try await Program.run("belfry", ["run", notes.pipeline, "--logs", place], input: input)
+        func explain(_ arguments: String...) async throws -> Program.Result {
+            try await Program.run("belfry", ["explain", "-p", place, "--change"] + arguments)
+        }
+        let pushed = try await explain("3", "--device", "alice-phone")
+        #expect(pushed.status == 0 && pushed.errors == "")
+        #expect(pushed.output.hasPrefix(#"{"change":3,"#) && pushed.output.contains(#""pushed":true"#))
+        let same = try await explain("3", "--device", "alice-phone", "--no-index")
+        #expect(same.output == pushed.output)
+        #expect(try await explain("1", "--user", "_alice").status == 1)
+        #expect(try await explain("3").status == 64)
+        #expect(try await explain("9", "--user", "_alice").status == 66)
+        let near = try await explain("3", "--device", "alice-phon")
+        #expect(near.status == 66)
+        #expect(near.errors.contains(#"did you mean "alice-phone"?"#))
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct TraceCommandTests {
+    private func logs(_ notes: Notes) async throws -> String {
+        let folder = notes.folder + "/logs"
+        let input =
+            Notes.phone() + Notes.change("n1", second: 1) + Notes.change("n2", second: 2)
+            + Notes.change("n1", second: 3)
+        let result = try await Program.run("belfry", ["run", notes.pipeline, "--logs", folder], input: input)
+        #expect(result.status == 0)
+        return folder
+    }
+
+    @Test func `a trace is one JSON object where no terminal is`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let traced = try await Program.run("belfry", ["trace", "n2", "-p", folder])
+        #expect(traced.status == 0 && traced.errors == "")
+        #expect(traced.output.hasPrefix(#"{"asked":"n2","as":"record","targets":["changes:4"],"#))
+        let tree = try await Program.run("belfry", ["trace", "4", "--pipeline", folder, "--tree"])
+        #expect(tree.output.split(separator: "\n").count == 5)
+        #expect(tree.output.contains("outcome  accepted _alice/alice-phone by apns"))
+        let chart = try await Program.run("belfry", ["trace", "4", "-p", folder, "--mermaid"])
+        #expect(chart.output.hasPrefix("flowchart TD\n"))
+    }
+
+    @Test func `several hits are listed, and it is said how to choose`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let listed = try await Program.run("belfry", ["trace", "n1", "-p", folder, "--tree"])
+        #expect(listed.status == 0)
+        #expect(listed.output.split(separator: "\n").count == 2)
+        #expect(listed.errors == "trace one of them, as changes:5\n")
+    }
+
+    @Test func `what is not found ends with 1, an empty ID with 64, no place with 66`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let missing = try await Program.run("belfry", ["trace", "no\u{1B}body", "-p", folder])
+        #expect(missing.status == 1 && missing.output == "")
+        #expect(missing.errors.hasPrefix(#"nothing found for 'no\u{1b}body': no record of that name in changes;"#))
+        #expect(try await Program.run("belfry", ["trace", "", "-p", folder]).status == 64)
+        #expect(try await Program.run("belfry", ["trace", "1", "-p", folder + "/nowhere"]).status == 66)
+    }
+
+    @Test func `no index leaves nothing behind`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let plain = try await Program.run("belfry", ["trace", "n2", "-p", folder, "--no-index"])
+        #expect(!FileManager.default.fileExists(atPath: folder + "/changes/index"))
+        let indexed = try await Program.run("belfry", ["trace", "n2", "-p", folder])
+        #expect(FileManager.default.fileExists(atPath: folder + "/changes/index"))
+        #expect(plain.output == indexed.output)
+        let verified = try await Program.run("belfry", ["log", "verify", folder])
+        #expect(verified.status == 0)
+    }
+
+    @Test func `a damaged log is reported, not passed over`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let url = URL(fileURLWithPath: folder + "/matches/00000000000000000001.log")
+        var bytes = try Data(contentsOf: url)
+        bytes[100] ^= 1
+        try bytes.write(to: url)
+        let traced = try await Program.run("belfry", ["trace", "n2", "-p", folder])
+        #expect(traced.status == 65)
+        #expect(traced.errors.contains("is damaged at byte"))
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import EventLog
+
+@Suite struct RepairTests {
+    private let now = Instant(microseconds: 1_000_000)
+
+    /// Twenty events in several segments.
+    private func log(_ scratch: Scratch, name: String = "matches", upstream: UpstreamNote? = nil) throws -> [ModelBatch]
+    {
+        var options = scratch.options(segmentBytesMax: 600)
+        options.name = name
+        options.identity = LogIdentity(seed: "test", name: name)
+        let writer = try EventLogWriter(options)
+        for number in 1...20 {
+            let cursor = Cursor([upstream?.log ?? "producer": UInt64(number)])
+            try writer.append([event(number, padding: 90)], cursor: cursor, now: Int64(number))
+        }
+        try writer.close()
+        if let upstream { try write(Array(upstream.text.utf8), to: options.logDirectory + "/upstream.json") }
+        return try EventLogReader.all(options.logDirectory)
+    }
+
+    /// Wherever a byte is wrong: what stays is the beginning of the log, and a writer goes on from there.
+    @Test func whatIsBeforeTheDamageStays() throws {
+        let seed = Seeded.drawn(for: "whatIsBeforeTheDamageStays")
+        var random = Seeded(seed)
+        for _ in 0..<60 {
+            let scratch = Scratch()
+            let batches = try log(scratch)
+            let path = random.one(of: try scratch.segments)
+            var damaged = try bytes(of: path)
+            damaged[random.below(damaged.count)] ^= 1 << random.below(8)
+            try write(damaged, to: path)
+            try check(scratch, batches, damagedFile: path, "BELFRY_SEED=\(seed)")
+        }
+    }
+
+    private func check(_ scratch: Scratch, _ batches: [ModelBatch], damagedFile: String, _ seed: Comment) throws {
+        let before = try Dictionary(uniqueKeysWithValues: scratch.segments.map { ($0, try bytes(of: $0)) })
+        let plan = try LogRepair(directory: scratch.log).plan
+        #expect(plan.damage == (try EventLogs.verify(directory: scratch.log).problems.first), seed)
+        #expect(try scratch.segments.allSatisfy { try bytes(of: $0) == before[$0] }, "nothing was changed")
+        let copy = try #require(try LogRepair(directory: scratch.log).apply(at: now), seed)
+        #expect(copy == scratch.log + "/damaged-1970-01-01T00:00:01Z")
+        #expect(
+            plan.cuts.allSatisfy { cut in
+                let name = cut.file.split(separator: "/").last ?? ""
+                return (try? bytes(of: "\(copy)/\(name)")) == before[cut.file]
+            }, seed)
+        #expect(try EventLogs.verify(directory: scratch.log).isSound, seed)
+        let kept = try EventLogReader.all(scratch.log)
+        #expect(kept == Array(batches.prefix(kept.count)) && kept.count == Int(plan.keptThrough), seed)
+        #expect(plan.lostThrough == 20 || plan.keptThrough == 19, seed)
+        #expect(plan.bytesLost == UInt64(before.values.reduce(0) { $0 + $1.count }) - (try keptBytes(scratch)), seed)
+        let writer = try scratch.writer(segmentBytesMax: 600)
+        #expect(writer.lastSequence == plan.keptThrough && writer.cursor == (kept.last?.cursor ?? Cursor()), seed)
+        try writer.append([event(0)], now: 100)
+        #expect(try EventLogReader.all(scratch.log).count == kept.count + 1, seed)
+    }
+
+    private func keptBytes(_ scratch: Scratch) throws -> UInt64 {
+        try scratch.segments.reduce(0) { $0 + UInt64(try bytes(of: $1).count) }
+    }
+
+    @Test func aSegmentThatIsMissingEndsTheLogBeforeIt() throws {
+        let scratch = Scratch()
+        let batches = try log(scratch)
+        let facts = try EventLogs.segments(directory: scratch.log)
+        try #require(unlinked(facts[2].path))
+        let repair = try LogRepair(directory: scratch.log)
+        #expect(repair.plan.keptThrough == facts[1].lastSequence && repair.plan.lostThrough == 20)
+        #expect(repair.plan.cuts.map(\.file) == facts[3...].map(\.path))
+        #expect(repair.plan.cuts.allSatisfy { $0.bytesKept == nil })
+        _ = try repair.apply(at: now)
+        #expect(try EventLogReader.all(scratch.log) == Array(batches.prefix(Int(facts[1].lastSequence))))
+    }
+
+    @Test func aSoundLogIsLeftAlone() throws {
+        let scratch = Scratch()
+        let batches = try log(scratch)
+        let repair = try LogRepair(directory: scratch.log)
+        #expect(repair.plan.isSound)
+        #expect(try repair.apply(at: now) == nil)
+        #expect(try EventLogReader.all(scratch.log) == batches)
+    }
+
+    @Test func aTornTailIsCutOff() throws {
+        let scratch = Scratch()
+        let batches = try log(scratch)
+        let path = try #require(try scratch.segments.last)
+        try #require(resized(path, to: bytes(of: path).count - 3))
+        let repair = try LogRepair(directory: scratch.log)
+        #expect(repair.plan.damage == nil && repair.plan.tornTail?.sequence == 20 && repair.plan.keptThrough == 19)
+        _ = try repair.apply(at: now)
+        #expect(try EventLogReader.all(scratch.log) == Array(batches.dropLast()))
+    }
+
+    @Test func aLogThatAStageHasOpenIsRefusedByName() throws {
+        let scratch = Scratch()
+        let writer = try scratch.writer()
+        #expect(throws: EventLogError.alreadyOpen(name: "matches", directory: scratch.log, process: processNumber())) {
+            try LogRepair(directory: scratch.log)
+        }
+        try writer.close()
+        #expect(throws: EventLogError.notALog(directory: scratch.path)) { try LogRepair(directory: scratch.path) }
+    }
+
+    @Test func whatIsAheadGoesAlongAndConsumersAreNamed() throws {
+        let scratch = Scratch()
+        _ = try log(scratch)
+        let note = UpstreamNote(log: "matches", identity: LogIdentity(seed: "test", name: "matches"))
+        _ = try log(scratch, name: "notifications", upstream: note)
+        let facts = try EventLogs.segments(directory: scratch.log)
+        let cut = facts[2]
+        for folder in ["snapshots", "index"] {
+            try FileManager.default.createDirectory(
+                atPath: scratch.log + "/" + folder, withIntermediateDirectories: true)
+        }
+        let (old, ahead) = ("/snapshots/2-1.snapshot", "/snapshots/\(cut.lastSequence)-1.snapshot")
+        let (before, behind) = ("/index/1.index", "/index/\(cut.firstSequence).index")
+        for name in [old, ahead, before, behind] { try write([1], to: scratch.log + name) }
+        var damaged = try bytes(of: cut.path)
+        damaged[200] ^= 1
+        try write(damaged, to: cut.path)
+        let repair = try LogRepair(directory: scratch.log)
+        #expect(repair.plan.derived == [ahead, behind].map { scratch.log + $0 })
+        #expect(repair.plan.consumersBeyond == [.init(name: "notifications", done: 20)])
+        let copy = try #require(try repair.apply(at: now))
+        #expect(try EventLogs.list(in: scratch.path).count == 2)
+        let left = try FileManager.default.contentsOfDirectory(atPath: copy).sorted()
+        #expect(left.contains("\(cut.lastSequence)-1.snapshot") && left.contains("\(cut.firstSequence).index"))
+        for name in [old, before] { #expect(try bytes(of: scratch.log + name) == [1]) }
+    }
+
+    @Test func aManifestIsMendedFromTheLogsThatKnowIt() throws {
+        for damage in [nil, "nonsense"] as [String?] {
+            let scratch = Scratch()
+            let batches = try log(scratch)
+            let manifest = scratch.log + "/log.json"
+            let whole = try bytes(of: manifest)
+            if let damage { try write(Array(damage.utf8), to: manifest) } else { try #require(unlinked(manifest)) }
+            let error = #expect(throws: EventLogError.self) { try LogRepair(directory: scratch.log) }
+            #expect(error?.description.contains("restore it from a copy") == true)
+            let note = UpstreamNote(log: "matches", identity: LogIdentity(seed: "test", name: "matches"))
+            _ = try log(scratch, name: "notifications", upstream: note)
+            let repair = try LogRepair(directory: scratch.log)
+            #expect(repair.plan.manifest != nil && repair.plan.cuts.isEmpty)
+            _ = try repair.apply(at: now)
+            #expect(try bytes(of: manifest) == whole)
+            #expect(try EventLogReader.all(scratch.log) == batches)
+        }
+    }
+
+    @Test func aLogOfWhichNoBeginningIsLeftCannotBeRepaired() throws {
+        let scratch = Scratch()
+        _ = try log(scratch)
+        try EventLogs.trim(directory: scratch.log, before: 10)
+        let first = try scratch.segments[0]
+        var damaged = try bytes(of: first)
+        damaged[20] ^= 1
+        try write(damaged, to: first)
+        #expect(throws: EventLogError.self) { try LogRepair(directory: scratch.log) }
+        #expect(try bytes(of: first) == damaged)
+    }
+}

@@ -1,0 +1,89 @@
+import Testing
+
+@testable import EventLog
+
+/// What `verify` says of a log's cursor against the log that it was made from.
+@Suite struct UpstreamCheckTests {
+    private let identity = LogIdentity(seed: "test", name: "changes")
+
+    private func changes(_ scratch: Scratch, events: Int) throws {
+        var options = scratch.options()
+        (options.name, options.identity) = ("changes", identity)
+        let writer = try EventLogWriter(options)
+        for number in 1...events { try writer.append([event(number)]) }
+        try writer.close()
+    }
+
+    private func matches(_ scratch: Scratch, done: [UInt64], of identity: LogIdentity) throws {
+        let writer = try scratch.writer()
+        for (index, sequence) in done.enumerated() {
+            try writer.append([event(index)], cursor: Cursor(["changes": sequence]))
+        }
+        try writer.close()
+        try write(Array(UpstreamNote(log: "changes", identity: identity).text.utf8), to: scratch.log + "/upstream.json")
+    }
+
+    private func problems(_ scratch: Scratch) throws -> [VerifyReport.Problem] {
+        try EventLogs.verify(directory: scratch.log).problems
+    }
+
+    @Test func aCursorWithinTheUpstreamIsSound() throws {
+        let scratch = Scratch()
+        try changes(scratch, events: 5)
+        try matches(scratch, done: [1, 1, 3, 5], of: identity)
+        #expect(try problems(scratch) == [])
+        #expect(try EventLogs.cursor(directory: scratch.log) == Cursor(["changes": 5]))
+        #expect(try EventLogs.consumers(ofLogAt: scratch.path + "/changes").map(\.done) == [5])
+    }
+
+    @Test func aCursorBeyondTheUpstreamIsNamed() throws {
+        let scratch = Scratch()
+        try changes(scratch, events: 4)
+        try matches(scratch, done: [1, 5], of: identity)
+        let problem = try #require(try problems(scratch).first)
+        let file = try scratch.segments[0]
+        #expect(problem.sequence == 2 && problem.file == file)
+        #expect(problem.reason == "the cursor is at sequence 5 of 'changes', which ends with 4")
+    }
+
+    @Test func aCursorThatGoesBackIsNamed() throws {
+        let scratch = Scratch()
+        try changes(scratch, events: 5)
+        try matches(scratch, done: [1, 4, 3, 5], of: identity)
+        let problem = try #require(try problems(scratch).first)
+        #expect(problem.sequence == 3)
+        #expect(problem.reason == "the cursor goes back from sequence 4 of 'changes' to 3")
+    }
+
+    @Test func anotherUpstreamIsNamed() throws {
+        let scratch = Scratch()
+        try changes(scratch, events: 5)
+        try matches(scratch, done: [1], of: LogIdentity(seed: "other", name: "changes"))
+        #expect(try problems(scratch).map(\.file) == [scratch.log + "/upstream.json"])
+        try write(Array("{}".utf8), to: scratch.log + "/upstream.json")
+        #expect(try problems(scratch).map(\.reason) == ["this is not what was written"])
+    }
+
+    @Test func withoutTheUpstreamOnlyTheLogItselfIsChecked() throws {
+        let scratch = Scratch()
+        try matches(scratch, done: [1, 7], of: identity)
+        #expect(try problems(scratch) == [])
+    }
+
+    private struct Check: LogCheck {
+        let body: @Sendable (VerifiedLog) -> [VerifyReport.Problem]
+        func check(_ log: VerifiedLog) -> [VerifyReport.Problem] { body(log) }
+    }
+
+    @Test func whatLiesBesideALogIsCheckedAgainstIt() throws {
+        let scratch = Scratch()
+        try matches(scratch, done: [1, 7], of: identity)
+        let problem = VerifyReport.Problem(file: "index", offset: 3, sequence: 1, reason: "stale")
+        let check = Check { log in
+            #expect(log.lastSequence == 2 && log.name == "matches" && log.cursor == Cursor(["changes": 7]))
+            return [problem]
+        }
+        let report = try EventLogs.verify(directory: scratch.log, checks: [check])
+        #expect(report.problems == [problem] && !report.isSound)
+    }
+}

@@ -1,0 +1,77 @@
+import EventLog
+import Glibc
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// `kill -9` two hundred times, of every process, under one continuous load: afterwards nothing is lost or there twice,
+/// every log is sound, and a replay of each says what the log says.
+@Suite(.serialized) struct KillRounds {
+    @Test func twoHundredKillsLoseAndInventNothing() async throws {
+        let (result, kills, problems) = try await KillRounds.run(200) { try LivePipeline(snapshotEvery: "64KiB") }
+        result.check()
+        #expect(problems == [])
+        #expect(kills.values.reduce(0, +) == 200)
+        for stage in LivePipeline.stages { #expect(kills[stage, default: 0] >= 20, "\(stage): \(kills)") }
+    }
+
+    @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
+    func killsWithAPluginInTheMiddleLoseAndInventNothing() async throws {
+        let (result, kills, problems) = try await KillRounds.run(20, of: LivePipeline.stages + ["filter"]) {
+            try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
+        }
+        result.check()
+        #expect(problems == [])
+        #expect(kills.values.reduce(0, +) == 20)
+    }
+
+    private static func run(
+        _ rounds: Int, of stages: [String] = LivePipeline.stages, _ start: @escaping @Sendable () throws -> LivePipeline
+    ) async throws -> (Disturbed.Result, [String: Int], problems: [String]) {
+        let seed = Seeded.drawn(for: "\(rounds) kills")
+        return try await SocketThread.run(name: "faults") {
+            let (begun, pipeline) = (ContinuousClock.now, try start())
+            let disturbed = Disturbed(pipeline, seed: seed, changes: 15 * rounds + 1_000)
+            let (result, kills) = try disturbed.run(rounds: rounds, killing: stages)
+            print("\(rounds) kills in \(ContinuousClock.now - begun): \(kills.sorted { $0.key < $1.key })")
+            return (result, kills, try pipeline.problemsOfLogs())
+        }
+    }
+}
+
+extension Disturbed {
+    /// A supervisor waits longer each time for a process that keeps ending: after so many kills it is killed as well.
+    private static var killsOfOneSupervisor: Int { 12 }
+
+    /// Sends everything and kills one process after the other, as soon as the supervisor has started it again.
+    func run(rounds: Int, killing stages: [String]) throws -> (Result, [String: Int]) {
+        var (kills, count) = ([String: Int](), 0)
+        let result = try run(disturbing: evenly(rounds)) { [self] in
+            let stage = choose(of: stages)
+            try pipeline.kill(stage)
+            kills[stage, default: 0] += 1
+            count += 1
+            guard count % Self.killsOfOneSupervisor == 0 else { return }
+            pipeline.up.signal(SIGKILL)
+            _ = try pipeline.up.end(within: .seconds(30))
+            try pipeline.startAgain()
+        }
+        return (result, kills)
+    }
+}
+
+extension LivePipeline {
+    /// Every log is sound, and the stages of this build say again what is in theirs; what is not so.
+    func problemsOfLogs() throws -> [String] {
+        var problems: [String] = []
+        for log in try EventLogs.list(in: folder.file("data/logs")) {
+            let report = try EventLogs.verify(directory: log.directory)
+            if !report.isSound { problems.append("\(log.name): \(report)") }
+        }
+        let stages = ["replay", file, "--stage"] + LivePipeline.stages.dropFirst()
+        let replay = try Spawned("belfry", stages, output: folder.file("replay.txt"))
+        let status = try replay.end()
+        guard status != 0 else { return problems }
+        return problems + ["replay ends with \(status)"] + replay.lines + (try folder.lines(of: "replay.txt"))
+    }
+}

@@ -1,0 +1,221 @@
+import EventLog
+import Foundation
+import JSON
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+
+@testable import BelfryTool
+
+/// Cases cut from the logs of real runs.
+@Suite struct Cases {
+    private static func file() throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: cases
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: 1s, maximumDelay: 3s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "cases.yaml")
+    }
+
+    private static func run(_ commands: [String]) async throws -> VirtualPipeline {
+        let pipeline = try VirtualPipeline(file())
+        try await pipeline.live(commands, cuts: [], drains: true)
+        return pipeline
+    }
+
+    private static func export(_ pipeline: VirtualPipeline) throws -> CaseExport {
+        CaseExport(logs: try RecordedLogs(file: file(), folder: pipeline.folderOfLogs), finder: LogScan())
+    }
+
+    /// What people are known by, of which nothing may be in a case. Single letters and numbers prove nothing.
+    private static func people(_ pipeline: VirtualPipeline) throws -> Set<String> {
+        var found: Set<String> = []
+        for (index, event) in try pipeline.events(of: "changes").enumerated() {
+            let event = LoggedEvent(sequence: UInt64(index + 1), now: .epoch, line: Array(event.utf8))
+            found.formUnion(try CaseLine(event: event).texts())
+        }
+        return found.filter { $0.utf8.count >= 6 && $0.contains(where: \.isLetter) }
+    }
+
+    @Test func aCaseShowsTheOutcomeAgainNamesNobodyAndHasNoLineTooMany() async throws {
+        var random = Seeded(Seeded.drawn(for: "cases"))
+        let story = CaseStory(seed: random.next(), length: 300)
+        let pipeline = try await Self.run(story.commands)
+        let export = try Self.export(pipeline)
+        let people = try Self.people(pipeline)
+        let outcomes = try pipeline.events(of: "outcomes")
+        try #require(outcomes.count > 100)
+        var kinds: [String: Int] = [:]
+        for _ in 0..<8 {
+            let number = random.below(outcomes.count)
+            let made = try export.make(.outcome(UInt64(number + 1)))
+            let kind = try #require(outcomes[number].firstMatch(of: /"outcome":"([a-z_]+)"/)).1
+            kinds[String(kind), default: 0] += 1
+            try await check(made, people, "outcome \(number + 1), \(kind)")
+            let again = try await Self.run(made.text.split(separator: "\n").map(String.init))
+            #expect(try again.events(of: "outcomes").contains { $0.contains(#""outcome":"\#(kind)""#) })
+            #expect(try again.events(of: "changes").count == made.kept, "a line of the case is refused")
+        }
+        #expect(kinds.count >= 2, "\(kinds)")
+    }
+
+    @Test func aCaseOfSilenceKeepsItsReasons() async throws {
+        var random = Seeded(Seeded.drawn(for: "silent cases"))
+        let pipeline = try await Self.run(CaseStory(seed: random.next(), length: 400).commands)
+        let export = try Self.export(pipeline)
+        let people = try Self.people(pipeline)
+        let changes = try pipeline.events(of: "changes").enumerated().filter { $1.contains(#""type":"record."#) }
+        for _ in 0..<8 {
+            let (index, _) = random.one(of: Array(changes))
+            let user = CaseStory.user(random.below(CaseStory.users))
+            let made = try export.make(
+                .notPushed(change: UInt64(index + 1), user: user, device: CaseStory.device(random.below(3), of: user)))
+            try await check(made, people, "change \(index + 1) and \(user)")
+        }
+    }
+
+    private func check(_ made: CaseExport.Case, _ people: Set<String>, _ what: String) async throws {
+        #expect(try made.trial.result(of: made.lines) == made.result, "\(what): another result")
+        for text in people { #expect(!made.text.contains(text), "\(what): \(text) is in the case") }
+        for index in made.lines.indices {
+            var fewer = made.lines
+            fewer.remove(at: index)
+            #expect(try made.trial.result(of: fewer) != made.result, "\(what): line \(index + 1) is one too many")
+        }
+    }
+
+    @Test func theChainWritesWhatAPipelineOfSocketsWrites() async throws {
+        var random = Seeded(Seeded.drawn(for: "chain"))
+        let story = CaseStory(seed: random.next(), length: 600)
+        let pipeline = try await Self.run(story.commands)
+        let chain = try CaseChain(
+            RecordedLogs(file: Self.file(), folder: pipeline.folderOfLogs).path, seed: PipelineRun.standardSeed)
+        for command in story.commands {
+            let text = try #require(command.firstMatch(of: /"time":"([^"]+)"/)).1
+            _ = try chain.send(command, at: try #require(Instant(rfc3339: String(text))))
+        }
+        try chain.finish()
+        let kinds = ["ingest", "match", "coalesce", "payload", "deliver"]
+        for (kind, log) in zip(kinds, VirtualPipeline.logs) {
+            #expect(chain.events(ofKind: kind).map(\.text) == (try pipeline.events(of: log)), "\(log)")
+        }
+    }
+}
+
+/// Commands with texts that matter: predicates over strings, large payloads, tokens that move.
+struct CaseStory {
+    private(set) var commands: [String] = []
+    private var random: Seeded
+    private var now = Instant(microseconds: 1_767_225_600_000_000)
+    static let users = 4
+    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+    private static let titles = [
+        "Breakfast", "Breakdown", "breakfast", "Übermut", "übermut", "Zeppelin 17", "Zeppelin 18", "日本語のメモ",
+        "Émile’s plan",
+    ]
+
+    init(seed: UInt64, length: Int) {
+        random = Seeded(seed)
+        for user in 0..<CaseStory.users {
+            register(user)
+            subscribe(user)
+            subscribe(user)
+        }
+        for _ in 0..<length { happen() }
+    }
+
+    static func user(_ number: Int) -> String { "_" + ["margarethe", "johannes", "friederike", "balthasar"][number] }
+
+    static func device(_ number: Int, of user: String) -> String { "\(user.dropFirst())-gadget-\(number)" }
+
+    private mutating func tell(_ type: String, _ rest: String) {
+        now = now.advanced(by: .milliseconds([0, 0, 1, 40, 300, 900, 2_500][random.below(7)]))
+        commands.append(#"{"type":"\#(type)","time":"\#(now.rfc3339)",\#(CaseStory.place),\#(rest)}"#)
+    }
+
+    private mutating func happen() {
+        let user = random.below(CaseStory.users)
+        let name = CaseStory.user(user)
+        switch random.below(20) {
+        case 0: register(user)
+        case 1:
+            tell(
+                "device.unregister", #""user":"\#(name)","device":"\#(CaseStory.device(random.below(3), of: name))""#)
+        case 2: subscribe(user)
+        case 3:
+            tell(
+                "subscription.delete", #""database":"public","user":"\#(name)","subscriptionID":"s\#(random.below(4))""#
+            )
+        case 4...6: tell("record.delete", whose(user, ""))
+        default: tell("record.save", whose(user, #","fields":{\#(fields())}"#))
+        }
+    }
+
+    private mutating func register(_ user: Int) {
+        let name = CaseStory.user(user)
+        let token = random.isOneIn(6) ? "sharedtoken\(random.below(2))" : "token-of-\(name)-\(random.below(40))"
+        let transport = random.isOneIn(8) ? "pager" : "apns"
+        tell(
+            "device.register",
+            #""user":"\#(name)","device":"\#(CaseStory.device(random.below(3), of: name))","transport":"\#(transport)","#
+                + #""token":"\#(token)","topic":"com.example.Notes""#)
+    }
+
+    private mutating func subscribe(_ user: Int) {
+        let infos = [
+            #"{"alertBody":"Something happened","shouldBadge":true}"#, #"{"shouldSendContentAvailable":true}"#,
+            #"{"title":"Attention please","alertLocalizationKey":"K","alertLocalizationArgs":["title"],"collapseIDKey":"collapse\#(random.below(2))"}"#,
+            #"{"alertBody":"\#(String(repeating: "Very long text ", count: 262))","desiredKeys":["title","text"]}"#,
+        ]
+        let (database, kind) = random.one(of: [
+            ("private", #""subscriptionType":"zone","zoneID":{"zoneName":"Kitchen"}"#),
+            ("private", #""subscriptionType":"database""#), ("public", query()), ("public", query()),
+        ])
+        tell(
+            "subscription.save",
+            #""database":"\#(database)","user":"\#(CaseStory.user(user))","subscription":{"subscriptionID":"s\#(random.below(4))","#
+                + #"\#(kind),"notificationInfo":\#(random.one(of: infos))}"#)
+    }
+
+    private mutating func query() -> String {
+        let (one, two) = (random.one(of: CaseStory.titles), random.one(of: CaseStory.titles))
+        let clause = random.one(of: [
+            #""predicate":"title BEGINSWITH '\#(one.prefix(4))'""#, #""predicate":"title == '\#(one)' AND stars > 2""#,
+            #""predicate":"title IN {'\#(one)', '\#(two)'}""#,
+            #""predicate":"title BETWEEN {'\#(min(one, two))', '\#(max(one, two))'}""#,
+            #""predicate":"NOT title BEGINSWITH '\#(one.prefix(5))'""#, #""predicate":"tags CONTAINS '\#(one)'""#,
+            filter("EQUALS", one), filter("LESS_THAN", one), filter("BEGINS_WITH", String(one.prefix(3))),
+            filter("GREATER_THAN_OR_EQUALS", two), #""predicate":"stars >= \#(random.below(8))""#,
+        ])
+        return #""subscriptionType":"query","query":{"recordType":"Note",\#(clause)},"#
+            + #""firesOn":["create","update","delete"],"firesOnce":\#(random.isOneIn(4))"#
+    }
+
+    private func filter(_ comparator: String, _ value: String) -> String {
+        #""filterBy":[{"fieldName":"title","comparator":"\#(comparator)","fieldValue":{"value":"\#(value)","type":"STRING"}}]"#
+    }
+
+    private mutating func whose(_ user: Int, _ fields: String) -> String {
+        let name = CaseStory.user(user)
+        let record = #""recordName":"recipe\#(random.below(12))","recordType":"Note""#
+        guard random.below(3) == 0 else { return #""database":"public","record":{\#(record)\#(fields)}"# }
+        return """
+            "database":"private","owner":"\(name)","origin":{"user":"\(name)","device":"\(CaseStory.device(random.below(3), of: name))"},\
+            "record":{\(record),"zoneID":{"zoneName":"Kitchen","ownerRecordName":"\(name)"}\(fields)}
+            """
+    }
+
+    private mutating func fields() -> String {
+        let (title, other) = (random.one(of: CaseStory.titles), random.one(of: CaseStory.titles))
+        let text = random.isOneIn(3) ? String(repeating: "Paragraph ", count: 30) : other
+        return #""title":{"value":"\#(title)","type":"STRING"},"tags":{"value":["\#(other)"],"type":"STRING_LIST"},"#
+            + #""text":{"value":"\#(text)","type":"STRING"},"stars":{"value":\#(random.below(10)),"type":"INT64"}"#
+    }
+}

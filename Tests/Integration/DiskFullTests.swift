@@ -1,0 +1,62 @@
+import EventLog
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+
+/// A disk that is full for a while delays, and does nothing else.
+@Suite(.serialized) struct DiskFull {
+    private static func file() throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: determinism
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: 1s, maximumDelay: 3s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "determinism.yaml")
+    }
+
+    @Test(.timeLimit(.minutes(3)), arguments: [30, 200])
+    func shortagesAtRandomWritesChangeNoByteOfAnyLog(every: Int) async throws {
+        var random = Seeded(Seeded.drawn(for: "disk full"))
+        let commands = Story(seed: random.next(), length: 800).commands
+        let expected = try VirtualPipeline(Self.file())
+        try await expected.live(commands, cuts: [], drains: true)
+        let disk = FlakyDisk(seed: random.next(), every: every, shortagesMax: 25)
+        let log = LogSettings(sync: .never, segmentBytes: 20_000, snapshotBytes: 10_000)
+        let pipeline = try VirtualPipeline(Self.file(), log: log, calls: disk.calls)
+        let half = commands.count / 2
+        let cuts = (0..<100).map { _ in 1 + random.below(40) }
+        try await pipeline.live(Array(commands[..<half]), cuts: cuts, without: 1 + random.below(4), drains: false)
+        try await pipeline.live(Array(commands[half...]), cuts: cuts, drains: true)
+        #expect(disk.shortages > 3)
+        for name in VirtualPipeline.logs {
+            #expect(try pipeline.events(of: name) == expected.events(of: name), "\(name)")
+            #expect(try EventLogs.verify(directory: pipeline.folder.path + "/logs/" + name).isSound)
+        }
+        #expect(pipeline.pushes == expected.pushes)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aStageSaysThatItsDiskIsFullAndGoesOnByItself() async throws {
+        let commands = Story(seed: 8, length: 60).commands
+        let disk = ClosableDisk()
+        let pipeline = try VirtualPipeline(Self.file(), calls: disk.calls)
+        try await pipeline.live([], cuts: [], drains: false)
+        disk.isFull = true
+        try await pipeline.live(
+            commands, cuts: [], drains: false,
+            meanwhile: { pipeline in
+                await pipeline.source.control.wait { $0.phase == .diskFull }
+                let report = pipeline.source.control.report
+                #expect(
+                    report.shortage?.file.contains("/logs/changes/") == true && (report.shortage?.bytesNeeded ?? 0) > 0)
+                #expect(report.last == 0, "nothing was appended")
+                disk.isFull = false
+            })
+        #expect(try pipeline.events(of: "changes").count == commands.count)
+    }
+}

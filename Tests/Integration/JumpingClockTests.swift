@@ -1,0 +1,67 @@
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import Synchronization
+import TestSupport
+import Testing
+
+/// A machine's clock that jumps, forwards and back: no log's time goes back, and no start is misled.
+@Suite struct JumpingClock {
+    private static func file() throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: clocks
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: 0s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "clocks.yaml")
+    }
+
+    private static func jumping(_ seed: UInt64) -> HostTime {
+        let random = Clock(seed: seed)
+        return HostTime(wall: { random.read() })
+    }
+
+    private final class Clock: Sendable {
+        private let random: Mutex<Seeded>
+        init(seed: UInt64) { random = Mutex(Seeded(seed)) }
+        func read() -> Instant {
+            let jump = random.withLock { $0.below(7_200_000) - 3_600_000 }
+            return Instant(microseconds: Instant.testWall.microseconds + Int64(jump) * 1_000)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func jumpsChangeNoPushAndNoLogGoesBack() async throws {
+        var random = Seeded(Seeded.drawn(for: "clocks"))
+        let commands = Story(seed: random.next(), length: 600).commands
+        let expected = try VirtualPipeline(Self.file())
+        try await expected.live(commands, cuts: [], drains: true)
+        for snapshotBytes in [1, nil] as [Int?] {
+            let pipeline = try VirtualPipeline(
+                Self.file(), log: LogSettings(sync: .never, snapshotBytes: snapshotBytes),
+                time: Self.jumping(random.next()), clock: .wall)
+            let places = (0..<4).map { _ in random.below(commands.count) }.sorted()
+            let cuts = (0..<50).map { _ in 1 + random.below(40) }
+            for (start, end) in zip([0] + places, places) {
+                try await pipeline.live(Array(commands[start..<end]), cuts: cuts, drains: false)
+            }
+            let wanted = expected.pushes.count
+            try await pipeline.live(Array(commands[(places.last ?? 0)...]), cuts: cuts, drains: false) { process in
+                await process.last.control.wait { _ in pipeline.pushes.count >= wanted }
+            }
+            #expect(pipeline.pushes == expected.pushes)
+            for log in VirtualPipeline.logs {
+                #expect(try EventLogs.verify(directory: pipeline.folder.path + "/logs/" + log).isSound)
+            }
+        }
+    }
+}
+
+extension Instant {
+    fileprivate static let testWall = Instant(microseconds: 1_767_225_600_000_000)
+}

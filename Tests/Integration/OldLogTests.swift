@@ -1,0 +1,59 @@
+import EventLog
+import Foundation
+import TestSupport
+import Testing
+
+@testable import BelfryTool
+
+/// Logs that earlier builds made, one folder for each format that ever landed. They are never changed.
+enum OldLogs {
+    static let folder = #filePath.prefix(upTo: #filePath.lastIndex(of: "/") ?? #filePath.startIndex) + "/Logs"
+
+    /// Every log of a format, by its path below ``folder``.
+    static func logs(of version: String) throws -> [String] {
+        let start = folder + "/" + version
+        return try FileManager.default.subpathsOfDirectory(atPath: start).filter { $0.hasSuffix("/log.json") }.sorted()
+            .map { start + "/" + $0.dropLast("/log.json".count) }
+    }
+}
+
+@Suite struct OldLogTests {
+    @Test func `every log of format 1 is read, sound and needs no migration`() throws {
+        let logs = try OldLogs.logs(of: "v1")
+        #expect(logs.count == 10)
+        for log in logs {
+            let report = try EventLogs.verify(directory: log)
+            #expect(report.isSound && report.events > 0, "\(log): \(report.problems)")
+            #expect(try EventLogs.format(directory: log) == 1)
+            let name = log.split(separator: "/").last ?? ""
+            #expect(try LogMigration.run(log, isDryRun: true) == "\(name): format 1, nothing to migrate")
+        }
+    }
+
+    @Test func `every log of format 1 is the same bytes after export and import`() throws {
+        for log in try OldLogs.logs(of: "v1") {
+            let folder = try Folder()
+            var lines = Data()
+            try LogExport.run(directory: log) { lines.append(contentsOf: $0) }
+            try lines.write(to: URL(fileURLWithPath: folder.file("export")))
+            let name = try #require(try LogImportCommand.run(folder.file("export"), into: folder.file("logs")).first)
+            let made = folder.file("logs") + "/" + name
+            for file in try FileManager.default.contentsOfDirectory(atPath: log) {
+                #expect(
+                    FileManager.default.contentsEqual(atPath: log + "/" + file, andPath: made + "/" + file), "\(file)")
+            }
+        }
+    }
+
+    @Test func `a format of a later version is refused with its number`() throws {
+        let folder = try Folder()
+        let source = try #require(try OldLogs.logs(of: "v1").first)
+        try FileManager.default.copyItem(atPath: source, toPath: folder.file("changes"))
+        let manifest = try folder.lines(of: "changes/log.json")[0]
+        try folder.write(manifest.replacing("\"format\":1", with: "\"format\":7") + "\n", to: "changes/log.json")
+        let failure = #expect(throws: ToolFailure.self) {
+            try LogMigration.run(folder.file("changes"), isDryRun: true)
+        }
+        #expect(failure?.status == .badData && failure?.message.contains("format 7") == true)
+    }
+}

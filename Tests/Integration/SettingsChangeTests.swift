@@ -1,0 +1,73 @@
+import BuiltIns
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import Replay
+import TestSupport
+import Testing
+
+/// A pipeline file is edited while its logs live on.
+@Suite struct SettingsChangeTests {
+    private static func file(window: Int, transports: String = "{apns: {use: console}}") throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: settings
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: \(window)ms, maximumDelay: 20s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: \(transports)}
+            """, file: "settings.yaml")
+    }
+
+    /// Plays a story, each part under the next window; the last one drains.
+    private func play(
+        _ windows: [Int], seed: UInt64, log: LogSettings = LogSettings(sync: .never)
+    ) async throws -> VirtualPipeline {
+        var random = Seeded(seed)
+        let commands = Story(seed: random.next(), length: 200 * windows.count).commands
+        var pipeline = try VirtualPipeline(Self.file(window: windows[0]), log: log)
+        for (part, window) in windows.enumerated() {
+            pipeline = try VirtualPipeline(
+                Self.file(
+                    window: window, transports: part % 2 == 0 ? "{apns: {use: console}}" : "{other: {use: console}}"),
+                log: log, folder: pipeline.folder)
+            let isLast = part == windows.count - 1
+            let end = isLast ? commands.count : 200 * (part + 1)
+            try await pipeline.live(
+                Array(commands[200 * part..<end]), cuts: (0..<200).map { _ in 1 + random.below(30) },
+                without: isLast ? nil : 1 + random.below(4), drains: isLast)
+        }
+        return pipeline
+    }
+
+    @Test(arguments: [nil, 64 << 10])
+    func logsMadeUnderSeveralSettingsReplayIdenticallyUnderAnyPipelineFile(snapshotBytes: Int?) async throws {
+        let seed = Seeded.drawn(for: "settings")
+        let log = LogSettings(sync: .never, snapshotBytes: snapshotBytes)
+        let pipeline = try await play([1_000, 5_000, 10, 3_000], seed: seed, log: log)
+        for window in [1, 3_000] {
+            let recorded = try RecordedPipeline(Self.file(window: window), logs: pipeline.folderOfLogs)
+            let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
+            #expect(results.compactMap(\.difference) == [], "BELFRY_SEED=\(seed)")
+        }
+        let history = try SettingsHistory(logDirectory: pipeline.folderOfLogs + "/notifications")
+        #expect(history.entries.map(\.settings).count == 4)
+    }
+
+    @Test func aWiderWindowSendsNothingTwice() async throws {
+        let log = LogSettings(sync: .never, snapshotBytes: nil)
+        let pipeline = try await play([10, 20_000], seed: Seeded.drawn(for: "wider window"), log: log)
+        var told: Set<String> = []
+        for event in try pipeline.events(of: "notifications") where event.hasPrefix("{\"type\":\"notification\"") {
+            let causes = event.prefix { $0 != "]" }
+            let subscription = event.split(separator: "\"subscriptionID\":")[1].prefix { $0 != "," }
+            let user = event.split(separator: "\"user\":")[1].prefix { $0 != "," }
+            #expect(told.insert("\(causes) \(user) \(subscription)").inserted, "\(event)")
+        }
+        #expect(told.count > 20)
+    }
+}

@@ -1,0 +1,79 @@
+import EventLog
+import Glibc
+import Synchronization
+import TestSupport
+
+/// A disk that is full now and then: a write stops in its middle, and so many more find no room.
+final class FlakyDisk: Sendable {
+    private struct State {
+        var random: Seeded
+        var failing = 0
+        var shortages = 0
+        var writes = 0
+    }
+
+    private let state: Mutex<State>
+    private let every: Int
+    private let shortagesMax: Int
+
+    /// - Parameter every: Writes between two shortages, on average.
+    init(seed: UInt64, every: Int, shortagesMax: Int) {
+        state = Mutex(State(random: Seeded(seed)))
+        (self.every, self.shortagesMax) = (every, shortagesMax)
+    }
+
+    /// How often it was full.
+    var shortages: Int { state.withLock { $0.shortages } }
+
+    var calls: FileCalls {
+        var calls = FileCalls()
+        let real = calls.write
+        calls.write = { [self] file, parts, count, offset in
+            switch fate() {
+            case .whole: return real(file, parts, count, offset)
+            case .part where parts[0].iov_len > 1: return pwrite(file, parts[0].iov_base, parts[0].iov_len / 2, offset)
+            case .part, .none:
+                errno = ENOSPC
+                return -1
+            }
+        }
+        return calls
+    }
+
+    private enum Fate { case whole, part, none }
+
+    private func fate() -> Fate {
+        state.withLock { state in
+            state.writes += 1
+            if state.failing > 0 {
+                state.failing -= 1
+                return .none
+            }
+            guard state.shortages < shortagesMax, state.random.below(every) == 0 else { return .whole }
+            state.shortages += 1
+            state.failing = 1 + state.random.below(3)
+            return .part
+        }
+    }
+}
+
+/// A disk that is full while the test says so.
+final class ClosableDisk: Sendable {
+    private let full = Mutex(false)
+
+    var isFull: Bool {
+        get { full.withLock { $0 } }
+        set { full.withLock { $0 = newValue } }
+    }
+
+    var calls: FileCalls {
+        var calls = FileCalls()
+        let real = calls.write
+        calls.write = { [self] file, parts, count, offset in
+            guard isFull else { return real(file, parts, count, offset) }
+            errno = ENOSPC
+            return -1
+        }
+        return calls
+    }
+}

@@ -1,0 +1,46 @@
+import TestSupport
+import Testing
+
+@testable import PipelineRuntime
+
+@Suite struct ConsumerNeedsTests {
+    @Test func `what a stage told holds while it is down, and one that never came needs everything`() throws {
+        let folder = try Folder()
+        var needs = try ConsumerNeeds(logDirectory: folder.path)
+        #expect(needs.first(of: ["match"]) == 1)
+        #expect(needs.first(of: []) == .max)
+        do {
+            let needsMore = needs.take(["match": 70, "audit": 90])
+            #expect(!needsMore)
+        }
+        try needs.save()
+        let again = try ConsumerNeeds(logDirectory: folder.path)
+        #expect(again.first(of: ["match", "audit"]) == 70)
+        #expect(again.first(of: ["match", "audit", "never"]) == 1)
+    }
+
+    @Test func `a stage that needs more than it did is noticed`() throws {
+        let folder = try Folder()
+        var needs = try ConsumerNeeds(logDirectory: folder.path)
+        do {
+            let needsMore = needs.take(["match": 70])
+            #expect(!needsMore)
+        }
+        do {
+            let needsMore = needs.take(["match": 71])
+            #expect(!needsMore)
+        }
+        do {
+            let needsMore = needs.take(["match": 1])
+            #expect(needsMore)
+        }
+        #expect(needs.first(of: ["match"]) == 1)
+    }
+
+    @Test func `a file that is not what was written is refused by name`() throws {
+        let folder = try Folder()
+        try folder.write("[{\"name\":\"match\"}]", to: "consumers.json")
+        #expect(throws: SmallTextError.self) { try ConsumerNeeds(logDirectory: folder.path) }
+    }
+
+}

@@ -1,0 +1,22 @@
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+
+/// What a host is told of the world under it.
+@Suite struct RemovedFolder {
+    @Test(.timeLimit(.minutes(1))) func aHostWhoseLogIsRemovedEndsAndSaysSo() async throws {
+        let folder = try Folder()
+        let host = try RunningHost("gate", of: .gateAndRelay(in: folder), HostContext())
+        try await host.isUp()
+        try FileManager.default.removeItem(atPath: host.logDirectory)
+        let error = await host.failure() as? EventLogError
+        guard case .failed("find", let file, ENOENT) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(file.hasPrefix(host.logDirectory))
+    }
+}

@@ -1,0 +1,106 @@
+import Coalesce
+import Deliver
+import EventLog
+import JSON
+import PipelineKit
+import Synchronization
+
+@testable import PipelineRuntime
+
+/// Loses one outcome in twenty.
+struct ForgetfulDeliver: Stage {
+    static let kind = DeliverStage.kind
+    static let logName = DeliverStage.logName
+    private var stage: DeliverStage
+    private var said = 0
+
+    init(_ settings: DeliverSettings, context: StageContext) throws(SettingsError) {
+        stage = try DeliverStage(settings, context: context)
+    }
+
+    static func transports(of settings: DeliverSettings) -> [TransportBinding] {
+        DeliverStage.transports(of: settings)
+    }
+
+    mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        var inner = Outbox()
+        stage.receive(event, at: now, into: &inner)
+        pass(&inner, to: &out)
+    }
+
+    mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {
+        var inner = Outbox()
+        stage.receive(answer, at: now, into: &inner)
+        pass(&inner, to: &out)
+    }
+
+    private mutating func pass(_ inner: inout Outbox, to out: inout Outbox) {
+        for delivery in inner.takeDeliveries() { out.deliver(delivery) }
+        for line in Lines(inner.lines) {
+            said += 1
+            if said % 20 != 0 { out.append { $0.append(line) } }
+        }
+    }
+}
+
+/// Holds notifications for as long as the clock on the wall says, instead of the times in its input.
+struct ImpatientCoalesce: Stage {
+    @TaskLocal static var wall: @Sendable () -> Instant = { Instant.wall() }
+
+    static let kind = CoalesceStage.kind
+    static let logName = CoalesceStage.logName
+    private var stage: CoalesceStage
+
+    init(_ settings: CoalesceSettings, context: StageContext) throws(SettingsError) {
+        stage = try CoalesceStage(settings, context: context)
+    }
+
+    var deadline: Instant? { stage.deadline }
+
+    mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        stage.receive(event, at: max(now, Self.wall()), into: &out)
+    }
+
+    mutating func wake(at now: Instant, into out: inout Outbox) { stage.wake(at: now, into: &out) }
+}
+
+/// Hands over a batch twice, as if the link did not check what it has already.
+final class RepeatingInlet: StageInlet {
+    private let link: LinkClient
+    private var batches = 0
+    private var again: (first: UInt64, count: Int, now: Instant, lines: [UInt8])?
+    private var handed: [UInt8] = []
+
+    init(_ link: LinkClient) { self.link = link }
+
+    var socket: any MessageSocket { link.socket }
+    var endpoint: String { link.endpoint }
+    var patience: Duration { link.patience }
+    var refusedFrames: Int { link.refusedFrames }
+    var upstreamFirst: UInt64 { link.upstreamFirst }
+    var keep: UInt64? {
+        get { link.keep }
+        set { link.keep = newValue }
+    }
+
+    func receive() throws -> LinkClient.Arrival? {
+        if let batch = again {
+            again = nil
+            handed = batch.lines
+            return handed.withUnsafeBytes {
+                .batch(first: batch.first, count: batch.count, now: batch.now, lines: UnsafeRawBufferPointer($0))
+            }
+        }
+        let arrival = try link.receive()
+        if case .batch(let first, let count, let now, let lines) = arrival {
+            batches += 1
+            if batches % 7 == 0 { again = (first, count, now, Array(lines)) }
+        }
+        return arrival
+    }
+
+    func grant(_ bytes: Int) throws { try link.grant(bytes) }
+    func tick(at time: ContinuousClock.Instant) throws { try link.tick(at: time) }
+    func open(after: UInt64) throws { try link.open(after: after) }
+    func close() throws { try link.close() }
+}

@@ -1,0 +1,92 @@
+import EventLog
+import Foundation
+import PipelineKit
+import TestSupport
+
+/// What must hold in a world where all has come to rest.
+struct Checks {
+    private(set) var problems: [String] = []
+    private let world: World
+
+    init(_ world: World) throws {
+        self.world = world
+        try soundness()
+        try acceptance()
+        try deadLetters()
+        try conservation()
+        try replay()
+    }
+
+    private func directory(_ stage: PipelineStage) -> String { world.folder.path + "/logs/" + stage.logName }
+
+    private mutating func soundness() throws {
+        for stage in world.file.stagesInOrder {
+            let report = try EventLogs.verify(directory: directory(stage))
+            if !report.isSound {
+                problems.append("\(stage.logName): \(report.problems) \(report.tornTail.debugDescription)")
+            }
+        }
+    }
+
+    /// Each producer's lines are in the log of changes once, in order, and nothing else is.
+    private mutating func acceptance() throws {
+        var left = world.producers.map { $0.load.good[...] }
+        for (index, event) in try LogLines.read(directory(world.file.sourceStage)).enumerated() {
+            let sender = left.firstIndex { $0.first.map { event.hasPrefix($0.dropLast()) } ?? false }
+            guard let sender else {
+                problems.append("change \(index + 1) is nobody's next line: \(event)")
+                return
+            }
+            left[sender].removeFirst()
+        }
+        for (producer, missing) in zip(world.producers, left) where !missing.isEmpty {
+            problems.append("\(producer.name): \(missing.count) lines are lost, from \(missing[missing.startIndex]) on")
+        }
+    }
+
+    /// What match rejected is kept once, in order.
+    private mutating func deadLetters() throws {
+        let stages = world.file.stagesInOrder
+        let changes = try LogLines.read(directory(stages[0]))
+        let expected = changes.indices.filter {
+            PickyMatch.rejects(changes[$0].hasPrefix("{\"type\":\"record.save\"") ? "record.save" : "", UInt64($0 + 1))
+        }.map { $0 + 1 }
+        let letters = try LogLines.read(directory(stages[1]) + ".dead-letters")
+        let key = "\"log\":\"changes\",\"sequence\":"
+        let found = letters.compactMap { letter in
+            letter.range(of: key).flatMap { Int(letter[$0.upperBound...].prefix { $0.isNumber }) }
+        }
+        if found != expected { problems.append("dead letters: \(found), expected \(expected)") }
+    }
+
+    private mutating func conservation() throws {
+        let stages = world.file.stagesInOrder
+        let logs = try stages.map { try LogLines.read(directory($0)) }
+        var conservation = try Conservation(
+            changes: logs[0], matches: logs[1], notifications: logs[2], pushes: logs[3], outcomes: logs[4])
+        conservation.check(world.transports)
+        problems += conservation.problems
+    }
+
+    private mutating func replay() throws {
+        for stage in world.file.stagesInOrder where stage.from != nil {
+            guard let upstream = world.file.upstream(of: stage), let type = Registry.simulated.stages[stage.kind] else {
+                continue
+            }
+            let replay = try Replayed(stage, type, from: directory(upstream), directory(stage))
+            if let difference = replay.difference { problems.append("replay of \(stage.logName): \(difference)") }
+        }
+    }
+}
+
+/// A log's events as text.
+enum LogLines {
+    static func read(_ directory: String) throws -> [String] {
+        let reader = try EventLogReader(directory: directory, from: .beginning)
+        var events: [String] = []
+        while let batch = try reader.next() {
+            events += String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
+        }
+        return events
+    }
+}

@@ -1,0 +1,118 @@
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+
+/// A fresh stage that is fed its upstream's log at the times and places that its own log has on record. What it says
+/// must be what the log holds, byte for byte.
+struct Replayed {
+    /// Where the two part, nil where they do not.
+    private(set) var difference: String?
+
+    init(_ stage: PipelineStage, _ type: any Stage.Type, from upstream: String, _ own: String) throws {
+        func replay<S: Stage>(_ type: S.Type) throws -> String? {
+            var run = try Run<S>(stage, upstream, own)
+            return try run.difference()
+        }
+        difference = try replay(type)
+    }
+
+    private struct Run<S: Stage>: ~Copyable {
+        private var clock: StageClock<S>
+        private var out = Outbox()
+        private var parser = JSONParser(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
+        private let upstream: String
+        private let upstreamName: String
+        private let wakes: EventLogReader
+        private var header: BatchHeader?
+        private var cursor: UInt64 = 0
+        private let recorded: [UInt8]
+        private let answers: [Delivery.ID: TransportAnswer]
+
+        init(_ stage: PipelineStage, _ upstream: String, _ own: String) throws {
+            let (source, log) = (try EventLogs.summary(directory: upstream), try EventLogs.summary(directory: own))
+            let context = StageContext(log: log.identity, upstream: source.identity, upstreamName: source.name)
+            let fresh = try S(try stage.settings.decode(S.Settings.self), context: context)
+            let reader = try EventLogReader(directory: own, from: .beginning)
+            let bytes = try Run.bytes(of: own)
+            let given = S.kind == "deliver" ? try Run.answers(in: bytes) : [:]
+            (self.upstream, upstreamName) = (upstream, source.name)
+            (clock, wakes, recorded, answers) = (StageClock(fresh), reader, bytes, given)
+        }
+
+        private static func bytes(of directory: String) throws -> [UInt8] {
+            let reader = try EventLogReader(directory: directory, from: .beginning)
+            var bytes: [UInt8] = []
+            while let batch = try reader.next() { bytes += batch.body }
+            return bytes
+        }
+
+        /// The transports' answers that the log has on record.
+        private static func answers(in lines: [UInt8]) throws -> [Delivery.ID: TransportAnswer] {
+            var parser = JSONParser()
+            var answers: [Delivery.ID: TransportAnswer] = [:]
+            try lines.withUnsafeBytes { bytes in
+                for line in Lines(bytes) {
+                    let event = try parser.parse(line)
+                    guard let push = event.natural("push"), let device = event.text("device"),
+                        let outcome = event.text("outcome").flatMap(TransportAnswer.Outcome.init(rawValue:))
+                    else { continue }
+                    let id = Delivery.ID(push: push, device: device)
+                    answers[id] = TransportAnswer(
+                        id, outcome, status: event.natural("status").map(Int.init), reason: event.text("reason"),
+                        attempts: event.natural("attempts").map(Int.init) ?? 1)
+                }
+            }
+            return answers
+        }
+
+        mutating func difference() throws -> String? {
+            header = try wakes.nextHeader()
+            note()
+            let reader = try EventLogReader(directory: upstream, from: .beginning)
+            while let batch = try reader.next() {
+                var sequence = batch.header.firstSequence
+                for line in Lines(batch.body) {
+                    try wake(before: sequence)
+                    let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
+                    clock.receive(event, at: batch.header.now, into: &out)
+                    answer()
+                    sequence += 1
+                }
+            }
+            try wake(before: .max)
+            return found(Array(out.lines))
+        }
+
+        private mutating func wake(before sequence: UInt64) throws {
+            while let moment = header?.now, cursor < sequence {
+                header = try wakes.nextHeader()
+                note()
+                clock.advance(to: moment, into: &out)
+            }
+        }
+
+        private mutating func note() {
+            if let position = header?.cursor.positions[upstreamName] { cursor = position }
+        }
+
+        private mutating func answer() {
+            _ = out.takeRejections()
+            for delivery in out.takeDeliveries() {
+                guard let answer = answers[delivery.id] else { continue }
+                clock.receive(answer, at: clock.now, into: &out)
+            }
+        }
+
+        private func found(_ said: [UInt8]) -> String? {
+            guard said != recorded else { return nil }
+            let (said, recorded) = (said.split(separator: 0x0A), recorded.split(separator: 0x0A))
+            let place =
+                zip(said, recorded).enumerated().first { $1.0 != $1.1 }?.offset ?? min(said.count, recorded.count)
+            func line(_ lines: [ArraySlice<UInt8>]) -> String {
+                lines.dropFirst(place).first.map { String(decoding: $0, as: UTF8.self) } ?? "nothing"
+            }
+            return "event \(place + 1) is \(line(recorded)), the stage says \(line(said))"
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Glibc
+import PipelineRuntime
+import TestSupport
+import Testing
+
+/// Whole worlds from seeds: nothing that can go wrong may lose, double or change anything.
+///
+/// `BELFRY_SIM_SEED=17 swift test --filter SimulationTests` runs one again; `BELFRY_SIM_WORLDS=5000` runs more.
+@Suite(.serialized) struct Simulation {
+    private static func number(_ name: String) -> UInt64? { getenv(name).flatMap { UInt64(String(cString: $0)) } }
+
+    @Test func noWorldLosesDoublesOrChangesAnything() throws {
+        let context = try HostContext()
+        let one = Self.number("BELFRY_SIM_SEED")
+        let worlds = one == nil ? Self.number("BELFRY_SIM_WORLDS") ?? 300 : 1
+        let start = one ?? UInt64.random(in: 1...1_000_000)
+        let (faults, begun) = (FaultCounts(), ContinuousClock.now)
+        for seed in start..<start + worlds {
+            let world = try World(seed: seed, context: context)
+            let problems = try world.run()
+            faults.add(world.faults)
+            world.end()
+            guard problems.isEmpty else {
+                Issue.record(
+                    "BELFRY_SIM_SEED=\(seed) swift test --filter SimulationTests\n\(problems.joined(separator: "\n"))")
+                return
+            }
+        }
+        print("\(worlds) worlds from seed \(start) in \(ContinuousClock.now - begun): \(faults.text)")
+        guard one == nil else { return }
+        for fault in Fault.allCases { #expect(faults[fault] > 0, "\(fault.rawValue) has never happened") }
+    }
+
+    @Test func aSeedAlwaysMakesTheSameWorld() throws {
+        let context = try HostContext()
+        for seed in UInt64(1)...3 {
+            let logs = try (1...2).map { _ in
+                let world = try World(seed: seed, context: context)
+                _ = try world.run()
+                world.end()
+                return try world.file.stages.flatMap { try LogLines.read(world.folder.path + "/logs/" + $0.logName) }
+            }
+            #expect(logs[0] == logs[1])
+        }
+    }
+
+    @Test(arguments: Canary.allCases) func aBrokenPipelineIsFoundOut(_ canary: Canary) throws {
+        let context = try HostContext()
+        for seed in UInt64(1)...40 {
+            let world = try World(seed: seed, context: context, canary: canary)
+            let time = world.time
+            let problems = try ImpatientCoalesce.$wall.withValue({ time.wall }, operation: { try world.run() })
+            world.end()
+            if problems.contains(where: { $0.hasPrefix(canary.finding) }) { return }
+        }
+        Issue.record("forty worlds did not notice")
+    }
+}

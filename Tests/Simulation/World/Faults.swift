@@ -1,0 +1,46 @@
+import Synchronization
+
+/// What a simulation does to the pipeline.
+enum Fault: String, CaseIterable, Sendable {
+    case processKilled = "process killed between turns"
+    case killedInACall = "process killed inside a call"
+    case stopped = "process stopped and started"
+    case powerCut = "power cut"
+    case bytesLost = "bytes lost with the power"
+    case bytesZeroed = "bytes zeroed with the power"
+    case diskFull = "no room on the disk"
+    case writeFailed = "write failed"
+    case syncFailed = "sync failed"
+    case shortWrite = "short write"
+    case interrupted = "call interrupted"
+    case connectionLost = "connection lost"
+    case messagesLost = "messages lost with a connection"
+    case frameCut = "frame cut"
+    case slowMessage = "message late"
+    case clockBack = "clock set back"
+    case clockAhead = "clock set ahead"
+    case producerKilled = "producer killed"
+    case linesRepeated = "lines sent again"
+    case answersLate = "answers late"
+    case answersShuffled = "answers in another order"
+    case windowLost = "pushes unanswered when their process died"
+    case snapshotLost = "snapshot lost"
+    case snapshotDamaged = "snapshot damaged"
+    case snapshotForeign = "snapshot of another log"
+    case pushRepeated = "push sent again"
+}
+
+/// How often each fault really happened.
+final class FaultCounts: Sendable {
+    private let counts = Mutex<[Fault: Int]>([:])
+
+    func note(_ fault: Fault, _ count: Int = 1) { counts.withLock { $0[fault, default: 0] += count } }
+
+    subscript(fault: Fault) -> Int { counts.withLock { $0[fault] ?? 0 } }
+
+    func add(_ other: FaultCounts) {
+        for fault in Fault.allCases { note(fault, other[fault]) }
+    }
+
+    var text: String { Fault.allCases.map { "\($0.rawValue): \(self[$0])" }.joined(separator: ", ") }
+}

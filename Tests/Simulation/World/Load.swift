@@ -1,0 +1,96 @@
+import TestSupport
+
+/// What one producer has to say: subscriptions, devices and records of users of its own, all kinds of notification, and
+/// now and then a line that the door refuses.
+struct Load {
+    private(set) var lines: [String] = []
+    /// The numbers of the lines that are refused.
+    private(set) var bad: Set<Int> = []
+    private var random: Seeded
+    private let name: String
+    private static let users = 3
+    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+
+    init(_ name: String, seed: UInt64, length: Int) {
+        self.name = name
+        random = Seeded(seed)
+        for user in 0..<Load.users {
+            device(user)
+            subscribe(user)
+        }
+        for _ in 0..<length { happen() }
+    }
+
+    /// The lines that must be in the log of changes, in order.
+    var good: [String] { lines.enumerated().filter { !bad.contains($0.offset + 1) }.map(\.element) }
+
+    private mutating func tell(_ type: String, _ rest: String) {
+        lines.append(#"{"type":"\#(type)",\#(Load.place),\#(rest)}"#)
+    }
+
+    private mutating func happen() {
+        let user = random.below(Load.users)
+        switch random.below(24) {
+        case 0: device(user)
+        case 1: tell("device.unregister", #""user":"\#(self.user(user))","device":"d\#(random.below(3))""#)
+        case 2: subscribe(user)
+        case 3:
+            tell(
+                "subscription.delete",
+                #""database":"private","user":"\#(self.user(user))","subscriptionID":"s\#(random.below(3))""#)
+        case 4...6: tell("record.delete", whose(user, ""))
+        case 7: refuse()
+        default: tell("record.save", whose(user, #","fields":{\#(fields())}"#))
+        }
+    }
+
+    private func user(_ number: Int) -> String { "_\(name)u\(number)" }
+
+    private mutating func refuse() {
+        lines.append(random.isOneIn(2) ? "not json from \(name)" : #"{"type":"record.save","from":"\#(name)"}"#)
+        bad.insert(lines.count)
+    }
+
+    private mutating func device(_ number: Int) {
+        let transport = random.one(of: ["apns", "apns", "courier", "pigeon"])
+        let device = "d\(random.below(3))"
+        tell(
+            "device.register",
+            #""user":"\#(user(number))","device":"\#(device)","transport":"\#(transport)","token":"\#(name)\#(number)\#(device)","#
+                + #""topic":"com.example.Notes""#)
+    }
+
+    private mutating func subscribe(_ number: Int) {
+        let info = random.one(of: [
+            #"{"alertBody":"Changed","shouldBadge":true}"#, #"{"shouldSendContentAvailable":true}"#,
+            #"{"alertBody":"Changed","collapseIDKey":"c\#(random.below(2))","desiredKeys":["title"]}"#,
+        ])
+        let (database, kind) = random.one(of: [
+            ("private", #""subscriptionType":"zone","zoneID":{"zoneName":"Notes"}"#),
+            ("private", #""subscriptionType":"database""#),
+            (
+                "public",
+                #""subscriptionType":"query","query":{"recordType":"Note","predicate":"stars >= \#(random.below(8))"},"#
+                    + #""firesOn":["create","update","delete"],"firesOnce":\#(random.isOneIn(4))"#
+            ),
+        ])
+        tell(
+            "subscription.save",
+            #""database":"\#(database)","user":"\#(user(number))","subscription":{"subscriptionID":"s\#(random.below(3))","#
+                + #"\#(kind),"notificationInfo":\#(info)}"#)
+    }
+
+    private mutating func whose(_ number: Int, _ fields: String) -> String {
+        let record = #""recordName":"\#(name)r\#(random.below(8))","recordType":"Note""#
+        let user = user(number)
+        guard random.isOneIn(3) else { return #""database":"public","record":{\#(record)\#(fields)}"# }
+        return """
+            "database":"private","owner":"\(user)","origin":{"user":"\(user)","device":"d\(random.below(3))"},\
+            "record":{\(record),"zoneID":{"zoneName":"Notes","ownerRecordName":"\(user)"}\(fields)}
+            """
+    }
+
+    private mutating func fields() -> String {
+        #""title":{"value":"T\#(lines.count)","type":"STRING"},"stars":{"value":\#(random.below(10)),"type":"INT64"}"#
+    }
+}

@@ -1,0 +1,48 @@
+import BuiltIns
+import EventLog
+import JSON
+import Match
+import PipelineKit
+
+/// Match, which takes offence at some records for no reason, so that there are dead letters.
+struct PickyMatch: Stage {
+    static let kind = MatchStage.kind
+    static let logName = MatchStage.logName
+    static let snapshotVersion = MatchStage.snapshotVersion
+    private var stage: MatchStage
+
+    init(_ settings: MatchStage.Settings, context: StageContext) throws(SettingsError) {
+        stage = try MatchStage(settings, context: context)
+    }
+
+    static func rejects(_ type: String, _ sequence: UInt64) -> Bool { type == "record.save" && sequence % 7 == 3 }
+
+    var deadline: Instant? { stage.deadline }
+
+    mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        if Self.rejects(event.json["type"]?.string ?? "", event.sequence) {
+            return out.reject(event, Rejection(code: "record.taste", reason: "not this one"))
+        }
+        stage.receive(event, at: now, into: &out)
+    }
+
+    mutating func wake(at now: Instant, into out: inout Outbox) { stage.wake(at: now, into: &out) }
+    func snapshot(into snapshot: inout SnapshotWriter) { stage.snapshot(into: &snapshot) }
+    mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        try stage.restore(from: &snapshot)
+    }
+}
+
+extension Registry {
+    /// The plugins of every simulation.
+    static let simulated = Registry.builtIns.with(PickyMatch.self)
+
+    /// The same plugins, one of them replaced.
+    func with<S: Stage>(_ stage: S.Type) -> Registry {
+        var registry = Registry()
+        registry.register(stage)
+        for (kind, type) in stages where kind != S.kind { registry.register(type) }
+        for type in transports.values { registry.register(type) }
+        return registry
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// Real files, of which only the synced part survives the loss of power.
+final class SimulatedDisk: Sendable {
+    struct State {
+        var random: Seeded
+        /// Bytes of each file that are on the disk for good.
+        var durable: [String: Int] = [:]
+        /// Whether calls fail now and then.
+        var isFaulty = true
+        /// Out of room until this many calls have failed.
+        var fullFor = 0
+    }
+
+    let faults: FaultCounts
+    let state: Mutex<State>
+
+    init(seed: UInt64, faults: FaultCounts) {
+        self.faults = faults
+        state = Mutex(State(random: Seeded(seed)))
+    }
+
+    var isFaulty: Bool { state.withLock { $0.isFaulty } }
+
+    func calm() { state.withLock { ($0.isFaulty, $0.fullFor) = (false, 0) } }
+
+    /// Each file under a folder loses some of what was not synced, from its end; or that is zeroes.
+    func losePower(under folder: String) throws {
+        for (path, durable) in state.withLock({ $0.durable }).sorted(by: { $0.key < $1.key })
+        where path.hasPrefix(folder + "/") {
+            try lose(path, durable)
+        }
+    }
+
+    private func lose(_ path: String, _ durable: Int) throws {
+        guard let file = FileHandle(forUpdatingAtPath: path) else { return }
+        let size = Int(try file.seekToEnd())
+        guard size > durable else { return }
+        let (kept, isZeroed) = state.withLock { state in
+            guard state.random.isOneIn(3) else { return (durable + state.random.below(size - durable + 1), false) }
+            // The system writes pages: what never came begins with one, or where the last sync ended.
+            let pages = stride(from: (durable / 4096 + 1) * 4096, to: size, by: 4096)
+            return (state.random.one(of: [durable] + pages), true)
+        }
+        guard kept < size else { return }
+        faults.note(isZeroed ? .bytesZeroed : .bytesLost)
+        try file.truncate(atOffset: UInt64(kept))
+        if isZeroed { try file.truncate(atOffset: UInt64(size)) }
+        try file.close()
+        state.withLock { $0.durable[path] = isZeroed ? size : kept }
+    }
+
+    func path(of descriptor: CInt) -> String {
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { name in
+                name.baseAddress.map { readlink("/proc/self/fd/\(descriptor)", $0, name.count) } ?? 0
+            }
+        }
+        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,141 @@
+import BuiltIns
+import EventLog
+import PipelineKit
+import TestSupport
+import ZeroMQ
+
+@testable import PipelineRuntime
+
+/// One stage's host: the real work of the real stage, on simulated sockets, disk, clock and transports.
+final class SimulatedHost {
+    let stage: PipelineStage
+    private(set) var process: SimulatedProcess
+    private(set) var restarts = 0
+    private unowned let world: World
+    private var life: Life?
+    private var startAt = Duration.zero
+
+    private struct Life {
+        var host: StageHost
+        var work: any HostWork
+        var crew: TransportCrew
+        var sockets: HostEnds
+    }
+
+    init(_ stage: PipelineStage, in world: World) {
+        self.stage = stage
+        self.world = world
+        process = SimulatedProcess(world.disk, world.time)
+    }
+
+    var isUp: Bool { life != nil }
+    var report: HostReport? { life?.host.control.report }
+    var log: EventLogWriter? { life?.work.outlet.log }
+    var isIdle: Bool { life?.work.isIdle ?? false }
+
+    /// One turn of the host's loop; a host that is down starts when its time has come.
+    func turn() {
+        guard let life else { return startIfDue() }
+        process.runQueues()
+        world.transports.answer(process, life.crew)
+        do {
+            let loop = HostLoop(plan: life.host.plan, control: life.host.control, endpoint: stage.bind)
+            let hasInput = life.work.wantsInput && life.sockets.hasInput
+            _ = try loop.turn(life.work, hasRequests: life.sockets.hasRequests, hasInput: hasInput)
+        } catch {
+            fail(error)
+        }
+        if process.isDead { crash() }
+    }
+
+    private func startIfDue() {
+        guard startAt <= world.time.elapsed else { return }
+        process = SimulatedProcess(world.disk, world.time)
+        restarts += 1
+        do { life = try start() } catch { fail(error) }
+        if process.isDead { crash() }
+    }
+
+    private func start() throws -> Life {
+        var surroundings = HostSurroundings(registry: world.registry, context: world.context)
+        (surroundings.time, surroundings.calls) = (world.time.host, process.calls)
+        let host = try StageHost(stage, of: world.file, in: surroundings)
+        let crew = TransportCrew(lanes: world.transports.lanes(of: process))
+        let sockets = HostEnds(host.plan, world)
+        guard let work = try host.work(over: sockets, crew) else { throw SimulationError("no stage \(stage.kind)") }
+        return Life(host: host, work: work, crew: crew, sockets: sockets)
+    }
+
+    /// What the host may end with where nothing was done to it is a finding.
+    private func fail(_ error: any Error) {
+        if !process.hasFailed { world.problems.append("\(stage.name) ended by itself: \(error)") }
+        crash()
+    }
+
+    func crash() {
+        process.die()
+        world.transports.forget(process)
+        life?.sockets.close()
+        life = nil
+        if world.disk.isFaulty { world.snapshots.disturb(stage.logName) }
+        startAt = world.time.elapsed + .milliseconds(20 + world.random.below(800))
+    }
+
+    /// As SIGTERM does it.
+    func stop() {
+        guard let life, life.work.isIdle else { return }
+        life.host.control.stop()
+        world.faults.note(.stopped)
+        do { try life.work.finish() } catch { fail(error) }
+        crash()
+    }
+}
+
+/// The sockets of one life of a host.
+final class HostEnds: HostConnections {
+    private let plan: HostPlan
+    private unowned let world: World
+    private var server: SimulatedRouter?
+    private var door: SimulatedRouter?
+    private var inlet: SimulatedDealer?
+
+    init(_ plan: HostPlan, _ world: World) {
+        self.plan = plan
+        self.world = world
+    }
+
+    var hasRequests: Bool { server?.hasInput ?? false }
+    var hasInput: Bool { door?.hasInput ?? inlet?.hasInput ?? false }
+
+    func bindServer() throws -> any MessageSocket {
+        let socket = world.network.bind(plan.bind)
+        server = socket
+        return socket
+    }
+
+    func bindDoor() throws -> any MessageSocket {
+        let socket = world.network.bind(plan.door ?? "")
+        door = socket
+        return socket
+    }
+
+    func connect(after: UInt64) throws -> any StageInlet {
+        let socket = world.network.dealer()
+        inlet = socket
+        let link = try LinkClient(
+            socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, steady: plan.time.steady)
+        return world.canary?.inlet(link, of: plan.stage) ?? link
+    }
+
+    func close() {
+        server?.close()
+        door?.close()
+        inlet?.close()
+    }
+}
+
+struct SimulationError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,238 @@
+import EventLog
+import Glibc
+import Synchronization
+import TestSupport
+
+/// One life of a process: its calls reach the disk until it dies, which may be in the middle of one.
+final class SimulatedProcess: Sendable {
+    private struct State {
+        var isDead = false
+        /// A call has failed on purpose: whatever the host then does may be to fail.
+        var hasFailed = false
+        /// Dies in the call after so many.
+        var callsToLive: Int?
+        var work: [Work] = []
+    }
+
+    private struct Work {
+        var queue: ObjectIdentifier
+        var due: Duration
+        var isDelayed: Bool
+        var body: @Sendable () -> Void
+    }
+
+    private enum Verdict {
+        case pass
+        case fail(CInt)
+        case partly
+        case die
+    }
+
+    private let disk: SimulatedDisk
+    private let time: SimulatedTime
+    private let state = Mutex(State())
+
+    init(_ disk: SimulatedDisk, _ time: SimulatedTime) {
+        self.disk = disk
+        self.time = time
+    }
+
+    var isDead: Bool { state.withLock { $0.isDead } }
+    var hasFailed: Bool { state.withLock { $0.hasFailed || $0.isDead } }
+
+    /// The memory goes, and with it what was to be done later.
+    func die() {
+        let work = state.withLock { state in
+            state.isDead = true
+            defer { state.work = [] }
+            return state.work
+        }
+        withExtendedLifetime(work) {}
+    }
+
+    func dieInACall(after calls: Int) { state.withLock { $0.callsToLive = calls } }
+
+    /// Does what is due on the log's queues.
+    func runQueues() {
+        while let work = next(where: { [time] in $0.due <= time.elapsed }) { work.body() }
+    }
+
+    private func next(where isDue: (Work) -> Bool) -> Work? {
+        state.withLock { state in state.work.firstIndex(where: isDue).map { state.work.remove(at: $0) } }
+    }
+
+    var calls: FileCalls {
+        var calls = FileCalls()
+        calls.write = { self.write($0, $1, $2, $3) }
+        calls.sync = { self.sync($0) }
+        calls.truncate = { descriptor, size in
+            guard self.mayCall() else { return failed(EIO) }
+            self.disk.noteSize(Int(size), of: descriptor)
+            return ftruncate(descriptor, size)
+        }
+        calls.rename = { from, to in
+            guard self.mayCall() else { return failed(EIO) }
+            self.disk.noteRename(String(cString: from), String(cString: to))
+            return rename(from, to)
+        }
+        calls.open = { self.mayCall() ? open($0, $1, 0o644) : failed(EIO) }
+        calls.unlink = { self.mayCall() ? unlink($0) : failed(EIO) }
+        calls.makeFolder = { self.mayCall() ? mkdir($0, 0o755) : failed(EIO) }
+        calls.syncAll = { _ in self.mayCall() ? 0 : failed(EIO) }
+        calls.makeQueue = { SimulatedQueue(self) }
+        return calls
+    }
+
+    // MARK: Calls
+
+    private func write(_ file: CInt, _ parts: UnsafePointer<iovec>, _ count: CInt, _ offset: off_t) -> Int {
+        let bytes = (0..<Int(count)).reduce(0) { $0 + parts[$1].iov_len }
+        switch verdict(disk.failureOfWrite()) {
+        case .pass: return pwritev(file, parts, count, offset)
+        case .fail(let code): return failed(code)
+        case .partly: return pwrite(file, parts, count, offset, disk.part(of: bytes))
+        case .die:
+            _ = pwrite(file, parts, count, offset, disk.part(of: bytes))
+            return failed(EIO)
+        }
+    }
+
+    private func pwrite(_ file: CInt, _ parts: UnsafePointer<iovec>, _ count: CInt, _ offset: off_t, _ bytes: Int)
+        -> Int
+    {
+        var left = bytes
+        var shorter: [iovec] = []
+        for index in 0..<Int(count) where left > 0 {
+            let length = min(left, parts[index].iov_len)
+            shorter.append(iovec(iov_base: parts[index].iov_base, iov_len: length))
+            left -= length
+        }
+        return pwritev(file, shorter, CInt(shorter.count), offset)
+    }
+
+    private func sync(_ file: CInt) -> CInt {
+        switch verdict(disk.failureOfSync()) {
+        case .fail(let code): return failed(code)
+        case .die: return failed(EIO)
+        case .pass, .partly:
+            disk.noteSync(file)
+            return 0
+        }
+    }
+
+    private func mayCall() -> Bool {
+        if case .die = verdict(nil) { return false }
+        return true
+    }
+
+    private func verdict(_ failure: Fault?) -> Verdict {
+        state.withLock { state in
+            if state.isDead { return .die }
+            if let calls = state.callsToLive {
+                state.callsToLive = calls - 1
+                if calls == 0 {
+                    disk.faults.note(.killedInACall)
+                    state.isDead = true
+                    return .die
+                }
+            }
+            guard let failure else { return .pass }
+            disk.faults.note(failure)
+            switch failure {
+            case .interrupted: return .fail(EINTR)
+            case .shortWrite: return .partly
+            default:
+                state.hasFailed = true
+                return .fail(failure == .diskFull ? ENOSPC : EIO)
+            }
+        }
+    }
+}
+
+/// Sets `errno` as a failed call does.
+private func failed<Result: SignedInteger>(_ code: CInt) -> Result {
+    errno = code
+    return -1
+}
+
+/// The queue of one log: what is asked of it is done when the simulation says so.
+private final class SimulatedQueue: SyncQueue {
+    private let process: SimulatedProcess
+
+    init(_ process: SimulatedProcess) { self.process = process }
+
+    func later(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
+        process.add(work, of: ObjectIdentifier(self), after: delay)
+    }
+
+    func now(_ work: () -> Void) {
+        process.runAll(of: ObjectIdentifier(self))
+        work()
+    }
+}
+
+extension SimulatedProcess {
+    fileprivate func add(_ body: @escaping @Sendable () -> Void, of queue: ObjectIdentifier, after delay: Duration) {
+        let due = time.elapsed + delay + disk.delayOfSync()
+        state.withLock { state in
+            guard !state.isDead else { return }
+            state.work.append(Work(queue: queue, due: due, isDelayed: delay > .zero, body: body))
+        }
+    }
+
+    fileprivate func runAll(of queue: ObjectIdentifier) {
+        while let work = next(where: { $0.queue == queue && !$0.isDelayed }) { work.body() }
+    }
+}
+
+extension SimulatedDisk {
+    fileprivate func failureOfWrite() -> Fault? {
+        state.withLock { state in
+            guard state.isFaulty else { return nil }
+            if state.fullFor > 0 {
+                state.fullFor -= 1
+                return .diskFull
+            }
+            switch state.random.below(700) {
+            case 0:
+                state.fullFor = state.random.below(3)
+                return .diskFull
+            case 1: return .writeFailed
+            case 2..<22: return .shortWrite
+            case 22..<42: return .interrupted
+            default: return nil
+            }
+        }
+    }
+
+    fileprivate func failureOfSync() -> Fault? {
+        state.withLock { state in
+            guard state.isFaulty else { return nil }
+            switch state.random.below(500) {
+            case 0: return .syncFailed
+            case 1..<10: return .interrupted
+            default: return nil
+            }
+        }
+    }
+
+    fileprivate func delayOfSync() -> Duration { state.withLock { .milliseconds($0.random.below(8)) } }
+
+    fileprivate func part(of bytes: Int) -> Int { state.withLock { 1 + $0.random.below(bytes) } }
+
+    fileprivate func noteSync(_ file: CInt) {
+        var status = stat()
+        guard fstat(file, &status) == 0 else { return }
+        let path = path(of: file)
+        state.withLock { $0.durable[path] = Int(status.st_size) }
+    }
+
+    fileprivate func noteSize(_ size: Int, of file: CInt) {
+        let path = path(of: file)
+        state.withLock { $0.durable[path] = min(size, $0.durable[path] ?? 0) }
+    }
+
+    fileprivate func noteRename(_ from: String, _ to: String) {
+        state.withLock { $0.durable[to] = $0.durable.removeValue(forKey: from) }
+    }
+}

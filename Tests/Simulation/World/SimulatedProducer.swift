@@ -1,0 +1,62 @@
+import TestSupport
+
+@testable import PipelineRuntime
+
+/// A program that sends numbered lines through the real ``Producer``, and sends them all again after it was killed.
+final class SimulatedProducer {
+    let name: String
+    let load: Load
+    private unowned let world: World
+    private var socket: SimulatedDealer
+    private var producer: Producer
+    private var sent = 0
+    /// Every line up to here was answered for.
+    private(set) var answered: UInt64 = 0
+
+    init(_ name: String, _ load: Load, in world: World) throws {
+        self.name = name
+        self.load = load
+        self.world = world
+        (socket, producer) = try Self.connect(name, world)
+        listen()
+    }
+
+    var isDone: Bool { sent == load.lines.count && producer.isDone }
+
+    private static func connect(_ name: String, _ world: World) throws -> (SimulatedDealer, Producer) {
+        let socket = world.network.dealer()
+        let door = world.file.sourceStage.bind + "-door"
+        return (socket, try Producer(socket, endpoint: door, name: name, steady: world.time.host.steady))
+    }
+
+    private func listen() {
+        producer.onAnswer = { [weak self] answer in self?.take(answer) }
+    }
+
+    private func take(_ answer: Producer.Answer) {
+        answered = max(answered, answer.through)
+        for refusal in answer.refusals where !load.bad.contains(Int(refusal.line)) {
+            world.problems.append("\(name): line \(refusal.line) was refused: \(refusal.reason)")
+        }
+    }
+
+    func send(_ count: Int) throws {
+        let piece = load.lines[sent..<min(sent + count, load.lines.count)]
+        sent += piece.count
+        try producer.send(Array((piece.joined(separator: "\n") + "\n").utf8), count: piece.count)
+    }
+
+    func turn() throws { try producer.turn() }
+
+    func killAndStartAgain() throws {
+        socket.close()
+        (socket, producer) = try Self.connect(name, world)
+        listen()
+        let again = load.lines[..<sent].joined(separator: "\n") + "\n"
+        if sent > 0 {
+            try producer.send(Array(again.utf8), count: sent)
+            world.faults.note(.linesRepeated)
+        }
+        world.faults.note(.producerKilled)
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import PipelineKit
+import Synchronization
+import TestSupport
+
+@testable import PipelineRuntime
+
+/// Where pushes go: what is sent is remembered across all restarts, and answered later, in any order.
+final class SimulatedTransports: Sendable {
+    fileprivate struct Window {
+        var process: ObjectIdentifier
+        var lane: String
+        var due: Duration
+        var deliveries: [Delivery]
+    }
+
+    fileprivate struct State {
+        /// One for each transport, since nobody knows which of two is asked first.
+        var randoms: [String: Seeded]
+        var windows: [Window] = []
+        var sent: [Delivery.ID: String] = [:]
+        var given: [Delivery.ID: TransportAnswer] = [:]
+        var problems: [String] = []
+        var isFaulty = true
+    }
+
+    private let time: SimulatedTime
+    private let faults: FaultCounts
+    private let state: Mutex<State>
+
+    init(seed: UInt64, _ time: SimulatedTime, _ faults: FaultCounts) {
+        self.time = time
+        self.faults = faults
+        var random = Seeded(seed)
+        var randoms: [String: Seeded] = [:]
+        for name in Self.names { randoms[name] = Seeded(random.next()) }
+        state = Mutex(State(randoms: randoms))
+    }
+
+    static let names = ["apns", "courier"]
+
+    /// The last answer to each push.
+    var given: [Delivery.ID: TransportAnswer] { state.withLock { $0.given } }
+    /// The `apns-id` of everything that was ever sent.
+    var sent: [Delivery.ID: String] { state.withLock { $0.sent } }
+    var problems: [String] { state.withLock { $0.problems } }
+
+    func calm() { state.withLock { $0.isFaulty = false } }
+
+    func lanes(of process: SimulatedProcess) -> [String: @Sendable ([Delivery]) -> Void] {
+        let process = ObjectIdentifier(process)
+        func lane(_ name: String) -> @Sendable ([Delivery]) -> Void { { self.send($0, on: name, process) } }
+        return Dictionary(uniqueKeysWithValues: Self.names.map { ($0, lane($0)) })
+    }
+
+    private func send(_ deliveries: [Delivery], on lane: String, _ process: ObjectIdentifier) {
+        state.withLock { state in
+            for delivery in deliveries { note(delivery, &state) }
+            let isLate = state.isFaulty && state.isOneIn(10, lane)
+            if isLate { faults.note(.answersLate) }
+            let delay = Duration.milliseconds(isLate ? 200 + state.below(2_000, lane) : state.below(20, lane))
+            state.windows.append(
+                Window(process: process, lane: lane, due: time.elapsed + delay, deliveries: deliveries))
+        }
+    }
+
+    private func note(_ delivery: Delivery, _ state: inout State) {
+        let id = String(decoding: delivery.line, as: UTF8.self).apnsID
+        if let earlier = state.sent[delivery.id] {
+            faults.note(.pushRepeated)
+            if earlier != id { state.problems.append("\(delivery.id) was sent as \(earlier) and then as \(id)") }
+        }
+        state.sent[delivery.id] = id
+    }
+
+    /// Gives the answers that are due to the process that asked.
+    func answer(_ process: SimulatedProcess, _ crew: TransportCrew) {
+        let answers = state.withLock { state in
+            var answers: [[TransportAnswer]] = []
+            while let index = state.windows.firstIndex(where: {
+                $0.process == ObjectIdentifier(process) && $0.due <= time.elapsed
+            }) {
+                answers.append(Self.answer(state.windows.remove(at: index), faults, &state))
+            }
+            return answers
+        }
+        for window in answers { crew.take(window) }
+    }
+
+    private static func answer(_ window: Window, _ faults: FaultCounts, _ state: inout State) -> [TransportAnswer] {
+        let lane = window.lane
+        var answers = window.deliveries.map { delivery in
+            state.isOneIn(5, lane)
+                ? TransportAnswer(
+                    delivery.id, .failed, status: 410, reason: "Unregistered", attempts: 1 + state.below(3, lane))
+                : TransportAnswer(delivery.id, .accepted, status: 200, attempts: 1 + state.below(2, lane))
+        }
+        for answer in answers { state.given[answer.id] = answer }
+        if answers.count > 1, state.isFaulty {
+            faults.note(.answersShuffled)
+            for index in answers.indices { answers.swapAt(index, state.below(answers.count, lane)) }
+        }
+        return answers
+    }
+
+    /// What a process had under way goes with it.
+    func forget(_ process: SimulatedProcess) {
+        state.withLock { state in
+            let lost = state.windows.filter { $0.process == ObjectIdentifier(process) }
+            faults.note(.windowLost, lost.count)
+            state.windows.removeAll { $0.process == ObjectIdentifier(process) }
+        }
+    }
+}
+
+extension SimulatedTransports.State {
+    fileprivate mutating func below(_ limit: Int, _ lane: String) -> Int { randoms[lane]?.below(limit) ?? 0 }
+    fileprivate mutating func isOneIn(_ count: Int, _ lane: String) -> Bool { below(count, lane) == 0 }
+}
+
+extension String {
+    /// The value of `"apns-id"` in a push's or an outcome's line.
+    var apnsID: String {
+        guard let key = range(of: "\"apns-id\":\"") else { return "" }
+        return String(self[key.upperBound...].prefix { $0 != "\"" })
+    }
+}

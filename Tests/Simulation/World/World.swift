@@ -1,0 +1,166 @@
+import EventLog
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import ZeroMQ
+
+/// One seed, one world, one thread: five stages with their hosts, two producers, and everything that can go wrong.
+final class World {
+    let seed: UInt64
+    let folder: Folder
+    let file: PipelineFile
+    let canary: Canary?
+    let registry: Registry
+    let context: HostContext
+    let faults = FaultCounts()
+    let time = SimulatedTime()
+    let disk: SimulatedDisk
+    let network: SimulatedNetwork
+    let transports: SimulatedTransports
+    let snapshots: SnapshotFaults
+    var random: Seeded
+    /// What a host or a producer did that it should not.
+    var problems: [String] = []
+    private(set) var hosts: [SimulatedHost] = []
+    private(set) var producers: [SimulatedProducer] = []
+    private let mayLosePower: Bool
+    private var badness = 1
+
+    init(seed: UInt64, context: HostContext, canary: Canary? = nil) throws {
+        self.seed = seed
+        self.canary = canary
+        self.context = context
+        random = Seeded(seed)
+        folder = try Folder(in: "/dev/shm")
+        let sync = random.one(of: [SyncPolicy.always, .always, .interval(.milliseconds(50)), .never])
+        mayLosePower = sync == .always
+        file = try World.file(&random).inProcess(
+            data: folder.path, seed: "simulation \(seed)",
+            log: LogSettings(
+                sync: sync, segmentBytes: 4_000 + random.below(60_000), snapshotBytes: 500 + random.below(20_000)))
+        registry = canary?.registry ?? .simulated
+        disk = SimulatedDisk(seed: random.next(), faults: faults)
+        network = SimulatedNetwork(seed: random.next(), time, faults)
+        transports = SimulatedTransports(seed: random.next(), time, faults)
+        snapshots = SnapshotFaults(folder.path + "/logs", seed: random.next(), faults)
+        hosts = file.stagesInOrder.map { SimulatedHost($0, in: self) }
+        for name in ["p", "q"] {
+            let load = Load(name, seed: random.next(), length: 20 + random.below(60))
+            producers.append(try SimulatedProducer(name, load, in: self))
+        }
+    }
+
+    private static func file(_ random: inout Seeded) throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: simulation
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: \(random.below(4) * 200)ms, maximumDelay: \(1_000 + random.below(2_000))ms}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}, courier: {use: console}}}
+            """, file: "simulation.yaml")
+    }
+
+    /// Runs the world to its end.
+    ///
+    /// - Returns: What is wrong with it.
+    func run() throws -> [String] {
+        badness = random.one(of: [1, 2, 4])
+        var steps = 0
+        while !producers.allSatisfy(\.isDone) || steps < 150, steps < 600, problems.isEmpty {
+            try step(feeding: true)
+            steps += 1
+        }
+        calm()
+        try drain()
+        guard problems.isEmpty else { return problems }
+        let found = try Checks(self).problems + transports.problems
+        return found.isEmpty ? [] : found + [ending]
+    }
+
+    /// Frees what the hosts hold.
+    func end() { for host in hosts { host.crash() } }
+
+    private func step(feeding: Bool) throws {
+        if feeding { try disturb() }
+        time.pass(random.isOneIn(40) ? .milliseconds(200 + random.below(1_000)) : .microseconds(random.below(12_000)))
+        network.turn()
+        for producer in producers.shuffled(using: &random) {
+            if random.isOneIn(3) { try producer.send(1 + random.below(6)) }
+            try producer.turn()
+        }
+        for host in hosts.shuffled(using: &random) where !random.isOneIn(5) { host.turn() }
+    }
+
+    // MARK: Faults
+
+    private func disturb() throws {
+        if random.isOneIn(30 * badness), let host = running() {
+            faults.note(.processKilled)
+            host.crash()
+        }
+        if random.isOneIn(30 * badness), let host = running() { host.process.dieInACall(after: random.below(8)) }
+        if random.isOneIn(80 * badness) { running()?.stop() }
+        if mayLosePower, random.isOneIn(50 * badness) { try cutPower() }
+        if random.isOneIn(60 * badness) { setClock() }
+        if random.isOneIn(80 * badness) { try random.one(of: producers).killAndStartAgain() }
+    }
+
+    private func running() -> SimulatedHost? {
+        let running = hosts.filter(\.isUp)
+        return running.isEmpty ? nil : random.one(of: running)
+    }
+
+    /// Of one stage's machine, or of the one that they all share.
+    private func cutPower() throws {
+        faults.note(.powerCut)
+        for host in random.isOneIn(2) ? hosts : [random.one(of: hosts)] {
+            host.crash()
+            try disk.losePower(under: folder.path + "/logs/" + host.stage.logName)
+            try disk.losePower(under: folder.path + "/logs/" + host.stage.logName + ".dead-letters")
+        }
+    }
+
+    private func setClock() {
+        let isBack = random.isOneIn(2)
+        faults.note(isBack ? .clockBack : .clockAhead)
+        time.setWall(by: .milliseconds((isBack ? -1 : 1) * (1 + random.below(5_000))))
+    }
+
+    // MARK: The end
+
+    private func calm() {
+        disk.calm()
+        transports.calm()
+        network.isFaulty = false
+        time.setWallRight()
+    }
+
+    /// Goes on until nothing has been written for longer than anything waits.
+    private func drain() throws {
+        var (quiet, last) = (Duration.zero, positions)
+        for _ in 0..<5_000 where problems.isEmpty {
+            let before = time.elapsed
+            try step(feeding: false)
+            time.pass(.milliseconds(20))
+            for producer in producers where !producer.isDone { try producer.send(10) }
+            quiet = positions == last && isWorking ? quiet + (time.elapsed - before) : .zero
+            last = positions
+            if quiet > .seconds(5) { return }
+        }
+        if problems.isEmpty { problems.append("the pipeline does not come to rest: \(positions)") }
+    }
+
+    /// How each host fares, for a report.
+    private var ending: String {
+        let hosts = hosts.map { "\($0.stage.name): \($0.report.map { "\($0)" } ?? "down")" }
+        return (hosts + ["\(file.log), \(time.elapsed), \(faults.text)"]).joined(separator: "\n")
+    }
+
+    private var positions: [UInt64?] { hosts.map { $0.log?.lastSequence } }
+
+    private var isWorking: Bool { producers.allSatisfy(\.isDone) && hosts.allSatisfy { $0.isUp && $0.isIdle } }
+}
