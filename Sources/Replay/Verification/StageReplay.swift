@@ -96,8 +96,9 @@ final class StageReplay {
         return part.last == .max ? try deadLetters.rest(through: cursor) : nil
     }
 
-    /// Events of the input that the stage had not taken when the logs end.
+    /// Events of the input that the stage had not taken when the logs end; 0 where they are not followed to their end.
     var untaken: UInt64 {
+        guard part.last == .max else { return 0 }
         let last = recorded.upstream?.lastSequence ?? cursor
         return last > cursor ? last - cursor : 0
     }

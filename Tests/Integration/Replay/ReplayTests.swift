@@ -79,6 +79,7 @@ import Testing
             }
             let target = UInt64(random.one(of: candidates) + 1)
             let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+            defer { withExtendedLifetime(logs) {} }
             try logs.rewrite(log) { sequence, event in
                 [
                     sequence == target
@@ -112,6 +113,7 @@ import Testing
 
     @Test func whereNoSettingsWereRecordedOthersAreFoundAtTheEventThatTheyChange() async throws {
         let pipeline = try await Self.story(11)
+        defer { withExtendedLifetime(pipeline) {} }
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")
         let results = try await Self.replay(Self.file("window: 10ms, maximumDelay: 3s"), pipeline.folderOfLogs)
         #expect(results.filter { $0.difference != nil }.map(\.stage) == ["coalesce"])
@@ -122,6 +124,7 @@ import Testing
     @Test func aLogMadeFromAnotherUpstreamIsFound() async throws {
         let pipeline = try await Self.story(3)
         let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+        defer { withExtendedLifetime(logs) {} }
         let other = LogIdentity.random()
         try Data("{\"log\":\"matches\",\"identity\":\"\(other)\"}\n".utf8)
             .write(to: URL(fileURLWithPath: logs.path + "/notifications/upstream.json"))
@@ -152,6 +155,7 @@ import Testing
         let pipeline = try VirtualPipeline(file)
         try await pipeline.live(Story(seed: 5, length: 600).commands, cuts: [], drains: true)
         let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+        defer { withExtendedLifetime(logs) {} }
         let middle = UInt64(try pipeline.events(of: "outcomes").count / 2)
         try logs.rewrite("outcomes") { sequence, event in
             [sequence == middle ? event.replacing(#""outcome":"#, with: #""outcame":"#) : event]

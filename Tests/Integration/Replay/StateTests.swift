@@ -31,6 +31,7 @@ import Testing
         let commands = Story(seed: random.next(), length: 300).commands
         let pipeline = try VirtualPipeline(Self.file())
         try await pipeline.live(commands, cuts: [5, 50, 3], drains: true)
+        defer { withExtendedLifetime(pipeline) {} }
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
         let states = PipelineState(recorded, MachineFactory(registry: .builtIns))
         #expect(Set(states.names) == Set(Self.states.keys))

@@ -103,8 +103,15 @@ import Testing
         return pipeline
     }
 
+    /// The pipeline's folder goes with it.
+    private static func whatIf(in pipeline: VirtualPipeline, _ change: (inout WhatIfChange) throws -> Void) throws
+        -> WhatIfReport
+    {
+        try withExtendedLifetime(pipeline) { try whatIf(file(), pipeline.folderOfLogs, change) }
+    }
+
     @Test func anAddedSubscriptionPushesMore() async throws {
-        let report = try await Self.whatIf(Self.file(), Self.logs().folderOfLogs) {
+        let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [Self.subscription("more", "stars < 3", "Few")]
         }
         #expect((report.added, report.removed, report.changed) == (3, 0, 0))
@@ -113,14 +120,14 @@ import Testing
     }
 
     @Test func anotherPredicateAddsAndRemoves() async throws {
-        let report = try await Self.whatIf(Self.file(), Self.logs().folderOfLogs) {
+        let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [Self.subscription("s", "stars >= 3 AND stars < 8", "Hello")]
         }
         #expect((report.added, report.removed, report.changed) == (2, 2, 0))
     }
 
     @Test func anotherTextChangesEachPayloadFromItsTimeOn() async throws {
-        let report = try await Self.whatIf(Self.file(), Self.logs().folderOfLogs) {
+        let report = try await Self.whatIf(in: Self.logs()) {
             let later = Self.subscription("s", "stars >= 5", "Good day")
             $0.commands = [
                 later.replacing(#"save","#, with: #"save","time":"2026-01-01T00:00:17Z","#, maxReplacements: 1)
@@ -132,16 +139,16 @@ import Testing
     }
 
     @Test func aDeviceThatIsLeftOutLosesItsPushes() async throws {
-        let report = try await Self.whatIf(Self.file(), Self.logs().folderOfLogs) {
+        let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [#"{"type":"device.unregister",\#(Self.place),"user":"_ada","device":"phone"}"#]
         }
         #expect((report.added, report.removed, report.changed) == (0, 5, 0))
     }
 
     @Test func aRecordIsNoCommandForAnotherWorld() async throws {
-        let logs = try await Self.logs().folderOfLogs
+        let pipeline = try await Self.logs()
         #expect(throws: ReplayError.self) {
-            try Self.whatIf(Self.file(), logs) {
+            try Self.whatIf(in: pipeline) {
                 $0.commands = [
                     #"{"type":"record.save",\#(Self.place),"database":"public","record":{"recordName":"x","recordType":"N"}}"#
                 ]
