@@ -1,3 +1,5 @@
+import JSON
+
 /// A hash by which an index finds the clauses that a field's value may satisfy.
 ///
 /// A value and a field that are equal, also when only regardless of case, have the same key. Unequal ones may share one:
@@ -5,7 +7,7 @@
 package struct EqualityKey: Hashable, Sendable {
     package let hash: Int
 
-    private init(_ hasher: consuming Hasher) { hash = hasher.finalize() }
+    private init(hash: Int) { self.hash = hash }
 
     /// - Parameter field: What the index numbers the field by.
     package init(_ value: FieldValue, field: Int32) {
@@ -55,29 +57,24 @@ package struct EqualityKey: Hashable, Sendable {
 
     @inline(__always)
     private init(bytes: UnsafeRawBufferPointer, _ field: Int32, tag: Int32) {
-        var hasher = Hasher()
-        hasher.combine(UInt64(UInt32(bitPattern: field)) << 32 | UInt64(UInt32(bitPattern: tag)))
-        hasher.combine(bytes: bytes)
-        self.init(hasher)
+        hash = ByteHash.of(bytes, salt: EqualityKey.salt(field, tag))
     }
 
     @inline(__always)
     private init(integer: Int64, _ field: Int32) {
-        var hasher = Hasher()
-        hasher.combine(UInt64(UInt32(bitPattern: field)) << 32 | 1)
-        hasher.combine(integer)
-        self.init(hasher)
+        hash = ByteHash.of(UInt64(bitPattern: integer), salt: EqualityKey.salt(field, 1))
     }
 
     /// A double that is a whole number equals it, so both have one key.
     private init(double: Double, _ field: Int32) {
-        if let integer = Int64(exactly: double) {
-            self.init(integer: integer, field)
+        guard let integer = Int64(exactly: double) else {
+            self.init(hash: ByteHash.of(double.bitPattern, salt: EqualityKey.salt(field, 2)))
             return
         }
-        var hasher = Hasher()
-        hasher.combine(UInt64(UInt32(bitPattern: field)) << 32 | 2)
-        hasher.combine(double.bitPattern)
-        self.init(hasher)
+        self.init(integer: integer, field)
+    }
+
+    private static func salt(_ field: Int32, _ tag: Int32) -> UInt64 {
+        UInt64(UInt32(bitPattern: field)) << 32 | UInt64(UInt32(bitPattern: tag))
     }
 }

@@ -71,9 +71,7 @@ struct RecordKey: Hashable {
     @inline(__always)
     init(bytes: [UInt8]) {
         self.bytes = bytes
-        var hasher = Hasher()
-        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-        hash = hasher.finalize()
+        hash = bytes.withUnsafeBytes { ByteHash.of($0) }
     }
 
     @inline(__always)

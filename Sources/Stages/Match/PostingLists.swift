@@ -1,3 +1,4 @@
+import JSON
 import Predicates
 
 /// Lists of subscriptions by what a change must have for them to be worth a look.
@@ -13,6 +14,12 @@ struct PostingLists {
         /// A record type for queries, a zone for zones.
         var name: Int32 = 0
         var value: EqualityKey?
+
+        @inline(__always)
+        func hash(into hasher: inout Hasher) {
+            let place = UInt64(UInt32(bitPattern: scope)) << 32 | UInt64(UInt32(bitPattern: name))
+            hasher.combine(ByteHash.of(place, salt: UInt64(shelf.rawValue)) ^ (value?.hash ?? 0))
+        }
     }
 
     /// What decides about most subscriptions without a look at them.

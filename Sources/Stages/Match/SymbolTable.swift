@@ -38,9 +38,7 @@ struct SymbolTable {
 
     @inline(__always)
     private func slot(of name: UnsafeRawBufferPointer) -> Int {
-        var hasher = Hasher()
-        hasher.combine(bytes: name)
-        var slot = hasher.finalize() & (slots.count - 1)
+        var slot = ByteHash.of(name) & (slots.count - 1)
         while slots[slot] >= 0, !isSame(slots[slot], name) { slot = (slot + 1) & (slots.count - 1) }
         return slot
     }
