@@ -24,6 +24,8 @@ public enum Tool {
 
     static func run<Command: AsyncParsableCommand>(_ type: Command.Type) async -> Never {
         StopSignals.ignore(SIGPIPE)
+        // A file at the limit of its size is a full disk: the write fails, and that is dealt with.
+        StopSignals.outlive(SIGXFSZ)
         do {
             var command = try type.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

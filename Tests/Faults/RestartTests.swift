@@ -41,6 +41,9 @@ final class Disturbed {
     let pipeline: LivePipeline
     private let commands: [String]
     private var random: Seeded
+    /// Commands that the producer was told are taken.
+    private(set) var accepted: UInt64 = 0
+    private var sent = 0
 
     init(_ pipeline: LivePipeline, seed: UInt64, changes: Int = 3_000) {
         self.pipeline = pipeline
@@ -57,6 +60,9 @@ final class Disturbed {
         var repeatedOutcomes: [String]
         /// What `belfry up` says of processes that it had to start again.
         var restarts: Int
+        /// Commands, and events of the changes log in the end.
+        var sent: Int
+        var events: Int
 
         /// The pushes' lines hold notification, device and apns-id, and are the same to the last byte in every run.
         func check(sourceLocation: SourceLocation = #_sourceLocation) {
@@ -83,6 +89,11 @@ final class Disturbed {
         (0..<count).map { $0 * commands.count / count + random.below(commands.count / count) }
     }
 
+    /// Two places: after a third of the input and after another.
+    var thirds: [Int] { [commands.count / 3, commands.count * 2 / 3] }
+
+    var isHalfway: Bool { sent > commands.count / 2 }
+
     func choose(of stages: [String]) -> String { random.one(of: stages) }
 
     func places(_ count: Int) -> [Int] { (0..<count).map { _ in random.below(commands.count) } }
@@ -92,11 +103,15 @@ final class Disturbed {
         let expected = try pipeline.undisturbed(commands)
         var refused = 0
         let producer = try pipeline.producer()
-        producer.onAnswer = { refused += $0.refused }
+        producer.onAnswer = { [self] in
+            refused += $0.refused
+            accepted += UInt64($0.accepted)
+        }
         _ = try producer.greet(timeout: .seconds(20))
         var start = 0
         while start < commands.count {
             let end = min(commands.count, start + 1 + random.below(60))
+            sent = end
             let piece = commands[start..<end].joined(separator: "\n") + "\n"
             try producer.send(Array(piece.utf8), count: end - start)
             try producer.pump(wait: .milliseconds(random.below(4)))
@@ -106,11 +121,13 @@ final class Disturbed {
         while !producer.isDone { try producer.pump(wait: .milliseconds(100)) }
         try pipeline.waitForRestarts()
         let repeated = try pipeline.waitForOutcomes(expected.count)
+        let events = try pipeline.events(of: "changes")
         pipeline.up.signal(SIGTERM)
         let status = try pipeline.up.end()
         return Result(
             status: status, expected: expected, pushes: try pipeline.pushes(), refused: refused,
             repeatedOutcomes: repeated,
-            restarts: pipeline.up.lines.filter { $0.contains(": started again, process ") }.count)
+            restarts: pipeline.up.lines.filter { $0.contains(": started again, process ") }.count, sent: commands.count,
+            events: events)
     }
 }

@@ -26,6 +26,14 @@ enum StopSignals {
 
     static func ignore(_ number: Int32) { signal(number, SIG_IGN) }
 
+    /// Takes a signal that would end the process and does nothing: the call that raised it fails by itself.
+    static func outlive(_ number: Int32) {
+        var action = sigaction()
+        action.__sigaction_handler.sa_handler = { _ in }
+        action.sa_flags = SA_RESTART
+        sigaction(number, &action, nil)
+    }
+
     private static func pass(from readEnd: Int32, to body: (Int32, Int) -> Void) {
         var number: UInt8 = 0
         var earlier = 0

@@ -5,7 +5,7 @@ struct DiskRoom {
     typealias Shortage = HostReport.Shortage
 
     /// How long a full disk is left alone between two tries.
-    private static let pause = Duration.milliseconds(200)
+    static let pause = Duration.milliseconds(200)
 
     let stage: String
     private(set) var shortage: Shortage?
@@ -18,7 +18,7 @@ struct DiskRoom {
     /// Takes note of a failure, and says so where it is news.
     ///
     /// - Throws: The failure, where room would not help.
-    mutating func note(_ error: EventLogError, at time: ContinuousClock.Instant) throws(EventLogError) {
+    mutating func note<Failure: Error>(_ error: Failure, at time: ContinuousClock.Instant) throws(Failure) {
         guard let new = Shortage(error) else { throw error }
         if shortage == nil { StandardError.write("\(stage): disk full: \(error); no input is taken until there is") }
         (shortage, nextTry) = (new, time + DiskRoom.pause)
@@ -34,10 +34,12 @@ struct DiskRoom {
 
 extension HostReport.Shortage {
     /// Nil where the error is no lack of room.
-    init?(_ error: EventLogError) {
+    init?(_ error: any Error) {
         switch error {
-        case .full(let file, let bytesNeeded, _): self.init(file: file, bytesNeeded: bytesNeeded)
-        case .failed(_, let file, let code) where EventLogError.isLackOfRoom(code):
+        case EventLogError.full(let file, let bytesNeeded, _): self.init(file: file, bytesNeeded: bytesNeeded)
+        case EventLogError.failed(_, let file, let code) where EventLogError.isLackOfRoom(code):
+            self.init(file: file, bytesNeeded: 0)
+        case SmallTextError.failed(_, let file, let code) where EventLogError.isLackOfRoom(code):
             self.init(file: file, bytesNeeded: 0)
         default: return nil
         }

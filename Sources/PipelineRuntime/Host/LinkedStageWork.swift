@@ -5,34 +5,34 @@ import PipelineKit
 /// The work of a host whose stage reads another stage's log.
 final class LinkedStageWork<S: Stage>: HostWork {
     let outlet: StageOutlet
-    private let plan: HostPlan
-    private let control: HostControl
-    private let inlet: any StageInlet
-    private var past: SettingsPast<S>
-    private var epochs: SettingsEpochs<S>?
-    private let transports: TransportCrew
-    private var clock: StageClock<S>?
-    private var rebuild: Rebuild?
-    private var out = Outbox()
+    let plan: HostPlan
+    let control: HostControl
+    let inlet: any StageInlet
+    var past: SettingsPast<S>
+    var epochs: SettingsEpochs<S>?
+    let transports: TransportCrew
+    var clock: StageClock<S>?
+    var rebuild: Rebuild?
+    var out = Outbox()
     private var events = EventReader(limits: EventReader.linkLimits)
-    private var upstreamName = ""
-    private var taken: UInt64 = 0
-    private var committed: UInt64 = 0
+    var upstreamName = ""
+    var taken: UInt64 = 0
+    var committed: UInt64 = 0
     private var ungranted = 0
     private var eventsIn: UInt64 = 0
     private var mark: UInt64 = 0
     private var passedMark: UInt64 = 0
     private var promised: Instant?
-    private var start: RestoredStage<S>?
-    private var context: StageContext?
-    private let snapshots: SnapshotSearch<S>?
-    private var keeper: SnapshotKeeper?
+    var start: RestoredStage<S>?
+    var context: StageContext?
+    let snapshots: SnapshotSearch<S>?
+    var keeper: SnapshotKeeper?
     /// Input that waits for room in the log.
-    private var held: HeldInput?
+    var held: HeldInput?
     /// Whether the next batch must be appended even if it holds no event: the stage was woken, and that is to be known.
-    private var mustRecord = false
+    var mustRecord = false
 
-    private enum HeldInput {
+    enum HeldInput {
         case lines([UInt8], first: UInt64, now: Instant)
         case time(Instant, mark: UInt64)
     }
@@ -130,70 +130,12 @@ final class LinkedStageWork<S: Stage>: HostWork {
         }
     }
 
-    // MARK: Starting
-
-    private func begin(_ log: String, _ identity: LogIdentity, _ last: UInt64) throws {
-        try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
-        guard clock == nil else { return }
-        upstreamName = log
-        taken = start?.moment.position ?? 0
-        committed = max(taken, outlet.log.cursor.positions[log] ?? 0)
-        guard committed <= last else {
-            throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: committed, holds: last)
-        }
-        try outlet.recoverDeadLetters(upstream: log)
-        let context = StageContext(log: outlet.log.identity, upstream: identity, upstreamName: log)
-        let epochs = try past.epochs(from: taken)
-        (self.context, self.epochs) = (context, epochs)
-        clock = StageClock(try start?.stage ?? S(epochs.first, context: context), now: start?.moment.now ?? .epoch)
-        keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
-        if committed > 0 {
-            rebuild = try Rebuild(
-                plan, upstream: log, through: committed, own: start?.moment.firstRead ?? 1,
-                answers: RecordedAnswers(S.self, past.today))
-        } else {
-            try goOnUnderTodaysSettings(after: 0)
-        }
-        start = nil
-        keeper?.remove { [first = inlet.upstreamFirst] in $0.position + 1 < first }
-    }
-
-    func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
-
     private func nextArrival() throws -> LinkClient.Arrival? {
         do { return try inlet.receive() } catch let error as LinkError {
             guard case .refused(_, "link.after", let reason) = error, let start else { throw error }
             try fallBack(from: start, because: reason)
             return nil
         }
-    }
-
-    /// The upstream has lost events that the snapshot includes, and that our log may know nothing of: then nothing is
-    /// lost that was told of, and an older state serves.
-    private func fallBack(from start: RestoredStage<S>, because reason: String) throws {
-        let position = start.moment.position
-        StandardError.write("\(plan.stage): snapshot passed over: it includes event \(position), and \(reason)")
-        let cursor = outlet.log.cursor.positions.values.max() ?? 0
-        if cursor < position { try snapshots?.remove(after: position - 1) }
-        self.start = try snapshots?.newest(through: position - 1)
-        try inlet.open(after: self.start?.moment.position ?? 0)
-    }
-
-    // MARK: Putting aside
-
-    /// Whether the stage's state is that of its log and of what it has taken in, and of nothing that is still to come.
-    private var isSettled: Bool {
-        rebuild == nil && transports.isIdle && out.isEmpty && !outlet.isShort && !mustRecord && held == nil
-    }
-
-    private var moment: SnapshotMoment? {
-        clock.map { SnapshotMoment(position: taken, sequence: outlet.log.lastSequence, now: $0.now) }
-    }
-
-    private func putAside() throws {
-        guard keeper?.isDue == true, isSettled, let clock, let moment else { return }
-        try outlet.flushDeadLetters()
-        keeper?.take(clock.stage, moment)
     }
 
     // MARK: Folding
@@ -225,45 +167,6 @@ final class LinkedStageWork<S: Stage>: HostWork {
         events.read(line, sequence: sequence, into: &out) { event, out in
             clock?.receive(event, at: now, into: &out)
         }
-    }
-
-    private func rebuildStep(before sequence: UInt64) throws {
-        guard let through = rebuild?.through else { return }
-        let isOver = sequence > through
-        while let now = try rebuild?.nextWake(before: isOver ? UInt64.max : sequence) {
-            while let settings = epochs?.next(beforeWakeAt: now) { try adopt(settings) }
-            clock?.advance(to: now, into: &out)
-        }
-        while let settings = epochs?.next(beforeEvent: min(sequence, through)) { try adopt(settings) }
-        forgetOutputs()
-        guard isOver else { return }
-        rebuild = nil
-        committed = through
-        try goOnUnderTodaysSettings(after: through)
-    }
-
-    /// Pushes are answered first: no state is taken down while one is not.
-    private func adopt(_ settings: S.Settings) throws {
-        forgetOutputs()
-        if let context { try clock?.adopt(settings, context: context) }
-    }
-
-    /// The past is as it was; from here on the pipeline file's settings count.
-    private func goOnUnderTodaysSettings(after sequence: UInt64) throws {
-        while let settings = epochs?.next(beforeEvent: .max) { try adopt(settings) }
-        if past.hasChanged { try adopt(past.today) }
-        try past.record(after: sequence, now: outlet.log.lastNow)
-    }
-
-    /// What a stage says of its past is in its log already; its pushes were answered then.
-    private func forgetOutputs() {
-        while let now = clock?.now, case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
-            for delivery in deliveries {
-                let answer = rebuild?.answer(to: delivery) ?? TransportAnswer(delivery.id, .accepted)
-                clock?.receive(answer, at: now, into: &out)
-            }
-        }
-        out.discard()
     }
 
     // MARK: Time
@@ -307,11 +210,6 @@ final class LinkedStageWork<S: Stage>: HostWork {
         guard try commit() else { return }
         clock?.serveDeadlines(through: plan.time.wall(), into: &out)
         try commit(always: true)
-    }
-
-    /// The history is over when all that the log has answered has been fed again.
-    private func finishRebuild() throws {
-        if let rebuild, taken >= rebuild.through { try rebuildStep(before: UInt64.max) }
     }
 
     // MARK: Committing

@@ -25,10 +25,16 @@ enum SmallText {
         guard file >= 0 else { throw SmallTextError.failed("write", draft, errno) }
         let bytes = Array(text.utf8)
         let written = Glibc.write(file, bytes, bytes.count)
+        // A write that stops in its middle has no error of its own: the disk was full there.
+        let isCut = written >= 0 && written < bytes.count
         let isWritten = written == bytes.count && fsync(file) == 0
-        let code = errno
+        let code = isCut ? ENOSPC : errno
         close(file)
-        guard isWritten, rename(draft, path) == 0 else { throw SmallTextError.failed("write", path, code) }
+        guard isWritten else {
+            unlink(draft)
+            throw SmallTextError.failed("write", path, code)
+        }
+        guard rename(draft, path) == 0 else { throw SmallTextError.failed("write", path, errno) }
     }
 }
 

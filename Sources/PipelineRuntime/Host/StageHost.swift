@@ -54,9 +54,11 @@ public struct StageHost: Sendable {
     }
 
     private func runLoop<S: Stage>(_ type: S.Type, _ settings: S.Settings, _ crew: TransportCrew) throws {
-        let work = try makeWork(S.self, settings, crew, HostSockets(plan, context))
-        let endpoint = work.outlet.server.socket.lastEndpoint
-        try HostLoop(plan: plan, control: control, endpoint: endpoint).run(work)
+        try PatientStart(plan, control).run {
+            let work = try makeWork(S.self, settings, crew, HostSockets(plan, context))
+            let endpoint = work.outlet.server.socket.lastEndpoint
+            try HostLoop(plan: plan, control: control, endpoint: endpoint).run(work)
+        }
     }
 
     private func makeWork<S: Stage>(
@@ -96,17 +98,21 @@ public struct StageHost: Sendable {
             }
             defer { process.stop() }
             try await SocketThread.run(name: plan.stage) {
-                let sockets = HostSockets(plan, context)
-                let outlet = try StageOutlet(plan, sockets)
-                let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
-                let inlet = try sockets.connect(after: outlet.log.cursor.positions.values.first ?? 0)
-                let work = PluginWork(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin())
-                work.onOpen = process.noteOpen
-                try loop.run(work)
+                try PatientStart(plan, control).run { try runPluginLoop(process) }
             }
             process.stop()
             group.cancelAll()
             try await group.waitForAll()
         }
+    }
+
+    private func runPluginLoop(_ process: PluginProcess) throws {
+        let sockets = HostSockets(plan, context)
+        let outlet = try StageOutlet(plan, sockets)
+        let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
+        let inlet = try sockets.connect(after: outlet.log.cursor.positions.values.first ?? 0)
+        let work = PluginWork(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin())
+        work.onOpen = process.noteOpen
+        try loop.run(work)
     }
 }

@@ -8,24 +8,34 @@ final class LivePipeline {
     let folder: Folder
     let file: String
     private(set) var up: Spawned
-    private var context: ZMQContext
+    let context: ZMQContext
+    private let launcher: [String]
+    private let root: String
     private var linesSeen = 0
     private(set) var pids: [String: Int32] = [:]
     private var killed: Set<String> = []
 
     static let stages = ["ingest", "match", "coalesce", "payload", "deliver"]
 
-    /// - Parameter middle: Stages between match and coalesce, as the pipeline file has them.
-    init(coalesceFrom: String = "match", middle: String = "") throws {
+    /// - Parameters:
+    ///   - middle: Stages between match and coalesce, as the pipeline file has them.
+    ///   - onSmallDisk: Whether its data lie on a file system of their own.
+    init(coalesceFrom: String = "match", middle: String = "", onSmallDisk: Bool = false) throws {
         let folder = try Folder()
         self.folder = folder
         file = try folder.write(LivePipeline.yaml(coalesceFrom, middle), to: "pipeline.yaml")
         context = try ZMQContext()
-        up = try Spawned("belfry", ["up", file])
+        if onSmallDisk { mkdir(folder.file("data"), 0o755) }
+        launcher = onSmallDisk ? SmallDisk.at(folder.file("data")) : []
+        up = try Spawned(launcher + [Programs.path("belfry"), "up", file])
+        root = onSmallDisk ? "/proc/\(up.pid)/root" : ""
         try waitUntilReady()
     }
 
-    private static func yaml(_ coalesceFrom: String, _ middle: String) -> String {
+    /// The folder of its data, as we reach it.
+    var data: String { root + folder.path + "/data" }
+
+    static func yaml(_ coalesceFrom: String = "match", _ middle: String = "") -> String {
         """
         pipeline: faults
         data: data
@@ -46,7 +56,7 @@ final class LivePipeline {
 
     /// Starts it again after it was stopped or killed.
     func startAgain() throws {
-        up = try Spawned("belfry", ["up", file])
+        up = try Spawned(launcher + [Programs.path("belfry"), "up", file])
         (linesSeen, pids) = (0, [:])
         try waitUntilReady()
     }
@@ -96,14 +106,14 @@ final class LivePipeline {
 
     func producer(_ name: String = "faults") throws -> Producer {
         try Producer(
-            ProducerSocket.make(nil, HostContext()), endpoint: "ipc://\(folder.path)/data/ingest.door", name: name)
+            ProducerSocket.make(nil, HostContext()), endpoint: "ipc://\(data)/ingest.door", name: name)
     }
 
     /// Follows the outcomes through the link that deliver serves, until that many pushes were accepted by the file.
     ///
     /// - Returns: Outcomes that are there twice.
     func waitForOutcomes(_ count: Int, within limit: Duration = .seconds(60)) throws -> [String] {
-        let watch = try OutcomeWatch(context, endpoint: "ipc://\(folder.path)/data/deliver.link")
+        let watch = try OutcomeWatch(context, endpoint: "ipc://\(data)/deliver.link")
         let end = ContinuousClock.now + limit
         while watch.accepted.count < count {
             guard .now < end else {

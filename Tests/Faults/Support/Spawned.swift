@@ -15,10 +15,16 @@ final class Spawned {
     /// - Parameters:
     ///   - output: The file that gets standard output.
     ///   - input: Standard input; nil where it is closed.
-    init(_ program: String, _ arguments: [String], output: String = "/dev/null", input: String? = "/dev/null") throws {
-        let path = try Programs.path(program)
+    convenience init(
+        _ program: String, _ arguments: [String], output: String = "/dev/null", input: String? = "/dev/null"
+    ) throws {
+        try self.init([Programs.path(program)] + arguments, output: output, input: input)
+    }
+
+    /// - Parameter words: Any program's path, and its arguments.
+    init(_ words: [String], output: String = "/dev/null", input: String? = "/dev/null") throws {
         (pid, errors) = try Spawned.one.withLock { _ in
-            try Spawned.spawn(path, arguments, output: output, input: input)
+            try Spawned.spawn(words[0], Array(words.dropFirst()), output: output, input: input)
         }
     }
 

@@ -1,0 +1,89 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// How a stage comes to where its log ends: from a snapshot, if there is one, and by being fed its past.
+extension LinkedStageWork {
+    func begin(_ log: String, _ identity: LogIdentity, _ last: UInt64) throws {
+        try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
+        guard clock == nil else { return }
+        upstreamName = log
+        taken = start?.moment.position ?? 0
+        committed = max(taken, outlet.log.cursor.positions[log] ?? 0)
+        guard committed <= last else {
+            throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: committed, holds: last)
+        }
+        try outlet.recoverDeadLetters(upstream: log)
+        let context = StageContext(log: outlet.log.identity, upstream: identity, upstreamName: log)
+        let epochs = try past.epochs(from: taken)
+        (self.context, self.epochs) = (context, epochs)
+        clock = StageClock(try start?.stage ?? S(epochs.first, context: context), now: start?.moment.now ?? .epoch)
+        keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
+        if committed > 0 {
+            rebuild = try Rebuild(
+                plan, upstream: log, through: committed, own: start?.moment.firstRead ?? 1,
+                answers: RecordedAnswers(S.self, past.today))
+        } else {
+            try goOnUnderTodaysSettings(after: 0)
+        }
+        start = nil
+        keeper?.remove { [first = inlet.upstreamFirst] in $0.position + 1 < first }
+    }
+
+    /// The upstream has lost events that the snapshot includes, and that our log may know nothing of: then nothing is
+    /// lost that was told of, and an older state serves.
+    func fallBack(from start: RestoredStage<S>, because reason: String) throws {
+        let position = start.moment.position
+        StandardError.write("\(plan.stage): snapshot passed over: it includes event \(position), and \(reason)")
+        let cursor = outlet.log.cursor.positions.values.max() ?? 0
+        if cursor < position { try snapshots?.remove(after: position - 1) }
+        self.start = try snapshots?.newest(through: position - 1)
+        try inlet.open(after: self.start?.moment.position ?? 0)
+    }
+
+    // MARK: Feeding the past
+
+    func rebuildStep(before sequence: UInt64) throws {
+        guard let through = rebuild?.through else { return }
+        let isOver = sequence > through
+        while let now = try rebuild?.nextWake(before: isOver ? UInt64.max : sequence) {
+            while let settings = epochs?.next(beforeWakeAt: now) { try adopt(settings) }
+            clock?.advance(to: now, into: &out)
+        }
+        while let settings = epochs?.next(beforeEvent: min(sequence, through)) { try adopt(settings) }
+        forgetOutputs()
+        guard isOver else { return }
+        rebuild = nil
+        committed = through
+        try goOnUnderTodaysSettings(after: through)
+    }
+
+    /// Pushes are answered first: no state is taken down while one is not.
+    func adopt(_ settings: S.Settings) throws {
+        forgetOutputs()
+        if let context { try clock?.adopt(settings, context: context) }
+    }
+
+    /// The past is as it was; from here on the pipeline file's settings count.
+    func goOnUnderTodaysSettings(after sequence: UInt64) throws {
+        while let settings = epochs?.next(beforeEvent: .max) { try adopt(settings) }
+        if past.hasChanged { try adopt(past.today) }
+        try past.record(after: sequence, now: outlet.log.lastNow)
+    }
+
+    /// What a stage says of its past is in its log already; its pushes were answered then.
+    func forgetOutputs() {
+        while let now = clock?.now, case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
+            for delivery in deliveries {
+                let answer = rebuild?.answer(to: delivery) ?? TransportAnswer(delivery.id, .accepted)
+                clock?.receive(answer, at: now, into: &out)
+            }
+        }
+        out.discard()
+    }
+
+    /// The history is over when all that the log has answered has been fed again.
+    func finishRebuild() throws {
+        if let rebuild, taken >= rebuild.through { try rebuildStep(before: UInt64.max) }
+    }
+}

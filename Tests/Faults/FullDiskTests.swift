@@ -1,0 +1,116 @@
+import EventLog
+import Glibc
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// A full disk under real processes: each stage says so and waits, nothing that was acknowledged is lost, and when there
+/// is room it goes on by itself.
+@Suite(.serialized) struct FullDisk {
+    private static let logs = [
+        "ingest": "changes", "match": "matches", "coalesce": "notifications", "payload": "pushes",
+    ]
+
+    @Test(
+        .enabled(if: FileSizeLimit.isPermitted, Comment(rawValue: FileSizeLimit.missing)),
+        arguments: ["ingest", "match", "coalesce", "payload"])
+    func aLogThatMayGrowNoFurtherHoldsItsStageUp(_ stage: String) async throws {
+        let seed = Seeded.drawn(for: "full disk \(stage)")
+        let log = try #require(Self.logs[stage])
+        let (result, health, said) = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline()
+            let load = Disturbed(pipeline, seed: seed)
+            var health: Health?
+            let result = try load.run(disturbing: load.thirds) {
+                guard let pid = pipeline.pids[stage] else { throw FaultError("no process for \(stage)") }
+                if !load.isHalfway {
+                    return try FileSizeLimit.set(pipeline.sizeOfLog(log), of: pid)
+                }
+                try pipeline.waitUntilFull(stage)
+                health = try pipeline.health(of: stage)
+                #expect(load.accepted <= (health?.last ?? 0) || stage != "ingest", "told of lines that it has not got")
+                try FileSizeLimit.set(nil, of: pid)
+            }
+            return (result, health, pipeline.up.lines)
+        }
+        result.check()
+        #expect(result.restarts == 0)
+        #expect(health?.phase == "disk_full")
+        #expect(health?.file?.contains("/logs/\(log)/") == true && (health?.bytesNeeded ?? 0) > 0)
+        #expect(result.events == result.sent, "every command is there once")
+        #expect(said.count { $0.hasPrefix("\(stage): disk full: ") } == 1, "\(said)")
+        #expect(said.count { $0.hasPrefix("\(stage): there is room again") } == 1, "\(said)")
+    }
+
+    @Test(.enabled(if: SmallDisk.isPermitted, Comment(rawValue: SmallDisk.missing)))
+    func aDataFolderWithoutRoomHoldsThePipelineUp() async throws {
+        let seed = Seeded.drawn(for: "full folder")
+        let (result, said) = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(onSmallDisk: true)
+            let load = Disturbed(pipeline, seed: seed, changes: 800)
+            let filler = pipeline.data + "/filler"
+            let result = try load.run(disturbing: load.thirds) {
+                if !load.isHalfway { return try SmallDisk.fill(filler) }
+                try pipeline.waitUntilFull("ingest")
+                guard try pipeline.health(of: "ingest").phase == "disk_full" else { throw FaultError("no word of it") }
+                guard unlink(filler) == 0 else { throw FaultError("cannot free \(filler): errno \(errno)") }
+            }
+            return (result, pipeline.up.lines)
+        }
+        result.check()
+        #expect(result.restarts == 0)
+        #expect(result.events == result.sent, "every command is there once")
+        #expect(said.count { $0.hasPrefix("ingest: disk full: ") } == 1, "\(said)")
+    }
+
+    @Test(.enabled(if: FileSizeLimit.isPermitted, Comment(rawValue: FileSizeLimit.missing)))
+    func aPipelineThatStartsOnAFullDiskWaitsAndSaysSoOnce() async throws {
+        let said = try await SocketThread.run(name: "faults") {
+            let folder = try Folder()
+            let file = try folder.write(LivePipeline.yaml(), to: "pipeline.yaml")
+            let up = try Spawned(FileSizeLimit.nothing + [Programs.path("belfry"), "up", file])
+            try up.wait("every stage says that its disk is full") {
+                LivePipeline.stages.allSatisfy { stage in up.lines.contains { $0.hasPrefix("\(stage): disk full: ") } }
+            }
+            // Some tries later still nothing has ended and nothing more was said.
+            for _ in 0..<20 { up.read(wait: .milliseconds(50)) }
+            let waiting = up.lines
+            for pid in try Processes.children(of: up.pid) { try FileSizeLimit.set(nil, of: pid) }
+            try up.wait("every stage is ready") { up.lines.contains("ready") }
+            up.signal(SIGTERM)
+            guard try up.end() == 0 else { throw FaultError("\(up.lines)") }
+            guard waiting.count == LivePipeline.stages.count else { throw FaultError("\(waiting)") }
+            return up.lines
+        }
+        #expect(!said.contains { $0.contains("starting it again") }, "\(said)")
+        for stage in LivePipeline.stages {
+            #expect(said.count { $0.hasPrefix("\(stage): there is room again in ") } == 1, "\(said)")
+        }
+    }
+}
+
+extension LivePipeline {
+    func waitUntilFull(_ stage: String) throws {
+        up.read(wait: .zero)
+        try up.wait("\(stage) says that its disk is full") {
+            up.lines.contains { $0.hasPrefix("\(stage): disk full: ") }
+        }
+    }
+
+    func health(of stage: String) throws -> Health { try Health.ask("ipc://\(data)/\(stage).link", context) }
+
+    /// The size of the segment that the log writes to.
+    func sizeOfLog(_ log: String) throws -> UInt64 {
+        let segments = try EventLogs.summary(directory: data + "/logs/" + log)
+        return segments.bytes
+    }
+
+    /// How many events a log has.
+    func events(of log: String) throws -> Int {
+        let reader = try EventLogReader(directory: data + "/logs/" + log, from: .beginning)
+        var count = 0
+        while let batch = try reader.next() { count += Int(batch.header.count) }
+        return count
+    }
+}

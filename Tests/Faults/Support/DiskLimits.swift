@@ -1,0 +1,102 @@
+import Glibc
+import JSON
+import PipelineRuntime
+import ZeroMQ
+
+/// How large the files of a running process may become.
+enum FileSizeLimit {
+    /// - Parameter bytes: Nil: as large as the system allows.
+    static func set(_ bytes: UInt64?, of pid: Int32) throws {
+        let soft = bytes.map { "\($0)" } ?? "unlimited"
+        let call = try Spawned([program, "--pid", "\(pid)", "--fsize=\(soft):"])
+        guard try call.end() == 0 else { throw FaultError("cannot limit \(pid): \(call.lines)") }
+    }
+
+    private static let program = "/usr/bin/prlimit"
+    static var isPermitted: Bool { access(program, X_OK) == 0 }
+    static let missing = "\(program) of util-linux is not there"
+
+    /// A shell's words that start a program whose files may hold nothing.
+    static let nothing = ["/bin/sh", "-c", "ulimit -S -f 0; exec \"$0\" \"$@\""]
+}
+
+/// A file system of its own for a pipeline's data, that only the pipeline sees.
+enum SmallDisk {
+    static let bytes = 96 << 20
+
+    /// A shell's words that start a program which has such a disk at `folder`.
+    static func at(_ folder: String) -> [String] {
+        let mount = "mount -t tmpfs -o size=\(bytes) none '\(folder)'"
+        return ["/usr/bin/unshare", "-rm", "/bin/sh", "-c", "\(mount) && exec \"$0\" \"$@\""]
+    }
+
+    /// Whether this machine lets us.
+    static var isPermitted: Bool {
+        do { return try Spawned(at("/mnt") + ["/bin/true"]).end() == 0 } catch { return false }
+    }
+
+    static let missing = "this machine lets no user mount a tmpfs in a namespace of their own"
+
+    /// Leaves no room.
+    static func fill(_ path: String) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw FaultError("cannot fill \(path): errno \(errno)") }
+        defer { close(file) }
+        let zeros = [UInt8](repeating: 0, count: 4096)
+        for _ in 0...bytes / zeros.count where write(file, zeros, zeros.count) != zeros.count { return }
+        throw FaultError("\(path) does not fill its disk")
+    }
+}
+
+enum Processes {
+    /// The processes that a process has started.
+    static func children(of pid: Int32) throws -> [Int32] {
+        guard let folder = opendir("/proc/\(pid)/task") else { throw FaultError("no process \(pid)") }
+        defer { closedir(folder) }
+        var children: [Int32] = []
+        while let entry = readdir(folder) {
+            let task = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            children += text("/proc/\(pid)/task/\(task)/children").split(separator: " ").compactMap { Int32($0) }
+        }
+        return children
+    }
+
+    private static func text(_ path: String) -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return "" }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = read(file, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
+}
+
+/// What a stage says of itself.
+struct Health: Sendable {
+    var phase: String
+    var last: UInt64
+    /// What a full disk has no room for.
+    var file: String?
+    var bytesNeeded: UInt64?
+
+    static func ask(_ endpoint: String, _ context: ZMQContext) throws -> Health {
+        let socket = try ZMQSocket(context, .dealer, ZMQSocketOptions())
+        defer { socket.close() }
+        try socket.connect(endpoint)
+        _ = try socket.send([LinkFrame.health()], wait: true)
+        let poller = ZMQPoller()
+        poller.add(socket)
+        _ = try poller.poll(timeoutMilliseconds: 10_000)
+        let message = ZMQMultipart()
+        guard try socket.receive(into: message, wait: false) == .received else {
+            throw FaultError("\(endpoint) does not say how it fares")
+        }
+        var parser = JSONParser()
+        let health = try parser.parse(message[0])
+        return Health(
+            phase: health.text("phase") ?? "", last: health.natural("last") ?? 0,
+            file: health["diskFull"]?.text("file"), bytesNeeded: health["diskFull"]?.natural("bytesNeeded"))
+    }
+}
