@@ -15,6 +15,10 @@ public struct Outbox: ~Copyable {
         package let sequence: UInt64
         package let rejection: Rejection
         package let line: [UInt8]
+
+        package init(sequence: UInt64, rejection: Rejection, line: [UInt8]) {
+            (self.sequence, self.rejection, self.line) = (sequence, rejection, line)
+        }
     }
 
     public init() { events = ByteBuffer(capacity: 64 << 10) }

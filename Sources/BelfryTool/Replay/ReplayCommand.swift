@@ -16,6 +16,7 @@ struct ReplayCommand: AsyncParsableCommand {
               belfry replay Pipelines/quickstart.yaml
               belfry replay Pipelines/quickstart.yaml --logs out
               belfry replay Pipelines/quickstart.yaml --stage match coalesce --json
+              belfry replay Pipelines/quickstart.yaml --stage match=../next/.build/debug/belfry-match
               belfry replay Pipelines/quickstart.yaml --from 2026-11-20T09:00:00Z --until 2026-11-20T10:00:00Z
               belfry replay Pipelines/quickstart.yaml --stage deliver --to console --speed 10
 
@@ -30,8 +31,10 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
     var logs: String?
 
-    @Option(name: .customLong("stage"), parsing: .upToNextOption, help: "Re-run these stages alone.")
-    var stages: [String] = []
+    @Option(
+        name: .customLong("stage"), parsing: .upToNextOption,
+        help: "Re-run these stages alone; NAME=PATH: by that program, such as another build's belfry-match.")
+    var stages: [StageChoice] = []
 
     @Option(help: "Compare from this sequence of the source's log on, or from this time (RFC 3339).")
     var from: LogPosition?
@@ -68,10 +71,11 @@ struct ReplayCommand: AsyncParsableCommand {
 
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)
-        for name in stages { _ = try checked.stage(name) }
+        let programs = try StageChoice.programs(stages, of: checked)
         let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
         var replay = PipelineReplay(
-            recorded, MachineFactory(registry: .builtIns), stages: stages.isEmpty ? nil : stages,
+            recorded, MachineFactory(registry: .builtIns, programs: programs),
+            stages: stages.isEmpty ? nil : stages.map(\.name),
             parts: try parts(of: recorded))
         replay.problem = { StandardError.write("snapshot passed over: \($0)") }
         replay.watch = try to.pushes(speed: speed)

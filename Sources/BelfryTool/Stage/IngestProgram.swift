@@ -28,6 +28,7 @@ struct IngestProgram: AsyncParsableCommand {
     var inputs: [String] = []
 
     func validate() throws {
+        if options.worker.replayWorker { throw ValidationError("a source is read back, and never re-run") }
         if exitWhenDone, inputs.isEmpty { throw ValidationError("--exit-when-done needs an input; give a file or -") }
     }
 

@@ -16,7 +16,10 @@ struct StageCommand: AsyncParsableCommand {
     @Option(name: .shortAndLong, help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
     var pipeline: String
 
+    @OptionGroup(visibility: .hidden) var worker: WorkerOptions
+
     func run() async throws {
+        guard !worker.replayWorker else { return try worker.run() }
         let checked = try CheckedPipeline(path: pipeline)
         try await StageRunner(try checked.stage(name), of: checked.file).run()
     }

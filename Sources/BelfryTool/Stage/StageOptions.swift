@@ -7,4 +7,6 @@ struct StageOptions: ParsableArguments {
 
     @Option(help: "The stage's name in the file; needed where it has several of this kind.")
     var stage: String?
+
+    @OptionGroup(visibility: .hidden) var worker: WorkerOptions
 }

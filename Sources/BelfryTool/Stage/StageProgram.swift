@@ -28,6 +28,7 @@ struct StageProgram<Kind: StageKind>: AsyncParsableCommand {
     @OptionGroup var options: StageOptions
 
     func run() async throws {
+        guard !options.worker.replayWorker else { return try options.worker.run() }
         let checked = try CheckedPipeline(path: options.pipeline)
         try await StageRunner(try checked.stage(options, kind: Kind.kind), of: checked.file).run()
     }

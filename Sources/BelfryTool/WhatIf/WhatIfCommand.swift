@@ -15,6 +15,7 @@ struct WhatIfCommand: AsyncParsableCommand {
 
               belfry whatif Pipelines/quickstart.yaml --set coalesce.window=5s
               belfry whatif Pipelines/quickstart.yaml --pipeline-b new.yaml --logs out
+              belfry whatif Pipelines/quickstart.yaml --stage match=../next/.build/debug/belfry-match
               belfry whatif Pipelines/quickstart.yaml --with subscriptions.ndjson --json | jq .
 
             --with takes commands as ingest does: subscription.save, subscription.delete, device.register and \
@@ -35,6 +36,10 @@ struct WhatIfCommand: AsyncParsableCommand {
     @Option(help: "Another pipeline file with the same stages.", completion: .file(extensions: ["yaml", "yml"]))
     var pipelineB: String?
 
+    @Option(
+        name: .customLong("stage"), help: "Another build of a stage: NAME=PATH, such as match=../next/belfry-match.")
+    var stages: [StageChoice] = []
+
     @Option(help: "Commands about subscriptions and devices, one JSON object a line.", completion: .file())
     var with: String?
 
@@ -42,8 +47,11 @@ struct WhatIfCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if settings.isEmpty, pipelineB == nil, with == nil {
-            throw ValidationError("nothing is changed: give --set, --pipeline-b or --with")
+        if settings.isEmpty, pipelineB == nil, with == nil, stages.isEmpty {
+            throw ValidationError("nothing is changed: give --set, --pipeline-b, --with or --stage")
+        }
+        if stages.contains(where: { $0.program == nil }) {
+            throw ValidationError("--stage takes NAME=PATH: the stage and the program that is to do its work")
         }
     }
 
@@ -64,6 +72,7 @@ struct WhatIfCommand: AsyncParsableCommand {
         for setting in settings { file = try WhatIfCommand.apply(setting, to: file) }
         try file.forEachStage(StageCheck(registry: .builtIns).callAsFunction)
         var change = WhatIfChange(file)
+        change.programs = try StageChoice.programs(stages, of: checked)
         if let with { change.commands = try WhatIfCommand.commands(in: with) }
         return change
     }

@@ -51,7 +51,7 @@ package final class ChildProcess: Sendable {
 
     /// A child inherits the signals that the starting thread has blocked, and the threads of Swift's pool block most,
     /// SIGTERM among them.
-    private static func withAllSignals(_ start: () throws -> Void) rethrows {
+    package static func withAllSignals(_ start: () throws -> Void) rethrows {
         var none = sigset_t()
         var before = sigset_t()
         sigemptyset(&none)

@@ -39,6 +39,11 @@ package struct SettingsHistory: Sendable {
             } ?? []
     }
 
+    /// A history that is kept elsewhere.
+    ///
+    /// - Parameter path: What errors call it.
+    package init(_ entries: [Entry], path: String) { (self.entries, self.path) = (entries, path) }
+
     /// Puts one more entry on record, unless it says what the last one does.
     package mutating func append(_ entry: Entry) throws {
         if let last = entries.last, last.kind == entry.kind, last.settings == entry.settings { return }

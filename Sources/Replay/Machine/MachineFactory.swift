@@ -6,10 +6,12 @@ import PipelineRuntime
 /// Makes machines of the stages that a program knows.
 package struct MachineFactory: Sendable {
     package let registry: Registry
-    /// Programs that take the place of stages, by the stages' names.
-    package var programs: [String: String] = [:]
+    /// Programs that take the place of stages, with their arguments, by the stages' names.
+    package var programs: [String: [String]] = [:]
+    /// How long a program may take over one answer.
+    package var patience = Duration.seconds(60)
 
-    package init(registry: Registry, programs: [String: String] = [:]) {
+    package init(registry: Registry, programs: [String: [String]] = [:]) {
         self.registry = registry
         self.programs = programs
     }
@@ -25,7 +27,11 @@ package struct MachineFactory: Sendable {
     package func machine(
         _ stage: PipelineStage, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil
     ) throws -> any StageMachine {
-        guard stage.command.isEmpty, programs[stage.name] == nil else {
+        if let program = programs[stage.name] {
+            return try ProgramMachine(
+                program, WorkerBeginning(stage, context, history), answers: answers, patience: patience)
+        }
+        guard stage.command.isEmpty else {
             throw ReplayError.unsupported(
                 "stage \(stage.name) is a program; only stages of this build are replayed so far")
         }
@@ -62,4 +68,13 @@ package struct MachineFactory: Sendable {
 extension RecordedStage {
     /// The settings that the stage ran with, as they stand beside its log.
     func settingsHistory() throws -> SettingsHistory { try SettingsHistory(logDirectory: log.directory) }
+}
+
+extension WorkerBeginning {
+    init(_ stage: PipelineStage, _ context: StageContext, _ history: SettingsHistory?) {
+        self.init(
+            stage: stage.name, kind: stage.kind, context: context,
+            settings: stage.settings.record(without: PipelineStage.commonKeys.union(["door"])),
+            history: history?.entries ?? [])
+    }
 }

@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineKit
+import PipelineRuntime
 
 /// A stage that can be run over logs: fed events at times, woken, and asked what it gave.
 ///
@@ -50,6 +51,19 @@ package final class MachineOutput {
     func mark(_ input: UInt64?, at now: Instant) {
         guard outbox.count > (marks.last?.events ?? 0) else { return }
         marks.append(Mark(input: input, now: now, bytes: outbox.lines.count, events: outbox.count))
+    }
+
+    /// Takes over events that were made elsewhere.
+    ///
+    /// - Returns: How many they are.
+    func append(_ lines: UnsafeRawBufferPointer, _ marks: [Mark]) -> Int {
+        let (bytes, events) = (outbox.lines.count, outbox.count)
+        for line in Lines(lines) { outbox.append { $0.append(line) } }
+        for var mark in marks {
+            (mark.bytes, mark.events) = (mark.bytes + bytes, mark.events + events)
+            self.marks.append(mark)
+        }
+        return outbox.count - events
     }
 
     package func removeAll() {

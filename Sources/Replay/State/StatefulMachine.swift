@@ -2,11 +2,16 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// A machine whose state can be put back and shown.
-package protocol StatefulMachine: StageMachine {
-    /// Takes over the state of a snapshot. Called once, before anything else.
+/// A machine whose state can be put back.
+package protocol RestorableMachine: StageMachine {
+    /// Takes over the state of a snapshot, before anything else.
+    ///
+    /// - Throws: ``SnapshotError`` where the state is not what it can take over; another may be tried.
     func restore(_ state: UnsafeRawBufferPointer, _ header: SnapshotHeader) throws
+}
 
+/// A machine whose state can also be shown.
+package protocol StatefulMachine: RestorableMachine {
     /// Takes back a source's own events.
     func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant)
 
@@ -41,7 +46,7 @@ package struct SnapshotSearch: Sendable {
     ///
     /// - Parameter problem: Told of each snapshot that cannot be used.
     package func restore(
-        _ machine: any StatefulMachine, where isWanted: (SnapshotHeader) -> Bool, problem: (String) -> Void
+        _ machine: any RestorableMachine, where isWanted: (SnapshotHeader) -> Bool, problem: (String) -> Void
     ) throws -> StageStart {
         guard let snapshot = try store.newest(fitting: fit, where: isWanted, problem: problem) else {
             return .beginning

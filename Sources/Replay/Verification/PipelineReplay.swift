@@ -98,7 +98,7 @@ package struct PipelineReplay: Sendable {
     private func start(_ machine: any StageMachine, of stage: RecordedStage, _ part: StagePart) throws -> StageStart {
         let first = stage.upstream?.firstSequence ?? 1
         guard first > 1 || part.first > 1 else { return .beginning }
-        guard let machine = machine as? any StatefulMachine,
+        guard let machine = machine as? any RestorableMachine,
             let search = try SnapshotSearch(stage, factory.stageType(stage.stage))
         else { return try beginning(of: stage) }
         let fits: (SnapshotHeader) -> Bool = { $0.position + 1 >= first && $0.sequence + 1 >= stage.log.firstSequence }

@@ -8,7 +8,7 @@ package struct WhatIfChange: Sendable {
     /// The pipeline with other settings; the same stages under the same names.
     package var file: PipelineFile
     /// Other builds' programs, by the stages' names.
-    package var programs: [String: String] = [:]
+    package var programs: [String: [String]] = [:]
     /// Commands in place of recorded ones of the same identity.
     package var commands: [String] = []
 
@@ -63,7 +63,11 @@ package struct WhatIf: Sendable {
     private func isChanged(_ stage: RecordedStage) -> Bool {
         guard let other = change.file.stage(named: stage.name) else { return true }
         return change.programs[stage.name] != nil || other.command != stage.stage.command
-            || other.settings.record() != stage.stage.settings.record()
+            || hasOtherSettings(stage)
+    }
+
+    private func hasOtherSettings(_ stage: RecordedStage) -> Bool {
+        change.file.stage(named: stage.name)?.settings.record() != stage.stage.settings.record()
     }
 
     private func lockstep(_ stage: RecordedStage, _ comparison: PushComparison) throws -> LockstepStage {
@@ -75,7 +79,7 @@ package struct WhatIf: Sendable {
         let variant = try MachineFactory(registry: registry, programs: change.programs)
             .machine(
                 other, context: stage.context, answers: taken,
-                history: isChanged(stage) ? nil : stage.settingsHistory())
+                history: hasOtherSettings(stage) ? nil : stage.settingsHistory())
         return try LockstepStage(
             stage, baseline: baseline, variant: variant,
             consumers: try recorded.consumers(of: stage).map { try lockstep($0, comparison) }, comparison: comparison)

@@ -94,7 +94,7 @@ final class Program: Sendable {
     var hasNoOutput: Bool { output.isEmpty }
 
     /// Where the executables lie: beside the tests.
-    private static func folder() throws -> String {
+    static func folder() throws -> String {
         let bundle = CommandLine.arguments.first { $0.contains(".xctest") } ?? CommandLine.arguments[0]
         var folder = URL(fileURLWithPath: bundle).deletingLastPathComponent()
         while folder.path != "/" {

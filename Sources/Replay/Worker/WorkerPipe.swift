@@ -1,0 +1,122 @@
+import Glibc
+import JSON
+
+/// Passes messages through a pair of descriptors, whole ones only.
+final class WorkerPipe {
+    enum Failure: Error {
+        /// The other side has gone.
+        case ended
+        /// It has said nothing, or taken nothing, for as long as the socket waits.
+        case silent
+        case failed(Int32)
+        case nonsense(String)
+    }
+
+    private let input: Int32
+    private let output: Int32
+    private let isSocket: Bool
+    private var waiting: [UInt8] = []
+    private var position = 0
+    private var piece = [UInt8](repeating: 0, count: 256 << 10)
+    private var parser = JSONParser(limits: JSONLimits(bytesMax: headerBytesMax))
+
+    private static let headerBytesMax = 64 << 20
+    private static let bodyBytesMax: UInt64 = 1 << 30
+
+    /// - Parameter isSocket: Whether both are one socket; a reader that has gone then ends no process.
+    init(input: Int32, output: Int32, isSocket: Bool) {
+        (self.input, self.output, self.isSocket) = (input, output, isSocket)
+    }
+
+    func send(_ header: borrowing ByteBuffer, _ body: UnsafeRawBufferPointer) throws(Failure) {
+        try write(header.bytes)
+        try write(body)
+    }
+
+    /// Reads one message and hands it to `body`, header and bytes.
+    func receive<Message>(_ body: (JSONValue, [UInt8]) throws(WorkerNonsense) -> Message) throws(Failure) -> Message {
+        let header = try line()
+        let (count, text) = (try bodyCount(in: header), String(decoding: header.prefix(200), as: UTF8.self))
+        let bytes = try take(count)
+        let result = header.withUnsafeBytes { header -> Result<Message, WorkerNonsense> in
+            do throws(JSONError) {
+                let json = try parser.parse(header)
+                do throws(WorkerNonsense) { return .success(try body(json, bytes)) } catch { return .failure(error) }
+            } catch { return .failure(WorkerNonsense("\(error)")) }
+        }
+        do throws(WorkerNonsense) { return try result.get() } catch {
+            throw .nonsense("\(error.reason): \(text.debugDescription)")
+        }
+    }
+
+    private func bodyCount(in header: [UInt8]) throws(Failure) -> Int {
+        let count = header.withUnsafeBytes { header -> UInt64? in
+            do throws(JSONError) {
+                let json = try parser.parse(header)
+                return json.isObject ? json["bytes"] == nil ? 0 : json.natural("bytes") : nil
+            } catch { return nil }
+        }
+        guard let count, count <= WorkerPipe.bodyBytesMax else {
+            let text = String(decoding: header.prefix(200), as: UTF8.self)
+            throw .nonsense("this is no message of the protocol: \(text.debugDescription)")
+        }
+        return Int(count)
+    }
+
+    // MARK: Bytes
+
+    private func line() throws(Failure) -> [UInt8] {
+        var searched = position
+        while true {
+            if let end = waiting[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                defer { position = end + 1 }
+                return Array(waiting[position..<end])
+            }
+            guard waiting.count - position < WorkerPipe.headerBytesMax else { throw .nonsense("a line without an end") }
+            searched = waiting.count
+            let dropped = position
+            try fill()
+            searched -= dropped
+        }
+    }
+
+    private func take(_ count: Int) throws(Failure) -> [UInt8] {
+        while waiting.count - position < count { try fill() }
+        defer { position += count }
+        return Array(waiting[position..<(position + count)])
+    }
+
+    private func fill() throws(Failure) {
+        waiting.removeFirst(position)
+        position = 0
+        while true {
+            let count = read(input, &piece, piece.count)
+            if count > 0 {
+                waiting += piece[..<count]
+                return
+            }
+            if count == 0 { throw .ended }
+            if errno != EINTR { throw WorkerPipe.failure(errno) }
+        }
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let piece = UnsafeRawBufferPointer(rebasing: rest)
+            let count =
+                isSocket
+                ? Glibc.send(output, piece.baseAddress, piece.count, Int32(MSG_NOSIGNAL))
+                : Glibc.write(output, piece.baseAddress, piece.count)
+            if count >= 0 { rest = rest.dropFirst(count) } else if errno != EINTR { throw WorkerPipe.failure(errno) }
+        }
+    }
+
+    private static func failure(_ code: Int32) -> Failure {
+        switch code {
+        case EAGAIN: .silent
+        case EPIPE, ECONNRESET: .ended
+        default: .failed(code)
+        }
+    }
+}
