@@ -14,11 +14,19 @@ public struct Seeded: RandomNumberGenerator {
         return word ^ word >> 31
     }
 
-    public mutating func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
+    public mutating func below(_ limit: Int, file: StaticString = #fileID, line: UInt = #line) -> Int {
+        precondition(limit > 0, "a number below \(limit) was asked for", file: file, line: line)
+        return Int.random(in: 0..<limit, using: &self)
+    }
 
     public mutating func isOneIn(_ count: Int) -> Bool { below(count) == 0 }
 
-    public mutating func one<Element>(of items: [Element]) -> Element { items[below(items.count)] }
+    public mutating func one<Element>(
+        of items: [Element], file: StaticString = #fileID, line: UInt = #line
+    ) -> Element {
+        precondition(!items.isEmpty, "there is nothing to choose from", file: file, line: line)
+        return items[below(items.count)]
+    }
 }
 
 extension Seeded {

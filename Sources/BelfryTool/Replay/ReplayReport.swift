@@ -12,10 +12,13 @@ struct ReplayReport {
     var difference: ReplayDifference? { stages.lazy.compactMap(\.difference).first }
 
     /// What became of each stage.
-    var notes: [String] { stages.map { "\($0.stage): \(ReplayReport.note($0))" } }
+    var notes: [String] { stages.map { "\($0.stage): \(note($0))" } }
 
-    private static func note(_ stage: PipelineReplay.StageResult) -> String {
-        if stage.isSource { return "recalled \(stage.events.of("event"))" }
+    private func note(_ stage: PipelineReplay.StageResult) -> String {
+        if stage.isSource {
+            return stages.count == 1
+                ? "recalled \(stage.events.of("event"))" : "\(stage.events.of("event")), the input of the others"
+        }
         if let difference = stage.difference { return "differs from \(difference.log) \(difference.sequence) on" }
         let untaken = stage.untaken > 0 ? "; \(stage.untaken.of("event")) not yet taken when the logs end" : ""
         return "identical, \(stage.events.of("event")) of input\(untaken)"

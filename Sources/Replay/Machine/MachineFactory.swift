@@ -17,9 +17,12 @@ package struct MachineFactory: Sendable {
     }
 
     /// A machine that stands where the recorded stage stood, under its settings, and gets the answers that it got.
-    package func machine(for recorded: RecordedStage) throws -> any StageMachine {
+    ///
+    /// - Parameter sequence: The last event of the stage's own log that lies before where the machine will begin.
+    package func machine(for recorded: RecordedStage, after sequence: UInt64 = 0) throws -> any StageMachine {
         try machine(
-            recorded.stage, context: recorded.context, answers: answers(of: recorded.stage, in: recorded.log.directory),
+            recorded.stage, context: recorded.context,
+            answers: answers(of: recorded.stage, in: recorded.log.directory, after: sequence),
             history: recorded.settingsHistory())
     }
 
@@ -39,9 +42,9 @@ package struct MachineFactory: Sendable {
     }
 
     /// The answers that a stage's own log records.
-    func answers(of stage: PipelineStage, in log: String) throws -> any AnswerSource {
+    func answers(of stage: PipelineStage, in log: String, after sequence: UInt64 = 0) throws -> any AnswerSource {
         guard stage.command.isEmpty else { return AcceptedAnswers() }
-        return try recordedAnswers(stageType(stage), log)
+        return try recordedAnswers(stageType(stage), log, from: sequence == 0 ? .beginning : .sequence(sequence))
     }
 
     package func stageType(_ stage: PipelineStage) throws(ReplayError) -> any Stage.Type {
@@ -60,8 +63,10 @@ package struct MachineFactory: Sendable {
             limits: S.isSource ? EventReader.doorLimits : EventReader.linkLimits)
     }
 
-    private func recordedAnswers<S: Stage>(_ type: S.Type, _ log: String) throws -> any AnswerSource {
-        try RecordedAnswers(log: log) { S.answer(recordedIn: $0) }
+    private func recordedAnswers<S: Stage>(
+        _ type: S.Type, _ log: String, from start: EventLogReader.Start
+    ) throws -> any AnswerSource {
+        try RecordedAnswers(log: log, from: start) { S.answer(recordedIn: $0) }
     }
 }
 

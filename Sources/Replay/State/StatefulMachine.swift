@@ -17,9 +17,18 @@ package protocol StatefulMachine: RestorableMachine {
 
     /// One JSON object a line.
     func writeState(into lines: inout ByteBuffer)
+
+    /// The state as a snapshot holds it.
+    func state() -> [UInt8]
 }
 
 extension SwiftMachine: StatefulMachine {
+    package func state() -> [UInt8] {
+        var writer = SnapshotWriter()
+        clock.stage.snapshot(into: &writer)
+        return Array(writer.bytes)
+    }
+
     package func writeState(into lines: inout ByteBuffer) { clock.stage.writeState(into: &lines) }
 }
 
@@ -35,6 +44,16 @@ package struct SnapshotSearch: Sendable {
         fit = SnapshotFit(
             stage: recorded.stage.kind, version: version, log: recorded.log.identity,
             upstream: recorded.context.upstream, lastSequence: recorded.log.lastSequence)
+    }
+
+    /// Those that fit, as far as headers tell, the oldest first.
+    func headers() throws(EventLogError) -> [SnapshotHeader] {
+        try store.list().compactMap(\.header).filter { fit.objection(to: $0) == nil }
+    }
+
+    /// A snapshot with its state; nil where it cannot be read.
+    func snapshot(_ header: SnapshotHeader, problem: (String) -> Void) throws(EventLogError) -> Snapshot? {
+        try store.newest(fitting: fit, where: { $0 == header }, problem: problem)
     }
 
     /// The first that fits, as far as headers tell.

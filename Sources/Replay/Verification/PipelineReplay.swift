@@ -7,7 +7,7 @@ import ZeroMQ
 /// Re-runs the stages of a pipeline over its logs and compares.
 ///
 /// Each stage is fed what the log of the one before it holds, so that stages that are all identical make an identical
-/// pipeline. Two stages run at a time.
+/// pipeline. Two run at a time: stages, or spans of their history that begin and end with a snapshot.
 package struct PipelineReplay: Sendable {
     package struct StageResult: Sendable {
         package var stage: String
@@ -18,6 +18,13 @@ package struct PipelineReplay: Sendable {
         package var untaken: UInt64
         package var isSource: Bool
         package var difference: ReplayDifference?
+
+        /// The first difference counts, whichever span was done first.
+        fileprivate mutating func add(_ span: SpanResult) {
+            untaken += span.untaken
+            guard let found = span.difference else { return }
+            if found.sequence < difference?.sequence ?? .max { difference = found }
+        }
     }
 
     package let recorded: RecordedPipeline
@@ -29,7 +36,10 @@ package struct PipelineReplay: Sendable {
     package var problem: @Sendable (String) -> Void = { _ in }
     private let parts: [String: StagePart]
 
-    private static let stagesAtOnce = 2
+    /// How much input is worth a span of its own.
+    package var spanBytesMin = StageSpan.bytesMin
+
+    private static let spansAtOnce = 2
 
     /// - Parameters:
     ///   - stages: Names of those to re-run; nil for all.
@@ -48,50 +58,93 @@ package struct PipelineReplay: Sendable {
 
     /// - Returns: What became of each stage, in their order.
     package func run() async throws -> [StageResult] {
-        try await withThrowingTaskGroup(of: (Int, StageResult).self) { group in
-            var results: [Int: StageResult] = [:]
-            var waiting = Array(progress.enumerated())[...]
+        var results = try progress.map { try emptyResult(recorded($0)) }
+        var waiting = try progress.indices.flatMap { index in
+            try spans(of: recorded(progress[index])).map { (index, $0) }
+        }[...]
+        try await withThrowingTaskGroup(of: (Int, SpanResult).self) { group in
             func start() {
-                guard let (index, progress) = waiting.popFirst() else { return }
+                guard let (index, span) = waiting.popFirst() else { return }
                 group.addTask {
-                    (index, try await SocketThread.run(name: "replay") { try replay(progress) })
+                    (index, try await SocketThread.run(name: "replay") { try replay(progress[index], span) })
                 }
             }
-            for _ in 0..<PipelineReplay.stagesAtOnce { start() }
-            while let (index, result) = try await group.next() {
-                results[index] = result
+            for _ in 0..<PipelineReplay.spansAtOnce { start() }
+            while let (index, span) = try await group.next() {
+                results[index].add(span)
                 start()
             }
-            return results.sorted { $0.key < $1.key }.map(\.value)
         }
+        for index in progress.indices { results[index].events = progress[index].events }
+        return results
     }
 
-    private func replay(_ progress: StageProgress) throws -> StageResult {
+    /// Into how many spans each stage's history is cut.
+    package func spanCounts() throws -> [String: Int] {
+        Dictionary(uniqueKeysWithValues: try progress.map { ($0.stage, try spans(of: recorded($0)).count) })
+    }
+
+    private func emptyResult(_ stage: RecordedStage) throws -> StageResult {
+        StageResult(stage: stage.name, log: stage.log.name, events: 0, untaken: 0, isSource: stage.isSource)
+    }
+
+    private func recorded(_ progress: StageProgress) throws -> RecordedStage {
         guard let stage = recorded.stage(progress.stage) else {
             preconditionFailure("only its own stages are replayed")
         }
-        var result = StageResult(
-            stage: stage.name, log: stage.log.name, events: 0, untaken: 0, isSource: stage.isSource)
-        if stage.isSource {
-            try recall(stage, progress)
-        } else if let difference = stage.upstreamDifference {
-            result.difference = difference
-        } else {
-            try compare(stage, progress, &result)
-        }
-        result.events = progress.events
-        return result
+        return stage
     }
 
-    private func compare(_ stage: RecordedStage, _ progress: StageProgress, _ result: inout StageResult) throws {
-        let machine = try factory.machine(for: stage)
+    /// A part of the history, or pushes that somebody watches, are replayed in one go; so is what has no snapshots.
+    private func spans(of stage: RecordedStage) throws -> [StageSpan] {
+        guard let upstream = stage.upstream, upstream.firstSequence == 1, parts[stage.name] == nil, watch == nil,
+            stage.stage.command.isEmpty, factory.programs[stage.name] == nil,
+            let search = try SnapshotSearch(stage, factory.stageType(stage.stage))
+        else { return [.whole] }
+        var headers = try search.headers()
+        while true {
+            let spans = StageSpan.spans(
+                of: headers, inputLast: upstream.lastSequence, bytes: upstream.bytes, bytesMin: spanBytesMin)
+            let unreadable = try spans.compactMap(\.end).filter { try search.snapshot($0, problem: problem) == nil }
+            if unreadable.isEmpty { return spans }
+            headers.removeAll { unreadable.contains($0) }
+        }
+    }
+
+    private func replay(_ progress: StageProgress, _ span: StageSpan) throws -> SpanResult {
+        let stage = try recorded(progress)
+        if stage.isSource {
+            try recall(stage, progress)
+            return SpanResult()
+        }
+        if let difference = stage.upstreamDifference { return SpanResult(difference: difference) }
+        return try compare(stage, span, progress)
+    }
+
+    private func compare(_ stage: RecordedStage, _ span: StageSpan, _ progress: StageProgress) throws -> SpanResult {
+        let machine = try factory.machine(for: stage, after: span.start?.sequence ?? 0)
         machine.output.keepsDeliveries = watch != nil
         let part = parts[stage.name] ?? .all
-        let start = try start(machine, of: stage, part)
-        let replay = try StageReplay(stage, machine, part: part, start: start, progress: progress)
+        let start = try span.start.map { try restore(machine, $0, of: stage) } ?? start(machine, of: stage, part)
+        let end = try span.end.flatMap { try snapshot($0, of: stage) }
+        let replay = try StageReplay(stage, machine, part: part, start: start, end: end, progress: progress)
         replay.watch = watch
-        result.difference = try replay.run()
-        result.untaken = replay.untaken
+        let difference = try replay.run()
+        return SpanResult(difference: difference, untaken: replay.untaken)
+    }
+
+    private func restore(_ machine: any StageMachine, _ header: SnapshotHeader, of stage: RecordedStage) throws
+        -> StageStart
+    {
+        guard let machine = machine as? any RestorableMachine, let snapshot = try snapshot(header, of: stage) else {
+            throw ReplayError.unreadable(stage.log.directory, "a snapshot went away while it was replayed")
+        }
+        try snapshot.state.withUnsafeBytes { try machine.restore($0, header) }
+        return StageStart(header)
+    }
+
+    private func snapshot(_ header: SnapshotHeader, of stage: RecordedStage) throws -> Snapshot? {
+        try SnapshotSearch(stage, factory.stageType(stage.stage))?.snapshot(header, problem: problem)
     }
 
     /// The newest snapshot before the part that counts; the oldest of all where the input's beginning is gone.
@@ -115,11 +168,21 @@ package struct PipelineReplay: Sendable {
         return .beginning
     }
 
-    /// A source's log is its input: it is read back as when the source starts.
+    /// A source's log is its input, and the input of the stages that read it. Alone it is read back as when the source
+    /// starts; beside those stages they read it.
     private func recall(_ stage: RecordedStage, _ progress: StageProgress) throws {
+        guard self.progress.count == 1 else {
+            return progress.add(events: Int(stage.log.lastSequence), bytes: Int(stage.log.bytes))
+        }
         let source = try SourceRecall(stage, factory)
         try source.run(progress)
     }
+}
+
+/// What became of one span.
+private struct SpanResult: Sendable {
+    var difference: ReplayDifference?
+    var untaken: UInt64 = 0
 }
 
 extension RecordedStage {

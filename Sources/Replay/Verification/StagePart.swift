@@ -19,3 +19,14 @@ package struct StageStart: Hashable, Sendable {
 
     package static let beginning = StageStart()
 }
+
+extension StageStart {
+    init(_ snapshot: SnapshotHeader) {
+        self.init(cursor: snapshot.position, sequence: snapshot.sequence, now: snapshot.now)
+    }
+
+    /// Whether a batch of the stage's own log lies before. One without events is a wake: its time decides.
+    func includes(_ header: BatchHeader) -> Bool {
+        header.count > 0 ? header.lastSequence <= sequence : header.lastSequence <= sequence && header.now <= now
+    }
+}

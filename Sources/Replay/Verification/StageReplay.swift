@@ -12,6 +12,9 @@ final class StageReplay {
     private let recorded: RecordedStage
     private let machine: any StageMachine
     private let part: StagePart
+    private let start: StageStart
+    /// The snapshot that ends the replay: the machine's state is compared with it.
+    private let end: Snapshot?
     private let feed: UpstreamFeed
     private let own: EventLogReader
     private var cursor: UInt64
@@ -26,26 +29,51 @@ final class StageReplay {
 
     init(
         _ recorded: RecordedStage, _ machine: any StageMachine, part: StagePart, start: StageStart,
-        progress: StageProgress
+        end: Snapshot? = nil, progress: StageProgress
     ) throws {
         self.recorded = recorded
         self.machine = machine
         self.part = part
+        (self.start, self.end) = (start, end)
         self.progress = progress
         (cursor, time) = (start.cursor, start.now)
         feed = try UpstreamFeed(log: recorded.upstream?.directory ?? recorded.log.directory, from: start.cursor + 1)
-        own = try EventLogReader(directory: recorded.log.directory, from: .sequence(start.sequence + 1))
+        own = try EventLogReader(directory: recorded.log.directory, from: .sequence(max(start.sequence, 1)))
         outputs = OutputComparison(from: start.sequence + 1)
         deadLetters = try DeadLetterComparison(recorded, after: start.cursor)
     }
 
     /// - Returns: The first difference; nil where there is none.
     func run() throws -> ReplayDifference? {
-        while let batch = try own.next(), batch.header.firstSequence <= part.last {
+        while let batch = try own.next(), batch.header.firstSequence <= part.last, isBeforeEnd(batch.header) {
+            guard !start.includes(batch.header) else { continue }
             if let difference = try take(batch) { return difference }
             if progress.isCancelled { return nil }
         }
-        return try end()
+        if let end { return try compareState(with: end) }
+        return try finish()
+    }
+
+    private func isBeforeEnd(_ header: BatchHeader) -> Bool {
+        end.map { StageStart($0.header).includes(header) } ?? true
+    }
+
+    /// Goes to the moment of the snapshot, which may lie behind the last batch, and compares what the machine knows.
+    private func compareState(with snapshot: Snapshot) throws -> ReplayDifference? {
+        let header = snapshot.header
+        try feed(through: header.position, limit: .max)
+        try machine.advance(to: header.now)
+        let rejected = machine.output.outbox.takeRejections()
+        if let difference = try deadLetters.compare(rejected, isSkipped: false) { return difference }
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        if let mismatch = outputs.compare(nothing, count: 0, with: machine.output) ?? outputs.surplus() {
+            return difference(mismatch)
+        }
+        if let difference = try deadLetters.rest(through: header.position) { return difference }
+        guard (machine as? any StatefulMachine)?.state() != snapshot.state else { return nil }
+        return ReplayDifference(
+            stage: recorded.name, log: recorded.log.name, sequence: header.sequence,
+            recorded: "the state in \(snapshot.path)", replayed: "another state", cause: .unknown)
     }
 
     private func take(_ batch: EventLogReader.Batch) throws -> ReplayDifference? {
@@ -89,7 +117,7 @@ final class StageReplay {
     /// A deadline that had passed when the batch was made was served after it: where the log ends here, never.
     private func noteDue() { isOverdue = machine.output.marks.last.map { $0.input == nil } ?? false }
 
-    private func end() throws -> ReplayDifference? {
+    private func finish() throws -> ReplayDifference? {
         if part.last == .max, let surplus = outputs.surplus(), !(isOverdue && surplus.mark?.input == nil) {
             return difference(surplus)
         }
@@ -98,7 +126,7 @@ final class StageReplay {
 
     /// Events of the input that the stage had not taken when the logs end; 0 where they are not followed to their end.
     var untaken: UInt64 {
-        guard part.last == .max else { return 0 }
+        guard part.last == .max, end == nil else { return 0 }
         let last = recorded.upstream?.lastSequence ?? cursor
         return last > cursor ? last - cursor : 0
     }
