@@ -75,7 +75,7 @@ import Testing
         #expect(pipeline.eventsIn("match") == 0)
         let again = try pipeline.snapshots(of: "matches").newest(
             where: { _ in true }, problem: { Issue.record("\($0)") })
-        #expect(again?.header == newest.header)
+        #expect(again?.header.position == position)
     }
 
     /// Deletes, damages, cuts and exchanges snapshots, as a careless hand or a bad disk might.
