@@ -15,7 +15,7 @@ public struct UpstreamNote: Hashable, Sendable {
     /// As it stands in the file.
     public var text: String { #"{"log":"\#(log)","identity":"\#(identity)"}"# + "\n" }
 
-    static func path(in directory: String) -> String { directory + "/upstream.json" }
+    package static func path(in directory: String) -> String { directory + "/upstream.json" }
 
     /// Nil where the log was made from none, as a source's is.
     ///

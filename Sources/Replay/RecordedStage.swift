@@ -48,7 +48,8 @@ package struct RecordedPipeline: Sendable {
             }
             let log = try EventLogs.summary(directory: folder + "/" + stage.logName)
             return RecordedStage(
-                stage: stage, log: log, upstream: upstream, notedUpstream: try UpstreamNote.read(log.directory))
+                stage: stage, log: log, upstream: upstream,
+                notedUpstream: try UpstreamNote.read(directory: log.directory)?.identity)
         }
     }
 
@@ -56,27 +57,5 @@ package struct RecordedPipeline: Sendable {
 
     package func consumers(of stage: RecordedStage) -> [RecordedStage] {
         stages.filter { $0.stage.from == stage.name }
-    }
-}
-
-/// `upstream.json`, which a stage's host keeps beside the stage's log.
-enum UpstreamNote {
-    static func read(_ directory: String) throws -> LogIdentity? {
-        let path = directory + "/upstream.json"
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
-        let bytes: Data
-        do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            throw ReplayError.unreadable(path, "\(error.localizedDescription)")
-        }
-        var parser = JSONParser()
-        let identity: LogIdentity? = try bytes.withUnsafeBytes { bytes in
-            do throws(JSONError) {
-                return try parser.parse(bytes).text("identity").flatMap(LogIdentity.init(uuid:))
-            } catch {
-                throw ReplayError.unreadable(path, "\(error)")
-            }
-        }
-        guard let identity else { throw ReplayError.unreadable(path, "it names no identity") }
-        return identity
     }
 }

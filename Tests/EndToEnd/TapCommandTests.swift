@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import Testing
 
@@ -29,6 +30,34 @@ struct TapCommandTests {
         #expect(lines.allSatisfy { $0.hasPrefix("{\"sequence\":") && !$0.contains("device.register") })
         second.signal(SIGTERM)
         #expect(await second.result().status == 0)
+    }
+
+    @Test func `a tap from the beginning of a log that has lost it begins where the log does`() async throws {
+        let notes = try Notes()
+        let text = try notes.read("notes.yaml").replacing("interval 50ms", with: "interval 50ms, segmentBytes: 64KiB")
+        try notes.write(text, to: "notes.yaml")
+        let first = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+        await first.error("running")
+        // Each a batch, so that segments are filled one after the other.
+        for part in 0..<4 {
+            let changes = Notes.changes(part * 300..<(part + 1) * 300)
+            _ = try await Program.run("belfry", ["send", notes.pipeline], input: changes)
+        }
+        first.signal(SIGTERM)
+        _ = await first.result()
+        let removed = try EventLogs.trim(directory: notes.folder + "/data/logs/changes", before: 500)
+        let begin = try #require(removed.last).lastSequence + 1
+        let second = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+        let arguments = ["tap", "ingest", "-p", notes.pipeline, "--from", "1", "--limit", "2"]
+        let result = try await Program.run("belfry", arguments)
+        #expect(result.status == 0)
+        #expect(
+            result.output.split(separator: "\n").map { $0.prefix(15) }
+                == ["{\"sequence\":\(begin)", "{\"sequence\":\(begin + 1)"].map { $0.prefix(15) })
+        #expect(result.errors.contains("events 1 to \(begin - 1) were removed"), "\(result.errors)")
+        #expect(result.errors.split(separator: "\n").count == 1, "said once")
+        second.signal(SIGTERM)
+        _ = await second.result()
     }
 
     @Test func `a stage that does not run is unavailable`() async throws {

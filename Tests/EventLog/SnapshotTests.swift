@@ -46,6 +46,27 @@ import Testing
         #expect(try store.check(try LogSummary(lastSequence: 2)).map(\.file) == [path])
     }
 
+    @Test func theLogsWriterNamesADamagedSnapshotOnceAndRemovesIt() throws {
+        var store = scratch.snapshots
+        try store.write(.at(1, position: 1), "old")
+        let path = try store.write(.at(2, position: 5), "new state").path
+        let whole = try bytes(of: path)
+        var ofLaterBuild = whole
+        ofLaterBuild[12] &+= 1
+        for (changed, isRemoved) in [(Array(whole.dropLast()), true), (ofLaterBuild, false)] {
+            try write(changed, to: path)
+            for removes in [false, true, true] {
+                store.removesDamaged = removes
+                var problems: [String] = []
+                let isThere = access(path, F_OK) == 0
+                #expect(try store.newest(where: { _ in true }, problem: { problems.append($0) })?.header.sequence == 1)
+                #expect(problems.count == (isThere ? 1 : 0))
+                #expect(problems.allSatisfy { $0.hasSuffix("; removed") == (removes && isRemoved) }, "\(problems)")
+            }
+            #expect(access(path, F_OK) == (isRemoved ? -1 : 0))
+        }
+    }
+
     @Test func aSnapshotUnderAnotherNameIsPassedOver() throws {
         let store = scratch.snapshots
         let path = try store.write(.at(2, position: 5), "state").path

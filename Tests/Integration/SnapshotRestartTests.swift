@@ -59,6 +59,25 @@ import Testing
         }
     }
 
+    @Test func aDamagedSnapshotIsInNobodysWayAtTheStartAfterTheNext() async throws {
+        let pipeline = try pipeline(snapshotBytes: 64 << 20)
+        try await pipeline.live(Story(seed: 4, length: 100).commands, cuts: [], drains: true)
+        let newest = try #require(try pipeline.snapshots(of: "matches").list().last)
+        var bytes = try Array(Data(contentsOf: URL(fileURLWithPath: newest.path)))
+        bytes[bytes.count - 1] ^= 1
+        try Data(bytes).write(to: URL(fileURLWithPath: newest.path))
+        let position = try #require(newest.header).position
+        try await pipeline.live([], cuts: [], drains: false) { pipeline in
+            await pipeline.host("match")?.control.wait { $0.taken >= position && $0.phase == .running }
+        }
+        #expect(pipeline.eventsIn("match") > 0, "the history was read")
+        try await pipeline.live([], cuts: [], drains: false)
+        #expect(pipeline.eventsIn("match") == 0)
+        let again = try pipeline.snapshots(of: "matches").newest(
+            where: { _ in true }, problem: { Issue.record("\($0)") })
+        #expect(again?.header.position == position)
+    }
+
     /// Deletes, damages, cuts and exchanges snapshots, as a careless hand or a bad disk might.
     private func tamper(_ pipeline: VirtualPipeline, _ random: inout Seeded) throws {
         for log in VirtualPipeline.logs {

@@ -13,48 +13,64 @@ struct Tap: Sendable {
 
     func run() throws {
         let printer = EventPrinter.standard(bare: bare)
-        var left = limit
-        while left > 0 {
-            do { try follow(printer, &left) } catch LinkError.refused(_, "link.after", let reason) where start == .end {
+        var place = Place(start: start, left: limit)
+        while place.left > 0 {
+            do { try follow(printer, &place) } catch LinkError.refused(_, "link.after", let reason) where start == .end
+            {
                 // The end was not durable yet, or the stage lost what was not: begin at the end as it is now.
                 StandardError.write("\(plan.stage): \(reason); going on at its end")
+                place.start = .end
+            } catch LinkError.refused(_, "link.gone", _) {
+                // Removed while nobody looked: the stage's health says where its log begins by now.
+                continue
             }
         }
     }
 
-    private func follow(_ printer: EventPrinter, _ left: inout UInt64) throws {
-        let after = try firstSequence() - 1
+    /// Where a tap is to go on.
+    private struct Place {
+        var start: TapStart
+        var left: UInt64
+    }
+
+    private func follow(_ printer: EventPrinter, _ place: inout Place) throws {
+        let after = try firstSequence(from: place.start) - 1
         let socket = try ProducerSocket.make(plan, context)
         defer { socket.close() }
         let client = try LinkClient(socket, endpoint: plan.bind, name: "tap", after: after)
         let poller = ZMQPoller()
         poller.add(socket)
-        while left > 0 {
+        while place.left > 0 {
             _ = try poller.poll(timeoutMilliseconds: 100)
-            while left > 0, let arrival = try client.receive() { try show(arrival, printer, client, &left) }
+            while place.left > 0, let arrival = try client.receive() { try show(arrival, printer, client, &place) }
             try client.tick(at: .now)
         }
         try client.close()
     }
 
     private func show(
-        _ arrival: LinkClient.Arrival, _ printer: EventPrinter, _ client: LinkClient, _ left: inout UInt64
+        _ arrival: LinkClient.Arrival, _ printer: EventPrinter, _ client: LinkClient, _ place: inout Place
     ) throws {
         guard case .batch(let first, let count, let now, let lines) = arrival else { return }
-        let shown = min(left, UInt64(count))
+        let shown = min(place.left, UInt64(count))
         try printer.print(Lines(lines).prefix(Int(shown)), first: first, now: now)
-        left -= shown
+        place = Place(start: .sequence(first + shown), left: place.left - shown)
         try client.grant(lines.count)
     }
 
     /// Also finds out whether the stage is there at all.
-    private func firstSequence() throws -> UInt64 {
+    private func firstSequence(from start: TapStart) throws -> UInt64 {
         let probe = try HealthProbe(plan, context)
         guard let health = try probe.ask(timeout: patience).flatMap(StageHealth.init) else {
             throw LinkError.silent(endpoint: plan.bind, waited: patience)
         }
         switch start {
         case .end: return health.last + 1
+        case .sequence(let sequence) where sequence < health.first:
+            StandardError.write(
+                "\(plan.stage): events \(sequence) to \(health.first - 1) were removed, as `log.retention` says; "
+                    + "beginning at \(health.first)")
+            return health.first
         case .sequence(let sequence): return sequence
         }
     }

@@ -37,6 +37,8 @@ struct StageHealth: Hashable, Sendable {
     var stage: String
     var phase: String
     var log: String
+    /// The oldest event that the log still has.
+    var first: UInt64
     var last: UInt64
     var pid: Int64
 
@@ -54,8 +56,9 @@ struct StageHealth: Hashable, Sendable {
 
     private init?(_ json: JSONValue) {
         guard let stage = json["stage"]?.string, let phase = json["phase"]?.string, let log = json["log"]?.string,
-            let last = json["last"]?.int64, let pid = json["pid"]?.int64
+            let first = json["first"]?.int64, let last = json["last"]?.int64, let pid = json["pid"]?.int64
         else { return nil }
-        (self.stage, self.phase, self.log, self.last, self.pid) = (stage, phase, log, UInt64(max(0, last)), pid)
+        (self.stage, self.phase, self.log, self.pid) = (stage, phase, log, pid)
+        (self.first, self.last) = (UInt64(max(0, first)), UInt64(max(0, last)))
     }
 }

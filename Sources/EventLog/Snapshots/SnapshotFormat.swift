@@ -79,7 +79,7 @@ extension SnapshotFormat {
             }
             let version = bytes.word(12, UInt16.self)
             guard version == SnapshotFormat.version else {
-                throw SnapshotFault("it has format \(version), and this version reads \(SnapshotFormat.version)")
+                throw .unreadable("it has format \(version), and this version reads \(SnapshotFormat.version)")
             }
             (kind, cursor) = (Int(bytes.word(16, UInt32.self)), Int(bytes.word(20, UInt32.self)))
             guard kind <= SnapshotFormat.kindBytesMax, cursor <= EventLogLimits.cursorBytesMax else {
@@ -109,7 +109,16 @@ extension SnapshotFormat {
 /// Why a file is no snapshot.
 struct SnapshotFault: Error {
     var reason: String
+    /// Whether the file's bytes are not what was written; else they may be, and cannot be read here and now.
+    var isDamage = true
+
     init(_ reason: String) { self.reason = reason }
+
+    static func unreadable(_ reason: String) -> SnapshotFault {
+        var fault = SnapshotFault(reason)
+        fault.isDamage = false
+        return fault
+    }
 }
 
 extension UnsafeRawBufferPointer {

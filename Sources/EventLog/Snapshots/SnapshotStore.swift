@@ -9,6 +9,9 @@ public struct SnapshotStore: Sendable {
     /// The folder of the snapshots.
     public let directory: String
     package var calls = FileCalls()
+    /// Whether ``newest(where:problem:)`` removes those that are damaged once it has told of them: for a log's own
+    /// writer, which takes others.
+    package var removesDamaged = false
 
     /// - Parameter logDirectory: The log's own folder. Nothing in it need exist yet.
     public init(logDirectory: String) { directory = logDirectory + "/snapshots" }
@@ -60,7 +63,8 @@ public struct SnapshotStore: Sendable {
             do throws(SnapshotFault) {
                 if let snapshot = try SnapshotStore.read(path, where: isWanted) { return snapshot }
             } catch {
-                problem("\(path): \(error.reason)")
+                let isRemoved = removesDamaged && error.isDamage && calls.unlink(path) == 0
+                problem("\(path): \(error.reason)\(isRemoved ? "; removed" : "")")
             }
         }
         return nil
@@ -121,7 +125,7 @@ extension SnapshotStore {
     /// Nil where it is not wanted.
     static func read(_ path: String, where isWanted: (SnapshotHeader) -> Bool) throws(SnapshotFault) -> Snapshot? {
         let file: OpenFile
-        do throws(EventLogError) { file = try OpenFile(path, O_RDONLY) } catch { throw SnapshotFault("\(error)") }
+        do throws(EventLogError) { file = try OpenFile(path, O_RDONLY) } catch { throw .unreadable("\(error)") }
         let (format, headBytes) = try SnapshotFormat.read(file)
         guard isWanted(format.header) else { return nil }
         let state = try file.bytes(Int(format.stateBytes), at: UInt64(headBytes))
@@ -175,10 +179,10 @@ extension OpenFile {
             return try [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
                 initialized = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
             }
-        } catch { throw SnapshotFault("\(error)") }
+        } catch { throw SnapshotFault.unreadable("\(error)") }
     }
 
     fileprivate func faultingSize() throws(SnapshotFault) -> UInt64 {
-        do throws(EventLogError) { return try size() } catch { throw SnapshotFault("\(error)") }
+        do throws(EventLogError) { return try size() } catch { throw .unreadable("\(error)") }
     }
 }

@@ -76,36 +76,24 @@ struct RecordedAnswers {
 
 /// Which upstream log a stage's log was made from, kept beside it: a cursor means nothing in another log.
 struct UpstreamRecord {
-    private let path: String
+    private let directory: String
 
-    init(_ plan: HostPlan) { path = plan.logDirectory + "/upstream.json" }
+    init(_ plan: HostPlan) { directory = plan.logDirectory }
 
     /// The log that this one was made from; nil in a new log, or where only ``check(_:_:endpoint:)`` can say why not.
-    func recorded() throws -> (name: String, LogIdentity)? {
-        guard let text = try SmallText.read(path), let identity = UpstreamRecord.identity(in: text),
-            let name = UpstreamRecord.member("log", in: text)
-        else { return nil }
-        return (name, identity)
+    func recorded() -> (name: String, LogIdentity)? {
+        do throws(EventLogError) {
+            return try UpstreamNote.read(directory: directory).map { ($0.log, $0.identity) }
+        } catch { return nil }
     }
 
     func check(_ log: String, _ identity: LogIdentity, endpoint: String) throws {
-        guard let recorded = try SmallText.read(path) else {
-            return try SmallText.write("{\"log\":\"\(log)\",\"identity\":\"\(identity)\"}\n", to: path)
+        guard let recorded = try UpstreamNote.read(directory: directory) else {
+            let note = UpstreamNote(log: log, identity: identity)
+            return try SmallText.write(note.text, to: UpstreamNote.path(in: directory))
         }
-        guard let expected = UpstreamRecord.identity(in: recorded) else { throw SmallTextError.unreadable(path) }
-        guard expected == identity else {
-            throw LinkError.otherUpstream(endpoint: endpoint, expected: expected, found: identity)
-        }
-    }
-
-    private static func identity(in text: String) -> LogIdentity? {
-        member("identity", in: text).flatMap(LogIdentity.init(uuid:))
-    }
-
-    private static func member(_ key: StaticString, in text: String) -> String? {
-        var parser = JSONParser()
-        return Array(text.utf8).withUnsafeBytes { bytes in
-            do throws(JSONError) { return try parser.parse(bytes).text(key) } catch { return nil }
+        guard recorded.identity == identity else {
+            throw LinkError.otherUpstream(endpoint: endpoint, expected: recorded.identity, found: identity)
         }
     }
 }

@@ -144,6 +144,7 @@ extension HostPlan {
     var snapshots: SnapshotStore {
         var store = SnapshotStore(logDirectory: logDirectory)
         store.calls = calls
+        store.removesDamaged = true
         // Without a promise to survive the loss of power there is nothing to wait for: CRCs find what it tore.
         if sync == .never { store.calls.sync = { _ in 0 } }
         return store

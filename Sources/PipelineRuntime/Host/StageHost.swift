@@ -70,7 +70,7 @@ public struct StageHost: Sendable {
             return try SourceStageWork<S>(plan, control, settings: settings, outlet: outlet, door: door)
         }
         let past = try SettingsPast<S>(plan, settings, isNew: outlet.log.lastNow == .epoch)
-        let upstream = try UpstreamRecord(plan).recorded()
+        let upstream = UpstreamRecord(plan).recorded()
         let search = upstream.flatMap { SnapshotSearch<S>(plan, outlet.log, past, upstream: $0) }
         let start = try search?.newest()
         let inlet = try connections.connect(after: start?.moment.position ?? 0)

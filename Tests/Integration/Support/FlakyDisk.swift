@@ -59,24 +59,3 @@ final class FlakyDisk: Sendable {
         }
     }
 }
-
-/// A disk that is full while the test says so.
-final class ClosableDisk: Sendable {
-    private let full = Mutex(false)
-
-    var isFull: Bool {
-        get { full.withLock { $0 } }
-        set { full.withLock { $0 = newValue } }
-    }
-
-    var calls: FileCalls {
-        var calls = FileCalls()
-        let real = calls.write
-        calls.write = { [self] file, parts, count, offset in
-            guard isFull else { return real(file, parts, count, offset) }
-            errno = ENOSPC
-            return -1
-        }
-        return calls
-    }
-}

@@ -33,6 +33,9 @@ final class FakeUpstream {
         try peer.stay { host.host.control.report.last >= written || host.host.control.report.phase == .stopped }
     }
 
+    /// Listens until the condition holds.
+    func stay(until isMet: () throws -> Bool) throws { try peer.stay(until: isMet) }
+
     func say(_ frames: [UInt8]...) throws { try peer.say([consumer] + frames) }
 
     func say(_ frames: [[UInt8]]) throws { try peer.say([consumer] + frames) }

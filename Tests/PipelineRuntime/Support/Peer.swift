@@ -36,9 +36,9 @@ final class Peer {
     }
 
     /// Listens until the condition holds.
-    func stay(until isMet: () -> Bool) throws {
+    func stay(until isMet: () throws -> Bool) throws {
         let end = ContinuousClock.now + .seconds(30)
-        while !isMet() {
+        while try !isMet() {
             guard .now < end else { throw HostTestError("waited in vain") }
             _ = try poller.poll(timeoutMilliseconds: 20)
             _ = try socket.receive(into: message, wait: false)

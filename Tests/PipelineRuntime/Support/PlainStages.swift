@@ -43,11 +43,35 @@ struct Relay: Stage {
     }
 }
 
+/// Passes every fifth event on: what it has counted is nowhere but in its snapshots and its input.
+struct Fifth: Stage {
+    struct Settings: PluginSettings { init(from settings: inout SettingsReader) throws(SettingsError) {} }
+
+    static let kind = "fifth"
+    static let logName = "fifth"
+    static let snapshotVersion: Int? = 1
+    private var count = 0
+
+    init(_ settings: Settings, context: StageContext) throws(SettingsError) {}
+
+    mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        count += 1
+        if count % 5 == 0 { out.pass(event) }
+    }
+
+    func snapshot(into snapshot: inout SnapshotWriter) { snapshot.write(count) }
+
+    mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        count = try snapshot.integer()
+    }
+}
+
 extension Registry {
     static var plain: Registry {
         var registry = Registry()
         registry.register(Gate.self)
         registry.register(Relay.self)
+        registry.register(Fifth.self)
         return registry
     }
 }

@@ -9,9 +9,13 @@ final class RunningHost: Sendable {
     let host: StageHost
     private let running: Task<Void, any Error>
 
-    init(_ stage: String, of file: PipelineFile, _ context: HostContext, clock: HostClock = .wall) throws {
+    init(
+        _ stage: String, of file: PipelineFile, _ context: HostContext, clock: HostClock = .wall,
+        time: HostTime = HostTime(), calls: FileCalls = FileCalls()
+    ) throws {
         guard let stage = file.stage(named: stage) else { throw HostTestError("no stage \(stage)") }
-        let surroundings = HostSurroundings(registry: .plain, context: context, clock: clock)
+        var surroundings = HostSurroundings(registry: .plain, context: context, clock: clock)
+        (surroundings.time, surroundings.calls) = (time, calls)
         let host = try StageHost(stage, of: file, in: surroundings)
         self.host = host
         running = Task { try await host.run() }

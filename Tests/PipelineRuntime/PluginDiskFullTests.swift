@@ -1,0 +1,50 @@
+import EventLog
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+@Suite struct PluginDiskFullTests {
+    @Test func `outputs of a plugin wait for room and are appended once`() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        // The program does nothing: the test speaks in its place.
+        let file = try PipelineFile.gateAndRelay(in: folder, relay: "{from: gate, command: [/bin/sleep, \"600\"]}")
+        let disk = ClosableDisk()
+        let relay = try RunningHost("relay", of: file, context, calls: disk.calls)
+        let program = relay.host.plan.pluginEndpoint
+        let endpoint = file.sourceStage.bind
+        let wasShort = try await SocketThread.run(name: "upstream and program") {
+            let upstream = try FakeUpstream(endpoint, context.zmq)
+            try upstream.opened()
+            try upstream.welcome(after: 0, last: 3)
+            let plugin = try Peer.connected(to: program, context.zmq)
+            try plugin.say(Array(text: #"{"type":"open","protocol":1,"name":"relay"}"#))
+            _ = try plugin.hear("welcome")
+            try upstream.batch(1, 1, "{\"n\":1}\n")
+            _ = try plugin.hear("batch")
+            disk.isFull = true
+            try plugin.say(outputs(through: 1), Array(text: "{\"out\":1}\n"))
+            try plugin.stay { relay.host.control.report.phase == .diskFull }
+            let report = relay.host.control.report
+            // While it waits, it takes neither input nor answers.
+            try upstream.batch(2, 2, "{\"n\":2}\n{\"n\":3}\n")
+            try plugin.say(outputs(through: 1), Array(text: "{\"out\":\"again\"}\n"))
+            disk.isFull = false
+            _ = try plugin.hear("batch")
+            try plugin.say(outputs(through: 3), Array(text: "{\"out\":2}\n"))
+            try plugin.stay { relay.host.control.report.last >= 2 }
+            return report
+        }
+        #expect(wasShort.last == 0 && wasShort.taken == 0)
+        #expect(wasShort.shortage?.file.contains("/logs/relay/") == true)
+        try await relay.stop()
+        #expect(try relay.events() == ["{\"out\":1}", "{\"out\":2}"])
+        #expect(try EventLogs.cursor(directory: relay.logDirectory) == Cursor(["gate": 3]))
+    }
+
+    private func outputs(through sequence: Int) -> [UInt8] {
+        Array(text: #"{"type":"outputs","through":\#(sequence)}"#)
+    }
+}

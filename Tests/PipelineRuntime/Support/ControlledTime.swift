@@ -1,0 +1,15 @@
+import EventLog
+import PipelineRuntime
+import Synchronization
+
+/// Clocks that jump ahead when a test says so, and run on as ever in between.
+final class ControlledTime: Sendable {
+    private let ahead = Mutex(Duration.zero)
+
+    func advance(by duration: Duration) { ahead.withLock { $0 += duration } }
+
+    private var lead: Duration { ahead.withLock { $0 } }
+
+    var wall: Instant { Instant.wall().advanced(by: lead) }
+    var time: HostTime { HostTime(wall: { self.wall }, steady: { .now + self.lead }) }
+}

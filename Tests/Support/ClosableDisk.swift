@@ -1,0 +1,26 @@
+import EventLog
+import Glibc
+import Synchronization
+
+/// A disk that is full while the test says so.
+public final class ClosableDisk: Sendable {
+    private let full = Mutex(false)
+
+    public init() {}
+
+    public var isFull: Bool {
+        get { full.withLock { $0 } }
+        set { full.withLock { $0 = newValue } }
+    }
+
+    package var calls: FileCalls {
+        var calls = FileCalls()
+        let real = calls.write
+        calls.write = { [self] file, parts, count, offset in
+            guard isFull else { return real(file, parts, count, offset) }
+            errno = ENOSPC
+            return -1
+        }
+        return calls
+    }
+}
