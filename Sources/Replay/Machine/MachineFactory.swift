@@ -32,8 +32,7 @@ package struct MachineFactory: Sendable {
                 program, WorkerBeginning(stage, context, history), answers: answers, patience: patience)
         }
         guard stage.command.isEmpty else {
-            throw ReplayError.unsupported(
-                "stage \(stage.name) is a program; only stages of this build are replayed so far")
+            return try PluginMachine(stage, context: context, patience: patience)
         }
         return try swiftMachine(stageType(stage), stage, context, answers, history)
     }

@@ -37,9 +37,9 @@ package struct SnapshotSearch: Sendable {
             upstream: recorded.context.upstream, lastSequence: recorded.log.lastSequence)
     }
 
-    /// The first that fits, as far as headers tell.
-    func oldest(where isWanted: (SnapshotHeader) -> Bool) throws(EventLogError) -> SnapshotHeader? {
-        try store.list().lazy.compactMap(\.header).first { fit.objection(to: $0) == nil && isWanted($0) }
+    /// Those that fit, as far as headers tell, oldest first.
+    func headers(where isWanted: (SnapshotHeader) -> Bool) throws(EventLogError) -> [SnapshotHeader] {
+        try store.list().compactMap(\.header).filter { fit.objection(to: $0) == nil && isWanted($0) }
     }
 
     /// Puts the newest state that is wanted into a machine; without one the machine begins at the beginning.

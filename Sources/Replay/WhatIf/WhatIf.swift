@@ -21,6 +21,8 @@ package struct WhatIf: Sendable {
     private let registry: Registry
     private let change: WhatIfChange
     package let progress: StageProgress
+    /// What alone is compared; nil: every push.
+    package var focus: ReplayFocus?
 
     /// - Throws: ``ReplayError/unsupported(_:)`` where the other file has other stages.
     package init(_ recorded: RecordedPipeline, _ change: WhatIfChange, registry: Registry) throws {
@@ -37,7 +39,7 @@ package struct WhatIf: Sendable {
     }
 
     package func run() throws -> WhatIfReport {
-        let comparison = PushComparison()
+        let comparison = PushComparison(focus)
         for stage in roots {
             let lockstep = try lockstep(stage, comparison)
             try feed(lockstep, stage, try commands(for: stage))
