@@ -9,10 +9,10 @@ struct ReplayWorkerTests {
     private static func logs(_ notes: Notes) async throws -> String {
         let input =
             Notes.phone() + Notes.phone().replacing("feed", with: "more")
-            + (1..<20).map { Notes.change("n\($0)", second: $0) }.joined()
+            + (1..<20).map { (number: Int) in Notes.change("n\(number)", second: number) }.joined()
         let result = try await Program.run(
             "belfry", ["run", notes.pipeline, "--logs", notes.folder + "/logs"], input: input)
-        #expect(result.status == 0, "\(String(describing: result))")
+        #expect(result.status == 0)
         return notes.folder + "/logs"
     }
 

@@ -79,6 +79,11 @@ struct ReplayCommand: AsyncParsableCommand {
         let names = stages.map(\.name) + (only?.stage.map { [$0] } ?? [])
         for name in names { _ = try checked.stage(name) }
         let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
+        for stage in try recorded.stagesUnderOtherSettings where names.isEmpty || names.contains(stage) {
+            StandardError.write(
+                "\(stage) was recorded under other settings than \(pipeline) has now: the recorded ones count; see "
+                    + "belfry whatif")
+        }
         var replay = PipelineReplay(
             recorded, MachineFactory(registry: .builtIns, programs: programs),
             stages: names.isEmpty ? nil : names,

@@ -66,6 +66,7 @@ struct WhatIfCommand: AsyncParsableCommand {
         let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
         var whatIf = try WhatIf(recorded, try change(of: checked), registry: .builtIns)
         whatIf.focus = only?.focus
+        whatIf.notice = { StandardError.write($0) }
         let report = try await ReplayDisplay.showing([whatIf.progress]) { [whatIf] in try whatIf.run() }
         let text = WhatIfText(report)
         for line in json || !StandardOutput.isTerminal ? text.json : text.lines {
