@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))
@@ -45,5 +46,20 @@ struct ReplayCommandTests {
         #expect(damaged.status == 65 && damaged.errors.contains("/pushes/" + segment), "\(damaged)")
         try FileManager.default.removeItem(atPath: logs)
         #expect(try await Self.belfry("replay", notes).status == 66)
+    }
+
+    @Test(.enabled(if: Python.hasZeroMQ, "\(Python.missing)"))
+    func `a plugin's program is re-run`() async throws {
+        let notes = try Notes()
+        let yaml = try notes.read("notes.yaml")
+            .replacing("  coalesce: { from: match", with: Python.filter + "\n  coalesce: { from: filter")
+        try notes.write(yaml, to: "notes.yaml")
+        _ = try await Self.logs(notes)
+        let replayed = try await Self.belfry("replay", notes)
+        #expect(replayed.status == 0 && replayed.output == "identical\n", "\(replayed)")
+        #expect(replayed.errors.contains("filter: identical, 6 events of input"), "\(replayed.errors)")
+        try notes.write(yaml.replacing("Draft]", with: "Note]"), to: "notes.yaml")
+        let quiet = try await Self.belfry("replay", notes, "--only", "stage=filter")
+        #expect(quiet.status == 1 && quiet.output.contains("different: log filter, sequence "), "\(quiet)")
     }
 }
