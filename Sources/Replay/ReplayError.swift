@@ -22,8 +22,8 @@ extension ReplayError: CustomStringConvertible {
             "\(log) answers \(upstream) up to \(cursor), which holds only \(holds) events; these logs do not belong "
                 + "together, or \(upstream) has lost its end"
         case .trimmed(let log, let first):
-            "\(log) begins at \(first), and there is no snapshot to begin with; restore what was dropped, or name a "
-                + "later part with --from"
+            "\(log) begins at \(first), and no snapshot holds what came before; put the dropped segments back, or let "
+                + "the stage take a snapshot (log: { snapshotBytes: ... } in the pipeline file) before more is dropped"
         case .unknownStage(let name, let kind): "stage \(name) is of kind \(kind), which this program does not know"
         case .worker(let stage, let reason): "\(stage): \(reason)"
         case .unsupported(let reason): reason

@@ -9,10 +9,10 @@ struct ReplayWorkerTests {
     private static func logs(_ notes: Notes) async throws -> String {
         let input =
             Notes.phone() + Notes.phone().replacing("feed", with: "more")
-            + (1..<20).map { Notes.change("n\($0)", second: $0) }.joined()
+            + (1..<20).map { (number: Int) in Notes.change("n\(number)", second: number) }.joined()
         let result = try await Program.run(
             "belfry", ["run", notes.pipeline, "--logs", notes.folder + "/logs"], input: input)
-        #expect(result.status == 0, "\(String(describing: result))")
+        #expect(result.status == 0)
         return notes.folder + "/logs"
     }
 
@@ -29,9 +29,8 @@ struct ReplayWorkerTests {
             let compared = try await Program.run(
                 "belfry", ["whatif", notes.pipeline, "--logs", logs, "--stage", choice])
             #expect(compared.status == 0, "\(compared)")
-            #expect(
-                compared.output == #"{"type":"summary","pushes":38,"added":0,"removed":0,"changed":0,"categories":{}}"#
-                    + "\n")
+            let same = #"{"type":"summary","pushes":38,"added":0,"removed":0,"changed":0,"categories":{}}"#
+            #expect(compared.output == same + "\n")
         }
     }
 
@@ -42,13 +41,15 @@ struct ReplayWorkerTests {
         let replayed = try await Program.run(
             "belfry", ["replay", notes.pipeline, "--logs", logs, "--stage", choice, "--json"])
         #expect(replayed.status == 1, "\(replayed.errors)")
-        let difference = #""stage":"match","log":"matches","sequence":5,"pointer":"/subscriptionID","recorded":"feed","replayed":"more","#
+        let difference = #""sequence":5,"pointer":"/subscriptionID","recorded":"feed","replayed":"more","#
         #expect(replayed.output.contains(difference), "\(replayed.output)")
         let compared = try await Program.run("belfry", ["whatif", notes.pipeline, "--logs", logs, "--stage", choice])
         #expect(compared.status == 1)
         #expect(
             compared.output.contains(#""type":"summary","pushes":38,"added":0,"removed":12,"#), "\(compared.output)")
-        #expect(compared.output.contains(#""subscriptionID":"feed","added":0,"removed":6,"changed":0,"categories":{},"change":6}"#), "\(compared.output)")
+        #expect(
+            compared.output.contains(#""feed","added":0,"removed":6,"changed":0,"categories":{},"change":6}"#),
+            "\(compared.output)")
     }
 
     @Test func `what is no worker is named with what it did`() async throws {

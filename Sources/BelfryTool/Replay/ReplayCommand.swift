@@ -17,6 +17,7 @@ struct ReplayCommand: AsyncParsableCommand {
               belfry replay Pipelines/quickstart.yaml --logs out
               belfry replay Pipelines/quickstart.yaml --stage match coalesce --json
               belfry replay Pipelines/quickstart.yaml --stage match=../next/.build/debug/belfry-match
+              belfry replay Pipelines/quickstart.yaml --only user=_alice
               belfry replay Pipelines/quickstart.yaml --from 2026-11-20T09:00:00Z --until 2026-11-20T10:00:00Z
               belfry replay Pipelines/quickstart.yaml --stage deliver --to console --speed 10
 
@@ -35,6 +36,9 @@ struct ReplayCommand: AsyncParsableCommand {
         name: .customLong("stage"), parsing: .upToNextOption,
         help: "Re-run these stages alone; NAME=PATH: by that program, such as another build's belfry-match.")
     var stages: [StageChoice] = []
+
+    @Option(help: "Compare what is about this alone: user=U, subscription=ID, record=NAME or stage=NAME.")
+    var only: OnlyOption?
 
     @Option(help: "Compare from this sequence of the source's log on, or from this time (RFC 3339).")
     var from: LogPosition?
@@ -72,13 +76,22 @@ struct ReplayCommand: AsyncParsableCommand {
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)
         let programs = try StageChoice.programs(stages, of: checked)
+        let names = stages.map(\.name) + (only?.stage.map { [$0] } ?? [])
+        for name in names { _ = try checked.stage(name) }
         let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
+        for stage in try recorded.stagesUnderOtherSettings where names.isEmpty || names.contains(stage) {
+            StandardError.write(
+                "\(stage) was recorded under other settings than \(pipeline) has now: the recorded ones count; see "
+                    + "belfry whatif")
+        }
         var replay = PipelineReplay(
             recorded, MachineFactory(registry: .builtIns, programs: programs),
-            stages: stages.isEmpty ? nil : stages.map(\.name),
+            stages: names.isEmpty ? nil : names,
             parts: try parts(of: recorded))
         replay.problem = { StandardError.write("snapshot passed over: \($0)") }
-        replay.watch = try to.pushes(speed: speed)
+        replay.notice = { StandardError.write($0) }
+        replay.focus = only?.focus
+        replay.watch = try to.pushes(speed: speed, only: only?.focus)
         let report = ReplayReport(
             try await ReplayDisplay.showing(replay.progress) { [replay] in try await replay.run() })
         if json {

@@ -21,15 +21,15 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
     }
 
     /// Nil where nobody looks on.
-    func pushes(speed: Double?) throws -> ReplayPushes? {
+    func pushes(speed: Double?, only focus: ReplayFocus?) throws -> ReplayPushes? {
         switch self {
         case .null: return nil
-        case .console: return ReplayPushes(speed: speed) { try StandardOutput.write($0) }
+        case .console: return ReplayPushes(speed: speed, only: focus) { try StandardOutput.write($0) }
         case .file(let path):
             guard FileManager.default.createFile(atPath: path, contents: nil),
                 let file = FileHandle(forWritingAtPath: path)
             else { throw ToolFailure(.cannotCreate, "cannot write \(path)") }
-            return ReplayPushes(speed: speed) { try file.write(contentsOf: $0) }
+            return ReplayPushes(speed: speed, only: focus) { try file.write(contentsOf: $0) }
         }
     }
 }
@@ -37,18 +37,21 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 /// Writes the pushes that stages hand out while they are re-run, one JSON object a line.
 final class ReplayPushes: ReplayWatch {
     private let speed: Double?
+    private let focus: ReplayFocus?
     private let write: @Sendable ([UInt8]) throws -> Void
     private let last = Mutex<Instant?>(nil)
 
-    init(speed: Double?, _ write: @escaping @Sendable ([UInt8]) throws -> Void) {
-        self.speed = speed
+    /// - Parameter focus: What alone is written; nil: everything.
+    init(speed: Double?, only focus: ReplayFocus?, _ write: @escaping @Sendable ([UInt8]) throws -> Void) {
+        (self.speed, self.focus) = (speed, focus)
         self.write = write
     }
 
     func take(_ output: MachineOutput, _ stage: RecordedStage, at now: Instant) throws {
-        guard !output.deliveries.isEmpty else { return }
+        let deliveries = output.deliveries.filter { focus?.concerns($0.line) ?? true }
+        guard !deliveries.isEmpty else { return }
         hold(until: now)
-        try write(output.deliveries.flatMap { $0.line + [UInt8(ascii: "\n")] })
+        try write(deliveries.flatMap { $0.line + [UInt8(ascii: "\n")] })
     }
 
     /// On a thread that is the replay's own.

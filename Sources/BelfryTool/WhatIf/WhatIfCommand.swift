@@ -43,12 +43,18 @@ struct WhatIfCommand: AsyncParsableCommand {
     @Option(help: "Commands about subscriptions and devices, one JSON object a line.", completion: .file())
     var with: String?
 
+    @Option(help: "Compare pushes about this alone: user=U, subscription=ID or record=NAME.")
+    var only: OnlyOption?
+
     @Flag(help: "Print JSON, also on a terminal: an object for each subscription, then a summary.")
     var json = false
 
     func validate() throws {
         if settings.isEmpty, pipelineB == nil, with == nil, stages.isEmpty {
             throw ValidationError("nothing is changed: give --set, --pipeline-b, --with or --stage")
+        }
+        if only?.stage != nil {
+            throw ValidationError("--only stage=NAME is for replay: whatif compares pushes, which all stages make")
         }
         if stages.contains(where: { $0.program == nil }) {
             throw ValidationError("--stage takes NAME=PATH: the stage and the program that is to do its work")
@@ -58,8 +64,10 @@ struct WhatIfCommand: AsyncParsableCommand {
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)
         let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
-        let whatIf = try WhatIf(recorded, try change(of: checked), registry: .builtIns)
-        let report = try await ReplayDisplay.showing([whatIf.progress]) { try whatIf.run() }
+        var whatIf = try WhatIf(recorded, try change(of: checked), registry: .builtIns)
+        whatIf.focus = only?.focus
+        whatIf.notice = { StandardError.write($0) }
+        let report = try await ReplayDisplay.showing([whatIf.progress]) { [whatIf] in try whatIf.run() }
         let text = WhatIfText(report)
         for line in json || !StandardOutput.isTerminal ? text.json : text.lines {
             try StandardOutput.write(line: line)

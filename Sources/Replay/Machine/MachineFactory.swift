@@ -35,8 +35,7 @@ package struct MachineFactory: Sendable {
                 program, WorkerBeginning(stage, context, history), answers: answers, patience: patience)
         }
         guard stage.command.isEmpty else {
-            throw ReplayError.unsupported(
-                "stage \(stage.name) is a program; only stages of this build are replayed so far")
+            return try PluginMachine(stage, context: context, patience: patience)
         }
         return try swiftMachine(stageType(stage), stage, context, answers, history)
     }
@@ -79,7 +78,24 @@ extension WorkerBeginning {
     init(_ stage: PipelineStage, _ context: StageContext, _ history: SettingsHistory?) {
         self.init(
             stage: stage.name, kind: stage.kind, context: context,
-            settings: stage.settings.record(without: PipelineStage.commonKeys.union(["door"])),
+            settings: stage.settingsRecord,
             history: history?.entries ?? [])
+    }
+}
+
+extension PipelineStage {
+    /// The stage's own settings as its host puts them on record.
+    var settingsRecord: String { settings.record(without: PipelineStage.commonKeys.union(["door"])) }
+}
+
+extension RecordedPipeline {
+    /// Names of the stages whose settings on record are not, or not only, those of the pipeline file.
+    package var stagesUnderOtherSettings: [String] {
+        get throws {
+            try stages.filter { stage in
+                let record = stage.stage.settingsRecord
+                return try !stage.isSource && stage.settingsHistory().entries.contains { $0.settings != record }
+            }.map(\.name)
+        }
     }
 }

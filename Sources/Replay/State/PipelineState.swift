@@ -48,7 +48,20 @@ package struct PipelineState: Sendable {
         guard let upstream = recorded.stages.first(where: { $0.name == stage.stage.from }) else { return sequence }
         let last = try input(of: upstream, atChange: sequence)
         guard !upstream.isSource else { return last }
+        guard upstream.stage.command.isEmpty else { return try Self.output(of: upstream, through: last) }
         return try machine(of: upstream, at: .input(last)).1
+    }
+
+    /// How far the log of a plugin, whose state is its own, had come when it had answered that much.
+    private static func output(of stage: RecordedStage, through last: UInt64) throws -> UInt64 {
+        let reader = try EventLogReader(directory: stage.log.directory, from: .beginning)
+        var (cursor, sequence): (UInt64, UInt64) = (0, 0)
+        while let header = try reader.nextHeader() {
+            cursor = header.cursor.positions[stage.context.upstreamName] ?? cursor
+            guard cursor <= last else { break }
+            sequence = header.count > 0 ? header.lastSequence : sequence
+        }
+        return sequence
     }
 
     private func machine(of stage: RecordedStage, at target: StageTarget) throws -> (any StatefulMachine, UInt64) {

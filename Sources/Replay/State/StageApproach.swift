@@ -18,7 +18,7 @@ struct StageApproach {
         self.machine = machine
         (cursor, sequence) = (start.cursor, start.sequence)
         feed = try UpstreamFeed(log: recorded.upstream?.directory ?? recorded.log.directory, from: start.cursor + 1)
-        own = try EventLogReader(directory: recorded.log.directory, from: .sequence(start.sequence + 1))
+        own = try recorded.ownReader(after: start)
         try step()
     }
 
@@ -46,7 +46,7 @@ struct StageApproach {
 
     private mutating func step() throws {
         header = try own.nextHeader()
-        if let position = header?.cursor.positions[recorded.context.upstreamName] { cursor = position }
+        if let position = header?.cursor.positions[recorded.context.upstreamName] { cursor = max(cursor, position) }
     }
 
     private mutating func feed(through last: UInt64, until time: Instant) throws {

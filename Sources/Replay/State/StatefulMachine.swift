@@ -47,18 +47,13 @@ package struct SnapshotSearch: Sendable {
     }
 
     /// Those that fit, as far as headers tell, the oldest first.
-    func headers() throws(EventLogError) -> [SnapshotHeader] {
-        try store.list().compactMap(\.header).filter { fit.objection(to: $0) == nil }
+    func headers(where isWanted: (SnapshotHeader) -> Bool = { _ in true }) throws(EventLogError) -> [SnapshotHeader] {
+        try store.list().compactMap(\.header).filter { fit.objection(to: $0) == nil && isWanted($0) }
     }
 
     /// A snapshot with its state; nil where it cannot be read.
     func snapshot(_ header: SnapshotHeader, problem: (String) -> Void) throws(EventLogError) -> Snapshot? {
         try store.newest(fitting: fit, where: { $0 == header }, problem: problem)
-    }
-
-    /// The first that fits, as far as headers tell.
-    func oldest(where isWanted: (SnapshotHeader) -> Bool) throws(EventLogError) -> SnapshotHeader? {
-        try store.list().lazy.compactMap(\.header).first { fit.objection(to: $0) == nil && isWanted($0) }
     }
 
     /// Puts the newest state that is wanted into a machine; without one the machine begins at the beginning.

@@ -26,11 +26,19 @@ struct DeadLetterComparison {
             var text = ByteBuffer()
             letter.write(ofStage: stage, log: upstream, to: &text)
             let replayed = String(text.text.dropLast())
+            if try isFromBefore(letter.sequence) { continue }
             let recorded = try lines?.next()
             if isSkipped || recorded?.text == replayed { continue }
             return difference(recorded, replayed, of: letter.sequence)
         }
         return nil
+    }
+
+    /// Whether a letter is older than all that is left of a log whose beginning is gone.
+    private func isFromBefore(_ sequence: UInt64) throws -> Bool {
+        guard let lines, lines.isTrimmed else { return false }
+        guard let next = try lines.peek() else { return lines.nextSequence == 1 }
+        return sequence < EventMember.sequence(in: next.text) ?? 0
     }
 
     /// A letter that the log holds and the replay does not give.
@@ -63,7 +71,11 @@ final class LogLines {
 
     init(log: String, from start: EventLogReader.Start = .beginning) throws(EventLogError) {
         reader = try EventLogReader(directory: log, from: start)
+        isTrimmed = try EventLogs.summary(directory: log).firstSequence > 1
     }
+
+    /// Whether its first events are gone.
+    let isTrimmed: Bool
 
     func next() throws(EventLogError) -> Line? {
         _ = try peek()

@@ -34,6 +34,10 @@ package struct PipelineReplay: Sendable {
     package var watch: (any ReplayWatch)?
     /// Told of each snapshot that cannot be used.
     package var problem: @Sendable (String) -> Void = { _ in }
+    /// Told of each stage that begins with a snapshot because the logs do not hold all.
+    package var notice: @Sendable (String) -> Void = { _ in }
+    /// What alone is compared; nil: everything.
+    package var focus: ReplayFocus?
     private let parts: [String: StagePart]
 
     /// How much input is worth a span of its own.
@@ -97,7 +101,8 @@ package struct PipelineReplay: Sendable {
 
     /// A part of the history, or pushes that somebody watches, are replayed in one go; so is what has no snapshots.
     private func spans(of stage: RecordedStage) throws -> [StageSpan] {
-        guard let upstream = stage.upstream, upstream.firstSequence == 1, parts[stage.name] == nil, watch == nil,
+        guard let upstream = stage.upstream, !stage.isTrimmed, parts[stage.name] == nil, watch == nil,
+            focus == nil,
             stage.stage.command.isEmpty, factory.programs[stage.name] == nil,
             let search = try SnapshotSearch(stage, factory.stageType(stage.stage))
         else { return [.whole] }
@@ -127,7 +132,8 @@ package struct PipelineReplay: Sendable {
         let part = parts[stage.name] ?? .all
         let start = try span.start.map { try restore(machine, $0, of: stage) } ?? start(machine, of: stage, part)
         let end = try span.end.flatMap { try snapshot($0, of: stage) }
-        let replay = try StageReplay(stage, machine, part: part, start: start, end: end, progress: progress)
+        let replay = try StageReplay(
+            stage, machine, part: part, start: start, end: end, focus: focus, progress: progress)
         replay.watch = watch
         let difference = try replay.run()
         return SpanResult(difference: difference, untaken: replay.untaken)
@@ -147,24 +153,30 @@ package struct PipelineReplay: Sendable {
         try SnapshotSearch(stage, factory.stageType(stage.stage))?.snapshot(header, problem: problem)
     }
 
-    /// The newest snapshot before the part that counts; the oldest of all where the input's beginning is gone.
+    /// The newest snapshot before the part that counts; the oldest of all where the logs' beginning is gone.
     private func start(_ machine: any StageMachine, of stage: RecordedStage, _ part: StagePart) throws -> StageStart {
-        let first = stage.upstream?.firstSequence ?? 1
-        guard first > 1 || part.first > 1 else { return .beginning }
-        guard let machine = machine as? any RestorableMachine,
-            let search = try SnapshotSearch(stage, factory.stageType(stage.stage))
-        else { return try beginning(of: stage) }
-        let fits: (SnapshotHeader) -> Bool = { $0.position + 1 >= first && $0.sequence + 1 >= stage.log.firstSequence }
-        var start = try search.restore(machine, where: { fits($0) && $0.sequence < part.first }, problem: problem)
-        if start == .beginning, first > 1, let oldest = try search.oldest(where: fits) {
-            start = try search.restore(machine, where: { $0 == oldest }, problem: problem)
+        guard stage.isTrimmed || part.first > 1 else { return .beginning }
+        let type = factory.registry.stages[stage.stage.kind]
+        if let type, let machine = machine as? any RestorableMachine, let search = SnapshotSearch(stage, type) {
+            let start = try search.restore(
+                machine, where: { stage.covers($0) && $0.sequence < part.first }, problem: problem)
+            if start != .beginning { return start }
+            if stage.isTrimmed { return try oldest(search, machine, of: stage) }
         }
-        return start == .beginning ? try beginning(of: stage) : start
+        try stage.checkBeginning()
+        return .beginning
     }
 
-    private func beginning(of stage: RecordedStage) throws(ReplayError) -> StageStart {
-        let first = stage.upstream?.firstSequence ?? 1
-        guard first == 1 else { throw .trimmed(log: stage.context.upstreamName, first: first) }
+    private func oldest(_ search: SnapshotSearch, _ machine: any RestorableMachine, of stage: RecordedStage) throws
+        -> StageStart
+    {
+        for header in try search.headers(where: stage.covers) {
+            let start = try search.restore(machine, where: { $0 == header }, problem: problem)
+            if start == .beginning { continue }
+            notice("\(stage.name): from the snapshot at \(start.cursor): older events are gone")
+            return start
+        }
+        try stage.checkBeginning()
         return .beginning
     }
 

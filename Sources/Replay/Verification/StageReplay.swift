@@ -21,6 +21,7 @@ final class StageReplay {
     private var time: Instant
     private var outputs: OutputComparison
     private let deadLetters: DeadLetterComparison
+    private var focused: FocusedComparison?
     private let progress: StageProgress
     var watch: (any ReplayWatch)?
 
@@ -29,7 +30,7 @@ final class StageReplay {
 
     init(
         _ recorded: RecordedStage, _ machine: any StageMachine, part: StagePart, start: StageStart,
-        end: Snapshot? = nil, progress: StageProgress
+        end: Snapshot? = nil, focus: ReplayFocus? = nil, progress: StageProgress
     ) throws {
         self.recorded = recorded
         self.machine = machine
@@ -38,7 +39,8 @@ final class StageReplay {
         self.progress = progress
         (cursor, time) = (start.cursor, start.now)
         feed = try UpstreamFeed(log: recorded.upstream?.directory ?? recorded.log.directory, from: start.cursor + 1)
-        own = try EventLogReader(directory: recorded.log.directory, from: .sequence(max(start.sequence, 1)))
+        own = try recorded.ownReader(after: start)
+        focused = focus.map(FocusedComparison.init)
         outputs = OutputComparison(from: start.sequence + 1)
         deadLetters = try DeadLetterComparison(recorded, after: start.cursor)
     }
@@ -78,7 +80,7 @@ final class StageReplay {
 
     private func take(_ batch: EventLogReader.Batch) throws -> ReplayDifference? {
         let header = batch.header
-        if let position = header.cursor.positions[recorded.context.upstreamName] { cursor = position }
+        if let position = header.cursor.positions[recorded.context.upstreamName] { cursor = max(cursor, position) }
         let isSkipped = header.nextSequence <= part.first && part.first > 1
         try feed(through: cursor, limit: isSkipped ? .max : batch.body.count + StageReplay.aheadBytesMax)
         let isLate = header.now > time
@@ -87,8 +89,13 @@ final class StageReplay {
         if !isLate { noteDue() }
         try watch?.take(machine.output, recorded, at: header.now)
         let rejected = machine.output.outbox.takeRejections()
-        if let difference = try deadLetters.compare(rejected, isSkipped: isSkipped) { return difference }
+        if let difference = try deadLetters.compare(rejected, isSkipped: isSkipped || focused != nil) {
+            return difference
+        }
         progress.add(events: 0, bytes: batch.body.count)
+        if focused != nil {
+            return focused?.compare(batch, with: machine.output, isSkipped: isSkipped).map(difference)
+        }
         guard !isSkipped else {
             outputs.skip(header.count, of: machine.output)
             return nil
@@ -118,10 +125,11 @@ final class StageReplay {
     private func noteDue() { isOverdue = machine.output.marks.last.map { $0.input == nil } ?? false }
 
     private func finish() throws -> ReplayDifference? {
-        if part.last == .max, let surplus = outputs.surplus(), !(isOverdue && surplus.mark?.input == nil) {
+        let left = focused == nil ? outputs.surplus() : focused?.surplus(recorded.log.lastSequence + 1)
+        if part.last == .max, let surplus = left, !(isOverdue && surplus.mark?.input == nil) {
             return difference(surplus)
         }
-        return part.last == .max ? try deadLetters.rest(through: cursor) : nil
+        return part.last == .max && focused == nil ? try deadLetters.rest(through: cursor) : nil
     }
 
     /// Events of the input that the stage had not taken when the logs end; 0 where they are not followed to their end.

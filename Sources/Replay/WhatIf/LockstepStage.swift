@@ -23,22 +23,27 @@ final class LockstepStage {
     private let variant: any StageMachine
     private let consumers: [LockstepStage]
     private let comparison: PushComparison
+    /// What both machines include already.
+    let start: StageStart
     private var wakes: RecordedWakes
     private var times: RecordedTimes
-    private var lastTaken: UInt64 = 0
-    private var (baselineNext, variantNext): (UInt64, UInt64) = (1, 1)
+    private var lastTaken: UInt64
+    private var (baselineNext, variantNext): (UInt64, UInt64)
     /// The latest step's.
-    private var time = Instant.epoch
+    private var time: Instant
 
     init(
         _ recorded: RecordedStage, baseline: any StageMachine, variant: any StageMachine, consumers: [LockstepStage],
-        comparison: PushComparison
+        start: StageStart, comparison: PushComparison
     ) throws {
         self.recorded = recorded
         self.baseline = baseline
         self.variant = variant
         self.consumers = consumers
         self.comparison = comparison
+        self.start = start
+        (lastTaken, time) = (start.cursor, start.now)
+        (baselineNext, variantNext) = (start.sequence + 1, start.sequence + 1)
         baseline.output.keepsDeliveries = true
         variant.output.keepsDeliveries = true
         wakes = try RecordedWakes(recorded)
@@ -48,6 +53,7 @@ final class LockstepStage {
     /// One step. Either event may be missing, not both.
     func take(_ baselineEvent: LockstepEvent?, _ variantEvent: LockstepEvent?, at now: Instant) throws {
         if let sequence = baselineEvent?.sequence {
+            guard sequence > start.cursor else { return }
             while let wake = try wakes.next(before: sequence) { try self.wake(at: wake) }
             lastTaken = sequence
         } else {

@@ -7,12 +7,21 @@ import PipelineRuntime
 /// A push is known by its notification, user, subscription and device. Its `apns-id` follows from its position in a log
 /// and says nothing of its own.
 final class PushComparison {
+    private let focus: ReplayFocus?
     private var report = WhatIfReport()
     /// Pushes of one world that the other has not had yet.
     private var missing: [PushKey: [ComparedPush]] = [:]
     private var added: [PushKey: [ComparedPush]] = [:]
 
+    /// - Parameter focus: What alone counts; nil: everything.
+    init(_ focus: ReplayFocus? = nil) { self.focus = focus }
+
     func compare(_ baseline: [Delivery], _ variant: [Delivery]) throws {
+        guard let focus else { return try compareAll(baseline, variant) }
+        try compareAll(baseline.filter { focus.concerns($0.line) }, variant.filter { focus.concerns($0.line) })
+    }
+
+    private func compareAll(_ baseline: [Delivery], _ variant: [Delivery]) throws {
         report.pushes += baseline.count
         if baseline.count == variant.count, zip(baseline, variant).allSatisfy({ $0.line == $1.line }) { return }
         for delivery in baseline { try take(delivery, from: &added, orKeepIn: &missing) { ($1, $0) } }

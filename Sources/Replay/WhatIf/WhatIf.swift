@@ -21,6 +21,10 @@ package struct WhatIf: Sendable {
     private let registry: Registry
     private let change: WhatIfChange
     package let progress: StageProgress
+    /// Told of each stage that begins with a snapshot because the logs do not hold all.
+    package var notice: @Sendable (String) -> Void = { _ in }
+    /// What alone is compared; nil: every push.
+    package var focus: ReplayFocus?
 
     /// - Throws: ``ReplayError/unsupported(_:)`` where the other file has other stages.
     package init(_ recorded: RecordedPipeline, _ change: WhatIfChange, registry: Registry) throws {
@@ -37,7 +41,7 @@ package struct WhatIf: Sendable {
     }
 
     package func run() throws -> WhatIfReport {
-        let comparison = PushComparison()
+        let comparison = PushComparison(focus)
         for stage in roots {
             let lockstep = try lockstep(stage, comparison)
             try feed(lockstep, stage, try commands(for: stage))
@@ -70,7 +74,25 @@ package struct WhatIf: Sendable {
         change.file.stage(named: stage.name)?.settings.record() != stage.stage.settings.record()
     }
 
-    private func lockstep(_ stage: RecordedStage, _ comparison: PushComparison) throws -> LockstepStage {
+    /// - Parameter last: The last event of its input that is from before; nil for the first stage.
+    private func lockstep(_ stage: RecordedStage, _ comparison: PushComparison, after last: UInt64? = nil) throws
+        -> LockstepStage
+    {
+        let (baseline, variant) = try machines(of: stage)
+        let type = registry.stages[stage.stage.kind]
+        let begin = LockstepStart(
+            recorded: stage, baseline: baseline, variant: variant, search: type.flatMap { SnapshotSearch(stage, $0) })
+        let start = try last.map(begin.following) ?? begin.first()
+        if start != .beginning, last == nil {
+            notice("\(stage.name): from the snapshot at \(start.cursor): older events are gone")
+        }
+        return try LockstepStage(
+            stage, baseline: baseline, variant: variant,
+            consumers: try recorded.consumers(of: stage).map { try lockstep($0, comparison, after: start.sequence) },
+            start: start, comparison: comparison)
+    }
+
+    private func machines(of stage: RecordedStage) throws -> (baseline: any StageMachine, variant: any StageMachine) {
         guard let other = change.file.stage(named: stage.name) else { preconditionFailure("checked when made") }
         let (given, taken) = SharedAnswers.pair(
             try MachineFactory(registry: registry).answers(of: stage.stage, in: stage.log.directory))
@@ -80,9 +102,7 @@ package struct WhatIf: Sendable {
             .machine(
                 other, context: stage.context, answers: taken,
                 history: hasOtherSettings(stage) ? nil : stage.settingsHistory())
-        return try LockstepStage(
-            stage, baseline: baseline, variant: variant,
-            consumers: try recorded.consumers(of: stage).map { try lockstep($0, comparison) }, comparison: comparison)
+        return (baseline, variant)
     }
 
     private func commands(for stage: RecordedStage) throws -> InsertedCommands? {
@@ -91,7 +111,7 @@ package struct WhatIf: Sendable {
     }
 
     private func feed(_ lockstep: LockstepStage, _ stage: RecordedStage, _ commands: InsertedCommands?) throws {
-        let feed = try UpstreamFeed(log: stage.upstream?.directory ?? "")
+        let feed = try UpstreamFeed(log: stage.upstream?.directory ?? "", from: lockstep.start.cursor + 1)
         while let run = try feed.run(through: .max) {
             var sequence = run.first
             for line in Lines(run.lines) {

@@ -21,10 +21,8 @@ package final class ProgramMachine: StageMachine {
     }
 
     private func start(_ request: WorkerRequest, _ doing: String) throws {
-        let reply = try worker.exchange({ doing }) { pipe throws(WorkerPipe.Failure) in
-            try pipe.send(request)
-            return try pipe.receiveReply()
-        }
+        try worker.exchange({ doing }, { pipe throws(WorkerPipe.Failure) in try pipe.send(request) })
+        let reply = try worker.exchange({ doing }, { pipe throws(WorkerPipe.Failure) in try pipe.receiveReply() })
         switch reply {
         case .ready(let snapshots, let deadline): (self.snapshots, self.deadline) = (snapshots, deadline)
         case .failed(let reason): throw ReplayError.worker(stage: stage, reason)

@@ -1,0 +1,53 @@
+import EventLog
+import PipelineRuntime
+
+/// Compares the events about one thing alone, in their order: what else is different moves their sequences, and does
+/// not count.
+struct FocusedComparison {
+    private struct Given {
+        var text: String
+        var mark: MachineOutput.Mark?
+    }
+
+    private let focus: ReplayFocus
+    private var given: [Given] = []
+
+    init(_ focus: ReplayFocus) { self.focus = focus }
+
+    /// Compares a batch of the log with what the machine has given so far, and empties the machine's output.
+    ///
+    /// - Parameter isSkipped: Whether the batch lies before the part that counts.
+    mutating func compare(_ batch: EventLogReader.Batch, with output: MachineOutput, isSkipped: Bool)
+        -> OutputComparison.Mismatch?
+    {
+        defer { output.removeAll() }
+        take(output)
+        for (sequence, line) in zip(batch.header.firstSequence..., Lines(batch.body)) where focus.concerns(line) {
+            let recorded = String(decoding: line, as: UTF8.self)
+            let replayed = given.isEmpty ? nil : given.removeFirst()
+            if isSkipped || replayed?.text == recorded { continue }
+            return .init(
+                sequence: sequence, recorded: recorded, replayed: replayed?.text,
+                mark: replayed?.mark ?? output.marks.last)
+        }
+        return nil
+    }
+
+    /// What is left over when the log ends.
+    ///
+    /// - Parameter next: The sequence that the log's next event would have.
+    func surplus(_ next: UInt64) -> OutputComparison.Mismatch? {
+        given.first.map { .init(sequence: next, recorded: nil, replayed: $0.text, mark: $0.mark) }
+    }
+
+    private mutating func take(_ output: MachineOutput) {
+        var (marks, events) = (output.marks[...], 0)
+        for line in Lines(output.lines) {
+            events += 1
+            while let mark = marks.first, mark.events < events { marks.removeFirst() }
+            if focus.concerns(line) {
+                given.append(Given(text: String(decoding: line, as: UTF8.self), mark: marks.first))
+            }
+        }
+    }
+}

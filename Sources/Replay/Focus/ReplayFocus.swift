@@ -1,0 +1,45 @@
+import JSON
+import PipelineRuntime
+
+/// What alone counts of all that a pipeline says.
+package struct ReplayFocus: Hashable, Sendable {
+    package enum Subject: String, CaseIterable, Sendable {
+        case user
+        case subscription
+        case record
+    }
+
+    package let subject: Subject
+    package let name: String
+
+    package init(_ subject: Subject, _ name: String) { (self.subject, self.name) = (subject, name) }
+
+    /// Whether an event or a push is about it.
+    func concerns(_ line: UnsafeRawBufferPointer) -> Bool {
+        var parser = JSONParser(limits: EventReader.linkLimits)
+        do throws(JSONError) { return concerns(try parser.parse(line)) } catch { return false }
+    }
+
+    private func concerns(_ event: JSONValue) -> Bool {
+        switch subject {
+        case .user: event.text("user") == name
+        case .subscription:
+            event.text("subscriptionID") == name || event["subscription"]?.text("subscriptionID") == name
+                || isInPayload(of: event, "sid")
+        case .record:
+            event.text("recordName") == name || event["record"]?.text("recordName") == name
+                || isInPayload(of: event, "rid")
+        }
+    }
+
+    /// `ck.qry.sid` and its like, whatever kind of notification it is.
+    private func isInPayload(of push: JSONValue, _ key: String) -> Bool {
+        guard let ck = push["payload"]?["ck"] else { return false }
+        return ck.members.contains { $0.value.isObject && $0.value.member(key)?.string == name }
+    }
+}
+
+extension ReplayFocus {
+    /// Whether a push is about it: one JSON object, as transports get it.
+    package func concerns(_ line: [UInt8]) -> Bool { line.withUnsafeBytes { concerns($0) } }
+}

@@ -1,0 +1,118 @@
+import EventLog
+import Foundation
+import Glibc
+import JSON
+import PipelineKit
+import PipelineRuntime
+import Synchronization
+import ZeroMQ
+
+/// A plugin's program, over the link that its host gives it: batches in, outputs back.
+///
+/// It has no deadlines, and what it gives belongs to a batch, not to one event of it.
+final class PluginMachine: StageMachine {
+    let output = MachineOutput()
+    var deadline: Instant? { nil }
+    private let stage: String
+    private let context: StageContext
+    private let patience: Duration
+    private let socket: ZMQSocket
+    private let poller = ZMQPoller()
+    private let program: PluginProgram
+    private let message = ZMQMultipart()
+    private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
+    /// As its host reads what it gives.
+    private var events = EventReader(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
+    private var peer: [UInt8]?
+
+    init(_ stage: PipelineStage, context: StageContext, patience: Duration) throws {
+        (self.stage, self.context, self.patience) = (stage.name, context, patience)
+        socket = try ZMQSocket(try HostContext().zmq, .router)
+        poller.add(socket)
+        let path = NSTemporaryDirectory() + "belfry-" + UUID().uuidString.prefix(8)
+        try socket.bind("ipc://" + path)
+        program = try PluginProgram(stage, path: path)
+    }
+
+    func advance(to time: Instant) {}
+
+    func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
+        let count = Lines(lines).reduce(0) { count, _ in count + 1 }
+        let last = first + UInt64(count) - 1
+        if peer == nil { try open(after: first - 1) }
+        try send([LinkFrame.batch(first: first, count: count, now: now), Array(lines)])
+        let reply = try next(doing: "answer the events \(first) to \(last)")
+        guard reply.type == "outputs", reply.through == last else {
+            throw failure("sent \(reply.type ?? "nothing") where outputs through \(last) were due")
+        }
+        if message.count > 2 { admit(message[2], last) }
+        output.mark(last, at: now)
+    }
+
+    private func open(after: UInt64) throws {
+        guard try next(doing: "open the link in BELFRY_LINK").type == "open" else {
+            throw failure("did not begin with open")
+        }
+        peer = message.bytes(at: 0)
+        try send([LinkFrame.welcome(log: context.upstreamName, identity: context.upstream, last: after, after: after)])
+    }
+
+    private func send(_ frames: [[UInt8]]) throws {
+        guard try socket.send([peer ?? []] + frames, wait: false) == .sent else {
+            throw failure(program.exit ?? "left")
+        }
+    }
+
+    private func next(doing: String) throws -> (type: String?, through: UInt64?) {
+        let limit = ContinuousClock.now + patience
+        while try socket.receive(into: message, wait: false) == .empty {
+            if let exit = program.exit { throw failure("\(exit); it was to \(doing)") }
+            guard .now < limit else { throw failure("did not \(doing) for \(patience)") }
+            _ = try poller.poll(timeoutMilliseconds: 50)
+        }
+        guard message.count >= 2 else { throw failure("sent a message without a frame") }
+        do throws(JSONError) {
+            let control = try frames.parse(message[1])
+            return (control.text("type"), control.natural("through"))
+        } catch { throw failure("sent a control frame that is no JSON: \(error)") }
+    }
+
+    private func admit(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {
+        for line in Lines(lines) {
+            events.read(line, sequence: through, into: &output.outbox) { event, out in out.pass(event) }
+        }
+    }
+
+    private func failure(_ what: String) -> ReplayError { .worker(stage: stage, "its program \(what)") }
+}
+
+/// The process of a plugin; ended with this value.
+private final class PluginProgram {
+    private let path: String
+    private let child: ChildProcess
+    private let ended: Ended
+
+    private final class Ended: Sendable {
+        let exit = Mutex<String?>(nil)
+    }
+
+    /// - Parameter path: Where its link's socket lies.
+    init(_ stage: PipelineStage, path: String) throws {
+        self.path = path
+        child = try ChildProcess(
+            stage.command, directory: stage.directory,
+            environment: ["BELFRY_LINK": "ipc://" + path, "BELFRY_STAGE": stage.name])
+        ended = Ended()
+        Task { [child, ended] in
+            let exit = await child.wait()
+            ended.exit.withLock { $0 = exit.text }
+        }
+    }
+
+    deinit {
+        child.signal(SIGTERM)
+        unlink(path)
+    }
+
+    var exit: String? { ended.exit.withLock { $0 } }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct ReplayCommandTests {
+    private static func logs(_ notes: Notes) async throws -> String {
+        let changes = (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number) }.joined()
+        let result = try await Program.run(
+            "belfry", ["run", notes.pipeline, "--logs", notes.folder + "/logs"], input: Notes.phone() + changes)
+        #expect(result.status == 0)
+        return notes.folder + "/logs"
+    }
+
+    private static func belfry(_ command: String, _ notes: Notes, _ more: String...) async throws -> Program.Result {
+        try await Program.run("belfry", [command, notes.pipeline] + more + ["--logs", notes.folder + "/logs"])
+    }
+
+    @Test func `what is identical ends with 0, and pushes go to a file`() async throws {
+        let notes = try Notes()
+        _ = try await Self.logs(notes)
+        let pushes = notes.folder + "/replayed.ndjson"
+        let replayed = try await Self.belfry("replay", notes, "--to", "file:" + pushes, "--speed", "1000")
+        #expect(replayed.status == 0 && replayed.output == "identical\n", "\(replayed)")
+        #expect(Notes.names(try notes.read("replayed.ndjson")) == ["n1", "n2", "n3", "n4", "n5"])
+    }
+
+    @Test func `other settings on record are named`() async throws {
+        let notes = try Notes()
+        _ = try await Self.logs(notes)
+        try notes.write(notes.read("notes.yaml").replacing("window: 0s", with: "window: 2s"), to: "notes.yaml")
+        let replayed = try await Self.belfry("replay", notes)
+        #expect(replayed.status == 0)
+        #expect(replayed.errors.hasPrefix("coalesce was recorded under other settings than "), "\(replayed)")
+    }
+
+    @Test func `a damaged log ends with 65, no logs with 66`() async throws {
+        let notes = try Notes()
+        let logs = try await Self.logs(notes)
+        let segment = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: logs + "/pushes").first { $0.hasSuffix(".log") })
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: logs + "/pushes/" + segment))
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: logs + "/pushes/" + segment))
+        let damaged = try await Self.belfry("replay", notes)
+        #expect(damaged.status == 65 && damaged.errors.contains("/pushes/" + segment), "\(damaged)")
+        try FileManager.default.removeItem(atPath: logs)
+        #expect(try await Self.belfry("replay", notes).status == 66)
+    }
+
+    @Test(.enabled(if: Python.hasZeroMQ, "\(Python.missing)"))
+    func `a plugin's program is re-run`() async throws {
+        let notes = try Notes()
+        let yaml = try notes.read("notes.yaml")
+            .replacing("  coalesce: { from: match", with: Python.filter + "\n  coalesce: { from: filter")
+        try notes.write(yaml, to: "notes.yaml")
+        _ = try await Self.logs(notes)
+        let replayed = try await Self.belfry("replay", notes)
+        #expect(replayed.status == 0 && replayed.output == "identical\n", "\(replayed)")
+        #expect(replayed.errors.contains("filter: identical, 6 events of input"), "\(replayed.errors)")
+        try notes.write(yaml.replacing("Draft]", with: "Note]"), to: "notes.yaml")
+        let quiet = try await Self.belfry("replay", notes, "--only", "stage=filter")
+        #expect(quiet.status == 1 && quiet.output.contains("different: log filter, sequence "), "\(quiet)")
+    }
+}

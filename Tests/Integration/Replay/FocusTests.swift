@@ -1,0 +1,75 @@
+import BuiltIns
+import EventLog
+import PipelineKit
+import Replay
+import TestSupport
+import Testing
+
+/// What is about one thing alone.
+@Suite struct FocusTests {
+    private static func file() throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: focus
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: 1s, maximumDelay: 3s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "focus.yaml")
+    }
+
+    private static func replay(_ logs: String, _ focus: ReplayFocus?) async throws -> ReplayDifference? {
+        var replay = PipelineReplay(try RecordedPipeline(file(), logs: logs), MachineFactory(registry: .builtIns))
+        replay.focus = focus
+        return try await replay.run().compactMap(\.difference).first
+    }
+
+    private static func text(_ member: String, of event: String) throws -> String {
+        let value = try #require(event.firstRange(of: "\"\(member)\":\""))
+        return String(event[value.upperBound...].prefix { $0 != "\"" })
+    }
+
+    @Test func aDifferenceCountsOnlyWhereItIsAboutThat() async throws {
+        var random = Seeded(Seeded.drawn(for: "focus"))
+        let pipeline = try VirtualPipeline(Self.file())
+        try await pipeline.live(Story(seed: random.next(), length: 500).commands, cuts: [], drains: true)
+        let events = try pipeline.events(of: "matches")
+        let target = random.one(of: events.indices.filter { events[$0].hasPrefix(#"{"type":"match""#) })
+        let event = events[target]
+        let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+        defer { withExtendedLifetime(logs) {} }
+        try logs.rewrite("matches") { sequence, event in
+            [sequence == UInt64(target + 1) ? event.replacing(#""change":"#, with: #""change":1"#) : event]
+        }
+        for (subject, member) in [
+            (ReplayFocus.Subject.user, "user"), (.subscription, "subscriptionID"), (.record, "recordName"),
+        ] where event.contains("\"\(member)\":\"") {
+            let name = try Self.text(member, of: event)
+            let found = try #require(try await Self.replay(logs.path, ReplayFocus(subject, name)), "\(subject) \(name)")
+            #expect((found.log, found.sequence, found.pointer) == ("matches", UInt64(target + 1), "/change"))
+            #expect(found.cause != .unknown)
+            #expect(try await Self.replay(logs.path, ReplayFocus(subject, name + "-other")) == nil)
+        }
+    }
+
+    @Test func anEventTooFewIsFoundAmongThoseThatCount() async throws {
+        let pipeline = try VirtualPipeline(Self.file())
+        try await pipeline.live(Story(seed: 9, length: 400).commands, cuts: [], drains: true)
+        let events = try pipeline.events(of: "notifications")
+        let target = try #require(events.lastIndex { $0.hasPrefix(#"{"type":"notification""#) })
+        let user = try Self.text("user", of: events[target])
+        let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+        defer { withExtendedLifetime(logs) {} }
+        try logs.rewrite("notifications") { $0 == UInt64(target + 1) ? [] : [$1] }
+        var replay = PipelineReplay(
+            try RecordedPipeline(Self.file(), logs: logs.path), MachineFactory(registry: .builtIns),
+            stages: ["coalesce"])
+        replay.focus = ReplayFocus(.user, user)
+        #expect(try await replay.run().first?.difference != nil)
+        replay.focus = ReplayFocus(.user, "_nobody")
+        #expect(try await replay.run().first?.difference == nil)
+    }
+}

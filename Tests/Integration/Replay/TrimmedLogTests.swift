@@ -1,0 +1,114 @@
+import BuiltIns
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import Replay
+import Synchronization
+import TestSupport
+import Testing
+
+/// Logs whose first segments are gone.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct TrimmedLogTests {
+    private static func file(_ window: String = "1s") throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: trimmed
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: \(window), maximumDelay: 3s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "trimmed.yaml")
+    }
+
+    private static let tiny = LogSettings(
+        sync: .never, segmentBytes: 4_000, snapshotBytes: 1, retention: RetentionSettings(bytes: 12_000))
+
+    /// A pipeline whose every log has lost its beginning, and the commands that it took.
+    private static func trimmed() async throws -> (VirtualPipeline, [String]) {
+        var random = Seeded(Seeded.drawn(for: "trimmed"))
+        let commands = Story(seed: random.next(), length: 1_200).commands
+        let start = ContinuousClock.now
+        let hurried = HostTime(steady: { start + (ContinuousClock.now - start) * 20 })
+        let pipeline = try VirtualPipeline(file(), log: tiny, time: hurried)
+        let places = (1...3).map { $0 * commands.count / 4 }
+        for (start, end) in zip([0] + places, places + [commands.count]) {
+            let cuts = (0..<100).map { _ in 1 + random.below(30) }
+            try await pipeline.live(Array(commands[start..<end]), cuts: cuts, drains: end == commands.count) {
+                pipeline in
+                guard start == places[1] else { return }
+                for host in pipeline.hosts { await host.control.wait { $0.first > 1 } }
+            }
+        }
+        for log in VirtualPipeline.logs {
+            #expect(try EventLogs.summary(directory: pipeline.folderOfLogs + "/" + log).firstSequence > 1, "\(log)")
+        }
+        return (pipeline, commands)
+    }
+
+    private final class Notices: Sendable {
+        let lines = Mutex<[String]>([])
+        var all: [String] { lines.withLock { $0 } }
+        func add(_ line: String) { lines.withLock { $0.append(line) } }
+    }
+
+    @Test func theyAreReplayedFromTheOldestSnapshotThatTheyCover() async throws {
+        let (pipeline, _) = try await Self.trimmed()
+        let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
+        let notices = Notices()
+        var replay = PipelineReplay(recorded, MachineFactory(registry: .builtIns))
+        replay.notice = notices.add
+        let results = try await replay.run()
+        #expect(results.compactMap(\.difference).isEmpty)
+        #expect(results.count == 5 && results.allSatisfy { $0.events > 0 })
+        #expect(Set(notices.all.map { $0.prefix { $0 != ":" } }) == ["match", "coalesce", "payload", "deliver"])
+        #expect(notices.all.allSatisfy { $0.hasSuffix(": older events are gone") })
+
+        try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")
+        let others = try RecordedPipeline(Self.file("10ms"), logs: pipeline.folderOfLogs)
+        let found = try await PipelineReplay(others, MachineFactory(registry: .builtIns), stages: ["coalesce"]).run()
+        #expect(found.compactMap(\.difference).first?.log == "notifications")
+    }
+
+    @Test func withoutASnapshotItIsSaidWhatIsMissing() async throws {
+        let (pipeline, _) = try await Self.trimmed()
+        try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/snapshots")
+        let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
+        let replay = PipelineReplay(recorded, MachineFactory(registry: .builtIns), stages: ["coalesce"])
+        let error = await #expect(throws: ReplayError.self) { try await replay.run() }
+        #expect(try #require(error).description.contains("no snapshot holds what came before"))
+    }
+
+    @Test func theirStatesAreThoseOfWholeLogs() async throws {
+        let (pipeline, commands) = try await Self.trimmed()
+        let chain = try Chain(Self.file(), registry: .builtIns)
+        for command in commands { try chain.send(command) }
+        try chain.finish()
+        let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
+        let states = PipelineState(recorded, MachineFactory(registry: .builtIns))
+        for (name, log) in [
+            "records": "changes", "subscriptions": "matches", "pending": "notifications", "badges": "pushes",
+            "devices": "outcomes",
+        ] {
+            #expect(try states.lines(name, at: .end) == chain.state(of: log), "\(name)")
+        }
+    }
+
+    @Test func anUnchangedWorldPushesTheSameFromThereOn() async throws {
+        let (pipeline, _) = try await Self.trimmed()
+        let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
+        let notices = Notices()
+        var same = try WhatIf(recorded, WhatIfChange(Self.file()), registry: .builtIns)
+        same.notice = notices.add
+        let report = try same.run()
+        #expect(report.isSame, "\(report)")
+        #expect(report.pushes > 0 && report.pushes < pipeline.pushes.count)
+        #expect(notices.all.count == 1)
+        let other = try WhatIf(recorded, WhatIfChange(Self.file("10ms")), registry: .builtIns).run()
+        #expect(!other.isSame)
+    }
+}
