@@ -21,13 +21,14 @@ var libraries: [Target] {
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CCRC32C"),
+        .systemLibrary(name: "CSpawn"),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
         .target(name: "JSON"),
         .target(name: "EventLog", dependencies: ["CCRC32C"]),
         .target(name: "CloudKitModel", dependencies: ["JSON"]),
         .target(name: "Predicates", dependencies: ["JSON"]),
         .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
-        .target(name: "PipelineRuntime", dependencies: ["JSON", "EventLog", "PipelineKit", "ZeroMQ"]),
+        .target(name: "PipelineRuntime", dependencies: ["CSpawn", "JSON", "EventLog", "PipelineKit", "ZeroMQ"]),
         .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
         .target(name: "Replay", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
         .target(
@@ -69,7 +70,9 @@ var executables: [Target] {
 
 var tests: [Target] {
     [.target(name: "TestSupport", dependencies: ["JSON", "EventLog", "PipelineKit"], path: "Tests/Support")]
-        + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "BuiltIns"].contains($0.name) }.map { .tests(of: $0) }
+        + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "CSpawn", "BuiltIns"].contains($0.name) }.map {
+            .tests(of: $0)
+        }
         + stages.map { .tests(of: $0, under: "Stages/") }
         + transports.map { .tests(of: $0, under: "Transports/") }
         + ["Integration", "Faults", "EndToEnd"].map {

@@ -1,10 +1,13 @@
+import CSpawn
+import Dispatch
 import Foundation
+import Glibc
 import Synchronization
 
 /// A child process: started at once, waited for without blocking a thread of the pool.
 ///
-/// Standard output and error are ours. Standard input is a pipe that nothing is written to: it ends when this process
-/// does, however that happens, so a child that watches it never outlives us.
+/// Standard error is ours. Of our other descriptors it gets none, whatever else starts at that moment, which Foundation's
+/// `Process` does not promise.
 package final class ChildProcess: Sendable {
     package struct Exit: Sendable, Hashable {
         package var status: Int32
@@ -14,74 +17,129 @@ package final class ChildProcess: Sendable {
         package var text: String { wasSignalled ? "was ended by signal \(status)" : "exited with status \(status)" }
     }
 
-    package let pid: Int32
-    private let started = ContinuousClock.now
-    private let state: Mutex<State>
-    private let lifeline: Pipe
-
-    private struct State {
-        var exit: Exit?
-        var waiters: [CheckedContinuation<Exit, Never>] = []
+    /// What a child's standard input and output are.
+    package enum Standard: Sendable {
+        /// The output is ours. The input is a socket that nothing is written to: it ends when this process does, however
+        /// that happens, so a child that watches it never outlives us.
+        case lifeline
+        /// One descriptor for both, which stays the caller's to close.
+        case descriptor(Int32)
     }
 
-    package init(_ command: [String], directory: String?, environment: [String: String]) throws {
+    package let pid: Int32
+    private let started = ContinuousClock.now
+    private let exit = Mutex(Exit?.none)
+    private let ended = DispatchGroup()
+    /// Our end of the lifeline; -1 where there is none.
+    private let lifeline: Int32
+
+    /// - Throws: ``ChildProcessError`` where the program is not there or cannot be started.
+    package init(
+        _ command: [String], directory: String? = nil, environment: [String: String] = [:],
+        standard: Standard = .lifeline
+    ) throws(ChildProcessError) {
         guard let program = command.first.flatMap({ ChildProcess.find($0) }) else {
             throw ChildProcessError(
                 program: command.first ?? "", reason: "no such program, neither as a path nor in PATH")
         }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = Array(command.dropFirst())
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-        let lifeline = Pipe()
-        process.standardInput = lifeline
-        let ended = AsyncStream.makeStream(of: (Int32, Bool).self)
-        process.terminationHandler = {
-            ended.continuation.yield(($0.terminationStatus, $0.terminationReason == .uncaughtSignal))
+        var ends: [Int32] = [-1, -1]
+        if case .lifeline = standard,
+            socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) != 0
+        {
+            throw ChildProcessError(program: program, reason: String(cString: strerror(errno)))
         }
-        do { try ChildProcess.withAllSignals { try process.run() } } catch {
-            throw ChildProcessError(program: program, reason: "\(error.localizedDescription)")
+        defer { if ends[0] >= 0 { close(ends[0]) } }
+        lifeline = ends[1]
+        do throws(ChildProcessError) {
+            pid = try ChildProcess.spawn(
+                program, Array(command.dropFirst()), directory, environment,
+                descriptors: standard.descriptors(ends[0]))
+        } catch {
+            if ends[1] >= 0 { close(ends[1]) }
+            throw error
         }
-        pid = process.processIdentifier
-        self.lifeline = lifeline
-        state = Mutex(State())
-        Task { for await (status, wasSignalled) in ended.stream.prefix(1) { self.end(status, wasSignalled) } }
+        ended.enter()
+        Thread.detachNewThread { self.watch() }
     }
 
-    /// A child inherits the signals that the starting thread has blocked, and the threads of Swift's pool block most,
-    /// SIGTERM among them.
-    package static func withAllSignals(_ start: () throws -> Void) rethrows {
-        var none = sigset_t()
-        var before = sigset_t()
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        try start()
+    deinit { if lifeline >= 0 { close(lifeline) } }
+
+    private static func spawn(
+        _ program: String, _ arguments: [String], _ directory: String?, _ environment: [String: String],
+        descriptors: [(from: Int32, to: Int32)]
+    ) throws(ChildProcessError) -> Int32 {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (from, to) in descriptors { posix_spawn_file_actions_adddup2(&actions, from, to) }
+        posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
+        if let directory { posix_spawn_file_actions_addchdir_np(&actions, directory) }
+        var attributes = ChildProcess.attributes()
+        defer { posix_spawnattr_destroy(&attributes) }
+        let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        // The path is looked up in the child's folder.
+        let program = URL(fileURLWithPath: program).path
+        let words = ([program] + arguments).map { strdup($0) }
+        let settings = all.map { strdup("\($0)=\($1)") }
+        defer { for text in words + settings { free(text) } }
+        var child: Int32 = 0
+        let code = posix_spawn(&child, program, &actions, &attributes, words + [nil], settings + [nil])
+        guard code == 0 else {
+            throw ChildProcessError(program: program, reason: String(cString: strerror(code)))
+        }
+        return child
+    }
+
+    /// A child would inherit the signals that the starting thread has blocked, and the threads of Swift's pool block
+    /// most, SIGTERM among them; and those that are ignored.
+    private static func attributes() -> posix_spawnattr_t {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        return attributes
+    }
+
+    /// Until the exit is noted the process is not reaped, so that no signal reaches another one with its number.
+    private func watch() {
+        var info = siginfo_t()
+        while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        exit.withLock { exit in
+            var status: Int32 = 0
+            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            let number = status & 0x7f
+            exit = Exit(
+                status: number == 0 ? status >> 8 & 0xff : number, wasSignalled: number != 0, ranFor: .now - started)
+        }
+        ended.leave()
     }
 
     package func signal(_ number: Int32) {
-        state.withLock { if $0.exit == nil { kill(pid, number) } }
+        exit.withLock { if $0 == nil { kill(pid, number) } }
     }
 
     package func wait() async -> Exit {
         await withCheckedContinuation { continuation in
-            let exit = state.withLock { state -> Exit? in
-                if state.exit == nil { state.waiters.append(continuation) }
-                return state.exit
-            }
-            if let exit { continuation.resume(returning: exit) }
+            ended.notify(queue: .global()) { continuation.resume(returning: self.noted) }
         }
     }
 
-    private func end(_ status: Int32, _ wasSignalled: Bool) {
-        let exit = Exit(status: status, wasSignalled: wasSignalled, ranFor: .now - started)
-        let waiters = state.withLock { state in
-            state.exit = exit
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume(returning: exit) }
+    /// - Returns: Nil where it still runs after that time. Blocks the thread.
+    package func wait(atMost patience: DispatchTimeInterval) -> Exit? {
+        _ = ended.wait(timeout: .now() + patience)
+        return exited
+    }
+
+    /// Nil while it runs.
+    package var exited: Exit? { exit.withLock { $0 } }
+
+    private var noted: Exit {
+        guard let exited else { preconditionFailure("an end is told of when it was noted") }
+        return exited
     }
 
     /// Where a program lies that is given as a path or by a name in PATH.
@@ -90,6 +148,15 @@ package final class ChildProcess: Sendable {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
         return path.split(separator: ":").map { "\($0)/\(program)" }.first {
             FileManager.default.isExecutableFile(atPath: $0)
+        }
+    }
+}
+
+extension ChildProcess.Standard {
+    fileprivate func descriptors(_ lifeline: Int32) -> [(from: Int32, to: Int32)] {
+        switch self {
+        case .lifeline: [(lifeline, STDIN_FILENO)]
+        case .descriptor(let one): [(one, STDIN_FILENO), (one, STDOUT_FILENO)]
         }
     }
 }

@@ -90,11 +90,6 @@ final class PluginMachine: StageMachine {
 private final class PluginProgram {
     private let path: String
     private let child: ChildProcess
-    private let ended: Ended
-
-    private final class Ended: Sendable {
-        let exit = Mutex<String?>(nil)
-    }
 
     /// - Parameter path: Where its link's socket lies.
     init(_ stage: PipelineStage, path: String) throws {
@@ -102,11 +97,6 @@ private final class PluginProgram {
         child = try ChildProcess(
             stage.command, directory: stage.directory,
             environment: ["BELFRY_LINK": "ipc://" + path, "BELFRY_STAGE": stage.name])
-        ended = Ended()
-        Task { [child, ended] in
-            let exit = await child.wait()
-            ended.exit.withLock { $0 = exit.text }
-        }
     }
 
     deinit {
@@ -114,5 +104,5 @@ private final class PluginProgram {
         unlink(path)
     }
 
-    var exit: String? { ended.exit.withLock { $0 } }
+    var exit: String? { child.exited?.text }
 }

@@ -10,10 +10,9 @@ final class WorkerProcess {
     let pipe: WorkerPipe
     private let stage: String
     private let program: String
-    private let process = Process()
+    private let child: ChildProcess
     private let socket: Int32
     private let patience: Duration
-    private let ended = DispatchSemaphore(value: 0)
 
     private static let grace = DispatchTimeInterval.seconds(2)
 
@@ -27,21 +26,17 @@ final class WorkerProcess {
         socket = ends[0]
         pipe = WorkerPipe(input: ends[0], output: ends[0], isSocket: true)
         WorkerProcess.wait(ends[0], atMost: patience)
-        let other = FileHandle(fileDescriptor: ends[1], closeOnDealloc: false)
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = Array(command.dropFirst())
-        (process.standardInput, process.standardOutput) = (other, other)
         // Or its end would not be noticed.
         defer { close(ends[1]) }
-        process.terminationHandler = { [ended] _ in ended.signal() }
-        do { try ChildProcess.withAllSignals { try process.run() } } catch {
-            throw ReplayError.worker(stage: stage, "cannot start \(program): \(error.localizedDescription)")
+        do throws(ChildProcessError) { child = try ChildProcess(command, standard: .descriptor(ends[1])) } catch {
+            close(ends[0])
+            throw ReplayError.worker(stage: stage, "\(error)")
         }
     }
 
     deinit {
         close(socket)
-        if process.isRunning { process.terminate() }
+        child.signal(SIGTERM)
     }
 
     private static func wait(_ socket: Int32, atMost patience: Duration) {
@@ -65,21 +60,16 @@ final class WorkerProcess {
         switch failure {
         case .ended: return "ended: it \(exit)"
         case .silent:
-            kill(process.processIdentifier, SIGKILL)
+            child.signal(SIGKILL)
             return "gave no answer for \(patience), and was killed"
         case .failed(let code): return "cannot be talked to: \(String(cString: strerror(code)))"
         case .nonsense(let reason):
-            kill(process.processIdentifier, SIGKILL)
+            child.signal(SIGKILL)
             return "does not speak the protocol of replay workers: \(reason)"
         }
     }
 
     private var exit: String {
-        guard ended.wait(timeout: .now() + WorkerProcess.grace) == .success else {
-            return "closed its standard output"
-        }
-        let wasSignalled = process.terminationReason == .uncaughtSignal
-        return wasSignalled
-            ? "was ended by signal \(process.terminationStatus)" : "exited with status \(process.terminationStatus)"
+        child.wait(atMost: WorkerProcess.grace)?.text ?? "closed its standard output"
     }
 }

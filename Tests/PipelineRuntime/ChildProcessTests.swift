@@ -1,0 +1,27 @@
+import Glibc
+import PipelineRuntime
+import Testing
+
+@Suite struct ChildProcessTests {
+    /// Children that start at the same moment must not hold each other's pipes.
+    @Test func theEndOfOneIsNoticedWhileThoseStartedBesideItRun() async throws {
+        for round in 0..<300 {
+            let children = try await withThrowingTaskGroup(of: ChildProcess.self) { group in
+                for _ in 0..<6 {
+                    group.addTask { try ChildProcess(["sleep", "60"], directory: nil, environment: [:]) }
+                }
+                return try await group.reduce(into: [ChildProcess]()) { $0.append($1) }
+            }
+            children[0].signal(SIGKILL)
+            let impatience = Task {
+                try await Task.sleep(for: .seconds(10))
+                Issue.record("round \(round): an end was not noticed")
+                for child in children { child.signal(SIGKILL) }
+            }
+            #expect(await children[0].wait().wasSignalled)
+            impatience.cancel()
+            for child in children { child.signal(SIGKILL) }
+            for child in children { _ = await child.wait() }
+        }
+    }
+}
