@@ -5,7 +5,9 @@ struct SubscriptionRules {
     let subscription: Subscription
     let json: JSONValue
 
-    private static let queryKeys: [StaticString] = ["recordType", "filterBy", "predicate", "sortBy"]
+    private static let queryKeys: [StaticString] = [
+        "recordType", "filterBy", "predicate", "arguments", "sortBy",
+    ]
 
     func check(in scope: DatabaseScope, anyScope: Bool) throws(ModelError) {
         if !anyScope { try checkScope(scope) }
@@ -85,7 +87,10 @@ extension SubscriptionRules {
         if let predicate = query["predicate"] {
             try under("predicate") { () throws(ModelError) in try predicate.expectString("a predicate") }
         }
-        for key in ["filterBy", "sortBy"] as [StaticString] {
+        guard query["arguments"] == nil || query["predicate"] != nil else {
+            throw conflict("arguments", "arguments stand for the placeholders of a predicate: add it, or take them out")
+        }
+        for key in ["filterBy", "sortBy", "arguments"] as [StaticString] {
             guard let list = query[key] else { continue }
             try under(key) { () throws(ModelError) in try list.expectArray(key) }
         }

@@ -1,39 +1,60 @@
-/// One comparison of a record's field with values that were given.
+/// One comparison of a part of a record with values that were given.
 package struct Clause: Sendable, Hashable {
     package enum Comparator: Sendable, Hashable {
         case equals, lessThan, lessThanOrEquals, greaterThan, greaterThanOrEquals, isIn, beginsWith
         case listContains, listContainsAny, listContainsAll, listMemberBeginsWith
+        /// Whether there is a value, of whatever type; it takes none.
+        case exists
+        /// Whether a location lies in a ``Circle``, its only value.
+        case isNear
+        /// Whether a text has one, or all, of the words given.
+        case containsAnyWord, containsAllWords
+        /// Whether each element of a list passes a test; of an empty list each does. Extended predicates only.
+        case every(Test)
     }
 
-    package let field: String
+    /// A comparator for a list's elements.
+    package enum Test: Sendable, Hashable {
+        case equals, lessThan, lessThanOrEquals, greaterThan, greaterThanOrEquals, isIn, beginsWith
+    }
+
+    package let subject: Subject
     package let comparator: Comparator
-    /// One value, or a list for `isIn`, `listContainsAny` and `listContainsAll`; case-folded where `foldsCase`.
+    /// One value, or a list for `isIn`, `listContainsAny`, `listContainsAll` and words; case-folded where `foldsCase`.
     package let values: [FieldValue]
-    /// Whether strings compare without regard to case.
+    /// Whether strings compare without regard to case. Never set where no value is a string, nor for beginnings.
     package let foldsCase: Bool
     /// Never set for the four comparators that order: their opposite is one of them.
     package let isNegated: Bool
 
-    init(field: String, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false) {
+    init(_ subject: Subject, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false)
+    {
         let opposite = isNegated ? comparator.opposite : nil
-        self.field = field
+        let foldsCase = foldsCase && !comparator.heedsCase && values.contains(where: \.isText)
+        self.subject = subject
         self.comparator = opposite ?? comparator
         self.values = foldsCase ? values.map(\.caseFolded) : values
         self.foldsCase = foldsCase
         self.isNegated = isNegated && opposite == nil
     }
 
-    /// Whether the comparison holds; never for a field that is missing or of another type.
-    @inline(__always)
-    package func holds(for view: FieldView) -> Bool {
-        guard let outcome = compare(view) else { return false }
-        return outcome != isNegated
+    init(field: String, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false) {
+        self.init(.field(field), comparator, values, foldsCase: foldsCase, isNegated: isNegated)
+    }
+
+    /// What the subject is called: a field's name, a system field's in text, `self` for all text.
+    package var field: String {
+        switch subject {
+        case .field(let name): name
+        case .system(let field): field.rawValue
+        case .allText: "self"
+        }
     }
 
     /// Values of which the field must have one, as its value or as an element, for the clause to hold; nil where
     /// there is no such list.
     package var anchors: [FieldValue]? {
-        guard !isNegated else { return nil }
+        guard !isNegated, subject != .allText else { return nil }
         return switch comparator {
         case .equals, .isIn, .listContains, .listContainsAny: values
         case .listContainsAll: values.first.map { [$0] }
@@ -66,64 +87,43 @@ extension Clause.Comparator {
     }
 
     /// Whether it asks for one value to come before another.
-    var isOrdering: Bool { opposite != nil }
+    var isOrdering: Bool { element?.opposite != nil || opposite != nil }
 
-    var isPrefix: Bool { self == .beginsWith || self == .listMemberBeginsWith }
+    var isPrefix: Bool { self == .beginsWith || self == .listMemberBeginsWith || self == .every(.beginsWith) }
+
+    var isWordSearch: Bool { self == .containsAnyWord || self == .containsAllWords }
+
+    // CKQuery: BEGINSWITH is case-sensitive, all other comparisons of strings are not. Words are folded when they are
+    // cut.
+    var heedsCase: Bool { isPrefix || isWordSearch }
 
     /// Whether it takes a list of values.
-    var takesList: Bool { self == .isIn || self == .listContainsAny || self == .listContainsAll }
-}
-
-// MARK: - Comparing
-
-extension Clause {
-    /// nil when the field has nothing that could be compared.
-    @inline(__always)
-    func compare(_ view: FieldView) -> Bool? {
-        switch comparator {
-        case .equals: view.order(values[0], foldsCase).map { $0 == 0 }
-        case .lessThan: view.order(values[0], foldsCase).map { $0 < 0 }
-        case .lessThanOrEquals: view.order(values[0], foldsCase).map { $0 <= 0 }
-        case .greaterThan: view.order(values[0], foldsCase).map { $0 > 0 }
-        case .greaterThanOrEquals: view.order(values[0], foldsCase).map { $0 >= 0 }
-        case .isIn: isAnyValue(view)
-        case .beginsWith: view.begins(with: values[0])
-        default: compareList(view)
+    var takesList: Bool {
+        switch self {
+        case .isIn, .listContainsAny, .listContainsAll, .every(.isIn): true
+        default: false
         }
     }
 
-    private func isAnyValue(_ view: FieldView) -> Bool? {
-        guard view.isScalar else { return nil }
-        var some = values.isEmpty ? false : nil as Bool?
-        for value in values {
-            guard let order = view.order(value, foldsCase) else { continue }
-            if order == 0 { return true }
-            some = false
-        }
-        return some
-    }
-
-    private func compareList(_ view: FieldView) -> Bool? {
-        switch comparator {
-        case .listContains: view.anyElement { $0.order(values[0], foldsCase).map { $0 == 0 } }
-        case .listContainsAny: view.anyElement { isAnyValue($0) }
-        case .listMemberBeginsWith: view.anyElement { $0.begins(with: values[0]) }
-        default: containsAll(view)
+    /// Whether it asks for a list.
+    var isForLists: Bool {
+        switch self {
+        case .listContains, .listContainsAny, .listContainsAll, .listMemberBeginsWith, .every: true
+        default: false
         }
     }
 
-    private func containsAll(_ view: FieldView) -> Bool? {
-        guard case .list = view else { return nil }
-        for value in values {
-            guard let isHeld = contains(value, view) else { return nil }
-            if !isHeld { return false }
+    /// What is asked of each element; nil unless something is.
+    var element: Clause.Comparator? {
+        guard case .every(let test) = self else { return nil }
+        return switch test {
+        case .equals: .equals
+        case .lessThan: .lessThan
+        case .lessThanOrEquals: .lessThanOrEquals
+        case .greaterThan: .greaterThan
+        case .greaterThanOrEquals: .greaterThanOrEquals
+        case .isIn: .isIn
+        case .beginsWith: .beginsWith
         }
-        return true
-    }
-
-    // Apart from the loop: the optimizer of Swift 6.3 crashes on the two together.
-    @inline(never)
-    private func contains(_ value: FieldValue, _ view: FieldView) -> Bool? {
-        view.anyElement { $0.order(value, foldsCase).map { $0 == 0 } }
     }
 }

@@ -12,10 +12,11 @@ package struct EqualityKey: Hashable, Sendable {
     /// - Parameter field: What the index numbers the field by.
     package init(_ value: FieldValue, field: Int32) {
         switch value {
-        case .text(let bytes): self = bytes.withUnsafeBytes { EqualityKey(text: $0, field) }
+        case .text(let bytes), .bytes(let bytes): self = bytes.withUnsafeBytes { EqualityKey(text: $0, field) }
         case .integer(let number): self.init(integer: number, field)
         case .double(let number): self.init(double: number, field)
         case .reference(let bytes): self = bytes.withUnsafeBytes { EqualityKey(bytes: $0, field, tag: 3) }
+        case .circle: self.init(hash: 0)
         }
     }
 
@@ -46,7 +47,7 @@ package struct EqualityKey: Hashable, Sendable {
         case .reference(let name):
             guard let key = name.withUTF8({ EqualityKey(bytes: $0, field, tag: 3) }) else { return nil }
             self = key
-        case .list, .nothing: return nil
+        case .list, .object, .nothing: return nil
         }
     }
 

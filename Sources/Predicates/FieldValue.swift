@@ -6,8 +6,23 @@ package enum FieldValue: Sendable, Hashable {
     case double(Double)
     /// The record name that a reference points to.
     case reference([UInt8])
+    /// Base64 text (RFC 4648, section 4).
+    case bytes([UInt8])
+    /// Where a location has to be.
+    case circle(Circle)
 
     init(text: String) { self = .text(Array(text.utf8)) }
+
+    var isText: Bool {
+        if case .text = self { true } else { false }
+    }
+
+    var isNumber: Bool {
+        switch self {
+        case .integer, .double: true
+        default: false
+        }
+    }
 
     var caseFolded: FieldValue {
         guard case .text(let bytes) = self else { return self }

@@ -13,7 +13,9 @@ package enum FieldView {
     case reference(JSONValue)
     /// A JSON array.
     case list(JSONValue)
-    /// Missing, or of a type that is compared with nothing.
+    /// Any other JSON object: a location or an asset.
+    case object(JSONValue)
+    /// Missing, or of no type of CloudKit's.
     case nothing
 
     /// - Parameter field: A field dictionary, `{"value":…,"type":…}`.
@@ -32,8 +34,7 @@ package enum FieldView {
         case .string: self = .text(value)
         case .number: self = FieldView(number: value)
         case .object:
-            guard let name = value["recordName"], name.isString else { fallthrough }
-            self = .reference(name)
+            if let name = value["recordName"], name.isString { self = .reference(name) } else { self = .object(value) }
         default: self = .nothing
         }
     }
@@ -52,9 +53,13 @@ package enum FieldView {
     @inline(__always)
     var isScalar: Bool {
         switch self {
-        case .list, .nothing: false
+        case .list, .object, .nothing: false
         default: true
         }
+    }
+
+    var isNothing: Bool {
+        if case .nothing = self { true } else { false }
     }
 }
 
@@ -72,6 +77,7 @@ extension FieldView {
         case (.integer(let left), .double(let right)): Numbers.order(left, right)
         case (.double(let left), .integer(let right)): -Numbers.order(right, left)
         case (.reference(let name), .reference(let bytes)): FieldView.order(name, bytes)
+        case (.text(let text), .bytes(let bytes)): text.withUTF8 { Base64.order($0, bytes) }
         default: nil
         }
     }
@@ -84,6 +90,14 @@ extension FieldView {
             text.count >= prefix.count
                 && prefix.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: text[..<prefix.count]).isSame(as: $0) }
         }
+    }
+
+    /// nil when this is no location.
+    func isInside(_ value: FieldValue) -> Bool? {
+        guard case .object(let object) = self, case .circle(let circle) = value, let place = Place(object) else {
+            return nil
+        }
+        return circle.contains(latitude: place.latitude, longitude: place.longitude)
     }
 
     /// Whether a test holds for an element; nil for what is no list, and when the test had nothing to compare in a

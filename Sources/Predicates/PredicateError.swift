@@ -1,9 +1,9 @@
 /// Why a predicate cannot be used, and what to write instead.
 public struct PredicateError: Error, Hashable, Sendable {
-    /// A stable word for programs: `predicate.syntax`, `predicate.unsupported`, `predicate.not_yet`,
-    /// `predicate.type`, `predicate.missing`, `predicate.limit`.
+    /// A stable word for programs: `predicate.syntax`, `predicate.unsupported`, `predicate.type`,
+    /// `predicate.missing`, `predicate.unknown_key`, `predicate.arguments`, `predicate.limit`.
     public var code: String
-    /// Where in the JSON, as in `filterBy[1].fieldValue`; empty for a predicate's text.
+    /// Where in the query, as in `filterBy[1].fieldValue` or `arguments[0]`; empty for a predicate's text.
     public var path: String
     /// Byte offset in a predicate's text, from 0; nil for `filterBy`.
     public var offset: Int?
@@ -36,6 +36,14 @@ public struct PredicateError: Error, Hashable, Sendable {
         let whole = bytes.drop { $0 & 0xC0 == 0x80 }
         return String(decoding: whole.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
     }
+}
+
+extension PredicateError {
+    /// Where in a query: `predicate` for its text, else the path.
+    public var queryPath: String { path.isEmpty ? "predicate" : path }
+
+    /// The reason; with the place where ``queryPath`` does not say it.
+    public var queryReason: String { offset == nil ? reason : description }
 }
 
 extension PredicateError: CustomStringConvertible {

@@ -15,6 +15,18 @@ extension RecordPredicate {
     }
 
     func matches(_ fields: String) throws -> Bool { try withJSON(fields) { matches($0) } }
+
+    /// - Parameter record: A record dictionary with its fields.
+    func matches(record: String) throws -> Bool {
+        try withJSON(record) { matches($0["fields"], of: $0) }
+    }
+}
+
+extension PredicateReader {
+    /// - Parameter query: The members of a query, without the braces.
+    func read(_ query: String) throws -> Reading { try withJSON("{\(query)}") { try read(query: $0) } }
+
+    func predicate(_ text: String) throws -> RecordPredicate { try read(text: text).predicate }
 }
 
 /// One field `f` of a record; no field for nil.

@@ -101,10 +101,9 @@ struct FilterByTests {
         ("[7]", "predicate.type", "filterBy[0]"),
         (#"[{"fieldName":"f"}]"#, "predicate.missing", "filterBy[0].comparator"),
         (#"[{"comparator":"LIKE"}]"#, "predicate.unsupported", "filterBy[0].comparator"),
-        (#"[{"comparator":"NEAR"}]"#, "predicate.not_yet", "filterBy[0].comparator"),
         (#"[{"comparator":"EQUALS"}]"#, "predicate.missing", "filterBy[0].fieldName"),
         (
-            #"[{"comparator":"EQUALS","systemFieldName":"recordName"}]"#, "predicate.not_yet",
+            #"[{"comparator":"EQUALS","systemFieldName":"recordType"}]"#, "predicate.unsupported",
             "filterBy[0].systemFieldName"
         ),
         (#"[{"comparator":"EQUALS","fieldName":"f"}]"#, "predicate.missing", "filterBy[0].fieldValue"),

@@ -32,6 +32,8 @@ public enum ExplanationCode: String, CaseIterable, Sendable, Hashable {
     case clauseFalse = "clause.false"
     case clauseFieldMissing = "clause.field_missing"
     case clauseTypeDiffers = "clause.type_differs"
+    case conditionTrue = "condition.true"
+    case conditionFalse = "condition.false"
 
     // MARK: Notifications and payloads
     case notificationMade = "notification.made"
@@ -91,6 +93,8 @@ extension ExplanationCode {
         case .clauseFalse: "The comparison did not hold for the value that the record had."
         case .clauseFieldMissing: "The record has no such field; any comparison with it is false."
         case .clauseTypeDiffers: "The field's value is of another type than the one compared with; that is false."
+        case .conditionTrue: "Comparisons joined by OR or AND held; its parts say which."
+        case .conditionFalse: "Comparisons joined by OR or AND did not hold; its parts say which."
         case .notificationMade: "A notification was made of the match."
         case .notificationHeld: "The notification waits for a newer one that may replace it."
         case .coalescedInto: "A newer notification replaced this one and stands for its change too."

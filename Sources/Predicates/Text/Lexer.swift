@@ -19,7 +19,7 @@ struct Lexer {
         case UInt8(ascii: "-") where Lexer.isDigit(byte(at: position + 1)): return try number()
         case UInt8(ascii: "#"): return try quotedWord()
         case UInt8(ascii: "%"):
-            throw error("a predicate here takes no arguments: write the value or the field in place of %@ and %K")
+            return try placeholder()
         default: return Lexer.isWord(first) ? .word(word(), isQuoted: false) : try sign()
         }
     }
@@ -46,6 +46,14 @@ extension Lexer {
         return .word(word(), isQuoted: true)
     }
 
+    private mutating func placeholder() throws(PredicateError) -> Token.Kind {
+        guard let letter = byte(at: position + 1), letter == UInt8(ascii: "@") || letter == UInt8(ascii: "K") else {
+            throw error("of placeholders there are %@ for a value and %K for a field")
+        }
+        position += 2
+        return .argument(isName: letter == UInt8(ascii: "K"))
+    }
+
     private mutating func sign() throws(PredicateError) -> Token.Kind {
         let pair = String(decoding: text[position..<min(position + 2, text.count)], as: UTF8.self)
         if ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"].contains(pair) {
@@ -53,7 +61,7 @@ extension Lexer {
             return .sign(pair)
         }
         let single = String(UnicodeScalar(text[position]))
-        guard "=<>!(){},.:[".contains(single) else { throw error("'\(single)' means nothing in a predicate") }
+        guard "=<>!(){},.:[]".contains(single) else { throw error("'\(single)' means nothing in a predicate") }
         position += 1
         return .sign(single)
     }
@@ -62,9 +70,9 @@ extension Lexer {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
-    private static func isDigit(_ byte: UInt8?) -> Bool { byte.map { $0 &- UInt8(ascii: "0") < 10 } ?? false }
+    static func isDigit(_ byte: UInt8?) -> Bool { byte.map { $0 &- UInt8(ascii: "0") < 10 } ?? false }
 
-    private static func isWord(_ byte: UInt8) -> Bool {
+    static func isWord(_ byte: UInt8) -> Bool {
         byte >= 0x80 || byte == UInt8(ascii: "_") || (byte | 0x20) &- UInt8(ascii: "a") < 26
     }
 }

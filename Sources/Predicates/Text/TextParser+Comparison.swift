@@ -1,177 +1,233 @@
 extension TextParser {
-    mutating func comparison(isNegated: Bool) throws(PredicateError) {
-        if token.isKeyword("ANY") || token.isKeyword("SOME") {
+    mutating func comparison(isNegated: Bool) throws(PredicateError) -> Condition {
+        let start = token
+        if token.isKeyword("ANY") || token.isKeyword("SOME") { return try any(isNegated: isNegated) }
+        if token.isKeyword("ALL") { return try all(isNegated: isNegated) }
+        if token.isKeyword("NONE") { throw refused("CloudKit has no NONE: write NOT ANY field == value") }
+        let left = try operand()
+        switch left {
+        case .subject(let subject):
+            return try comparison(Comparison(start: start, subject: subject, isNegated: isNegated))
+        case .value(let value): return try mirrored(start, value, isNegated: isNegated)
+        case .distance(let subject, let centre):
+            return try near(start, subject, centre, try comparisonOperator(), nil, isNegated: isNegated)
+        case .words: throw refused("before tokenize stands ANY or ALL, after it IN self", at: start)
+        case .list: throw refused("a list stands after IN or BETWEEN, before it the field", at: start)
+        case .place: throw refused("a location stands in distanceToLocation:fromLocation:(field, location)", at: start)
+        case .nothing: throw refused("there is no null: write field != nil for a field that has a value", at: start)
+        }
+    }
+
+    private mutating func comparison(_ found: Comparison) throws(PredicateError) -> Condition {
+        if found.subject == .allText || token.isKeyword("TOKENMATCHES") { return try search(found) }
+        let (place, operation) = (token, try comparisonOperator())
+        let comparison = Comparison(
+            start: found.start, subject: found.subject, isNegated: found.isNegated != operation.isOpposite,
+            isExact: operation.isExact)
+        if operation.comparator == .equals, token.isKeyword("NIL") || token.isKeyword("NULL") {
+            return try presence(comparison)
+        }
+        switch operation.comparator {
+        case nil: return try between(comparison, place)
+        case .listContains where token.isKeyword("ALL"):
             try take()
-            return try anyComparison(isNegated: isNegated)
-        }
-        if token.isKeyword("ALL") || token.isKeyword("NONE") {
-            throw refused("CloudKit has no \(token.name): join a CONTAINS or NOT … CONTAINS for each value with AND")
-        }
-        if token.value != nil { return try mirroredComparison(isNegated: isNegated) }
-        let field = try field()
-        let place = token
-        let (comparator, isOpposite) = try comparisonOperator()
-        let isNegated = isNegated != isOpposite
-        switch comparator {
-        case nil: try between(field, isNegated: isNegated, place)
-        case .isIn: try append(field, .isIn, try list(), isNegated: isNegated)
-        case .beginsWith: try append(field, .beginsWith, [try prefix()], isNegated: isNegated)
-        case .some(let comparator): try append(field, comparator, [try value()], isNegated: isNegated)
+            return try clause(comparison, .listContainsAll, listOrArgument: token)
+        case .isIn: return try clause(comparison, .isIn, listOrArgument: token)
+        case .some(let comparator): return try clause(comparison, comparator, valueAt: token)
         }
     }
 
-    /// `ANY field == value`, `ANY field IN {…}`, `ANY field BEGINSWITH 'x'`.
-    private mutating func anyComparison(isNegated: Bool) throws(PredicateError) {
-        let field = try field()
-        let place = token
-        switch try comparisonOperator() {
-        case (.equals, false): try append(field, .listContains, [try value()], isNegated: isNegated)
-        case (.isIn, _): try append(field, .listContainsAny, try list(), isNegated: isNegated)
-        case (.beginsWith, _): try append(field, .listMemberBeginsWith, [try prefix()], isNegated: isNegated)
-        default: throw refused("after ANY stands ==, IN or BEGINSWITH", at: place)
-        }
+    private mutating func clause(
+        _ comparison: Comparison, _ comparator: Clause.Comparator, valueAt place: Token
+    ) throws(PredicateError) -> Condition {
+        try clause(comparison, comparator, [try value()], at: place)
     }
 
-    /// `value IN field`, `value < field`.
-    private mutating func mirroredComparison(isNegated: Bool) throws(PredicateError) {
-        let value = try value()
-        let place = token
-        let (comparator, isOpposite) = try comparisonOperator()
-        let isNegated = isNegated != isOpposite
-        if comparator == .isIn {
-            if token.isSign("{") { throw unexpected("a field") }
-            return try append(try field(), .listContains, [value], isNegated: isNegated)
-        }
-        guard let mirrored = comparator?.mirrored else {
-            throw refused("before \(place.name) stands the field, after it the value", at: place)
-        }
-        try append(try field(), mirrored, [value], isNegated: isNegated)
+    private mutating func clause(
+        _ comparison: Comparison, _ comparator: Clause.Comparator, listOrArgument place: Token
+    ) throws(PredicateError) -> Condition {
+        try clause(comparison, comparator, try list(), at: place)
     }
 
-    private mutating func between(_ field: String, isNegated: Bool, _ place: Token) throws(PredicateError) {
-        guard !isNegated else { throw refused("CloudKit takes no NOT before BETWEEN", at: place) }
+    /// `field != nil`: what is missing is false, so its opposite cannot be asked for.
+    private mutating func presence(_ comparison: Comparison) throws(PredicateError) -> Condition {
+        guard comparison.isNegated else {
+            throw refused("there is no null: a comparison with a field that is missing is false")
+        }
+        let place = try take()
+        return try clause(
+            Comparison(start: comparison.start, subject: comparison.subject, isNegated: false), .exists, [], at: place)
+    }
+
+    /// CloudKit takes BETWEEN as two comparisons.
+    private mutating func between(_ found: Comparison, _ place: Token) throws(PredicateError) -> Condition {
+        guard isExtended || !found.isNegated else { throw refused("CloudKit takes no NOT before BETWEEN", at: place) }
         let start = token
         let bounds = try list()
         guard bounds.count == 2 else {
             throw PredicateError(
                 code: "predicate.syntax", offset: start.offset, reason: "BETWEEN takes two values: {lower, upper}")
         }
-        try append(field, .greaterThanOrEquals, [bounds[0]], isNegated: false)
-        try append(field, .lessThanOrEquals, [bounds[1]], isNegated: false)
-    }
-}
-
-// MARK: - Operators
-
-extension TextParser {
-    /// - Returns: The comparator, nil for BETWEEN, and whether its opposite is meant.
-    private mutating func comparisonOperator() throws(PredicateError) -> (Clause.Comparator?, Bool) {
-        guard let found = signOperator ?? wordOperator else { throw refusedOperator() }
-        try take()
-        if token.isSign("[") {
-            throw refused("CloudKit takes no [c] or [d]: BEGINSWITH heeds case, everything else ignores it")
-        }
-        return found
+        let parts = [
+            try clause(found, .greaterThanOrEquals, [bounds[0]], at: start),
+            try clause(found, .lessThanOrEquals, [bounds[1]], at: start),
+        ]
+        return found.isNegated ? .joined(any: parts) : .joined(all: parts)
     }
 
-    private var signOperator: (Clause.Comparator?, Bool)? {
-        guard case .sign(let sign) = token.kind else { return nil }
-        return switch sign {
-        case "=", "==": (.equals, false)
-        case "!=", "<>": (.equals, true)
-        case "<": (.lessThan, false)
-        case "<=", "=<": (.lessThanOrEquals, false)
-        case ">": (.greaterThan, false)
-        case ">=", "=>": (.greaterThanOrEquals, false)
-        default: nil
-        }
-    }
-
-    private var wordOperator: (Clause.Comparator?, Bool)? {
-        switch token.keyword {
-        case "IN": (.isIn, false)
-        case "BETWEEN": (nil, false)
-        case "BEGINSWITH": (.beginsWith, false)
-        case "CONTAINS": (.listContains, false)
-        default: nil
-        }
-    }
-
-    private func refusedOperator() -> PredicateError {
-        switch token.keyword {
-        case "ENDSWITH", "LIKE", "MATCHES":
-            refused("CloudKit has no \(token.name): write BEGINSWITH, or == with the whole string")
-        case "NOT": refused("NOT stands before the comparison: NOT field IN {…}")
-        default:
-            token.isSign(".")
-                ? refused("CloudKit takes no key paths: name a field of the record")
-                : unexpected("an operator such as == or BEGINSWITH")
-        }
-    }
-}
-
-// MARK: - Operands
-
-extension TextParser {
-    private static let keywords: Set<String> = [
-        "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE",
-        "MATCHES", "TRUEPREDICATE", "FALSEPREDICATE", "TRUE", "FALSE", "YES", "NO", "NULL", "NIL",
-    ]
-
-    private static let systemFields: Set<String> = [
-        "creationDate", "modificationDate", "creatorUserRecordID", "lastModifiedUserRecordID", "recordID",
-        "recordChangeTag",
-    ]
-
-    private mutating func field() throws(PredicateError) -> String {
-        guard case .word(let name, let isQuoted) = token.kind else { throw unexpected("a field's name") }
-        if !isQuoted {
-            guard !TextParser.keywords.contains(name.uppercased()) else {
-                throw unexpected("a field's name (a field of that name is written #\(name))")
-            }
-            if name.uppercased() == "SELF" { throw notYet("searching for words with self CONTAINS is") }
-            if TextParser.systemFields.contains(name) { throw notYet("system fields such as \(name) are") }
-        }
-        try take()
-        if token.isSign("(") || token.isSign(":") { throw notYet("functions such as \(name) are") }
-        return name
-    }
-
-    private mutating func value() throws(PredicateError) -> FieldValue {
-        if let value = token.value {
-            try take()
-            return value
-        }
-        switch token.keyword {
-        case "NULL", "NIL": throw refused("there is no null: a comparison with a field that is missing is false")
-        case .some: throw refused("a field is compared with a value: a string stands in quotes")
-        case nil: throw unexpected("a string or a number")
-        }
-    }
-
-    private mutating func prefix() throws(PredicateError) -> FieldValue {
+    /// `value IN field`, `value < field`.
+    private mutating func mirrored(
+        _ start: Token, _ value: FieldValue, isNegated: Bool
+    ) throws(PredicateError) -> Condition {
         let place = token
-        let value = try value()
-        guard value.isText else {
-            throw PredicateError(
-                code: "predicate.type", offset: place.offset, reason: "only strings begin with something")
+        let operation = try comparisonOperator()
+        if operation.comparator == .isIn, token.isSign("{") { throw unexpected("a field") }
+        guard let comparator = operation.comparator == .isIn ? .listContains : operation.comparator?.mirrored else {
+            throw refused("before \(place.name) stands the field, after it the value", at: place)
         }
-        return value
+        let rightPlace = token
+        switch try operand() {
+        case .subject(let subject) where subject != .allText:
+            let comparison = Comparison(
+                start: start, subject: subject, isNegated: isNegated != operation.isOpposite,
+                isExact: operation.isExact)
+            return try clause(comparison, comparator, [value], at: start)
+        case .distance(let subject, let centre):
+            let turned = Operation(place: place, comparator: comparator, isOpposite: operation.isOpposite)
+            return try near(start, subject, centre, turned, value, isNegated: isNegated)
+        default: throw refused("one side of \(place.name) is a field of the record", at: rightPlace)
+        }
+    }
+}
+
+// MARK: - Elements of lists
+
+extension TextParser {
+    /// `ANY field == value`, `ANY field IN {…}`, `ANY field BEGINSWITH 'x'`, `ANY tokenize(…) IN self`.
+    private mutating func any(isNegated: Bool) throws(PredicateError) -> Condition {
+        let start = try take()
+        let subject: Clause.Subject
+        switch try operand() {
+        case .words(let words): return try search(start, words, all: false, isNegated: isNegated)
+        case .subject(let found) where found != .allText: subject = found
+        default: throw refused("after ANY stands a field", at: start)
+        }
+        let operation = try comparisonOperator()
+        let comparison = Comparison(
+            start: start, subject: subject, isNegated: isNegated, isExact: operation.isExact)
+        switch (operation.comparator, operation.isOpposite) {
+        case (.equals, false): return try clause(comparison, .listContains, valueAt: token)
+        case (.isIn, _): return try clause(comparison, .listContainsAny, listOrArgument: token)
+        case (.beginsWith, _): return try clause(comparison, .listMemberBeginsWith, valueAt: token)
+        default: throw refused("after ANY stands ==, IN or BEGINSWITH", at: operation.place)
+        }
     }
 
-    private mutating func list() throws(PredicateError) -> [FieldValue] {
-        try expect(sign: "{")
-        var values: [FieldValue] = []
-        while !token.isSign("}") {
-            if !values.isEmpty { try expect(sign: ",") }
-            guard values.count < PredicateLimits.valuesMax else {
-                throw PredicateError(
-                    code: "predicate.limit", offset: token.offset,
-                    reason: "more values than the limit of \(PredicateLimits.valuesMax)")
-            }
-            values.append(try value())
+    /// `ALL tokenize(…) IN self`; extended: `ALL field < value`.
+    private mutating func all(isNegated: Bool) throws(PredicateError) -> Condition {
+        let start = try take()
+        guard isExtended || token.isKeyword("TOKENIZE") else {
+            throw refused(
+                "CloudKit has no ALL: join a CONTAINS or NOT … CONTAINS for each value with AND", at: start)
         }
+        let subject: Clause.Subject
+        switch try operand() {
+        case .words(let words): return try search(start, words, all: true, isNegated: isNegated)
+        case .subject(let found) where isExtended && found != .allText: subject = found
+        default: throw refused("after ALL stands a field, or tokenize('…', 'Cdl') IN self", at: start)
+        }
+        let operation = try comparisonOperator()
+        let comparison = Comparison(
+            start: start, subject: subject, isNegated: isNegated != operation.isOpposite, isExact: operation.isExact)
+        // Every element differs: none is equal.
+        if operation.isOpposite { return try clause(comparison, .listContains, valueAt: token) }
+        guard let test = operation.comparator?.test else {
+            throw refused("after ALL stands ==, !=, <, <=, >, >=, IN or BEGINSWITH", at: operation.place)
+        }
+        return test == .isIn
+            ? try clause(comparison, .every(test), listOrArgument: token)
+            : try clause(comparison, .every(test), valueAt: token)
+    }
+}
+
+extension Clause.Comparator {
+    fileprivate var test: Clause.Test? {
+        switch self {
+        case .equals: .equals
+        case .lessThan: .lessThan
+        case .lessThanOrEquals: .lessThanOrEquals
+        case .greaterThan: .greaterThan
+        case .greaterThanOrEquals: .greaterThanOrEquals
+        case .isIn: .isIn
+        case .beginsWith: .beginsWith
+        default: nil
+        }
+    }
+}
+
+// MARK: - Words and distances
+
+extension TextParser {
+    /// `self CONTAINS 'a b'` for any word, `TOKENMATCHES[cdl]` for all.
+    private mutating func search(_ found: Comparison) throws(PredicateError) -> Condition {
+        let place = token
+        guard token.isKeyword("CONTAINS") || token.isKeyword("TOKENMATCHES") else {
+            throw refused("self is searched for words: self CONTAINS 'word'")
+        }
+        let all = try take().isKeyword("TOKENMATCHES")
+        if token.isSign("[") { _ = try options(allowed: "cdl") }
+        guard !found.isNegated else { throw refused("CloudKit takes no NOT before a search for words", at: place) }
+        let textPlace = token
+        guard case .text(let text) = try value() else {
+            throw PredicateError(
+                code: "predicate.type", offset: textPlace.offset, reason: "words are searched for with a string")
+        }
+        let words = try at(textPlace) { () throws(BrokenRule) in
+            try Words.checked(String(decoding: text, as: UTF8.self))
+        }
+        return try clause(found, all ? .containsAllWords : .containsAnyWord, words, at: textPlace)
+    }
+
+    private mutating func search(
+        _ start: Token, _ words: [FieldValue], all: Bool, isNegated: Bool
+    ) throws(PredicateError) -> Condition {
+        guard token.isKeyword("IN") else { throw unexpected("IN") }
         try take()
-        return values
+        let place = token
+        guard case .subject(let subject) = try operand() else {
+            throw refused("after IN stands self or a field", at: place)
+        }
+        guard !isNegated else { throw refused("CloudKit takes no NOT before a search for words", at: start) }
+        let comparison = Comparison(start: start, subject: subject, isNegated: false)
+        return try clause(comparison, all ? .containsAllWords : .containsAnyWord, words, at: start)
+    }
+
+    /// - Parameter metres: nil when they follow.
+    private mutating func near(
+        _ start: Token, _ subject: Clause.Subject, _ centre: Place, _ operation: Operation, _ metres: FieldValue?,
+        isNegated: Bool
+    ) throws(PredicateError) -> Condition {
+        guard !isNegated else { throw refused("CloudKit takes no NOT before a distance", at: start) }
+        guard operation.comparator == .lessThan || operation.comparator == .lessThanOrEquals else {
+            throw refused("CloudKit finds what is inside a circle only: < or <=", at: operation.place)
+        }
+        let place = metres == nil ? token : start
+        let radius =
+            switch metres {
+            case .integer(let number): Double(number)
+            case .double(let number): number
+            case nil: try number()
+            default: -1.0
+            }
+        // The next double below: what is nearer than the one is not farther than the other.
+        let closed = operation.comparator == .lessThan ? radius.nextDown : radius
+        guard closed >= 0 else {
+            throw PredicateError(
+                code: "predicate.type", offset: place.offset, reason: "a distance is a number of metres, greater than 0"
+            )
+        }
+        let circle = Circle(latitude: centre.latitude, longitude: centre.longitude, radius: closed.magnitude)
+        return try clause(
+            Comparison(start: start, subject: subject, isNegated: false), .isNear, [.circle(circle)], at: start)
     }
 }

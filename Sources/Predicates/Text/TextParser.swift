@@ -1,32 +1,51 @@
+import JSON
+
 /// Reads the text of an `NSPredicate`, as far as CloudKit takes it (CKQuery: predicate rules for query objects).
 ///
-///     predicate  = term { ("AND" | "&&") term }
-///     term       = ("NOT" | "!") term | "(" predicate ")" | "TRUEPREDICATE" | "FALSEPREDICATE" | comparison
-///     comparison = field operator value | field "IN" list | field "BETWEEN" pair | field "CONTAINS" value
-///                | value operator field | value "IN" field | ("ANY" | "SOME") field ("==" | "IN" | "BEGINSWITH") …
+///     predicate  = sum
+///     sum        = product { ("OR" | "||") product }                                      (OR: extended only)
+///     product    = term { ("AND" | "&&") term }
+///     term       = ("NOT" | "!") term | "(" sum ")" | "TRUEPREDICATE" | "FALSEPREDICATE" | comparison
+///     comparison = subject operator value | subject "IN" list | subject "BETWEEN" pair | subject "CONTAINS" value
+///                | subject "!=" "nil" | value operator subject | value "IN" subject | distance ("<" | "<=") value
+///                | ("ANY" | "SOME") subject ("==" | "IN" | "BEGINSWITH") … | "ALL" subject operator …  (extended only)
+///                | "self" "CONTAINS" string | words-of "TOKENMATCHES[cdl]" string
+///                | ("ANY" | "SOME" | "ALL") "tokenize" "(" string "," "'Cdl'" ")" "IN" words-of
 ///
 /// One token is looked ahead; parentheses and NOTs recurse, to a stated depth.
 struct TextParser {
+    /// Where in the text a comparison stands, by what was read.
+    struct Places {
+        var clauses: [Clause: Int] = [:]
+        var never: Int?
+    }
+
     private var lexer: Lexer
     var token: Token
-    var clauses: [Clause] = []
-    private var isNever = false
+    let isExtended: Bool
+    var arguments: Arguments
+    private var clauseCount = 0
+    private var places = Places()
 
-    static func predicate(_ text: String) throws(PredicateError) -> RecordPredicate {
+    static func condition(
+        _ text: String, arguments: JSONValue? = nil, isExtended: Bool
+    ) throws(PredicateError) -> (Condition, Places) {
         guard text.utf8.count <= PredicateLimits.textBytesMax else {
             throw PredicateError(
                 code: "predicate.limit", offset: PredicateLimits.textBytesMax,
                 reason: "\(text.utf8.count) bytes, over the limit of \(PredicateLimits.textBytesMax)")
         }
-        var parser = try TextParser(text)
-        try parser.conjunction(isNegated: false, depth: 0)
+        var parser = try TextParser(text, try Arguments(arguments), isExtended)
+        let condition = try parser.sum(isNegated: false, depth: 0)
         guard parser.token.kind == .end else { throw parser.unexpected("AND or the end of the predicate") }
-        return RecordPredicate(clauses: parser.clauses, isNever: parser.isNever)
+        try parser.arguments.end()
+        return (condition, parser.places)
     }
 
-    private init(_ text: String) throws(PredicateError) {
+    private init(_ text: String, _ arguments: Arguments, _ isExtended: Bool) throws(PredicateError) {
         lexer = Lexer(text)
         token = try lexer.next()
+        (self.arguments, self.isExtended) = (arguments, isExtended)
     }
 
     /// Takes the token and reads the next.
@@ -46,22 +65,32 @@ struct TextParser {
 // MARK: - Compound predicates
 
 extension TextParser {
-    private mutating func conjunction(isNegated: Bool, depth: Int) throws(PredicateError) {
-        try term(isNegated: isNegated, depth: depth)
+    private mutating func sum(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
+        var parts = [try product(isNegated: isNegated, depth: depth)]
+        while token.isKeyword("OR") || token.isSign("||") {
+            guard isExtended else {
+                throw refused("CloudKit has no OR: write IN {…} for one field, or save a subscription for each side")
+            }
+            try take()
+            parts.append(try product(isNegated: isNegated, depth: depth))
+        }
+        return isNegated ? .joined(all: parts) : .joined(any: parts)
+    }
+
+    private mutating func product(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
+        var parts = [try term(isNegated: isNegated, depth: depth)]
         while token.isKeyword("AND") || token.isSign("&&") {
-            guard !isNegated else {
+            guard isExtended || !isNegated else {
                 throw refused(
                     "NOT stands before one comparison only: NOT (a AND b) would be an OR, which CloudKit lacks")
             }
             try take()
-            try term(isNegated: false, depth: depth)
+            parts.append(try term(isNegated: isNegated, depth: depth))
         }
-        if token.isKeyword("OR") || token.isSign("||") {
-            throw refused("CloudKit has no OR: write IN {…} for one field, or save a subscription for each side")
-        }
+        return isNegated ? .joined(any: parts) : .joined(all: parts)
     }
 
-    private mutating func term(isNegated: Bool, depth: Int) throws(PredicateError) {
+    private mutating func term(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
         guard depth <= PredicateLimits.depthMax else {
             throw PredicateError(
                 code: "predicate.limit", offset: token.offset,
@@ -69,17 +98,25 @@ extension TextParser {
         }
         if token.isKeyword("NOT") || token.isSign("!") {
             try take()
-            try term(isNegated: !isNegated, depth: depth + 1)
-        } else if token.isSign("(") {
-            try take()
-            try conjunction(isNegated: isNegated, depth: depth + 1)
-            try expect(sign: ")")
-        } else if token.isKeyword("TRUEPREDICATE") || token.isKeyword("FALSEPREDICATE") {
-            let isTrue = try take().isKeyword("TRUEPREDICATE")
-            isNever = isNever || isTrue == isNegated
-        } else {
-            try comparison(isNegated: isNegated)
+            return try term(isNegated: !isNegated, depth: depth + 1)
         }
+        if token.isSign("(") {
+            try take()
+            let inner = try sum(isNegated: isNegated, depth: depth + 1)
+            try expect(sign: ")")
+            return inner
+        }
+        if token.isKeyword("TRUEPREDICATE") || token.isKeyword("FALSEPREDICATE") {
+            return try constant(isNegated: isNegated)
+        }
+        return try comparison(isNegated: isNegated)
+    }
+
+    private mutating func constant(isNegated: Bool) throws(PredicateError) -> Condition {
+        let place = try take()
+        if place.isKeyword("TRUEPREDICATE") != isNegated { return .always }
+        places.never = places.never ?? place.offset
+        return .never
     }
 }
 
@@ -91,25 +128,42 @@ extension TextParser {
             code: "predicate.syntax", offset: token.offset, reason: "\(token.name) where \(expected) is needed")
     }
 
-    /// CloudKit does not take it, and says nothing of it that could be done otherwise.
+    /// CloudKit does not take it.
     func refused(_ reason: String, at place: Token? = nil) -> PredicateError {
         PredicateError(code: "predicate.unsupported", offset: (place ?? token).offset, reason: reason)
     }
 
-    func notYet(_ what: String) -> PredicateError {
-        PredicateError(code: "predicate.not_yet", offset: token.offset, reason: "\(what) not supported yet")
+    /// Runs a check; what it throws stands at `place`.
+    func at<Result>(_ place: Token, _ check: () throws(BrokenRule) -> Result) throws(PredicateError) -> Result {
+        do { return try check() } catch {
+            throw PredicateError(code: error.code, offset: place.offset, reason: error.reason)
+        }
     }
 
-    mutating func append(
-        _ field: String, _ comparator: Clause.Comparator, _ values: [FieldValue], isNegated: Bool
-    ) throws(PredicateError) {
-        guard clauses.count < PredicateLimits.clausesMax else {
+    /// What was compared, where, and how.
+    struct Comparison {
+        let start: Token
+        let subject: Clause.Subject
+        let isNegated: Bool
+        var isExact = false
+    }
+
+    /// - Parameter place: Where the values stand.
+    mutating func clause(
+        _ comparison: Comparison, _ comparator: Clause.Comparator, _ values: [FieldValue], at place: Token
+    ) throws(PredicateError) -> Condition {
+        guard clauseCount < PredicateLimits.clausesMax else {
             throw PredicateError(
-                code: "predicate.limit", offset: token.offset,
+                code: "predicate.limit", offset: comparison.start.offset,
                 reason: "more comparisons than the limit of \(PredicateLimits.clausesMax)")
         }
-        // CKQuery: BEGINSWITH is case-sensitive, all other comparisons of strings are not.
-        clauses.append(
-            Clause(field: field, comparator, values, foldsCase: !comparator.isPrefix, isNegated: isNegated))
+        clauseCount += 1
+        let checked = try at(place) { () throws(BrokenRule) in
+            try ClauseRules.checked(comparison.subject, comparator, values)
+        }
+        let clause = Clause(
+            comparison.subject, comparator, checked, foldsCase: !comparison.isExact, isNegated: comparison.isNegated)
+        if places.clauses[clause] == nil { places.clauses[clause] = comparison.start.offset }
+        return .clause(clause)
     }
 }

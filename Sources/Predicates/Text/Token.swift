@@ -6,6 +6,8 @@ struct Token {
         case string(String)
         case integer(Int64)
         case double(Double)
+        /// `%K` for a name, `%@` for a value.
+        case argument(isName: Bool)
         /// An operator or a bracket: `==`, `{`, ...
         case sign(String)
         case end
@@ -28,10 +30,11 @@ struct Token {
     /// As it is called in an error.
     var name: String {
         switch kind {
-        case .word(let word, _): "'\(word)'"
+        case .word(let word, _): "'\(word.prefix(64))'"
         case .string: "a string"
         case .integer, .double: "a number"
         case .sign(let sign): "'\(sign)'"
+        case .argument(let isName): isName ? "'%K'" : "'%@'"
         case .end: "the end of the predicate"
         }
     }

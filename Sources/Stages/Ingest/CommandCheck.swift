@@ -6,6 +6,7 @@ import Predicates
 /// Every rule that a command must keep, in the order of its example; the first broken one is the answer.
 struct CommandCheck {
     let takesAnySubscription: Bool
+    let predicates: PredicateReader
 
     private static let originKeys: [StaticString] = ["user", "device"]
 
@@ -89,12 +90,9 @@ extension CommandCheck {
 
     private func check(query: JSONValue) throws(ModelError) {
         do throws(PredicateError) {
-            if let filterBy = query["filterBy"] { _ = try RecordPredicate(filterBy: filterBy) }
-            if let text = query["predicate"]?.string { _ = try RecordPredicate(text: text) }
+            _ = try predicates.read(query: query)
         } catch {
-            let isText = error.offset != nil || error.path.isEmpty
-            throw ModelError(
-                error.code, at: isText ? "predicate" : error.path, isText ? error.description : error.reason)
+            throw ModelError(error.code, at: error.queryPath, error.queryReason)
         }
     }
 }

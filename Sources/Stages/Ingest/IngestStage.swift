@@ -2,6 +2,7 @@ import CloudKitModel
 import EventLog
 import JSON
 import PipelineKit
+import Predicates
 
 /// The door: checks each command and writes what is accepted to the log that every later state is a function of.
 ///
@@ -16,7 +17,8 @@ public struct IngestStage: Stage {
     var memory = RecordMemory()
 
     public init(_ settings: IngestSettings, context: StageContext) throws(SettingsError) {
-        check = CommandCheck(takesAnySubscription: settings.subscriptionsInAnyDatabase)
+        check = CommandCheck(
+            takesAnySubscription: settings.subscriptionsInAnyDatabase, predicates: PredicateReader())
     }
 
     public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {

@@ -57,6 +57,8 @@ struct Change {
     let recordType: JSONValue?
     let zone: Zone
     let origin: JSONValue?
+    /// The record dictionary; a delete's says little more than the record's name.
+    let record: JSONValue
     /// What predicates look at: the record's fields, or a deleted record's last known ones.
     let fields: JSONValue?
 
@@ -69,6 +71,7 @@ struct Change {
     init(_ event: borrowing InputEvent, isDelete: Bool) throws(Rejection) {
         let json = event.json
         let record = try json.object("record")
+        self.record = record
         sequence = event.sequence
         reason = try isDelete ? .delete : Change.saveReason(json)
         container = try json.text("container")

@@ -3,7 +3,8 @@ import Predicates
 
 /// The fields of one change by the numbers of their names; each found and decoded once.
 ///
-/// Fields that no subscription names are left out.
+/// Fields that no subscription names are left out. System fields stand beside the app's own, under names that none of
+/// those can have.
 struct FieldTable {
     struct Cell {
         let view: FieldView
@@ -14,6 +15,23 @@ struct FieldTable {
     private var names = SymbolTable()
     private var cells: [Cell?] = []
     private(set) var located: [Int32] = []
+    private var systemFields: [(field: SystemField, symbol: Int32)] = []
+    private(set) var record = RecordView(record: nil, fields: nil)
+
+    /// Stands for what is no single field.
+    static let none: Int32 = -1
+
+    mutating func intern(_ subject: Clause.Subject) -> Int32 {
+        switch subject {
+        case .field(let name): return intern(name)
+        case .allText: return FieldTable.none
+        case .system(let field):
+            if let known = systemFields.first(where: { $0.field == field }) { return known.symbol }
+            let symbol = intern("\u{0}" + field.rawValue)
+            systemFields.append((field, symbol))
+            return symbol
+        }
+    }
 
     mutating func intern(_ name: String) -> Int32 {
         let symbol = names.intern(name)
@@ -26,11 +44,21 @@ struct FieldTable {
 
     /// Where a name stands twice the first counts, as for ``JSONValue/member(_:)``.
     @inline(__always)
-    mutating func load(_ fields: JSONValue?) {
-        guard let fields else { return }
+    mutating func load(_ change: borrowing Change) {
+        record = RecordView(record: change.record, fields: change.fields)
+        if !systemFields.isEmpty { loadSystemFields(change.record) }
+        guard let fields = change.fields else { return }
         for (key, field) in fields.members {
             guard let symbol = names.find(key), cells[Int(symbol)] == nil else { continue }
             cells[Int(symbol)] = Cell(view: FieldView(field: field), field: field)
+            located.append(symbol)
+        }
+    }
+
+    private mutating func loadSystemFields(_ record: JSONValue) {
+        for (field, symbol) in systemFields {
+            guard let value = field.value(in: record) else { continue }
+            cells[Int(symbol)] = Cell(view: field.view(in: record), field: value)
             located.append(symbol)
         }
     }
@@ -40,5 +68,6 @@ struct FieldTable {
     mutating func clear() {
         for symbol in located { cells[Int(symbol)] = nil }
         located.removeAll(keepingCapacity: true)
+        record = RecordView(record: nil, fields: nil)
     }
 }

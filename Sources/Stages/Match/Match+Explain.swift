@@ -47,7 +47,7 @@ private struct ChangeCheck {
     }
 
     private static let passed: Set<ExplanationCode> = [
-        .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue,
+        .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue, .conditionTrue,
     ]
 
     /// A subscription of another scope is checked no further.
@@ -158,24 +158,45 @@ extension ChangeCheck {
         let never =
             subscription.predicate.isNever ? [part(.predicateNever, "its predicate is false for all records")] : []
         return never
-            + subscription.predicate.clauses.map { clause in
-                let field = change.fields?.member(clause.field)
-                let value = field?["value"]
-                let (code, text) = verdict(clause.verdict(on: field), clause.text, clause.field, value)
-                let details: [Explanation.Detail] = [.init("clause", clause.text), .init("field", clause.field)]
-                return part(code, text, details + (value.map { [.init("value", $0)] } ?? []))
-            }
+            + subscription.predicate.clauses.map { explained($0) }
+            + subscription.predicate.alternatives.map { explained($0) }
+    }
+
+    private var record: RecordView { RecordView(record: change.record, fields: change.fields) }
+
+    private func explained(_ condition: Condition) -> Explanation {
+        switch condition {
+        case .clause(let clause): return explained(clause)
+        case .all(let parts), .any(let parts):
+            let holds = record.holds(condition)
+            return Explanation(
+                MatchStage.kind, holds ? .conditionTrue : .conditionFalse,
+                "\(condition.text) is \(holds ? "true" : "false")", [.init("condition", condition.text)],
+                parts: parts.map { explained($0) })
+        }
+    }
+
+    private func explained(_ clause: Clause) -> Explanation {
+        let value = record.value(for: clause)
+        let (code, text) = verdict(record.verdict(of: clause), clause, value)
+        let details: [Explanation.Detail] = [.init("clause", clause.text), .init("field", clause.field)]
+        return part(code, text, details + (value.map { [.init("value", $0)] } ?? []))
     }
 
     private func verdict(
-        _ verdict: Clause.Verdict, _ clause: String, _ field: String, _ value: JSONValue?
+        _ verdict: Clause.Verdict, _ clause: Clause, _ value: JSONValue?
     ) -> (ExplanationCode, String) {
+        let (text, field) = (clause.text, clause.field)
         let was = value.map { "\(field) was \(ChangeCheck.shortened($0))" } ?? "\(field) had no value"
-        return switch verdict {
-        case .holds: (.clauseTrue, "\(clause) is true: \(was)")
-        case .fails: (.clauseFalse, "\(clause) is false: \(was)")
-        case .fieldMissing: (.clauseFieldMissing, "\(clause) is false: the record has no field \(field)")
-        case .typeDiffers: (.clauseTypeDiffers, "\(clause) is false: \(was), which is of another type")
+        return switch (verdict, clause.subject) {
+        case (.holds, .allText): (.clauseTrue, "\(text) is true: the record's texts have the words")
+        case (_, .allText): (.clauseFalse, "\(text) is false: the record's texts lack the words")
+        case (.holds, _): (.clauseTrue, "\(text) is true: \(was)")
+        case (.fails, _): (.clauseFalse, "\(text) is false: \(was)")
+        case (.fieldMissing, .system):
+            (.clauseFieldMissing, "\(text) is false: the record's dictionary does not say its \(field)")
+        case (.fieldMissing, _): (.clauseFieldMissing, "\(text) is false: the record has no field \(field)")
+        case (.typeDiffers, _): (.clauseTypeDiffers, "\(text) is false: \(was), which is of another type")
         }
     }
 

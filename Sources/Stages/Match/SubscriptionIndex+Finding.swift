@@ -18,7 +18,7 @@ extension SubscriptionIndex {
     /// The change's fields stay located until ``clear()``.
     mutating func find(_ change: Change, into found: inout [Found]) {
         guard let sought = sought(change) else { return }
-        fields.load(change.fields)
+        fields.load(change)
         findQueries(sought, &found)
         findOthers(sought, &found)
         sort(&found)
@@ -68,7 +68,8 @@ extension SubscriptionIndex {
             guard entry.firesOn.contains(sought.reason),
                 entry.zone == PostingLists.Entry.any || entry.zone == sought.zone,
                 entry.recordType == PostingLists.Entry.any || entry.recordType == sought.recordType,
-                stored[entry.slot].clauses.allSatisfy({ holds($0) })
+                stored[entry.slot].clauses.allSatisfy({ holds($0) }),
+                stored[entry.slot].alternatives.allSatisfy({ fields.record.holds($0) })
             else { return }
             found.append(Found(saved: stored[entry.slot].saved, slot: entry.slot))
         }
@@ -76,6 +77,7 @@ extension SubscriptionIndex {
 
     @inline(__always)
     private func holds(_ bound: BoundClause) -> Bool {
+        guard bound.symbol != FieldTable.none else { return fields.record.holds(bound.clause) }
         guard let cell = fields[bound.symbol] else { return false }
         return bound.clause.holds(for: cell.view)
     }

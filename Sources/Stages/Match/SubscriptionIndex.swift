@@ -21,9 +21,12 @@ struct SubscriptionIndex {
         let saved: UInt64
         let copied: [CopiedField]
         let clauses: [BoundClause]
+        /// What must hold beside the clauses: each an OR.
+        let alternatives: [Condition]
 
         init(_ subscription: Subscription, saved: UInt64, copied: [CopiedField], clauses: [BoundClause]) {
             (self.subscription, self.saved, self.copied, self.clauses) = (subscription, saved, copied, clauses)
+            alternatives = subscription.predicate.alternatives
         }
     }
 
@@ -86,7 +89,7 @@ extension SubscriptionIndex {
 
     /// - Parameter subscription: One of an identity that no other has.
     mutating func add(_ subscription: Subscription, at sequence: UInt64) {
-        let clauses = subscription.predicate.clauses.map { BoundClause(symbol: fields.intern($0.field), clause: $0) }
+        let clauses = subscription.predicate.clauses.map { BoundClause(symbol: fields.intern($0.subject), clause: $0) }
         let slot = stored.add(
             Stored(
                 subscription, saved: sequence, copied: subscription.copied.map { copied($0) },

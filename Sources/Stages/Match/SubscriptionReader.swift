@@ -98,27 +98,16 @@ enum SubscriptionReader {
 extension SubscriptionReader {
     /// `filterBy` or `predicate`, or neither for all records of the type.
     private static func predicate(_ query: JSONValue) throws(Rejection) -> RecordPredicate {
-        let filterBy = query.given("filterBy")
-        guard let predicate = query.given("predicate") else {
-            return try filterBy.map { filterBy throws(Rejection) in try read(filterBy: filterBy) } ?? .always
-        }
-        guard filterBy == nil, let text = predicate.string else {
+        guard query.given("filterBy") == nil || query.given("predicate") == nil else {
             throw Rejection(
                 code: "field.invalid", reason: "a query has filterBy, or a predicate as text, not both",
                 path: "subscription.query.predicate")
         }
         do {
-            return try RecordPredicate(text: text)
+            return try PredicateReader().read(query: query).predicate
         } catch {
-            throw Rejection(code: error.code, reason: error.description, path: "subscription.query.predicate")
-        }
-    }
-
-    private static func read(filterBy: JSONValue) throws(Rejection) -> RecordPredicate {
-        do {
-            return try RecordPredicate(filterBy: filterBy)
-        } catch {
-            throw Rejection(code: error.code, reason: error.reason, path: "subscription.query.\(error.path)")
+            throw Rejection(
+                code: error.code, reason: error.queryReason, path: "subscription.query.\(error.queryPath)")
         }
     }
 }

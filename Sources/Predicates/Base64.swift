@@ -1,0 +1,37 @@
+/// Bytes as the text that stands for them (RFC 4648, section 4).
+enum Base64 {
+    /// Negative, zero or positive as one text's bytes come before, with or after the other's.
+    ///
+    /// Each digit is six bits, the first the highest: digits in order are bytes in order. Nothing is decoded.
+    static func order(_ left: UnsafeRawBufferPointer, _ right: [UInt8]) -> Int {
+        let (leftCount, rightCount) = (digitCount(left), right.withUnsafeBytes { digitCount($0) })
+        for index in 0..<min(leftCount, rightCount) {
+            let order = Int(digit(left[index]) ?? -1) - Int(digit(right[index]) ?? -1)
+            if order != 0 { return order }
+        }
+        return leftCount - rightCount
+    }
+
+    static func isValid(_ text: [UInt8]) -> Bool {
+        guard text.count % 4 == 0 else { return false }
+        let digits = text.withUnsafeBytes { digitCount($0) }
+        return text.count - digits <= 2 && text[..<digits].allSatisfy { digit($0) != nil }
+    }
+
+    private static func digitCount(_ text: UnsafeRawBufferPointer) -> Int {
+        var count = text.count
+        while count > 0, text[count - 1] == UInt8(ascii: "=") { count -= 1 }
+        return count
+    }
+
+    private static func digit(_ byte: UInt8) -> Int8? {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): Int8(byte - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): Int8(byte - UInt8(ascii: "a") + 26)
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): Int8(byte - UInt8(ascii: "0") + 52)
+        case UInt8(ascii: "+"): 62
+        case UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}

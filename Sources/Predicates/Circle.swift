@@ -1,0 +1,48 @@
+import Glibc
+import JSON
+
+/// All places not farther from a centre than a radius.
+///
+/// Distances are great circles on a sphere of the Earth's mean radius, by the haversine formula: up to 0.6 % off what an
+/// ellipsoid gives. CloudKit's own index is no finer than 10 km (CKQuery); this is exact.
+package struct Circle: Sendable, Hashable {
+    // IUGG, mean radius R1, in metres.
+    package static let earthRadius = 6_371_008.8
+
+    /// Degrees, from -90 to 90.
+    package let latitude: Double
+    /// Degrees, from -180 to 180.
+    package let longitude: Double
+    /// Metres.
+    package let radius: Double
+
+    package func contains(latitude: Double, longitude: Double) -> Bool {
+        distance(latitude: latitude, longitude: longitude) <= radius
+    }
+
+    /// Metres from the centre.
+    package func distance(latitude: Double, longitude: Double) -> Double {
+        let (north, east) = ((latitude - self.latitude) * .pi / 180, (longitude - self.longitude) * .pi / 180)
+        let (sine, otherSine) = (sin(north / 2), sin(east / 2))
+        let share =
+            sine * sine + cos(latitude * .pi / 180) * cos(self.latitude * .pi / 180) * otherSine * otherSine
+        return 2 * Circle.earthRadius * asin(min(1, share.squareRoot()))
+    }
+}
+
+/// A place on the Earth, in degrees.
+struct Place {
+    let latitude: Double
+    let longitude: Double
+
+    /// nil for what is no `{"latitude":…,"longitude":…}` on the Earth.
+    init?(_ json: JSONValue) {
+        guard let latitude = json["latitude"]?.double, let longitude = json["longitude"]?.double else { return nil }
+        self.init(latitude: latitude, longitude: longitude)
+    }
+
+    init?(latitude: Double, longitude: Double) {
+        guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
+        (self.latitude, self.longitude) = (latitude, longitude)
+    }
+}

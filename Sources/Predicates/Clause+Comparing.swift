@@ -1,0 +1,134 @@
+import JSON
+
+extension Clause {
+    /// Whether the comparison holds; never for a field that is missing or of another type.
+    ///
+    /// Not for ``Subject/allText``: see ``holdsForWords(of:)``.
+    @inline(__always)
+    package func holds(for view: FieldView) -> Bool {
+        guard let outcome = compare(view) else { return false }
+        return outcome != isNegated
+    }
+
+    /// nil when the field has nothing that could be compared.
+    @inline(__always)
+    func compare(_ view: FieldView) -> Bool? {
+        switch comparator {
+        case .equals: view.order(values[0], foldsCase).map { $0 == 0 }
+        case .lessThan: view.order(values[0], foldsCase).map { $0 < 0 }
+        case .lessThanOrEquals: view.order(values[0], foldsCase).map { $0 <= 0 }
+        case .greaterThan: view.order(values[0], foldsCase).map { $0 > 0 }
+        case .greaterThanOrEquals: view.order(values[0], foldsCase).map { $0 >= 0 }
+        case .isIn: isAnyValue(view)
+        case .beginsWith: view.begins(with: values[0])
+        default: compareOtherwise(view)
+        }
+    }
+
+    private func isAnyValue(_ view: FieldView) -> Bool? {
+        guard view.isScalar else { return nil }
+        var some = values.isEmpty ? false : nil as Bool?
+        for value in values {
+            guard let order = view.order(value, foldsCase) else { continue }
+            if order == 0 { return true }
+            some = false
+        }
+        return some
+    }
+
+    @inline(never)
+    private func compareOtherwise(_ view: FieldView) -> Bool? {
+        switch comparator {
+        case .listContains: view.anyElement { $0.order(values[0], foldsCase).map { $0 == 0 } }
+        case .listContainsAny: view.anyElement { isAnyValue($0) }
+        case .listMemberBeginsWith: view.anyElement { $0.begins(with: values[0]) }
+        case .listContainsAll: containsAll(view)
+        case .exists: view.isNothing ? nil : true
+        case .isNear: view.isInside(values[0])
+        case .containsAnyWord, .containsAllWords: containsWords(view)
+        case .every(let test): isEvery(test, view)
+        default: nil
+        }
+    }
+
+    private func containsAll(_ view: FieldView) -> Bool? {
+        guard case .list = view else { return nil }
+        for value in values {
+            guard let isHeld = contains(value, view) else { return nil }
+            if !isHeld { return false }
+        }
+        return true
+    }
+
+    // Apart from the loop: the optimizer of Swift 6.3 crashes on the two together.
+    @inline(never)
+    private func contains(_ value: FieldValue, _ view: FieldView) -> Bool? {
+        view.anyElement { $0.order(value, foldsCase).map { $0 == 0 } }
+    }
+
+    private func isEvery(_ test: Test, _ view: FieldView) -> Bool? {
+        guard case .list(let list) = view else { return nil }
+        var (all, compared) = (true, list.count == 0)
+        for element in list.elements {
+            let outcome = passes(test, FieldView(scalar: element))
+            all = all && outcome ?? false
+            compared = compared || outcome != nil
+        }
+        return compared ? all : nil
+    }
+
+    private func passes(_ test: Test, _ view: FieldView) -> Bool? {
+        switch test {
+        case .isIn: isAnyValue(view)
+        case .beginsWith: view.begins(with: values[0])
+        case .equals: view.order(values[0], foldsCase).map { $0 == 0 }
+        case .lessThan: view.order(values[0], foldsCase).map { $0 < 0 }
+        case .lessThanOrEquals: view.order(values[0], foldsCase).map { $0 <= 0 }
+        case .greaterThan: view.order(values[0], foldsCase).map { $0 > 0 }
+        case .greaterThanOrEquals: view.order(values[0], foldsCase).map { $0 >= 0 }
+        }
+    }
+}
+
+// MARK: - Words
+
+extension Clause {
+    /// Whether the words of all string fields together have those sought. Only for ``Subject/allText``.
+    ///
+    /// - Parameter fields: Field dictionaries by name.
+    package func holdsForWords(of fields: JSONValue?) -> Bool {
+        var search = WordSearch(values, all: comparator == .containsAllWords)
+        guard let fields else { return false }
+        for (_, field) in fields.members {
+            if Clause.isText(field["type"]) { look(&search, in: FieldView(field: field)) }
+            if search.isDone { return true }
+        }
+        return false
+    }
+
+    private static func isText(_ type: JSONValue?) -> Bool {
+        type.map { $0.equals("STRING") || $0.equals("STRING_LIST") || $0.equals("UNKNOWN_LIST") } ?? true
+    }
+
+    private func containsWords(_ view: FieldView) -> Bool? {
+        var search = WordSearch(values, all: comparator == .containsAllWords)
+        return look(&search, in: view) ? search.isDone : nil
+    }
+
+    /// - Returns: Whether there was a text.
+    @discardableResult
+    private func look(_ search: inout WordSearch, in view: FieldView) -> Bool {
+        switch view {
+        case .text(let text):
+            text.withUTF8 { search.look(in: $0) }
+            return true
+        case .list(let list):
+            var isText = list.count == 0
+            for element in list.elements {
+                if element.withUTF8({ search.look(in: $0) }) != nil { isText = true }
+            }
+            return isText
+        default: return false
+        }
+    }
+}

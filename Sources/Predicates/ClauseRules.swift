@@ -1,0 +1,77 @@
+/// A rule that a comparison breaks, before it is known where that stands.
+struct BrokenRule: Error {
+    let code: String
+    let reason: String
+
+    init(_ reason: String, code: String = "predicate.type") { (self.code, self.reason) = (code, reason) }
+}
+
+/// Which values a comparator takes of which subject. The one place for text and `filterBy` alike.
+enum ClauseRules {
+    /// The values as they are compared: a record's name given as a string stands for the reference to it.
+    static func checked(
+        _ subject: Clause.Subject, _ comparator: Clause.Comparator, _ values: [FieldValue]
+    ) throws(BrokenRule) -> [FieldValue] {
+        var values = values
+        if case .system(let field) = subject { values = try checked(field, comparator, values) }
+        for value in values { try check(value, comparator) }
+        return values
+    }
+
+    private static func check(_ value: FieldValue, _ comparator: Clause.Comparator) throws(BrokenRule) {
+        if comparator.isPrefix, !value.isText { throw BrokenRule("only strings begin with something") }
+        if comparator.isOrdering, case .reference = value {
+            throw BrokenRule("references have no order: use == or IN (EQUALS or IN in filterBy)")
+        }
+        if comparator == .isNear { return }
+        if case .circle = value { throw BrokenRule("a location is compared by its distance only") }
+    }
+
+    private static func checked(
+        _ field: SystemField, _ comparator: Clause.Comparator, _ values: [FieldValue]
+    ) throws(BrokenRule) -> [FieldValue] {
+        guard !comparator.isForLists else { throw BrokenRule("\(field.rawValue) is no list") }
+        guard comparator != .isNear, !comparator.isWordSearch else {
+            throw BrokenRule("\(field.rawValue) is no location and no text to search")
+        }
+        if field.isDate, !values.allSatisfy(\.isNumber) {
+            throw BrokenRule("\(field.rawValue) is a date: compare it with CAST('2026-01-31T12:00:00Z', 'NSDate')")
+        }
+        guard field.isReference else {
+            guard field.isDate || values.allSatisfy(\.isText) else {
+                throw BrokenRule("\(field.rawValue) is a string")
+            }
+            return values
+        }
+        return try references(field, comparator, values)
+    }
+
+    private static func references(
+        _ field: SystemField, _ comparator: Clause.Comparator, _ values: [FieldValue]
+    ) throws(BrokenRule) -> [FieldValue] {
+        guard [.equals, .isIn, .exists].contains(comparator) else {
+            throw BrokenRule("\(field.rawValue) is a reference, which has no order and no beginning: use == or IN")
+        }
+        var references: [FieldValue] = []
+        for value in values {
+            switch value {
+            case .text(let name), .reference(let name): references.append(.reference(name))
+            default: throw BrokenRule("\(field.rawValue) is compared with record names")
+            }
+        }
+        return references
+    }
+}
+
+/// What a field of a predicate may be called.
+enum FieldName {
+    // CloudKitLimits.fieldNameBytesMax.
+    static let bytesMax = 255
+    static let rule = "a field's name has 1 to \(bytesMax) bytes, letters, digits and '_', no digit first"
+
+    /// What no record can have is let through where it is a letter: the comparison is false, as for any missing field.
+    static func isValid(_ name: String) -> Bool {
+        guard let first = name.utf8.first, name.utf8.count <= bytesMax else { return false }
+        return Lexer.isWord(first) && name.utf8.allSatisfy { Lexer.isWord($0) || Lexer.isDigit($0) }
+    }
+}

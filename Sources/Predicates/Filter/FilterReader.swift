@@ -1,0 +1,193 @@
+import JSON
+
+/// Reads `filterBy` (CloudKit Web Services Reference: Filter Dictionary).
+///
+/// `ignoresCase` is ours: with it a filter says what a comparison in a predicate's text says.
+enum FilterReader {
+    static func clauses(_ filterBy: JSONValue) throws(PredicateError) -> [Clause] {
+        guard filterBy.isArray else {
+            throw PredicateError(code: "predicate.type", path: "filterBy", reason: "filterBy is an array of filters")
+        }
+        guard filterBy.count <= PredicateLimits.clausesMax else {
+            throw PredicateError(
+                code: "predicate.limit", path: "filterBy",
+                reason: "\(filterBy.count) filters, over the limit of \(PredicateLimits.clausesMax)")
+        }
+        var clauses: [Clause] = []
+        clauses.reserveCapacity(filterBy.count)
+        for filter in filterBy.elements {
+            clauses.append(try clause(filter, path: "filterBy[\(clauses.count)]"))
+        }
+        return clauses
+    }
+
+    private static func clause(_ filter: JSONValue, path: String) throws(PredicateError) -> Clause {
+        guard filter.isObject else {
+            throw PredicateError(code: "predicate.type", path: path, reason: "a filter is an object")
+        }
+        for (key, _) in filter.members where !keys.contains(where: { key.equals($0) }) {
+            throw PredicateError.unknownKey(key, in: path, known: keys)
+        }
+        let (comparator, isNegated) = try comparator(filter, path: path)
+        let subject = try subject(filter, comparator, path: path)
+        let (asked, values) = try values(filter, comparator, isNegated, path: path + ".fieldValue")
+        let checked = try LiteralReader.at(path + ".fieldValue.value") { () throws(BrokenRule) in
+            try ClauseRules.checked(subject, asked, values)
+        }
+        return Clause(
+            subject, asked, checked, foldsCase: try ignoresCase(filter, path: path),
+            isNegated: isNegated && asked != .exists)
+    }
+
+    private static let keys: [StaticString] = [
+        "comparator", "fieldName", "systemFieldName", "fieldValue", "distance", "ignoresCase",
+    ]
+
+    private static func ignoresCase(_ filter: JSONValue, path: String) throws(PredicateError) -> Bool {
+        guard let flag = filter["ignoresCase"] else { return false }
+        guard let flag = flag.bool else {
+            throw PredicateError(
+                code: "predicate.type", path: path + ".ignoresCase", reason: "ignoresCase is true or false")
+        }
+        return flag
+    }
+}
+
+// MARK: - What is compared
+
+extension FilterReader {
+    private static func subject(
+        _ filter: JSONValue, _ comparator: Clause.Comparator, path: String
+    ) throws(PredicateError) -> Clause.Subject {
+        guard let system = filter["systemFieldName"] else {
+            if filter["fieldName"] == nil, comparator.isWordSearch { return .allText }
+            return .field(try fieldName(filter, path: path + ".fieldName"))
+        }
+        guard filter["fieldName"] == nil else {
+            throw PredicateError(
+                code: "predicate.unsupported", path: path + ".systemFieldName",
+                reason: "a filter names a field or a system field, not both: keep one of them")
+        }
+        guard let name = system.string, let field = SystemField(inFilter: name) else {
+            let names = SystemField.allCases.map(\.filterName).joined(separator: ", ")
+            throw PredicateError(
+                code: "predicate.unsupported", path: path + ".systemFieldName",
+                reason: "a system field is one of \(names)")
+        }
+        return .system(field)
+    }
+
+    private static func fieldName(_ filter: JSONValue, path: String) throws(PredicateError) -> String {
+        guard let name = filter["fieldName"]?.string, !name.isEmpty else {
+            throw PredicateError(code: "predicate.missing", path: path, reason: "a filter names a field: a string")
+        }
+        guard FieldName.isValid(name) else {
+            throw PredicateError(code: "predicate.syntax", path: path, reason: FieldName.rule)
+        }
+        return name
+    }
+
+    private static func comparator(
+        _ filter: JSONValue, path: String
+    ) throws(PredicateError) -> (Clause.Comparator, Bool) {
+        let path = path + ".comparator"
+        guard let name = filter["comparator"]?.string else {
+            throw PredicateError(
+                code: "predicate.missing", path: path, reason: "a filter has a comparator, such as \"EQUALS\"")
+        }
+        guard let comparator = FilterComparators.byName[name] else {
+            let names = FilterComparators.byName.keys.sorted().joined(separator: ", ")
+            throw PredicateError(
+                code: "predicate.unsupported", path: path,
+                reason: "there is no comparator \"\(name.prefix(64))\"; there are \(names)")
+        }
+        return comparator
+    }
+}
+
+// MARK: - What it is compared with
+
+extension FilterReader {
+    /// - Returns: The comparator too: what is not equal to null exists.
+    private static func values(
+        _ filter: JSONValue, _ comparator: Clause.Comparator, _ isNegated: Bool, path: String
+    ) throws(PredicateError) -> (Clause.Comparator, [FieldValue]) {
+        guard let fieldValue = filter["fieldValue"], fieldValue.isObject else {
+            throw PredicateError(
+                code: "predicate.missing", path: path, reason: "a filter compares with {\"value\":…,\"type\":…}")
+        }
+        let literal = try LiteralReader.literal(fieldValue: fieldValue, path: path)
+        let distance = filter["distance"]
+        guard distance == nil || comparator == .isNear else {
+            throw PredicateError(
+                code: "predicate.unsupported", path: filterPath(path) + ".distance", reason: "only NEAR has a distance")
+        }
+        if case .place(let place) = literal, comparator == .isNear {
+            return (comparator, [try circle(place, distance, path: filterPath(path) + ".distance")])
+        }
+        let wanted = try LiteralReader.at(path + ".value") { () throws(BrokenRule) in
+            try values(literal, comparator, isNegated)
+        }
+        return wanted
+    }
+
+    private static func filterPath(_ path: String) -> String { String(path.dropLast(".fieldValue".count)) }
+
+    private static func circle(
+        _ place: Place, _ distance: JSONValue?, path: String
+    ) throws(PredicateError) -> FieldValue {
+        guard let distance else {
+            throw PredicateError(code: "predicate.missing", path: path, reason: "NEAR has a distance in metres: add it")
+        }
+        guard let metres = distance.double, metres >= 0 else {
+            throw PredicateError(
+                code: "predicate.type", path: path, reason: "a distance is a number of metres, 0 or greater")
+        }
+        return .circle(Circle(latitude: place.latitude, longitude: place.longitude, radius: metres.magnitude))
+    }
+
+    private static func values(
+        _ literal: Literal, _ comparator: Clause.Comparator, _ isNegated: Bool
+    ) throws(BrokenRule) -> (Clause.Comparator, [FieldValue]) {
+        switch literal {
+        case .nothing where comparator == .equals && isNegated: return (.exists, [])
+        case .nothing:
+            throw BrokenRule("a comparison with null is false; NOT_EQUALS null asks whether the field has a value")
+        case .list(let values):
+            guard comparator.takesList else { throw BrokenRule("this comparator takes one value, not an array") }
+            return (comparator, values)
+        case .place: throw BrokenRule("a location is compared by its distance: use NEAR with a distance")
+        case .value(let value): return (comparator, try single(value, comparator))
+        }
+    }
+
+    private static func single(
+        _ value: FieldValue, _ comparator: Clause.Comparator
+    ) throws(BrokenRule) -> [FieldValue] {
+        guard !comparator.takesList else { throw BrokenRule("this comparator takes an array of values") }
+        guard comparator != .isNear else { throw BrokenRule("NEAR takes a location: {\"latitude\":…,\"longitude\":…}") }
+        guard comparator.isWordSearch else { return [value] }
+        guard case .text(let text) = value else { throw BrokenRule("words are searched for with a string") }
+        return try Words.checked(String(decoding: text, as: UTF8.self))
+    }
+}
+
+extension Words {
+    static func checked(_ text: String) throws(BrokenRule) -> [FieldValue] {
+        let words = sought(text)
+        guard words.count <= PredicateLimits.wordsMax else {
+            throw BrokenRule(
+                "\(words.count) words, over the limit of \(PredicateLimits.wordsMax)", code: "predicate.limit")
+        }
+        return words
+    }
+}
+
+extension PredicateError {
+    static func unknownKey(_ key: JSONValue, in path: String, known: [StaticString]) -> PredicateError {
+        let name = String((key.string ?? "").prefix(64))
+        return PredicateError(
+            code: "predicate.unknown_key", path: "\(path).\(name)",
+            reason: "there is no member \"\(name)\" here: \(Spelling.advice(for: name, among: known))")
+    }
+}

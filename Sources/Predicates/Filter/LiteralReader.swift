@@ -1,0 +1,128 @@
+import JSON
+
+/// A value that stands in JSON: in a filter's `fieldValue`, or among a text's arguments.
+enum Literal {
+    case value(FieldValue)
+    case list([FieldValue])
+    case place(Place)
+    /// JSON's null.
+    case nothing
+}
+
+/// Reads `{"value":…,"type":…}`, the type optional.
+enum LiteralReader {
+    /// - Throws: With a path below `path` where a member is wrong.
+    static func literal(fieldValue: JSONValue, path: String) throws(PredicateError) -> Literal {
+        for (key, _) in fieldValue.members where !key.equals("value") && !key.equals("type") {
+            throw PredicateError.unknownKey(key, in: path, known: ["value", "type"])
+        }
+        guard let value = fieldValue["value"] else {
+            throw PredicateError(
+                code: "predicate.missing", path: path, reason: "a filter compares with {\"value\":…,\"type\":…}")
+        }
+        let type = try type(fieldValue, path: path)
+        return try at(path + ".value") { () throws(BrokenRule) in try literal(value, type) }
+    }
+
+    /// - Parameter type: One of ``known``, a list's with `_LIST`.
+    static func literal(_ value: JSONValue, _ type: String? = nil) throws(BrokenRule) -> Literal {
+        if value.isNull { return .nothing }
+        guard value.isArray else { return try scalar(value, type) }
+        guard type == nil || type?.strippingList != type else {
+            throw BrokenRule("the value is not of its type, \(type ?? "")")
+        }
+        guard value.count <= PredicateLimits.valuesMax else {
+            throw BrokenRule(
+                "\(value.count) values, over the limit of \(PredicateLimits.valuesMax)", code: "predicate.limit")
+        }
+        var values: [FieldValue] = []
+        values.reserveCapacity(value.count)
+        for element in value.elements {
+            guard case .value(let value) = try scalar(element, type?.strippingList) else {
+                throw BrokenRule("a list holds strings, numbers, timestamps, references or bytes")
+            }
+            values.append(value)
+        }
+        return .list(values)
+    }
+
+    /// Runs a check; what it throws stands at `path`.
+    static func at<Result>(
+        _ path: String, _ check: () throws(BrokenRule) -> Result
+    ) throws(PredicateError) -> Result {
+        do { return try check() } catch { throw PredicateError(code: error.code, path: path, reason: error.reason) }
+    }
+
+    private static func type(_ fieldValue: JSONValue, path: String) throws(PredicateError) -> String? {
+        guard let type = fieldValue["type"] else { return nil }
+        guard let name = type.string, known.contains(name.strippingList) else {
+            throw PredicateError(
+                code: "predicate.type", path: path + ".type",
+                reason: "a type is one of \(known.joined(separator: ", "))")
+        }
+        return name
+    }
+
+    private static let known = [
+        "STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE", "BYTES", "LOCATION", "ASSET", "ASSETID",
+        "NUMBER_INT64", "ENCRYPTED_BYTES", "UNKNOWN",
+    ]
+}
+
+// MARK: - Scalars
+
+extension LiteralReader {
+    private static func scalar(_ value: JSONValue, _ type: String?) throws(BrokenRule) -> Literal {
+        switch FieldView(scalar: value) {
+        case .text(let text): return .value(try self.text(text.withUTF8 { Array($0) } ?? [], type))
+        case .integer(let number):
+            try expect(type, ["INT64", "NUMBER_INT64", "DOUBLE", "TIMESTAMP"])
+            return .value(.integer(number))
+        case .double(let number):
+            try expect(type, ["DOUBLE", "TIMESTAMP"])
+            return .value(.double(number))
+        case .reference(let name):
+            try expect(type, ["REFERENCE"])
+            return .value(.reference(name.withUTF8 { Array($0) } ?? []))
+        case .object(let object): return .place(try place(object, type))
+        case .list, .nothing: throw incomparable
+        }
+    }
+
+    private static func text(_ bytes: [UInt8], _ type: String?) throws(BrokenRule) -> FieldValue {
+        guard type == "BYTES" || type == "ENCRYPTED_BYTES" else {
+            try expect(type, ["STRING"])
+            return .text(bytes)
+        }
+        guard Base64.isValid(bytes) else {
+            throw BrokenRule("BYTES are a string in base64 (RFC 4648, section 4) with its padding")
+        }
+        return .bytes(bytes)
+    }
+
+    private static func place(_ object: JSONValue, _ type: String?) throws(BrokenRule) -> Place {
+        if type == "ASSET" || type == "ASSETID" {
+            throw BrokenRule("assets are compared with nothing: NOT_EQUALS null asks whether there is one")
+        }
+        guard object["latitude"] != nil || object["longitude"] != nil || type == "LOCATION" else { throw incomparable }
+        try expect(type, ["LOCATION"])
+        guard let place = Place(object) else {
+            throw BrokenRule("a location has a latitude from -90 to 90 and a longitude from -180 to 180")
+        }
+        return place
+    }
+
+    private static func expect(_ type: String?, _ fitting: [String]) throws(BrokenRule) {
+        guard let type, !fitting.contains(type), type != "UNKNOWN" else { return }
+        throw BrokenRule("the value is not of its type, \(type)")
+    }
+
+    private static var incomparable: BrokenRule {
+        BrokenRule("only strings, numbers, timestamps, references and bytes are compared, and locations by distance")
+    }
+}
+
+extension String {
+    /// The type of a list's elements; the type itself when it is no list's.
+    fileprivate var strippingList: String { hasSuffix("_LIST") ? String(dropLast("_LIST".count)) : self }
+}

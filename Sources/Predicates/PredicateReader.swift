@@ -1,0 +1,81 @@
+import JSON
+
+/// Reads predicates, as a saved subscription's query has them.
+public struct PredicateReader: Sendable {
+    public enum Dialect: Sendable, Hashable {
+        /// What CloudKit takes, and nothing more.
+        case cloudKit
+        /// In text also `OR`, `ALL`, and `NOT` before whatever `AND` and `OR` join.
+        case extended
+    }
+
+    public struct Reading: Sendable {
+        public let predicate: RecordPredicate
+        /// Why the predicate can never hold, if that is so.
+        public let warnings: [PredicateWarning]
+    }
+
+    public let dialect: Dialect
+
+    public init(_ dialect: Dialect = .cloudKit) { self.dialect = dialect }
+
+    /// Reads what a query has: `predicate`, with `arguments` where it has placeholders, or `filterBy`, or neither for
+    /// every record. Null stands for a member that is missing.
+    ///
+    /// - Throws: The first thing wrong; its place is a path below the query, or an offset in `predicate`.
+    public func read(query: JSONValue) throws(PredicateError) -> Reading {
+        let (text, filterBy, arguments) = (query.given("predicate"), query.given("filterBy"), query.given("arguments"))
+        guard let text else {
+            guard arguments == nil else {
+                throw PredicateError(
+                    code: "predicate.arguments", path: "arguments", reason: "arguments go with a predicate's text")
+            }
+            return try filterBy.map { filterBy throws(PredicateError) in try read(filterBy: filterBy) }
+                ?? Reading(predicate: .always, warnings: [])
+        }
+        guard filterBy == nil else {
+            throw PredicateError(
+                code: "predicate.unsupported", path: "predicate",
+                reason: "a query has filterBy or predicate, not both: keep one of them")
+        }
+        guard let text = text.string else {
+            throw PredicateError(code: "predicate.type", path: "predicate", reason: "a predicate is a string")
+        }
+        return try read(text: text, arguments: arguments)
+    }
+
+    /// Reads the text of an `NSPredicate`.
+    ///
+    /// - Parameter arguments: A JSON array of what `%@` and `%K` stand for, in order: scalars, lists of them, or
+    ///   `{"value":…,"type":…}`.
+    /// - Throws: The first thing wrong, with its byte offset; or, when an argument is wrong, its path.
+    public func read(text: String, arguments: JSONValue? = nil) throws(PredicateError) -> Reading {
+        let (condition, places) = try TextParser.condition(
+            text, arguments: arguments, isExtended: dialect == .extended)
+        let predicate = RecordPredicate(condition)
+        let warnings = Contradictions.warnings(predicate) { index in
+            PredicateWarning.Place(
+                path: "predicate",
+                offset: index.map { places.clauses[predicate.clauses[$0]] ?? 0 } ?? places.never ?? 0)
+        }
+        return Reading(predicate: predicate, warnings: warnings)
+    }
+
+    /// Reads `filterBy` of a CloudKit Web Services query.
+    ///
+    /// - Throws: The first thing wrong, with a path that starts at `filterBy`.
+    public func read(filterBy: JSONValue) throws(PredicateError) -> Reading {
+        let predicate = RecordPredicate(clauses: try FilterReader.clauses(filterBy))
+        let warnings = Contradictions.warnings(predicate) { index in
+            PredicateWarning.Place(path: "filterBy[\(index ?? 0)]", offset: nil)
+        }
+        return Reading(predicate: predicate, warnings: warnings)
+    }
+}
+
+extension JSONValue {
+    fileprivate func given(_ key: StaticString) -> JSONValue? {
+        guard let value = self[key], !value.isNull else { return nil }
+        return value
+    }
+}

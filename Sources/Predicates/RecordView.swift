@@ -1,0 +1,29 @@
+import JSON
+
+/// A record as a predicate sees it. Valid as long as the JSON it was made from.
+package struct RecordView {
+    /// The record dictionary, for what CloudKit itself knows; nil where nothing is known.
+    package let record: JSONValue?
+    /// The field dictionaries that count: for a delete the last known ones.
+    package let fields: JSONValue?
+
+    package init(record: JSONValue?, fields: JSONValue?) {
+        (self.record, self.fields) = (record, fields)
+    }
+
+    package func holds(_ clause: Clause) -> Bool {
+        switch clause.subject {
+        case .field(let name): clause.holds(for: FieldView(field: fields?.member(name)))
+        case .system(let field): clause.holds(for: field.view(in: record))
+        case .allText: clause.holdsForWords(of: fields)
+        }
+    }
+
+    package func holds(_ condition: Condition) -> Bool {
+        switch condition {
+        case .clause(let clause): holds(clause)
+        case .all(let parts): parts.allSatisfy { holds($0) }
+        case .any(let parts): parts.contains { holds($0) }
+        }
+    }
+}

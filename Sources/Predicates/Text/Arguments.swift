@@ -1,0 +1,55 @@
+import JSON
+
+/// What `%@` and `%K` stand for, taken one after another.
+struct Arguments {
+    private var rest: JSONValue.Elements?
+    private var taken = 0
+
+    init(_ list: JSONValue?) throws(PredicateError) {
+        guard let list else { return }
+        guard list.isArray else {
+            throw PredicateError(
+                code: "predicate.arguments", path: "arguments",
+                reason: "arguments are an array: one value for each %@ and %K, in order")
+        }
+        rest = list.elements
+    }
+
+    mutating func literal(for place: Token) throws(PredicateError) -> Literal {
+        let (json, path) = try next(for: place)
+        if json.isObject, json["value"] != nil { return try LiteralReader.literal(fieldValue: json, path: path) }
+        if let flag = json.bool { return .value(.integer(flag ? 1 : 0)) }
+        return try LiteralReader.at(path) { () throws(BrokenRule) in try LiteralReader.literal(json) }
+    }
+
+    mutating func name(for place: Token) throws(PredicateError) -> String {
+        let (json, path) = try next(for: place)
+        guard let name = json.string else {
+            throw PredicateError(
+                code: "predicate.arguments", path: path, reason: "%K stands for a field: its name, a string")
+        }
+        guard FieldName.isValid(name) else {
+            throw PredicateError(code: "predicate.arguments", path: path, reason: FieldName.rule)
+        }
+        return name
+    }
+
+    /// - Throws: When there are more than were taken.
+    mutating func end() throws(PredicateError) {
+        guard rest?.next() != nil else { return }
+        throw PredicateError(
+            code: "predicate.arguments", path: "arguments[\(taken)]",
+            reason: "the predicate has \(taken) placeholders: take out the arguments after those")
+    }
+
+    private mutating func next(for place: Token) throws(PredicateError) -> (JSONValue, String) {
+        guard let json = rest?.next() else {
+            throw PredicateError(
+                code: "predicate.arguments", offset: place.offset,
+                reason:
+                    "\(place.name) has no argument: add the query's \"arguments\", one for each placeholder, in order")
+        }
+        taken += 1
+        return (json, "arguments[\(taken - 1)]")
+    }
+}

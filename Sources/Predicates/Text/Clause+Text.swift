@@ -1,0 +1,116 @@
+extension RecordPredicate {
+    /// The predicate as the text of an `NSPredicate`; it reads back as the same predicate.
+    ///
+    /// Strings that ignore case stand in lower case. Alternatives read back in the extended dialect only.
+    public var text: String {
+        var parts = clauses.map { $0.text(listedMax: .max) }
+        for alternative in alternatives { parts.append(alternative.text(listedMax: .max)) }
+        if isNever { parts.append("FALSEPREDICATE") }
+        return parts.isEmpty ? "TRUEPREDICATE" : parts.joined(separator: " AND ")
+    }
+}
+
+extension Condition {
+    /// For people to read: long lists are cut.
+    package var text: String { text(listedMax: Clause.listedMax) }
+
+    func text(listedMax: Int) -> String {
+        switch self {
+        case .clause(let clause): clause.text(listedMax: listedMax)
+        case .all(let parts): "(" + parts.map { $0.text(listedMax: listedMax) }.joined(separator: " AND ") + ")"
+        case .any(let parts): "(" + parts.map { $0.text(listedMax: listedMax) }.joined(separator: " OR ") + ")"
+        }
+    }
+}
+
+extension Clause {
+    static let listedMax = 20
+
+    /// As it would stand in a predicate's text, for people to read: long lists are cut.
+    package var text: String { text(listedMax: Clause.listedMax) }
+
+    func text(listedMax: Int) -> String {
+        let comparison = comparison(list(listedMax))
+        guard isNegated else { return comparison }
+        return comparator == .equals ? "\(name) \(sign("!=")) \(list(listedMax))" : "NOT \(comparison)"
+    }
+
+    private func comparison(_ list: String) -> String {
+        switch comparator {
+        case .equals: "\(name) \(sign("==")) \(list)"
+        case .lessThan: "\(name) \(sign("<")) \(list)"
+        case .lessThanOrEquals: "\(name) \(sign("<=")) \(list)"
+        case .greaterThan: "\(name) \(sign(">")) \(list)"
+        case .greaterThanOrEquals: "\(name) \(sign(">=")) \(list)"
+        case .isIn: "\(name) \(sign("IN")) {\(list)}"
+        case .beginsWith: "\(name) BEGINSWITH \(list)"
+        case .listContains: "\(name) \(sign("CONTAINS")) \(list)"
+        case .listContainsAny: "ANY \(name) \(sign("IN")) {\(list)}"
+        case .listContainsAll: "\(name) \(sign("CONTAINS")) ALL {\(list)}"
+        case .listMemberBeginsWith: "ANY \(name) BEGINSWITH \(list)"
+        case .exists: "\(name) != nil"
+        case .isNear: near
+        case .containsAnyWord:
+            subject == .allText
+                ? "self CONTAINS \(FieldValue.quoted(words))"
+                : "ANY tokenize(\(FieldValue.quoted(words)), 'Cdl') IN \(name)"
+        case .containsAllWords: "\(name) TOKENMATCHES[cdl] \(FieldValue.quoted(words))"
+        case .every: every(list)
+        }
+    }
+
+    private func every(_ list: String) -> String {
+        guard let element = comparator.element else { return "" }
+        let inner = Clause(subject, element, values, foldsCase: foldsCase)
+        return "ALL " + inner.comparison(list)
+    }
+
+    /// Words parted by blanks.
+    var words: String {
+        values.map { value in
+            guard case .text(let bytes) = value else { return "" }
+            return String(decoding: bytes, as: UTF8.self)
+        }.joined(separator: " ")
+    }
+
+    private var name: String {
+        guard case .field(let name) = subject else { return field }
+        return TextParser.mustQuote(name) ? "#" + name : name
+    }
+
+    /// The operator; with `[n]` where strings are compared as they are.
+    private func sign(_ sign: String) -> String {
+        !foldsCase && values.contains(where: \.isText) ? sign + "[n]" : sign
+    }
+
+    private var near: String {
+        guard case .circle(let circle)? = values.first else { return "" }
+        let (open, closed) = ("\(circle.radius.nextUp)", "\(circle.radius)")
+        let isOpen = circle.radius.nextUp.isFinite && open.utf8.count < closed.utf8.count
+        let distance = isOpen ? "< \(open)" : "<= \(closed)"
+        return
+            "distanceToLocation:fromLocation:(\(name), location(\(circle.latitude), \(circle.longitude))) \(distance)"
+    }
+
+    private func list(_ listedMax: Int) -> String {
+        let more = values.count > listedMax ? ", … \(values.count - listedMax) more" : ""
+        return values.prefix(listedMax).map(\.text).joined(separator: ", ") + more
+    }
+}
+
+extension FieldValue {
+    fileprivate var text: String {
+        switch self {
+        case .text(let bytes): FieldValue.quoted(String(decoding: bytes, as: UTF8.self))
+        case .integer(let number): "\(number)"
+        case .double(let number): "\(number)"
+        case .reference(let bytes): "reference(\(FieldValue.quoted(String(decoding: bytes, as: UTF8.self))))"
+        case .bytes(let bytes): "bytes('\(String(decoding: bytes, as: UTF8.self))')"
+        case .circle(let circle): "\(circle)"
+        }
+    }
+
+    static func quoted(_ text: String) -> String {
+        "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
+    }
+}

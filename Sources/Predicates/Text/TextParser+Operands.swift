@@ -1,0 +1,214 @@
+extension TextParser {
+    /// What stands on a side of an operator.
+    enum Operand {
+        case subject(Clause.Subject)
+        case value(FieldValue)
+        case list([FieldValue])
+        case place(Place)
+        case nothing
+        case distance(Clause.Subject, Place)
+        case words([FieldValue])
+    }
+
+    mutating func operand() throws(PredicateError) -> Operand {
+        if let value = token.value {
+            try take()
+            return .value(value)
+        }
+        switch token.kind {
+        case .argument(isName: false): return Operand(try arguments.literal(for: try take()))
+        case .argument(isName: true): return .subject(subject(try arguments.name(for: try take())))
+        case .word(let name, isQuoted: true):
+            try checkName(name)
+            try take()
+            return try endingSubject(.field(name))
+        case .word(let name, isQuoted: false): return try word(name)
+        default: throw unexpected("a field's name")
+        }
+    }
+
+    private mutating func word(_ name: String) throws(PredicateError) -> Operand {
+        try checkName(name)
+        let upper = name.uppercased()
+        if upper == "NULL" || upper == "NIL" {
+            try take()
+            return .nothing
+        }
+        guard !TextParser.keywords.contains(upper) else {
+            throw unexpected("a field's name (a field of that name is written #\(name))")
+        }
+        let place = try take()
+        if let function = try function(upper, at: place) { return function }
+        return try endingSubject(subject(name))
+    }
+
+    private func checkName(_ name: String) throws(PredicateError) {
+        guard FieldName.isValid(name) else {
+            throw PredicateError(code: "predicate.syntax", offset: token.offset, reason: FieldName.rule)
+        }
+    }
+
+    private func subject(_ name: String) -> Clause.Subject {
+        if name.uppercased() == "SELF" || name == "allTokens" { return .allText }
+        return SystemField(inText: name).map { .system($0) } ?? .field(name)
+    }
+
+    private func endingSubject(_ subject: Clause.Subject) throws(PredicateError) -> Operand {
+        guard token.isSign("(") || token.isSign(":") else { return .subject(subject) }
+        throw refused(
+            "CloudKit has no such function, nor blocks and subqueries: there are distanceToLocation:fromLocation:, "
+                + "tokenize and CAST(…, 'NSDate')")
+    }
+
+    /// Names that stand for a field only when written with a '#'.
+    static let keywords: Set<String> = [
+        "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE",
+        "MATCHES", "TOKENMATCHES", "TRUEPREDICATE", "FALSEPREDICATE", "TRUE", "FALSE", "YES", "NO", "NULL", "NIL",
+    ]
+
+    /// Whether a field's name would be read as something else.
+    static func mustQuote(_ name: String) -> Bool {
+        let upper = name.uppercased()
+        return keywords.contains(upper) || upper == "SELF" || name == "allTokens" || SystemField(inText: name) != nil
+    }
+}
+
+extension TextParser.Operand {
+    fileprivate init(_ literal: Literal) {
+        self =
+            switch literal {
+            case .value(let value): .value(value)
+            case .list(let values): .list(values)
+            case .place(let place): .place(place)
+            case .nothing: .nothing
+            }
+    }
+}
+
+// MARK: - Functions
+
+extension TextParser {
+    /// What follows a function's name that has been taken; nil where it is the name of a field.
+    private mutating func function(_ name: String, at place: Token) throws(PredicateError) -> Operand? {
+        let isCalled = token.isSign("(")
+        switch name {
+        case "CAST" where isCalled: return .value(try cast())
+        case "NOW" where isCalled:
+            throw refused(
+                "a saved predicate means the same at any time: write the moment, CAST('2026-01-31T12:00:00Z', 'NSDate')",
+                at: place)
+        case "REFERENCE" where isCalled: return .value(.reference(Array(try onlyString().utf8)))
+        case "BYTES" where isCalled: return .value(try bytes())
+        case "LOCATION" where isCalled: return .place(try location())
+        case "TOKENIZE" where isCalled || token.isSign(":"): return .words(try tokenize())
+        case "DISTANCETOLOCATION" where token.isSign(":"): return try distance()
+        default: return nil
+        }
+    }
+
+    private mutating func string() throws(PredicateError) -> String {
+        let place = token
+        guard case .value(.text(let text)) = try operand() else {
+            throw PredicateError(code: "predicate.type", offset: place.offset, reason: "a string is needed here")
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private mutating func onlyString() throws(PredicateError) -> String {
+        try expect(sign: "(")
+        let text = try string()
+        try expect(sign: ")")
+        return text
+    }
+
+    private mutating func bytes() throws(PredicateError) -> FieldValue {
+        let place = token
+        let text = Array(try onlyString().utf8)
+        guard Base64.isValid(text) else {
+            throw PredicateError(
+                code: "predicate.type", offset: place.offset, reason: "bytes are written in base64, with its padding")
+        }
+        return .bytes(text)
+    }
+
+    private mutating func location() throws(PredicateError) -> Place {
+        let place = token
+        try expect(sign: "(")
+        let latitude = try number()
+        try expect(sign: ",")
+        let longitude = try number()
+        try expect(sign: ")")
+        guard let location = Place(latitude: latitude, longitude: longitude) else {
+            throw PredicateError(
+                code: "predicate.type", offset: place.offset,
+                reason: "a location has a latitude from -90 to 90 and a longitude from -180 to 180")
+        }
+        return location
+    }
+
+    mutating func number() throws(PredicateError) -> Double {
+        let place = token
+        switch try operand() {
+        case .value(.integer(let number)): return Double(number)
+        case .value(.double(let number)): return number
+        default: throw PredicateError(code: "predicate.type", offset: place.offset, reason: "a number is needed here")
+        }
+    }
+
+    /// NSPredicate: `CAST(seconds since 2001, 'NSDate')`. Ours: a date as text (RFC 3339).
+    private mutating func cast() throws(PredicateError) -> FieldValue {
+        try expect(sign: "(")
+        let place = token
+        let operand = try operand()
+        try expect(sign: ",")
+        let typePlace = token
+        guard try string() == "NSDate" else { throw refused("only dates are cast: 'NSDate'", at: typePlace) }
+        try expect(sign: ")")
+        return try at(place) { () throws(BrokenRule) in
+            guard case .value(let value) = operand else { throw BrokenRule(Dates.rule) }
+            return try Dates.milliseconds(value)
+        }
+    }
+
+    /// `tokenize('a b', 'Cdl')` or `tokenize:using:('a b', 'Cdl')`.
+    private mutating func tokenize() throws(PredicateError) -> [FieldValue] {
+        if token.isSign(":") { try selector("USING") }
+        try expect(sign: "(")
+        let place = token
+        let text = try string()
+        try expect(sign: ",")
+        let options = token
+        guard ["cdl", "cd"].contains(try string().lowercased()) else {
+            throw refused("words are compared regardless of case and diacritics: 'Cdl'", at: options)
+        }
+        try expect(sign: ")")
+        return try at(place) { () throws(BrokenRule) in try Words.checked(text) }
+    }
+
+    /// `distanceToLocation:fromLocation:(field, place)`, or the two the other way round.
+    private mutating func distance() throws(PredicateError) -> Operand {
+        try selector("FROMLOCATION")
+        try expect(sign: "(")
+        let place = token
+        let one = try operand()
+        try expect(sign: ",")
+        let other = try operand()
+        try expect(sign: ")")
+        switch (one, other) {
+        case (.subject(let subject), .place(let centre)), (.place(let centre), .subject(let subject)):
+            return .distance(subject, centre)
+        default:
+            throw PredicateError(
+                code: "predicate.type", offset: place.offset,
+                reason: "a distance is from a field to a location: %@ with its argument, or location(52.5, 13.4)")
+        }
+    }
+
+    /// `:second:` of a function's name.
+    private mutating func selector(_ second: String) throws(PredicateError) {
+        try expect(sign: ":")
+        guard token.isKeyword(second) else { throw unexpected("'\(second.lowercased()):'") }
+        try take()
+        try expect(sign: ":")
+    }
+}

@@ -1,0 +1,126 @@
+extension TextParser {
+    struct Operation {
+        let place: Token
+        /// nil for BETWEEN.
+        let comparator: Clause.Comparator?
+        let isOpposite: Bool
+        /// `[n]`: strings are compared as they are.
+        var isExact = false
+    }
+
+    mutating func comparisonOperator() throws(PredicateError) -> Operation {
+        guard let (comparator, isOpposite) = signOperator ?? wordOperator else { throw refusedOperator() }
+        let place = try take()
+        let isExact = token.isSign("[") ? try options(allowed: "n") : false
+        return Operation(place: place, comparator: comparator, isOpposite: isOpposite, isExact: isExact)
+    }
+
+    /// `[cd]` and the like.
+    mutating func options(allowed: String) throws(PredicateError) -> Bool {
+        let place = try take()
+        guard case .word(let options, isQuoted: false) = token.kind,
+            options.lowercased().allSatisfy({ allowed.contains($0) })
+        else {
+            throw refused("CloudKit takes no [c] or [d]: BEGINSWITH heeds case, everything else ignores it", at: place)
+        }
+        try take()
+        try expect(sign: "]")
+        return true
+    }
+
+    private var signOperator: (Clause.Comparator?, Bool)? {
+        guard case .sign(let sign) = token.kind else { return nil }
+        return switch sign {
+        case "=", "==": (.equals, false)
+        case "!=", "<>": (.equals, true)
+        case "<": (.lessThan, false)
+        case "<=", "=<": (.lessThanOrEquals, false)
+        case ">": (.greaterThan, false)
+        case ">=", "=>": (.greaterThanOrEquals, false)
+        default: nil
+        }
+    }
+
+    private var wordOperator: (Clause.Comparator?, Bool)? {
+        switch token.keyword {
+        case "IN": (.isIn, false)
+        case "BETWEEN": (nil, false)
+        case "BEGINSWITH": (.beginsWith, false)
+        case "CONTAINS": (.listContains, false)
+        default: nil
+        }
+    }
+
+    private func refusedOperator() -> PredicateError {
+        switch token.keyword {
+        case "ENDSWITH", "LIKE", "MATCHES":
+            refused("CloudKit has no \(token.name): write BEGINSWITH, or == with the whole string")
+        case "NOT": refused("NOT stands before the comparison: NOT field IN {…}")
+        default:
+            token.isSign(".")
+                ? refused("CloudKit takes no key paths: name a field of the record")
+                : unexpected("an operator such as == or BEGINSWITH")
+        }
+    }
+}
+
+// MARK: - Values
+
+extension TextParser {
+    mutating func value() throws(PredicateError) -> FieldValue {
+        let place = token
+        guard case .word = token.kind else {
+            guard token.value != nil || token.kind == .argument(isName: false) else {
+                throw unexpected("a string or a number")
+            }
+            return try value(of: try operand(), at: place)
+        }
+        guard token.keyword.map({ !TextParser.keywords.contains($0) || token.value != nil }) ?? true else {
+            if token.isKeyword("NULL") || token.isKeyword("NIL") { throw noNull(at: place) }
+            throw unexpected("a string or a number")
+        }
+        return try value(of: try operand(), at: place)
+    }
+
+    private func value(of operand: Operand, at place: Token) throws(PredicateError) -> FieldValue {
+        switch operand {
+        case .value(let value): return value
+        case .nothing: throw noNull(at: place)
+        case .list:
+            throw PredicateError(
+                code: "predicate.type", offset: place.offset, reason: "one value is needed here, not a list")
+        case .place: throw refused("a location is compared by its distance only", at: place)
+        case .subject, .distance, .words:
+            throw refused("a field is compared with a value: a string stands in quotes", at: place)
+        }
+    }
+
+    private func noNull(at place: Token) -> PredicateError {
+        refused("there is no null: a comparison with a field that is missing is false", at: place)
+    }
+
+    /// `{…}`, or an argument that is a list.
+    mutating func list() throws(PredicateError) -> [FieldValue] {
+        if token.kind == .argument(isName: false) {
+            let place = token
+            guard case .list(let values) = try operand() else {
+                throw PredicateError(
+                    code: "predicate.type", offset: place.offset, reason: "the argument here is a list of values")
+            }
+            return values
+        }
+        try expect(sign: "{")
+        var values: [FieldValue] = []
+        while !token.isSign("}") {
+            if !values.isEmpty { try expect(sign: ",") }
+            guard values.count < PredicateLimits.valuesMax else {
+                throw PredicateError(
+                    code: "predicate.limit", offset: token.offset,
+                    reason: "more values than the limit of \(PredicateLimits.valuesMax)")
+            }
+            values.append(try value())
+        }
+        try take()
+        return values
+    }
+}

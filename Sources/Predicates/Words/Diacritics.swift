@@ -1,0 +1,31 @@
+/// Letters without their diacritics.
+enum Diacritics {
+    /// The letter that is left of each lower-case one whose canonical decomposition (Unicode) is a letter with marks.
+    static let bases: [Unicode.Scalar: Unicode.Scalar] = {
+        var bases: [Unicode.Scalar: Unicode.Scalar] = [:]
+        for (base, composed) in rows {
+            for scalar in composed.unicodeScalars { bases[scalar] = base }
+        }
+        return bases
+    }()
+
+    /// A mark that stands above, below or through a letter. Marks of other kinds, as those of Indic scripts and of kana,
+    /// make another letter.
+    static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value >= 0x300 && scalar.properties.canonicalCombiningClass.rawValue >= 200
+    }
+
+    private static let rows: [(base: Unicode.Scalar, composed: String)] = [
+        ("a", "àáâãäåāăąǎǟǡǻȁȃȧḁạảấầẩẫậắằẳẵặ"), ("c", "çćĉċčḉ"), ("e", "èéêëēĕėęěȅȇȩḕḗḙḛḝẹẻẽếềểễệ"),
+        ("i", "ìíîïĩīĭįǐȉȋḭḯỉị"), ("n", "ñńņňǹṅṇṉṋ"), ("o", "òóôõöōŏőơǒǫǭȍȏȫȭȯȱṍṏṑṓọỏốồổỗộớờởỡợ"),
+        ("u", "ùúûüũūŭůűųưǔǖǘǚǜȕȗṳṵṷṹṻụủứừửữự"), ("y", "ýÿŷȳẏẙỳỵỷỹ"), ("d", "ďḋḍḏḑḓ"), ("g", "ĝğġģǧǵḡ"),
+        ("h", "ĥȟḣḥḧḩḫẖ"), ("j", "ĵǰ"), ("k", "ķǩḱḳḵ"), ("l", "ĺļľḷḹḻḽ"), ("r", "ŕŗřȑȓṙṛṝṟ"), ("s", "śŝşšșṡṣṥṧṩ"),
+        ("t", "ţťțṫṭṯṱẗ"), ("w", "ŵẁẃẅẇẉẘ"), ("z", "źżžẑẓẕ"), ("æ", "ǣǽ"), ("ʒ", "ǯ"), ("ø", "ǿ"),
+        ("ι", "ΐίϊἰἱἲἳἴἵἶἷὶίῐῑῒΐῖῗ"), ("α", "άἀἁἂἃἄἅἆἇὰάᾀᾁᾂᾃᾄᾅᾆᾇᾰᾱᾲᾳᾴᾶᾷ"), ("ε", "έἐἑἒἓἔἕὲέ"),
+        ("η", "ήἠἡἢἣἤἥἦἧὴήᾐᾑᾒᾓᾔᾕᾖᾗῂῃῄῆῇ"), ("υ", "ΰϋύὐὑὒὓὔὕὖὗὺύῠῡῢΰῦῧ"), ("ο", "όὀὁὂὃὄὅὸό"),
+        ("ω", "ώὠὡὢὣὤὥὦὧὼώᾠᾡᾢᾣᾤᾥᾦᾧῲῳῴῶῷ"), ("ϒ", "ϓϔ"), ("и", "йѝӣӥ"), ("е", "ѐёӗ"), ("г", "ѓ"), ("і", "ї"),
+        ("к", "ќ"), ("у", "ўӯӱӳ"), ("ѵ", "ѷ"), ("ж", "ӂӝ"), ("а", "ӑӓ"), ("ә", "ӛ"), ("з", "ӟ"), ("о", "ӧ"),
+        ("ө", "ӫ"), ("э", "ӭ"), ("ч", "ӵ"), ("ы", "ӹ"), ("b", "ḃḅḇ"), ("f", "ḟ"), ("m", "ḿṁṃ"), ("p", "ṕṗ"),
+        ("v", "ṽṿ"), ("x", "ẋẍ"), ("ſ", "ẛ"), ("ρ", "ῤῥ"),
+    ]
+}
