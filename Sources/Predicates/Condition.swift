@@ -28,3 +28,19 @@ package indirect enum Condition: Sendable, Hashable {
         return flat.count == 1 ? flat[0] : .any(flat)
     }
 }
+
+extension Condition {
+    var searchesWords: Bool {
+        switch self {
+        case .clause(let clause): clause.comparator.isWordSearch
+        case .all(let parts), .any(let parts): parts.contains(where: \.searchesWords)
+        }
+    }
+}
+
+extension RecordPredicate {
+    /// Whether a comparison looks at single words of a text.
+    package var searchesWords: Bool {
+        clauses.contains { $0.comparator.isWordSearch } || alternatives.contains(where: \.searchesWords)
+    }
+}

@@ -167,10 +167,11 @@ extension CaseExport {
         _ lines: [CaseLine], _ trial: CaseTrial, _ result: CaseResult, _ notes: [String]
     ) throws -> Case {
         let texts = try lines.reduce(into: Set<String>()) { try $0.formUnion($1.texts()) }
+        let areSearched = try lines.contains { try $0.searchesWords() }
         let summary = try EventLogs.summary(directory: logs.log(of: logs.path[0]))
         for attempt in 0..<CaseExport.disguisesMax {
             let seed = summary.identity.high ^ summary.identity.low &+ attempt &+ (lines.last?.event.sequence ?? 0)
-            let pseudonyms = Pseudonyms(for: texts, seed: seed)
+            let pseudonyms = Pseudonyms(for: texts, byWord: areSearched, seed: seed)
             var trial = trial
             trial.replace = pseudonyms.pseudonym
             guard try trial.result(of: lines) == result else { continue }

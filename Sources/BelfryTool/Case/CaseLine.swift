@@ -1,5 +1,6 @@
 import EventLog
 import JSON
+import Predicates
 
 /// An input of a case: an event of the changes log, to be sent again.
 struct CaseLine {
@@ -33,6 +34,14 @@ struct CaseLine {
             return text
         }
         return found.texts
+    }
+
+    /// Whether it saves a subscription that searches for words.
+    func searchesWords() throws -> Bool {
+        try event.withJSON { json in
+            guard let query = json["subscription"]?["query"] else { return false }
+            return try PredicateReader(.extended).read(query: query).predicate.searchesWords
+        }
     }
 
     private final class FoundTexts {

@@ -10,7 +10,9 @@ struct CommandText {
     private static let reserved: Set<String> = ["_defaultZone", "_defaultOwner", "__defaultOwner__"]
     private static let names: Set<String> = ["user", "owner", "device", "token"]
     /// A record's members that count for Belfry; others come from CloudKit's answers and are left out.
-    private static let recordMembers: Set<String> = ["recordName", "recordType", "zoneID", "fields"]
+    private static let recordMembers: Set<String> = [
+        "recordName", "recordType", "zoneID", "fields", "created", "modified", "recordChangeTag",
+    ]
     private static let alertTexts: Set<String> = ["alertBody", "title", "subtitle", "collapseIDKey"]
 
     /// - Parameter leavingOut: Members of the command to leave out.
@@ -33,7 +35,8 @@ struct CommandText {
         object(record, into: &buffer) { key, value, buffer in
             guard CommandText.recordMembers.contains(key) else { return false }
             switch key {
-            case "recordName": text(value, into: &buffer)
+            case "recordName", "recordChangeTag": text(value, into: &buffer)
+            case "created", "modified": eachText(of: value, into: &buffer)
             case "zoneID": zone(value, into: &buffer)
             case "fields": fields(value, into: &buffer)
             default: buffer.append(value.raw)
@@ -94,6 +97,7 @@ extension CommandText {
             switch key {
             case "predicate": predicate(value, into: &buffer)
             case "filterBy": filters(value, into: &buffer)
+            case "arguments": arguments(value, of: query["predicate"]?.string ?? "", into: &buffer)
             default: buffer.append(value.raw)
             }
         }
@@ -109,15 +113,31 @@ extension CommandText {
         }
     }
 
+    /// Fields that `%K` stands for keep their names.
+    private func arguments(_ arguments: JSONValue, of predicate: String, into buffer: inout ByteBuffer) {
+        let names = RecordPredicate.namePlaceholders(in: predicate)
+        buffer.append(byte: UInt8(ascii: "["))
+        for (index, argument) in arguments.elements.enumerated() {
+            if index > 0 { buffer.append(byte: UInt8(ascii: ",")) }
+            if names.contains(index) { buffer.append(argument.raw) } else { fieldValue(argument, into: &buffer) }
+        }
+        buffer.append(byte: UInt8(ascii: "]"))
+    }
+
+    private func fieldValue(_ fieldValue: JSONValue, into buffer: inout ByteBuffer) {
+        guard fieldValue.isObject, fieldValue["value"] != nil else { return value(fieldValue, into: &buffer) }
+        members(fieldValue, into: &buffer) { key, value, buffer in
+            key == "type" ? buffer.append(value.raw) : self.value(value, into: &buffer)
+        }
+    }
+
     private func filters(_ filters: JSONValue, into buffer: inout ByteBuffer) {
         buffer.append(byte: UInt8(ascii: "["))
         for (index, filter) in filters.elements.enumerated() {
             if index > 0 { buffer.append(byte: UInt8(ascii: ",")) }
             members(filter, into: &buffer) { key, value, buffer in
                 guard key == "fieldValue" else { return buffer.append(value.raw) }
-                members(value, into: &buffer) { key, value, buffer in
-                    key == "type" ? buffer.append(value.raw) : self.value(value, into: &buffer)
-                }
+                fieldValue(value, into: &buffer)
             }
         }
         buffer.append(byte: UInt8(ascii: "]"))

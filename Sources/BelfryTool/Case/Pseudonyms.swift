@@ -1,3 +1,5 @@
+import Predicates
+
 /// Stands for texts in a case: each text has one pseudonym, and between any two texts equality, common beginnings and
 /// order stay what they were, with regard to case and without.
 ///
@@ -5,6 +7,9 @@
 /// exchanged for others of their class, in the same order; so a text's beginning has the beginning of its pseudonym.
 /// What is no letter, digit or emoji stays, and so do lengths in characters and bytes. A few letters have no pair of
 /// cases, such as the Kelvin sign: they stay too, and regardless of case order is not promised for them.
+///
+/// By word, this holds too but for order beside a word that stays; and two words that a search takes for the same stay so
+/// where they differ in case only. A case whose outcome hangs on more does not survive, and is not written.
 struct Pseudonyms {
     private struct Node {
         var children: [Unicode.Scalar: Int] = [:]
@@ -12,9 +17,16 @@ struct Pseudonyms {
     }
 
     private var nodes = [Node()]
+    /// Whether each word has its own pseudonym, wherever it stands: what a search for words needs.
+    private let areByWord: Bool
 
-    /// - Parameter seed: The same seed and texts give the same pseudonyms.
-    init(for texts: some Sequence<String>, seed: UInt64) {
+    /// - Parameters:
+    ///   - areByWord: Whether each word of a text is replaced by itself. A word that a search leaves out stays.
+    ///   - seed: The same seed and texts give the same pseudonyms.
+    init(for texts: some Sequence<String>, byWord areByWord: Bool = false, seed: UInt64) {
+        self.areByWord = areByWord
+        let texts =
+            areByWord ? texts.flatMap { Pseudonyms.parts(of: $0).filter { !Pseudonyms.isKept($0) } } : Array(texts)
         for text in Set(texts).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { add(text) }
         var random = PseudonymRandom(state: seed)
         for index in nodes.indices { exchange(at: index, &random) }
@@ -22,6 +34,25 @@ struct Pseudonyms {
 
     /// A text that was not among those given keeps what is not in the tree.
     func pseudonym(of text: String) -> String {
+        guard areByWord else { return replaced(text) }
+        return Pseudonyms.parts(of: text).map { Pseudonyms.isKept($0) ? $0 : replaced($0) }.joined()
+    }
+
+    /// Words, and what stands between them.
+    private static func parts(of text: String) -> [String] {
+        var (parts, wasLetter) = ([String.UnicodeScalarView](), nil as Bool?)
+        for scalar in text.unicodeScalars {
+            let isLetter = Words.isLetter(scalar)
+            if wasLetter != isLetter { parts.append(String.UnicodeScalarView()) }
+            parts[parts.count - 1].append(scalar)
+            wasLetter = isLetter
+        }
+        return parts.map { String($0) }
+    }
+
+    private static func isKept(_ word: String) -> Bool { Words.stopWords.contains(word.lowercased()) }
+
+    private func replaced(_ text: String) -> String {
         var (result, node) = (String.UnicodeScalarView(), 0 as Int?)
         for scalar in text.unicodeScalars {
             let lower = scalar.lowerCase

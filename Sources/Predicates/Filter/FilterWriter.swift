@@ -20,7 +20,7 @@ extension RecordPredicate {
 extension Clause {
     /// - Returns: Whether there is a comparator that says it.
     fileprivate func write(into buffer: inout ByteBuffer) -> Bool {
-        guard let name = FilterComparators.name(of: comparator, isNegated: isNegated) else { return false }
+        guard let name = FilterComparators.name(of: comparator, isNegated: isNegated), !mixesBytes else { return false }
         buffer.append("{\"comparator\":")
         buffer.appendJSON(name)
         switch subject {
@@ -37,6 +37,12 @@ extension Clause {
         }
         buffer.append(foldsCase ? ",\"ignoresCase\":true}" : "}")
         return true
+    }
+
+    /// Bytes are told from strings by the type, and a list has one.
+    private var mixesBytes: Bool {
+        let types = Set(values.map(\.type))
+        return types.count > 1 && types.contains("BYTES")
     }
 
     private func writeFieldValue(into buffer: inout ByteBuffer) {

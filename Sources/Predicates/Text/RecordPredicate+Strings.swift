@@ -1,21 +1,37 @@
 extension RecordPredicate {
-    /// The text with each string literal replaced, and everything else as it stands.
+    /// The text with each string literal replaced, and everything else as it stands: dates, and the words of functions.
     ///
     /// - Throws: The first thing that is no token; the text need not be a predicate otherwise.
     package static func replacingStrings(
         in text: String, _ replace: (String) -> String
     ) throws(PredicateError) -> String {
         let bytes = Array(text.utf8)
-        var (lexer, result, copied) = (Lexer(text), [UInt8](), 0)
+        var (lexer, result, copied, literals) = (Lexer(text), [UInt8](), 0, Literals())
         while true {
             let token = try lexer.next()
             if token.kind == .end { break }
-            guard case .string(let literal) = token.kind else { continue }
+            guard literals.isOfPeople(token), case .string(let literal) = token.kind else { continue }
             result += bytes[copied..<token.offset]
             result += quoted(replace(literal), bytes[token.offset])
             copied = lexer.position
         }
         return String(decoding: result + bytes[copied...], as: UTF8.self)
+    }
+
+    /// The numbers of those placeholders that are `%K`.
+    package static func namePlaceholders(in text: String) -> Set<Int> {
+        var (lexer, names, count) = (Lexer(text), Set<Int>(), 0)
+        do throws(PredicateError) {
+            while true {
+                let token = try lexer.next()
+                if token.kind == .end { return names }
+                guard case .argument(let isName) = token.kind else { continue }
+                if isName { names.insert(count) }
+                count += 1
+            }
+        } catch {
+            return names
+        }
     }
 
     private static func quoted(_ text: String, _ quote: UInt8) -> [UInt8] {
@@ -25,5 +41,21 @@ extension RecordPredicate {
             bytes.append(byte)
         }
         return bytes + [quote]
+    }
+}
+
+/// Tells the strings that an app's people wrote from those that belong to the language.
+private struct Literals {
+    private enum Place { case open, inCast, inTokenize, afterText }
+    private var place = Place.open
+
+    /// Asked of one token after another.
+    mutating func isOfPeople(_ token: Token) -> Bool {
+        if token.isSign(")") { place = .open }
+        if token.isKeyword("CAST") { place = .inCast }
+        if token.isKeyword("TOKENIZE") { place = .inTokenize }
+        guard place == .inTokenize, token.isSign(",") else { return place == .open || place == .inTokenize }
+        place = .afterText
+        return false
     }
 }

@@ -91,6 +91,11 @@ extension TextParser {
     /// What follows a function's name that has been taken; nil where it is the name of a field.
     private mutating func function(_ name: String, at place: Token) throws(PredicateError) -> Operand? {
         let isCalled = token.isSign("(")
+        guard isCalled || token.isSign(":") else { return nil }
+        // A location in a distance is the deepest that there is.
+        guard functionDepth < 2 else { throw refused("a function stands in no other here: write the value", at: place) }
+        functionDepth += 1
+        defer { functionDepth -= 1 }
         switch name {
         case "CAST" where isCalled: return .value(try cast())
         case "NOW" where isCalled:

@@ -24,6 +24,8 @@ struct TextParser {
     var token: Token
     let isExtended: Bool
     var arguments: Arguments
+    /// Functions inside each other.
+    var functionDepth = 0
     private var clauseCount = 0
     private var places = Places()
 

@@ -72,7 +72,8 @@ package enum Words {
         if isLetter(base) { bytes.append(contentsOf: base.utf8) } else { bytes.append(parting) }
     }
 
-    private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether a character belongs to a word.
+    package static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.properties.isAlphabetic { return true }
         return switch scalar.properties.generalCategory {
         case .decimalNumber, .letterNumber, .otherNumber, .nonspacingMark, .spacingMark: true

@@ -6,14 +6,27 @@ public struct IngestSettings: PluginSettings {
     public var door: String?
     /// Takes each form of subscription in each database, which CloudKit does not.
     public var subscriptionsInAnyDatabase: Bool
+    /// Which predicates a saved subscription may have.
+    public var predicates: Predicates
 
-    public init(door: String? = nil, subscriptionsInAnyDatabase: Bool = false) {
+    public enum Predicates: String, CaseIterable, Sendable {
+        /// Those that CloudKit takes.
+        case cloudKit
+        /// Also `OR`, `ALL`, and `NOT` before what `AND` and `OR` join.
+        case extended
+    }
+
+    public init(
+        door: String? = nil, subscriptionsInAnyDatabase: Bool = false, predicates: Predicates = .cloudKit
+    ) {
         self.door = door
         self.subscriptionsInAnyDatabase = subscriptionsInAnyDatabase
+        self.predicates = predicates
     }
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
         door = try settings.optionalString("door")
         subscriptionsInAnyDatabase = try settings.boolean("subscriptionsInAnyDatabase", default: false)
+        predicates = try settings.choice("predicates", default: .cloudKit)
     }
 }

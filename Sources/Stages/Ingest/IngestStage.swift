@@ -18,7 +18,8 @@ public struct IngestStage: Stage {
 
     public init(_ settings: IngestSettings, context: StageContext) throws(SettingsError) {
         check = CommandCheck(
-            takesAnySubscription: settings.subscriptionsInAnyDatabase, predicates: PredicateReader())
+            takesAnySubscription: settings.subscriptionsInAnyDatabase,
+            predicates: PredicateReader(settings.predicates == .extended ? .extended : .cloudKit))
     }
 
     public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {

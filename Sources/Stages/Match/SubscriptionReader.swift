@@ -97,6 +97,9 @@ enum SubscriptionReader {
 
 extension SubscriptionReader {
     /// `filterBy` or `predicate`, or neither for all records of the type.
+    ///
+    /// In the larger dialect whatever the pipeline file says: ingest has refused what it does not allow, and a log
+    /// outlives a setting.
     private static func predicate(_ query: JSONValue) throws(Rejection) -> RecordPredicate {
         guard query.given("filterBy") == nil || query.given("predicate") == nil else {
             throw Rejection(
@@ -104,7 +107,7 @@ extension SubscriptionReader {
                 path: "subscription.query.predicate")
         }
         do {
-            return try PredicateReader().read(query: query).predicate
+            return try PredicateReader(.extended).read(query: query).predicate
         } catch {
             throw Rejection(
                 code: error.code, reason: error.queryReason, path: "subscription.query.\(error.queryPath)")

@@ -90,6 +90,41 @@ struct PseudonymTests {
         #expect(held > 40 && failed > 40)
     }
 
+    @Test(arguments: Seeded.seeds)
+    func `searches for words keep their truth by word`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let words = ["Alpha", "alphabet", "Beta", "max", "2026", "the", "of", "Émile", "日本"]
+        func text(_ random: inout Seeded) -> String {
+            (0...random.below(4)).map { _ in random.one(of: words) }.joined(
+                separator: random.one(of: [" ", ", ", "-"]))
+        }
+        let texts = (0..<60).map { _ in text(&random) }
+        let pseudonyms = Pseudonyms(for: texts, byWord: true, seed: random.next())
+        var (held, failed) = (0, 0)
+        for _ in 0..<400 {
+            let (title, tag, sought) = (random.one(of: texts), random.one(of: texts), random.one(of: texts))
+            let clause = random.one(of: [
+                "self CONTAINS '\(sought)'", "self TOKENMATCHES[cdl] '\(sought)'",
+                "ALL tokenize('\(sought)', 'Cdl') IN title", "title == '\(sought)'", "title IN {'\(sought)', 'x'}",
+                "title BEGINSWITH '\(sought)'",
+            ])
+            let replaced = try RecordPredicate.replacingStrings(in: clause, pseudonyms.pseudonym)
+            let truth = try matches(clause, title: title, tag: tag)
+            let kept = try matches(
+                replaced, title: pseudonyms.pseudonym(of: title), tag: pseudonyms.pseudonym(of: tag))
+            try #require(truth == kept, "\(clause) → \(replaced) for \(title), \(tag), seed \(seed)")
+            if truth { held += 1 } else { failed += 1 }
+        }
+        #expect(held > 40 && failed > 40)
+    }
+
+    @Test func `dates and the words of functions stay`() throws {
+        let text = "d > CAST('2026-01-01T00:00:00Z', 'NSDate') AND ALL tokenize('x', 'Cdl') IN self AND a == 'y'"
+        let replaced = try RecordPredicate.replacingStrings(in: text) { $0 + $0 }
+        #expect(replaced == text.replacing("'x'", with: "'xx'").replacing("'y'", with: "'yy'"))
+        #expect(RecordPredicate.namePlaceholders(in: "%@ == '%K' AND %K < %@ AND %K == 1") == [1, 3])
+    }
+
     private func matches(_ predicate: String, title: String, tag: String) throws -> Bool {
         var buffer = ByteBuffer()
         buffer.append("{\"title\":{\"value\":")

@@ -16,6 +16,8 @@ struct AcceptedCommandsTests {
         Example.query(#"{"recordType":"Note"}"#),
         Example.query(#"{"recordType":"Note","predicate":"title BEGINSWITH 'H' AND stars > 3"}"#),
         Example.query(
+            #"{"recordType":"Note","predicate":"self CONTAINS %@ AND %K == 'x'","arguments":["a b","recordID"]}"#),
+        Example.query(
             #"{"recordType":"Note","filterBy":[{"comparator":"EQUALS","fieldName":"n","fieldValue":{"value":1,"type":"INT64"}}]}"#
         ),
         #"{"type":"subscription.delete",\#(Example.place),"database":"public","user":"_alice","subscriptionID":"feed"}"#,
@@ -56,6 +58,14 @@ struct AcceptedCommandsTests {
         let command = Example.save(fields: fields)
         try door.send(command.replacing(after, with: before))
         #expect(door.log == [command.adding(#","change":"update""#)])
+    }
+
+    @Test func extendedPredicatesAreASwitch() throws {
+        let command = Example.query(#"{"recordType":"Note","predicate":"a == 1 OR ALL b > %@","arguments":[2]}"#)
+        var strict = try Door()
+        #expect(try strict.send(command)?.code == "predicate.unsupported")
+        var open = try Door(IngestSettings(predicates: .extended))
+        #expect(try open.send(command) == nil)
     }
 
     @Test func subscriptionsInAnyDatabaseAreASwitch() throws {

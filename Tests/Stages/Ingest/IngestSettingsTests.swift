@@ -11,15 +11,17 @@ struct IngestSettingsTests {
         let settings = try read("{}")
         #expect(settings.door == nil)
         #expect(!settings.subscriptionsInAnyDatabase)
+        #expect(settings.predicates == .cloudKit)
     }
 
     @Test func everySettingIsRead() throws {
-        let settings = try read("door: tcp://127.0.0.1:7400\nsubscriptionsInAnyDatabase: true\n")
+        let settings = try read("door: tcp://127.0.0.1:7400\nsubscriptionsInAnyDatabase: true\npredicates: extended\n")
         #expect(settings.door == "tcp://127.0.0.1:7400")
         #expect(settings.subscriptionsInAnyDatabase)
+        #expect(settings.predicates == .extended)
     }
 
-    @Test(arguments: ["clock: wall", "dor: tcp://a", "subscriptionsInAnyDatabase: 1"])
+    @Test(arguments: ["clock: wall", "dor: tcp://a", "subscriptionsInAnyDatabase: 1", "predicates: all"])
     func aMistakeIsRefused(text: String) {
         #expect(throws: PipelineFileError.self) { try read(text) }
     }

@@ -50,6 +50,19 @@ struct ExplainTests {
         #expect(explanation.text == #""s" of _a does not watch the change: stars > 3 is false: stars was 2"#)
     }
 
+    @Test func `words, system fields and alternatives are told too`() throws {
+        let query = Line.query(
+            #""predicate":"self CONTAINS %@ AND recordID == 'n1' AND (stars > 3 OR stars == 2)","arguments":["hi"]"#)
+        let feed = try feed(Line.save(query))
+        let line = Line.change(fields: #"{"title":{"value":"Hi"},"stars":{"value":2}}"#)
+        let parts = try #require(try feed.explain(line).first).parts.dropFirst(4)
+        #expect(parts.map(\.code) == [.clauseTrue, .clauseTrue, .conditionTrue])
+        #expect(parts.last?.parts.map(\.code) == [.clauseFalse, .clauseTrue])
+        let other = Line.change(fields: #"{"title":{"value":"Ho"}}"#)
+        let failed = try #require(try feed.explain(other).first).parts.dropFirst(4)
+        #expect(failed.map(\.code) == [.clauseFalse, .clauseTrue, .conditionFalse])
+    }
+
     @Test func `a change of another scope is told apart by container, environment, database and owner`() throws {
         let feed = try feed(Line.save(Line.query()))
         let other = #""container":"iCloud.d","environment":"development""#
