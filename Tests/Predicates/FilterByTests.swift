@@ -77,6 +77,20 @@ struct FilterByTests {
         #expect(try mirrored.matches(record(given)) == equal)
     }
 
+    @Test func `bytes come in the order of bytes, not of their base64`() throws {
+        // 0x00, 0x01, 0x41, 0x41 0x00, 0x41 0x42, 0x69, 0xfb 0xff
+        let ordered = ["AA==", "AQ==", "QQ==", "QQA=", "QUI=", "aQ==", "+/8="]
+        for (index, given) in ordered.enumerated() {
+            let predicate = try RecordPredicate.filter(
+                #"[{"comparator":"LESS_THAN","fieldName":"f","fieldValue":{"value":"\#(given)","type":"BYTES"}}]"#)
+            for (other, held) in ordered.enumerated() {
+                #expect(try predicate.matches(record("\"\(held)\"")) == (other < index), "\(held) < \(given)")
+            }
+        }
+        let exact = try RecordPredicate(text: "f == bytes('QUI=')")
+        #expect(try exact.matches(record("\"QUI=\"")) && !exact.matches(record("\"qui=\"")))
+    }
+
     @Test func `strings are bytes and not canonically equivalent`() throws {
         let predicate = try RecordPredicate.filter(
             #"[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":"\u00e9"}}]"#)

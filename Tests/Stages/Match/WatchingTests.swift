@@ -112,6 +112,38 @@ struct WatchingTests {
         #expect(feed.rejections == [])
     }
 
+    @Test(
+        arguments: [
+            (#""predicate":"recordID == 'n1'""#, true), (#""predicate":"recordID == 'n2'""#, false),
+            (#""predicate":"recordID != 'n2' AND a == 1""#, true),
+            (#""predicate":"self CONTAINS %@","arguments":["Cat"]"#, true),
+            (#""predicate":"a == 1 AND self CONTAINS 'dog'""#, false),
+            (#""predicate":"a == 2 OR title BEGINSWITH 'A cat'""#, true),
+            (#""predicate":"a == 1 AND (a == 2 OR a == 3)""#, false),
+            (#""predicate":"distanceToLocation:fromLocation:(p, location(1, 2)) < 200000""#, true),
+            (#""predicate":"p != nil AND creationDate != nil""#, false),
+            (#""filterBy":[{"comparator":"EQUALS","systemFieldName":"recordName","fieldValue":{"value":"n1"}}]"#, true),
+            (#""filterBy":[{"comparator":"CONTAINS_ALL_TOKENS","fieldValue":{"value":"cat dog"}}]"#, false),
+        ])
+    func `the index knows words, system fields, distances and alternatives`(_ query: String, _ isWatched: Bool) throws {
+        let fields = #"{"a":{"value":1},"title":{"value":"A cat"},"p":{"value":{"latitude":1,"longitude":3}}}"#
+        for change in [Line.change(fields: fields), Line.change("delete", fields: fields)] {
+            let save = Line.save(Line.query(query, firesOn: #"["create","delete"]"#))
+            #expect(try watches(save, change) == isWatched)
+        }
+    }
+
+    @Test func `who made a record is found by the index too`() throws {
+        let save = Line.save(Line.query(#""predicate":"creatorUserRecordID == '_x' AND creationDate > 5""#))
+        func change(_ created: String) -> String {
+            Line.change(fields: "{}").replacing(#""fields":{}"#, with: #""created":\#(created),"fields":{}"#)
+        }
+        #expect(try watches(save, change(#"{"timestamp":6,"userRecordName":"_x"}"#)))
+        #expect(try !watches(save, change(#"{"timestamp":5,"userRecordName":"_x"}"#)))
+        #expect(try !watches(save, change(#"{"timestamp":6,"userRecordName":"_y"}"#)))
+        #expect(try !watches(save, change(#"{"timestamp":6}"#)))
+    }
+
     @Test func `a FALSEPREDICATE and an empty IN watch nothing`() throws {
         #expect(try !watches(Line.save(Line.query(#""predicate":"FALSEPREDICATE""#)), Line.change()))
         let fields = #"{"a":{"value":1}}"#
