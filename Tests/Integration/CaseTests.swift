@@ -81,6 +81,38 @@ import Testing
         }
     }
 
+    @Test func aSearchForWordsAndSystemFieldsSurviveThatTextsAreReplaced() async throws {
+        let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+        func command(_ type: String, _ second: Int, _ rest: String) -> String {
+            #"{"type":"\#(type)","time":"2026-01-01T00:00:0\#(second)Z",\#(place),\#(rest)}"#
+        }
+        let query =
+            #""query":{"recordType":"Note","predicate":"self CONTAINS %@ AND %K == %@","#
+            + #""arguments":["the zeppelin","creatorUserRecordID",{"value":"_johannes","type":"STRING"}]}"#
+        let pipeline = try await Self.run([
+            command(
+                "device.register", 0,
+                #""user":"_margarethe","device":"gadget","transport":"apns","token":"token","topic":"com.example.Notes""#
+            ),
+            command(
+                "subscription.save", 1,
+                #""database":"public","user":"_margarethe","subscription":{"subscriptionID":"s","subscriptionType":"query","#
+                    + query + #","firesOn":["create"],"notificationInfo":{"alertBody":"Something happened"}}"#),
+            command(
+                "record.save", 2,
+                #""database":"public","record":{"recordName":"airship","recordType":"Note","#
+                    + #""created":{"timestamp":1,"userRecordName":"_johannes"},"#
+                    + #""fields":{"title":{"value":"A new Zeppelin, of Friedrichshafen","type":"STRING"}}}"#),
+        ])
+        try #require(try pipeline.events(of: "outcomes").count == 1)
+        let made = try Self.export(pipeline).make(.outcome(1))
+        try await check(made, try Self.people(pipeline), "a search")
+        #expect(made.kept == 3 && made.text.contains("creatorUserRecordID") && made.text.contains("the "))
+        for word in ["eppelin", "johannes", "riedrich"] { #expect(!made.text.contains(word)) }
+        let again = try await Self.run(made.text.split(separator: "\n").map(String.init))
+        #expect(try again.events(of: "outcomes").count == 1)
+    }
+
     private func check(_ made: CaseExport.Case, _ people: Set<String>, _ what: String) async throws {
         #expect(try made.trial.result(of: made.lines) == made.result, "\(what): another result")
         for text in people { #expect(!made.text.contains(text), "\(what): \(text) is in the case") }

@@ -36,11 +36,15 @@ struct CaseLine {
         return found.texts
     }
 
-    /// Whether it saves a subscription that searches for words.
+    /// Whether it saves a subscription that searches for words. A predicate that does not read searches for nothing.
     func searchesWords() throws -> Bool {
         try event.withJSON { json in
             guard let query = json["subscription"]?["query"] else { return false }
-            return try PredicateReader(.extended).read(query: query).predicate.searchesWords
+            do throws(PredicateError) {
+                return try PredicateReader(.extended).read(query: query).predicate.searchesWords
+            } catch {
+                return false
+            }
         }
     }
 
