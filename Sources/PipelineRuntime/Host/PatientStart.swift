@@ -58,8 +58,6 @@ final class PatientStart: Sendable {
             try state.room.note(error, at: plan.time.steady())
             return state.room.shortage
         }
-        var report = control.report
-        (report.phase, report.shortage) = (.diskFull, shortage)
-        control.publish(report)
+        control.update { ($0.phase, $0.shortage) = (.diskFull, shortage) }
     }
 }
