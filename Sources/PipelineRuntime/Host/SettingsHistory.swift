@@ -47,8 +47,9 @@ package struct SettingsHistory: Sendable {
     /// Puts one more entry on record, unless it says what the last one does.
     package mutating func append(_ entry: Entry) throws {
         if let last = entries.last, last.kind == entry.kind, last.settings == entry.settings { return }
-        entries.append(entry)
-        try SmallText.write(entries.map(SettingsHistory.line).joined(), to: path)
+        let all = entries + [entry]
+        try SmallText.write(all.map(SettingsHistory.line).joined(), to: path)
+        entries = all
     }
 
     /// A reader for an entry's settings; nil where they are not an object.

@@ -41,7 +41,7 @@ struct TrimmedLogTests {
             try await pipeline.live(Array(commands[start..<end]), cuts: cuts, drains: end == commands.count) {
                 pipeline in
                 guard start == places[1] else { return }
-                for host in pipeline.hosts { await host.control.wait { $0.first > 1 } }
+                for host in pipeline.hosts { try await host.wait(for: "the log's beginning to go") { $0.first > 1 } }
             }
         }
         for log in VirtualPipeline.logs {
