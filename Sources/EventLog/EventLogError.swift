@@ -22,6 +22,8 @@ public enum EventLogError: Error, Hashable, Sendable {
     case invalidName(String)
     /// The folder holds no log.
     case notALog(directory: String)
+    /// The folder holds a log's segments, but not the `log.json` that tells whose they are.
+    case withoutManifest(directory: String)
 }
 
 extension EventLogError: CustomStringConvertible {
@@ -43,6 +45,7 @@ extension EventLogError: CustomStringConvertible {
             "sequence \(sequence) is no longer in \(directory), which begins at \(first)"
         case .invalidName(let name): "'\(name)' cannot name a log"
         case .notALog(let directory): "\(directory) holds no log"
+        case .withoutManifest(let directory): "\(directory)/log.json is missing, and segments of a log lie beside it"
         }
     }
 
@@ -60,6 +63,8 @@ extension EventLogError: CustomStringConvertible {
         case .gone(_, _, let first): "start at sequence \(first), or from a snapshot"
         case .invalidName: "use 1 to 64 of A-Z a-z 0-9 . _ -, not a dot first"
         case .notALog: "check the path"
+        case .withoutManifest(let directory):
+            "restore it from a copy, or see whether 'belfry log repair \(directory)' finds what it must say"
         }
     }
 

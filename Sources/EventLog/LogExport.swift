@@ -17,7 +17,7 @@ public enum LogExport {
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; what `write` throws.
     public static func run(directory: String, write: (UnsafeRawBufferPointer) throws -> Void) throws {
         let log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw EventLogError.notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         let upstream = try UpstreamNote.read(directory: directory)
         try put(ExportLine.log(manifest, upstream), write)
         let segments = try log.segments()

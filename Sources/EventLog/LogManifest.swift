@@ -26,6 +26,23 @@ struct LogManifest: Hashable {
         return manifest
     }
 
+    /// Nil where there is no log, or none yet.
+    ///
+    /// - Throws: ``EventLogError/withoutManifest(directory:)`` where there are segments: it is written before them.
+    static func ifBegun(in directory: LogDirectory) throws(EventLogError) -> LogManifest? {
+        if let manifest = try read(in: directory) { return manifest }
+        if try directory.segments().isEmpty { return nil }
+        // A writer may have made both just now.
+        guard let manifest = try read(in: directory) else { throw .withoutManifest(directory: directory.path) }
+        return manifest
+    }
+
+    /// - Throws: ``EventLogError/notALog(directory:)``; ``EventLogError/withoutManifest(directory:)``.
+    static func required(in directory: LogDirectory) throws(EventLogError) -> LogManifest {
+        guard let manifest = try ifBegun(in: directory) else { throw .notALog(directory: directory.path) }
+        return manifest
+    }
+
     /// Writes it whole or not at all, and durably.
     func write(in directory: LogDirectory) throws(EventLogError) {
         let temporary = directory.manifestPath + ".new"

@@ -20,7 +20,7 @@ struct LogExportCommand: ParsableCommand {
     var place: String
 
     func run() throws {
-        for directory in try LogPlace.oneOrAll(place) {
+        for directory in try LogPlace.oneOrAll(place).whole() {
             var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
             defer { progress.end() }
             try LogExport.run(directory: directory) { bytes in
