@@ -24,6 +24,8 @@ public enum EventLogError: Error, Hashable, Sendable {
     case notALog(directory: String)
     /// The folder holds a log's segments, but not the `log.json` that tells whose they are.
     case withoutManifest(directory: String)
+    /// A log's `settings.ndjson` is not what a stage wrote there. The log itself is not concerned.
+    case wrongSettings(file: String, line: Int, reason: String)
 }
 
 extension EventLogError: CustomStringConvertible {
@@ -46,6 +48,7 @@ extension EventLogError: CustomStringConvertible {
         case .invalidName(let name): "'\(name)' cannot name a log"
         case .notALog(let directory): "\(directory) holds no log"
         case .withoutManifest(let directory): "\(directory)/log.json is missing, and segments of a log lie beside it"
+        case .wrongSettings(let file, let line, let reason): "\(file), line \(line): \(reason)"
         }
     }
 
@@ -65,6 +68,9 @@ extension EventLogError: CustomStringConvertible {
         case .notALog: "check the path"
         case .withoutManifest(let directory):
             "restore it from a copy, or see whether 'belfry log repair \(directory)' finds what it must say"
+        case .wrongSettings:
+            "restore the file from a copy, or remove it alone: the settings in the pipeline file then count for all of "
+                + "the log's past"
         }
     }
 

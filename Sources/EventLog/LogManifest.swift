@@ -45,19 +45,7 @@ struct LogManifest: Hashable {
 
     /// Writes it whole or not at all, and durably.
     func write(in directory: LogDirectory) throws(EventLogError) {
-        let temporary = directory.manifestPath + ".new"
-        let calls = directory.calls
-        let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC, calls: calls)
-        let failed = Array(text.utf8).withUnsafeBytes { file.write($0, at: 0, calls: calls) }
-        if let failed {
-            throw EventLogError.failed(operation: "write", file: temporary, errno: failed).orFull(
-                bytesNeeded: text.utf8.count)
-        }
-        try file.synchronize(calls)
-        guard uninterrupted({ calls.rename(temporary, directory.manifestPath) }) == 0 else {
-            throw .lastFailure("rename", temporary)
-        }
-        try directory.synchronize()
+        try directory.replace(directory.manifestPath, with: text)
     }
 
     init(name: String, identity: LogIdentity) {

@@ -40,12 +40,15 @@ enum SmallText {
 
 package enum SmallTextError: Error, CustomStringConvertible {
     case failed(String, String, Int32)
+    /// `consumers.json`.
     case unreadable(String)
 
     package var description: String {
         switch self {
         case .failed(let verb, let path, let code): "cannot \(verb) \(path): \(String(cString: strerror(code)))"
-        case .unreadable(let path): "\(path) is not what Belfry wrote there; remove the log's folder to start anew"
+        case .unreadable(let path):
+            "\(path) is not what Belfry wrote there; remove this file alone: it is written anew, and until then nothing "
+                + "of the log is removed"
         }
     }
 }
