@@ -36,10 +36,10 @@ extension ToolFailure {
     static func status(of error: EventLogError) -> ToolStatus {
         switch error {
         case .alreadyOpen: .unavailable
-        case .damaged: .badData
+        case .damaged, .withoutManifest, .wrongSettings, .gone: .badData
         case .notALog: .noInput
         case .invalidName, .unsupportedFormat: .configuration
-        case .full, .failed, .syncFailed, .tooLarge, .gone: .inputOutput
+        case .full, .failed, .syncFailed, .tooLarge: .inputOutput
         }
     }
 

@@ -78,7 +78,7 @@ struct ReplayCommand: AsyncParsableCommand {
         let programs = try StageChoice.programs(stages, of: checked)
         let names = stages.map(\.name) + (only?.stage.map { [$0] } ?? [])
         for name in names { _ = try checked.stage(name) }
-        let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
+        let recorded = try RecordedPipeline.find(checked, logs: logs)
         for stage in try recorded.stagesUnderOtherSettings where names.isEmpty || names.contains(stage) {
             StandardError.write(
                 "\(stage) was recorded under other settings than \(pipeline) has now: the recorded ones count; see "

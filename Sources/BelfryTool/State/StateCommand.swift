@@ -42,7 +42,7 @@ struct StateCommand: ParsableCommand {
 
     func run() throws {
         let checked = try CheckedPipeline(path: pipeline)
-        let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
+        let recorded = try RecordedPipeline.find(checked, logs: logs)
         let states = PipelineState(recorded, MachineFactory(registry: .builtIns)) {
             StandardError.write("snapshot passed over: \($0)")
         }

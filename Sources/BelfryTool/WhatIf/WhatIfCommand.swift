@@ -63,7 +63,7 @@ struct WhatIfCommand: AsyncParsableCommand {
 
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)
-        let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
+        let recorded = try RecordedPipeline.find(checked, logs: logs)
         var whatIf = try WhatIf(recorded, try change(of: checked), registry: .builtIns)
         whatIf.focus = only?.focus
         whatIf.notice = { StandardError.write($0) }

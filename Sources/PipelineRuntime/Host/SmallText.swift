@@ -80,6 +80,7 @@ enum SmallText {
 package enum SmallTextError: Error, Hashable, CustomStringConvertible {
     case failed(String, String, Int32)
     case tooLarge(String, bytesMax: Int)
+    /// `consumers.json`.
     case unreadable(String)
 
     package var description: String {
@@ -87,7 +88,9 @@ package enum SmallTextError: Error, Hashable, CustomStringConvertible {
         case .failed(let verb, let path, let code): "cannot \(verb) \(path): \(String(cString: strerror(code)))"
         case .tooLarge(let path, let bytesMax):
             "\(path) has more than \(bytesMax) bytes, so it is not what Belfry wrote there"
-        case .unreadable(let path): "\(path) is not what Belfry wrote there; remove the log's folder to start anew"
+        case .unreadable(let path):
+            "\(path) is not what Belfry wrote there; remove this file alone: it is written anew, and until then nothing "
+                + "of the log is removed"
         }
     }
 }

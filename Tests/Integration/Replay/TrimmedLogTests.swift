@@ -74,6 +74,14 @@ struct TrimmedLogTests {
         #expect(found.compactMap(\.difference).first?.log == "notifications")
     }
 
+    @Test func theyAreReplayedWhenTheyWereExportedAndImported() async throws {
+        let (pipeline, _) = try await Self.trimmed()
+        let recorded = try RecordedPipeline(Self.file("10ms"), logs: try pipeline.exportedAndImported())
+        let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
+        #expect(results.compactMap(\.difference).isEmpty)
+        #expect(results.count == 5 && results.allSatisfy { $0.events > 0 })
+    }
+
     @Test func withoutASnapshotItIsSaidWhatIsMissing() async throws {
         let (pipeline, _) = try await Self.trimmed()
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/snapshots")
