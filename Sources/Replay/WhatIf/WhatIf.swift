@@ -41,6 +41,7 @@ package struct WhatIf: Sendable {
     }
 
     package func run() throws -> WhatIfReport {
+        for stage in recorded.stages { try stage.checkEnd() }
         let comparison = PushComparison(focus)
         for stage in roots {
             let lockstep = try lockstep(stage, comparison)
@@ -83,7 +84,7 @@ package struct WhatIf: Sendable {
         let begin = LockstepStart(
             recorded: stage, baseline: baseline, variant: variant, search: type.flatMap { SnapshotSearch(stage, $0) })
         let start = try last.map(begin.following) ?? begin.first()
-        if start != .beginning, last == nil {
+        if start.cursor > last ?? 0 {
             notice("\(stage.name): from the snapshot at \(start.cursor): older events are gone")
         }
         return try LockstepStage(
