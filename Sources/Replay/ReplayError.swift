@@ -18,6 +18,8 @@ package enum ReplayError: Error, Hashable, Sendable {
     case unknownStage(String, kind: String)
     /// A program that does a stage's work does not do what it must.
     case worker(stage: String, String)
+    /// A command for another world that the source would refuse, or that is about no subscription and no device.
+    case badCommand(line: Int, String)
     /// What cannot be done with these stages.
     case unsupported(String)
 }
@@ -40,6 +42,7 @@ extension ReplayError: CustomStringConvertible {
         case .backwards: "the range ends before it begins"
         case .unknownStage(let name, let kind): "stage \(name) is of kind \(kind), which this program does not know"
         case .worker(let stage, let reason): "\(stage): \(reason)"
+        case .badCommand(let line, let reason): "line \(line): \(reason)"
         case .unsupported(let reason): reason
         }
     }

@@ -26,7 +26,7 @@ extension ToolFailure {
 
     private static func status(of error: ReplayError) -> ToolStatus {
         switch error {
-        case .unreadable, .ahead, .trimmed, .lost, .dropped: .badData
+        case .unreadable, .ahead, .trimmed, .lost, .dropped, .badCommand: .badData
         case .beyond: .noInput
         case .unknownStage: .configuration
         case .worker: .unavailable

@@ -23,13 +23,14 @@ struct ReplayCommand: AsyncParsableCommand {
               belfry replay Pipelines/quickstart.yaml --from -10m --only user=_alice --to apns --really-send
 
             Prints `identical` and exits with 0, or prints the first difference (log, sequence, JSON pointer, both \
-            values, and the event that led there) and exits with 1. Damaged logs exit with 65. Nothing is written \
+            values, and the event that led there) and exits with 1; one JSON object where no terminal is. Damaged logs \
+            exit with 65, and 66 says that nothing was compared. Nothing is written \
             to the logs. Nothing is sent, unless --to names one of the pipeline's transports and --really-send is given; \
             then pushes go out as they are replayed, up to the first difference, and it exits with 1 also where one is \
             refused.
             """)
 
-    @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    @Argument(help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
     var pipeline: String
 
     @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
@@ -67,7 +68,7 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: "Give pushes at the recorded pace: 1 as it was, 10 ten times faster (default: as fast as it goes).")
     var speed: Double?
 
-    @Flag(help: "Print one JSON object: result, difference, stages.")
+    @Flag(help: "Print one JSON object, also on a terminal: result, difference, stages.")
     var json = false
 
     func validate() throws {
@@ -88,12 +89,11 @@ struct ReplayCommand: AsyncParsableCommand {
         return ReplaySending(route, transport, speed: speed, only: only?.focus)
     }
 
-    /// Where pushes go to standard output, nothing else does.
-    private func say(_ line: String, beside route: ReplayRoute?) throws {
-        if to == .console || route?.binding.kind == "console" {
-            StandardError.write(line)
-        } else {
-            try StandardOutput.write(line: line)
+    /// - Parameter hasPushes: Whether standard output is for pushes.
+    private func tell(_ report: ReplayReport, hasPushes: Bool) throws {
+        if json || !hasPushes && !StandardOutput.isTerminal { return try StandardOutput.write(line: report.json) }
+        for line in report.lines {
+            if hasPushes { StandardError.write(line) } else { try StandardOutput.write(line: line) }
         }
     }
 
@@ -108,12 +108,12 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let checked = try CheckedPipeline(path: pipeline)
+        let place = try RecordedPlace(pipeline, logs: logs)
+        let (checked, recorded) = (place.checked, place.recorded)
         let programs = try StageChoice.programs(stages, of: checked)
         let names = stages.map(\.name) + (only?.stage.map { [$0] } ?? [])
         for name in names { _ = try checked.stage(name) }
         let sending = try sending(checked, names)
-        let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
         for stage in try recorded.stagesUnderOtherSettings where names.isEmpty || names.contains(stage) {
             StandardError.write(
                 "\(stage) was recorded under other settings than \(pipeline) has now: the recorded ones count; see "
@@ -133,12 +133,8 @@ struct ReplayCommand: AsyncParsableCommand {
             return try await sending.during(replay.run)
         }
         let report = ReplayReport(results, sent: sending?.sent)
-        if json {
-            try StandardOutput.write(line: report.json)
-        } else {
-            for line in report.notes { StandardError.write(line) }
-            for line in report.lines { try say(line, beside: sending?.route) }
-        }
+        if !json { for line in report.notes { StandardError.write(line) } }
+        try tell(report, hasPushes: to == .console || sending?.route.binding.kind == "console")
         if report.verdict == .nothing {
             let reason =
                 only?.focus.map { "nothing there is about \($0.subject) \($0.name)" } ?? "nothing is recorded there"

@@ -14,6 +14,18 @@ extension Registry {
         S.transports(of: try stage.settings.decode(S.Settings.self))
     }
 
+    /// The keys of a stage's own settings; none for a program of its own, which takes none.
+    package func settingsKeys(of stage: PipelineStage) throws(SettingsError) -> [String] {
+        guard stage.command.isEmpty, let type = stages[stage.kind] else { return [] }
+        return try Registry.settingsKeys(type, stage)
+    }
+
+    private static func settingsKeys<S: Stage>(_ type: S.Type, _ stage: PipelineStage) throws(SettingsError)
+        -> [String]
+    {
+        try stage.settings.keys(of: S.Settings.self).filter { !PipelineStage.commonKeys.contains($0) }
+    }
+
     /// One transport, with its settings checked and nothing opened.
     ///
     /// - Parameter console: Where the console transport writes its lines.
