@@ -23,6 +23,11 @@ struct JSONNode {
     @inlinable var kind: JSONValue.Kind {
         JSONValue.Kind(rawValue: UInt8(truncatingIfNeeded: info & 15)).unsafelyUnwrapped
     }
+    /// Cheaper than comparing ``kind``.
+    @inlinable
+    @inline(__always)
+    func isKind(_ kind: JSONValue.Kind) -> Bool { info & 15 == UInt32(kind.rawValue) }
+
     @inlinable var isPlainString: Bool { info & (15 | 16) == UInt32(JSONValue.Kind.string.rawValue) }
     var isWhole: Bool { info & JSONNode.wholeBit != 0 }
     @inlinable var length: Int { Int(end &- start) }

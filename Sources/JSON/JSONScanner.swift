@@ -102,7 +102,7 @@ extension JSONScanner {
     @inline(__always)
     private mutating func member() throws(JSONError) {
         let container = Int(open[depth - 1])
-        let isObject = nodes[container].kind == .object
+        let isObject = nodes[container].isKind(.object)
         skipSpace()
         if stands(isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) { return closeContainer(container) }
         if nodes[container].count > 0 || position == count { try comma(isObject) }

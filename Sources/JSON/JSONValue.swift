@@ -1,5 +1,3 @@
-import Glibc
-
 /// A view of one value in a parsed text; nothing is decoded or copied until asked for.
 ///
 /// Valid while the text is and until its parser reads the next text. Copying a view costs nothing.
@@ -37,11 +35,11 @@ public struct JSONValue {
 // MARK: - Scalars
 
 extension JSONValue {
-    @inlinable public var isNull: Bool { kind == .null }
-    @inlinable public var isString: Bool { kind == .string }
-    @inlinable public var isNumber: Bool { kind == .number }
-    @inlinable public var isObject: Bool { kind == .object }
-    @inlinable public var isArray: Bool { kind == .array }
+    @inlinable public var isNull: Bool { node.isKind(.null) }
+    @inlinable public var isString: Bool { node.isKind(.string) }
+    @inlinable public var isNumber: Bool { node.isKind(.number) }
+    @inlinable public var isObject: Bool { node.isKind(.object) }
+    @inlinable public var isArray: Bool { node.isKind(.array) }
 
     @inlinable
     public var bool: Bool? {
@@ -53,12 +51,12 @@ extension JSONValue {
     }
 
     /// The whole number written without fraction or exponent, when it fits 64 bits exactly.
-    public var int64: Int64? { kind == .number && node.isWhole ? JSONNumber.int64(raw) : nil }
+    public var int64: Int64? { isNumber && node.isWhole ? JSONNumber.int64(raw) : nil }
 
     /// The nearest double; nil when this is no number, or one beyond the range of a double.
     ///
     /// What is too small for a double is 0 with its sign.
-    public var double: Double? { kind == .number ? JSONNumber.double(raw) : nil }
+    public var double: Double? { isNumber ? JSONNumber.double(raw) : nil }
 }
 
 // MARK: - Strings
@@ -71,7 +69,7 @@ extension JSONValue {
     @inlinable
     public func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         if let plain { return body(plain) }
-        guard kind == .string else { return nil }
+        guard isString else { return nil }
         let inner = UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)])
         return withUnsafeTemporaryAllocation(byteCount: inner.count, alignment: 1) { target in
             body(UnsafeRawBufferPointer(rebasing: target[..<JSONText.unescape(inner, into: target)]))
@@ -99,16 +97,11 @@ extension JSONValue {
 
     @inlinable
     func equals(_ utf8: UnsafeRawBufferPointer) -> Bool {
+        let node = node
         guard node.isPlainString else { return equalsDecoded(utf8) }
-        return node.length - 2 == utf8.count && startsInside(with: utf8)
-    }
-
-    /// Whether the bytes after the opening quote are these; the string is known to be long enough.
-    @inlinable
-    func startsInside(with utf8: UnsafeRawBufferPointer) -> Bool {
-        guard let other = utf8.baseAddress, utf8.count > 0 else { return true }
-        let inner = bytes + Int(node.start) + 1
-        return inner.pointee == other.load(as: UInt8.self) && memcmp(inner, other, utf8.count) == 0
+        guard node.length - 2 == utf8.count else { return false }
+        guard let other = utf8.baseAddress else { return true }
+        return UnsafeRawBufferPointer.areSame(bytes + Int(node.start) + 1, other, utf8.count)
     }
 
     @usableFromInline

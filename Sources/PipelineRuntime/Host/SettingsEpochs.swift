@@ -33,6 +33,9 @@ package struct SettingsEpochs<S: Stage> {
         coming = Array(epochs.dropFirst(past + 1))
     }
 
+    /// The last event that is fed under the settings as they are; `UInt64.max` where they stay.
+    package var lastEvent: UInt64 { coming.first?.after ?? .max }
+
     /// The settings to adopt before an event is fed; nil where they stay. Ask until it is nil.
     package mutating func next(beforeEvent sequence: UInt64) -> S.Settings? { take { sequence > $0.after } }
 

@@ -30,8 +30,9 @@ package final class SwiftMachine<S: Stage>: StageMachine {
 
     package func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
         var sequence = first
+        var lastEvent = epochs.lastEvent
         for line in Lines(lines) {
-            while let settings = epochs.next(beforeEvent: sequence) { try clock.adopt(settings, context: context) }
+            if sequence > lastEvent { lastEvent = try adopt(before: sequence) }
             events.read(line, sequence: sequence, into: &output.outbox) { event, out in
                 clock.receive(event, at: now, into: &out)
             }
@@ -39,6 +40,12 @@ package final class SwiftMachine<S: Stage>: StageMachine {
             output.mark(sequence, at: clock.now)
             sequence += 1
         }
+    }
+
+    /// - Returns: The last event that is fed under the settings that count then.
+    private func adopt(before sequence: UInt64) throws -> UInt64 {
+        while let settings = epochs.next(beforeEvent: sequence) { try clock.adopt(settings, context: context) }
+        return epochs.lastEvent
     }
 
     package func advance(to time: Instant) throws {

@@ -51,6 +51,8 @@ package struct SnapshotSearch: Sendable {
         try store.list().compactMap(\.header).filter { fit.objection(to: $0) == nil && isWanted($0) }
     }
 
+    func largestBytes() throws(EventLogError) -> UInt64 { try store.list().map(\.bytes).max() ?? 0 }
+
     /// A snapshot with its state; nil where it cannot be read.
     func snapshot(_ header: SnapshotHeader, problem: (String) -> Void) throws(EventLogError) -> Snapshot? {
         try store.newest(fitting: fit, where: { $0 == header }, problem: problem)

@@ -82,9 +82,7 @@ package struct PipelineReplay: Sendable {
     package func run() async throws -> [StageResult] {
         for progress in progress { try recorded(progress).checkEnd() }
         var results = try progress.map { try emptyResult(recorded($0)) }
-        var waiting = try progress.indices.flatMap { index in
-            try spans(of: recorded(progress[index])).map { (index, $0) }
-        }[...]
+        var waiting = try spansLongestFirst()[...]
         try await withThrowingTaskGroup(of: (Int, SpanResult).self) { group in
             func start() {
                 guard let (index, span) = waiting.popFirst() else { return }
@@ -100,6 +98,16 @@ package struct PipelineReplay: Sendable {
         }
         for index in progress.indices { results[index].events = progress[index].events }
         return results
+    }
+
+    /// So that none is left to run alone at the end.
+    private func spansLongestFirst() throws -> [(Int, StageSpan)] {
+        var all: [(index: Int, span: StageSpan, bytes: UInt64)] = []
+        for (index, stage) in progress.enumerated() {
+            let cut = try spans(of: recorded(stage))
+            all += cut.map { (index, $0, stage.bytesTotal / UInt64(cut.count)) }
+        }
+        return all.sorted { $0.bytes > $1.bytes }.map { ($0.index, $0.span) }
     }
 
     /// Into how many spans each stage's history is cut.
@@ -130,7 +138,8 @@ package struct PipelineReplay: Sendable {
         var headers = try search.headers()
         while true {
             let spans = StageSpan.spans(
-                of: headers, inputLast: upstream.lastSequence, bytes: upstream.bytes, bytesMin: spanBytesMin)
+                of: headers, inputLast: upstream.lastSequence, bytes: upstream.bytes,
+                stateBytes: try search.largestBytes(), bytesMin: spanBytesMin)
             let unreadable = try spans.compactMap(\.end).filter { try search.snapshot($0, problem: problem) == nil }
             if unreadable.isEmpty { return spans }
             headers.removeAll { unreadable.contains($0) }

@@ -13,15 +13,20 @@ struct StageSpan: Hashable, Sendable {
 
     static let whole = StageSpan()
 
-    /// The fewest bytes of input that are worth a span of their own.
-    static let bytesMin: UInt64 = 128 << 20
-    private static let spansMax: UInt64 = 8
+    /// The fewest bytes of input that are worth a span of their own, where the state is small.
+    static let bytesMin: UInt64 = 48 << 20
+    /// A span reads a state to begin with and one to end with: it must be long beside them.
+    private static let bytesMinByState: UInt64 = 16
+    private static let spansMax: UInt64 = 16
 
     /// - Parameters:
     ///   - headers: The stage's snapshots, the oldest first.
     ///   - bytes: The input's size.
-    static func spans(of headers: [SnapshotHeader], inputLast: UInt64, bytes: UInt64, bytesMin: UInt64) -> [StageSpan] {
-        let count = min(max(bytes / bytesMin, 1), spansMax)
+    ///   - stateBytes: The largest snapshot's size.
+    static func spans(
+        of headers: [SnapshotHeader], inputLast: UInt64, bytes: UInt64, stateBytes: UInt64, bytesMin: UInt64
+    ) -> [StageSpan] {
+        let count = min(max(bytes / max(bytesMin, bytesMinByState * stateBytes), 1), spansMax)
         var ends: [SnapshotHeader] = []
         for index in 1..<max(count, 1) {
             let wanted = inputLast / count * index

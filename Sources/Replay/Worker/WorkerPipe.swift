@@ -29,8 +29,21 @@ final class WorkerPipe {
     }
 
     func send(_ header: borrowing ByteBuffer, _ body: UnsafeRawBufferPointer) throws(Failure) {
-        try write(header.bytes)
-        try write(body)
+        do throws(Failure) {
+            try write(header.bytes)
+            try write(body)
+        } catch .ended {
+            try checkLastWords()
+            throw .ended
+        } catch { throw error }
+    }
+
+    /// A program that said something else and went is known by that, whether its end is noticed before it is read.
+    private func checkLastWords() throws(Failure) {
+        let count = isSocket ? recv(input, &piece, piece.count, Int32(MSG_DONTWAIT)) : 0
+        if count > 0, let line = piece[..<count].split(separator: UInt8(ascii: "\n")).first {
+            _ = try bodyCount(in: Array(line))
+        }
     }
 
     /// Reads one message and hands it to `body`, header and bytes.

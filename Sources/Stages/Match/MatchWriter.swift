@@ -10,7 +10,7 @@ struct MatchWriter {
 
     @inline(__always)
     func write(
-        _ stored: borrowing SubscriptionIndex.Stored, _ fields: borrowing FieldTable, to buffer: inout ByteBuffer
+        _ stored: SubscriptionIndex.Stored, _ fields: borrowing FieldTable, to buffer: inout ByteBuffer
     ) {
         buffer.append("{\"type\":\"match\",\"change\":")
         buffer.appendJSON(change.sequence)

@@ -16,10 +16,12 @@ struct PostingLists {
         var value: EqualityKey?
 
         @inline(__always)
-        func hash(into hasher: inout Hasher) {
+        var hash: Int {
             let place = UInt64(UInt32(bitPattern: scope)) << 32 | UInt64(UInt32(bitPattern: name))
-            hasher.combine(ByteHash.of(place, salt: UInt64(shelf.rawValue)) ^ (value?.hash ?? 0))
+            return ByteHash.of(place, salt: UInt64(shelf.rawValue)) ^ (value?.hash ?? 0)
         }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(hash) }
     }
 
     /// What decides about most subscriptions without a look at them.
@@ -44,21 +46,21 @@ struct PostingLists {
         var position: Int32
     }
 
-    private var numbers: [Key: Int32] = [:]
+    private var numbers = HashedNumbers()
     private var lists = Pool<List>()
     private var postings = Pool<Posting>()
 
     /// Number of lists that are not empty.
     var count: Int { numbers.count }
 
-    func count(of key: Key) -> Int { numbers[key].map { lists[$0].entries.count } ?? 0 }
+    func count(of key: Key) -> Int { find(key).map { lists[$0].entries.count } ?? 0 }
 
     mutating func reserveCapacity(_ count: Int) { postings.reserveCapacity(count) }
 
     /// Calls `body` for each entry under a key.
     @inline(__always)
     func forEach(under key: Key, _ body: (borrowing Entry) -> Void) {
-        guard let number = numbers[key] else { return }
+        guard let number = find(key) else { return }
         lists[number].entries.withUnsafeBufferPointer { for entry in $0 { body(entry) } }
     }
 
@@ -82,15 +84,18 @@ struct PostingLists {
         if lists[number].entries.isEmpty { removeList(number) }
     }
 
+    @inline(__always)
+    private func find(_ key: Key) -> Int32? { numbers.find(key.hash) { lists[$0].key == key } }
+
     private mutating func number(of key: Key) -> Int32 {
-        if let number = numbers[key] { return number }
+        if let number = find(key) { return number }
         let number = lists.add(List(key: key))
-        numbers[key] = number
+        numbers.insert(number, key.hash)
         return number
     }
 
     private mutating func removeList(_ number: Int32) {
-        numbers[lists[number].key] = nil
+        numbers.remove(number, lists[number].key.hash)
         lists[number].entries = []
         lists.free(number)
     }

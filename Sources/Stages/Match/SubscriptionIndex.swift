@@ -14,13 +14,17 @@ struct SubscriptionIndex {
         static func < (left: Found, right: Found) -> Bool { left.saved < right.saved }
     }
 
-    /// A subscription with all that belongs to its place in the index.
-    struct Stored {
+    /// A subscription with all that belongs to its place in the index. A class, because what is looked at for every
+    /// change must not be copied.
+    final class Stored {
         let subscription: Subscription
         let saved: UInt64
         let copied: [CopiedField]
         let clauses: [BoundClause]
-        var postings: [Int32] = []
+
+        init(_ subscription: Subscription, saved: UInt64, copied: [CopiedField], clauses: [BoundClause]) {
+            (self.subscription, self.saved, self.copied, self.clauses) = (subscription, saved, copied, clauses)
+        }
     }
 
     struct CopiedField {
@@ -48,6 +52,8 @@ struct SubscriptionIndex {
     private(set) var slots: [Subscription.Identity: Int32] = [:]
     private(set) var stored = Pool<Stored>()
     private(set) var lists = PostingLists()
+    /// Where each stored subscription stands in the lists, by its slot.
+    private var postings: [[Int32]] = []
     var fields = FieldTable()
     let defaultZone: Int32
 
@@ -66,9 +72,7 @@ struct SubscriptionIndex {
         lists.reserveCapacity(count)
     }
 
-    subscript(slot: Int32) -> Stored {
-        _read { yield stored[slot] }
-    }
+    subscript(slot: Int32) -> Stored { stored[slot] }
 }
 
 // MARK: - Saving and deleting
@@ -85,17 +89,19 @@ extension SubscriptionIndex {
         let clauses = subscription.predicate.clauses.map { BoundClause(symbol: fields.intern($0.field), clause: $0) }
         let slot = stored.add(
             Stored(
-                subscription: subscription, saved: sequence, copied: subscription.copied.map { copied($0) },
+                subscription, saved: sequence, copied: subscription.copied.map { copied($0) },
                 clauses: clauses))
         slots[subscription.identity] = slot
         let entry = entry(subscription, slot)
-        for key in keys(subscription, clauses) { stored[slot].postings.append(lists.add(entry, under: key)) }
+        if postings.count <= slot { postings.append([]) }
+        postings[Int(slot)] = keys(subscription, clauses).map { lists.add(entry, under: $0) }
     }
 
     /// Deletes nothing where nothing is.
     mutating func delete(_ identity: Subscription.Identity) {
         guard let slot = slots.removeValue(forKey: identity) else { return }
-        for posting in stored[slot].postings { lists.remove(posting) }
+        for posting in postings[Int(slot)] { lists.remove(posting) }
+        postings[Int(slot)] = []
         stored.free(slot)
     }
 

@@ -1,0 +1,91 @@
+/// Finds numbers by the hash of what they stand for; what that is, the caller knows.
+///
+/// Open addressing with linear probing, eight bytes a place and at most half full: whether something is there costs one
+/// look at memory.
+struct HashedNumbers {
+    /// 0 where nothing stands; else 32 bits of the hash above the number plus one.
+    private var places: [UInt64]
+    private(set) var count = 0
+
+    /// - Parameter capacity: How many numbers it takes before it grows.
+    init(capacity: Int = 32) {
+        places = [UInt64](repeating: 0, count: HashedNumbers.placeCount(for: capacity))
+    }
+
+    /// - Parameter isIt: Whether a number stands for what is sought; asked of those with the same hash.
+    @inline(__always)
+    func find(_ hash: Int, where isIt: (Int32) -> Bool) -> Int32? {
+        let place = place(of: hash, where: isIt)
+        return place.map { HashedNumbers.number(places[$0]) }
+    }
+
+    /// - Parameter number: 0 or greater, and one that does not stand there.
+    mutating func insert(_ number: Int32, _ hash: Int) {
+        if (count + 1) * 2 > places.count { resize(to: places.count * 2) }
+        put(HashedNumbers.entry(hash, number))
+        count += 1
+    }
+
+    /// Removes nothing where nothing is.
+    mutating func remove(_ number: Int32, _ hash: Int) {
+        guard var gap = place(of: hash, where: { $0 == number }) else { return }
+        count -= 1
+        // Whatever stands behind and would not be found over the gap moves into it.
+        var next = following(gap)
+        while places[next] != 0 {
+            let home = home(of: places[next])
+            if (next &- home) & (places.count - 1) >= (next &- gap) & (places.count - 1) {
+                places[gap] = places[next]
+                gap = next
+            }
+            next = following(next)
+        }
+        places[gap] = 0
+    }
+
+    mutating func reserveCapacity(_ count: Int) {
+        let wanted = HashedNumbers.placeCount(for: count)
+        if wanted > places.count { resize(to: wanted) }
+    }
+
+    private static func placeCount(for capacity: Int) -> Int {
+        1 << (Int.bitWidth - max(capacity * 2 - 1, 1).leadingZeroBitCount)
+    }
+
+    @inline(__always)
+    private func place(of hash: Int, where isIt: (Int32) -> Bool) -> Int? {
+        let fingerprint = UInt64(truncatingIfNeeded: hash) >> 32
+        var place = Int(fingerprint) & (places.count - 1)
+        while places[place] != 0 {
+            if places[place] >> 32 == fingerprint, isIt(HashedNumbers.number(places[place])) { return place }
+            place = following(place)
+        }
+        return nil
+    }
+
+    @inline(__always)
+    private func following(_ place: Int) -> Int { (place + 1) & (places.count - 1) }
+
+    @inline(__always)
+    private func home(of entry: UInt64) -> Int { Int(entry >> 32) & (places.count - 1) }
+
+    @inline(__always)
+    private static func entry(_ hash: Int, _ number: Int32) -> UInt64 {
+        UInt64(truncatingIfNeeded: hash) & ~0xFFFF_FFFF | UInt64(number) + 1
+    }
+
+    @inline(__always)
+    private static func number(_ entry: UInt64) -> Int32 { Int32(truncatingIfNeeded: entry & 0xFFFF_FFFF) - 1 }
+
+    private mutating func put(_ entry: UInt64) {
+        var place = home(of: entry)
+        while places[place] != 0 { place = following(place) }
+        places[place] = entry
+    }
+
+    private mutating func resize(to count: Int) {
+        let before = places
+        places = [UInt64](repeating: 0, count: count)
+        for entry in before where entry != 0 { put(entry) }
+    }
+}

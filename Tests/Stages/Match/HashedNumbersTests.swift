@@ -1,0 +1,43 @@
+import TestSupport
+import Testing
+
+@testable import Match
+
+@Suite struct HashedNumbersTests {
+    /// What is kept beside it in a dictionary, with hashes that often meet, and removed as often as added.
+    @Test func itFindsWhatStandsThereAndNothingElse() {
+        var random = Seeded(Seeded.drawn(for: "hashed numbers"))
+        var (numbers, model) = (HashedNumbers(capacity: 1), [Int32: Int]())
+        for step in 0..<20_000 {
+            let number = Int32(random.below(400))
+            if let hash = model[number], random.isOneIn(2) {
+                numbers.remove(number, hash)
+                model[number] = nil
+            } else if model[number] == nil {
+                let hash = random.below(60) << 32 | random.below(1 << 20)
+                numbers.insert(number, hash)
+                model[number] = hash
+            }
+            #expect(numbers.count == model.count)
+            if step % 200 == 0 { check(numbers, model) }
+        }
+        check(numbers, model)
+    }
+
+    private func check(_ numbers: HashedNumbers, _ model: [Int32: Int]) {
+        for number in Int32(0)..<400 {
+            let hash = model[number] ?? Int(number) % 60 << 32
+            #expect(numbers.find(hash) { $0 == number } == (model[number] == nil ? nil : number))
+        }
+    }
+
+    @Test func whatIsReservedHoldsAndRemovingNothingChangesNothing() {
+        var numbers = HashedNumbers()
+        numbers.insert(7, -1)
+        numbers.reserveCapacity(10_000)
+        numbers.remove(8, -1)
+        numbers.remove(7, 1)
+        #expect(numbers.find(-1) { _ in true } == 7)
+        #expect(numbers.find(0) { _ in true } == nil)
+    }
+}
