@@ -44,7 +44,7 @@ struct StateCommand: ParsableCommand {
 
     func run() throws {
         let recorded = try RecordedPlace(pipeline, logs: logs).recorded
-        let position = try PipelinePosition(at, of: recorded)
+        let position = try Self.position(at, in: recorded)
         let states = PipelineState(recorded, MachineFactory(registry: .builtIns)) {
             StandardError.write("snapshot passed over: \($0)")
         }
@@ -52,16 +52,20 @@ struct StateCommand: ParsableCommand {
             let names = states.names.isEmpty ? "none" : states.names.joined(separator: ", ")
             throw ToolFailure(.usage, "no stage of \(pipeline) has a state '\(state)'; there are: \(names)")
         }
-        let changes = recorded.stages[0].log
-        if changes.ends(before: position) {
-            StandardError.write(
-                "\(changes.name) ends at \(changes.lastSequence), before \(position.text): this is how it is at the end"
-            )
-        }
         let asJSON = json || !StandardOutput.isTerminal
         let table = try StateTable(text, user: user, needsRows: !asJSON)
         let lines = asJSON ? table.lines : table.rows
         for line in lines { try StandardOutput.write(line: line) }
+    }
+
+    /// What lies beyond the end is the end.
+    private static func position(_ at: LogPosition?, in recorded: RecordedPipeline) throws -> PipelinePosition {
+        let position = try PipelinePosition(at, of: recorded)
+        let changes = recorded.stages[0].log
+        guard changes.ends(before: position) else { return position }
+        StandardError.write(
+            "\(changes.name) ends at \(changes.lastSequence), before \(position.text): this is how it is at the end")
+        return .end
     }
 }
 
