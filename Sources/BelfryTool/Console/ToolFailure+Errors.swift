@@ -26,10 +26,11 @@ extension ToolFailure {
 
     private static func status(of error: ReplayError) -> ToolStatus {
         switch error {
-        case .unreadable, .ahead, .trimmed: .badData
+        case .unreadable, .ahead, .trimmed, .lost, .dropped, .badCommand: .badData
+        case .beyond: .noInput
         case .unknownStage: .configuration
         case .worker: .unavailable
-        case .unsupported: .usage
+        case .unsupported, .backwards: .usage
         }
     }
 

@@ -115,7 +115,7 @@ struct TrimmedLogTests {
         let report = try same.run()
         #expect(report.isSame, "\(report)")
         #expect(report.pushes > 0 && report.pushes < pipeline.pushes.count)
-        #expect(notices.all.count == 1)
+        #expect(!notices.all.isEmpty && notices.all.allSatisfy { $0.hasSuffix(": older events are gone") })
         let other = try WhatIf(recorded, WhatIfChange(Self.file("10ms")), registry: .builtIns).run()
         #expect(!other.isSame)
     }
