@@ -146,10 +146,12 @@ extension EventLogReader {
 
     private func openNext(after done: SegmentReader) throws(EventLogError) {
         guard let identity, let file = try OpenFile.ifPresent(directory.segmentPath(done.nextSequence)) else {
-            if let first = try directory.segments().first, first > done.nextSequence {
+            let segments = try directory.segments()
+            if let first = segments.first, first > done.nextSequence {
                 throw .gone(directory: directory.path, sequence: done.nextSequence, first: first)
             }
-            throw done.damaged("the next segment is missing")
+            let next = segments.first { $0 > done.nextSequence }
+            throw done.damaged(next.map(done.gap) ?? "the next segment is missing")
         }
         segment = SegmentReader(
             file, first: done.nextSequence, identity: identity, lastNow: done.lastNow, buffer: buffer)

@@ -55,6 +55,7 @@ public final class LogImport {
         let expected = nextSequence ?? first
         guard first == expected, first > 0 else { throw LogImportError("the segment must begin with \(expected)") }
         try endSegment()
+        if nextSequence == nil, first > 1 { try log.noteTrim(to: first) }
         segment = (try OpenFile(log.segmentPath(first), O_WRONLY | O_CREAT | O_EXCL), 0)
         nextSequence = first
         try put(.opening, UnsafeRawBufferPointer(start: nil, count: 0), 0, cursor, now)
@@ -75,6 +76,8 @@ public final class LogImport {
     /// Makes all of it durable, and a log.
     public func finish() throws {
         try endSegment()
+        // A log without events has an empty segment.
+        if nextSequence == nil { _ = try OpenFile(log.segmentPath(1), O_WRONLY | O_CREAT | O_EXCL) }
         try endSnapshot()
         try settings.write(in: log)
         if let upstream {

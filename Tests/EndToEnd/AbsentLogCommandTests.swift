@@ -81,4 +81,78 @@ struct AbsentLogCommandTests {
             }
         }
     }
+
+    @Test func `a beginning that is missing is told of by every command`() async throws {
+        let notes = try Notes()
+        let folder = notes.folder + "/logs"
+        let event = Notes.change("n5").dropLast()
+        let lines = """
+            {"log":"changes","identity":"0d0832cf-b35b-41a9-a717-fa8ea3dfd84a","format":1}
+            {"segment":5,"now":"1970-01-01T00:00:00Z","cursor":{}}
+            {"first":5,"count":1,"now":"1970-01-01T00:00:01Z","cursor":{}}
+            \(event)
+
+            """
+        let imported = try await Program.run("belfry", ["log", "import", "-", "--to", folder], input: lines)
+        #expect(imported.status == 0, "\(imported.errors)")
+        let trimmed = try await Program.run("belfry", ["log", "show", folder + "/changes", "--from", "1"])
+        #expect(trimmed.status == 65 && trimmed.errors.contains("changes no longer holds sequence 1: it begins with 5"))
+        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 0)
+        try FileManager.default.removeItem(atPath: folder + "/changes/00000000000000000005.first")
+        let commands = [
+            ["log", "ls", folder], ["log", "stat", folder], ["log", "stat", folder + "/changes"],
+            ["log", "show", folder + "/changes"], ["trace", "changes:5", "-p", folder], ["trace", "n5", "-p", folder],
+        ]
+        for command in commands + [["log", "export", folder]] {
+            let result = try await Program.run("belfry", command)
+            #expect(result.status == 65, "\(command): \(result.errors)")
+            #expect(result.errors.contains("log changes: sequences 1 to 4 are missing"), "\(command): \(result.errors)")
+            #expect(result.output.isEmpty == command.contains("export"), "\(command)")
+        }
+        let verified = try await Program.run("belfry", ["log", "verify", folder])
+        #expect(verified.status == 1 && verified.output.contains("sequences 1 to 4 are missing"))
+        #expect(try await Program.run("belfry", ["log", "repair", folder + "/changes", "--yes"]).status == 0)
+        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 0)
+    }
+
+    @Test(arguments: ["changes", "outcomes"])
+    func `a log that has lost all its segments is not taken for an empty one`(name: String) async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        try FileManager.default.removeItem(atPath: "\(folder)/\(name)/00000000000000000001.log")
+        for command in [["log", "ls", folder], ["log", "stat", folder], ["log", "export", folder]] {
+            let result = try await Program.run("belfry", command)
+            #expect(
+                result.status == 65 && result.errors.contains("log \(name): all segments are missing"), "\(command)")
+        }
+        let traced = try await Program.run("belfry", ["trace", "n1", "-p", folder])
+        #expect(traced.status == 65 && traced.errors.contains("log \(name): all segments are missing"))
+        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 1)
+        #expect(try await Program.run("belfry", ["log", "repair", "\(folder)/\(name)"]).status == 65)
+    }
+
+    @Test func `a wrong index is noted, wrong settings are damage with advice`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        #expect(try await Program.run("belfry", ["trace", "n1", "-p", folder]).status == 0)
+        try Data("nonsense of sixty-four bytes and more, so that it has a header to be compared with".utf8)
+            .write(to: URL(fileURLWithPath: folder + "/changes/index/00000000000000000001.index"))
+        let noted = try await Program.run("belfry", ["log", "verify", folder])
+        #expect(noted.status == 0, "\(noted.output)")
+        #expect(noted.output.contains("changes: sound") && noted.output.contains("changes: a note: "))
+        let path = folder + "/notifications/settings.ndjson"
+        let sound = try String(contentsOfFile: path, encoding: .utf8)
+        for (line, wrong) in [
+            (2, sound + "{}\n"), (1, sound.replacing("\"settings\"", with: "\"sittings\"")), (2, sound + "{"),
+        ] {
+            try Data(wrong.utf8).write(to: URL(fileURLWithPath: path))
+            let verified = try await Program.run("belfry", ["log", "verify", folder])
+            #expect(verified.status == 1 && verified.output.contains("line \(line): "), "\(verified.output)")
+            let replayed = try await Program.run("belfry", ["replay", notes.pipeline, "--logs", folder])
+            #expect(replayed.status == 65, "\(replayed.errors)")
+            #expect(replayed.errors.contains("\(path), line \(line): ") && replayed.errors.contains("remove it alone"))
+        }
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try await Program.run("belfry", ["replay", notes.pipeline, "--logs", folder]).status == 0)
+    }
 }

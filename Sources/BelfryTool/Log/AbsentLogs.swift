@@ -8,10 +8,18 @@ struct LogChoice {
     /// Those that should be there too, each with what to do.
     var absent: [ToolFailure]
 
-    /// For a command that has done what it can with those that are there.
+    /// Logs whose beginning is missing, each with what to do.
+    var gaps: [ToolFailure]
+
+    init(logs: [String], absent: [ToolFailure]) throws {
+        (self.logs, self.absent) = (logs, absent)
+        gaps = try logs.compactMap(AbsentLogs.gap)
+    }
+
+    /// For a command that has done what it can with what is there.
     ///
-    /// - Throws: ``ToolFailure`` that names all that are absent.
-    func finish() throws { try AbsentLogs.check(absent) }
+    /// - Throws: ``ToolFailure`` that names all that is not.
+    func finish() throws { try AbsentLogs.check(absent + gaps) }
 
     /// For a command whose answer would be wrong without the others.
     func whole() throws -> [String] {
@@ -24,6 +32,19 @@ struct LogChoice {
 enum AbsentLogs {
     /// - Throws: ``ToolFailure`` with 66 where a log is missing, with 65 where there is one without `log.json`.
     static func check(_ place: String) throws { try check(find(in: place)) }
+
+    /// For a command that has answered from the logs in a place, but not from all that they once held.
+    ///
+    /// - Throws: ``ToolFailure`` with 65 where the beginning of one is missing.
+    static func checkGaps(in place: String) throws { try check(LogPlace.logs(in: place).compactMap(gap)) }
+
+    static func gap(ofLogAt directory: String) throws -> ToolFailure? {
+        guard let range = try EventLogs.missingStart(directory: directory) else { return nil }
+        return ToolFailure(
+            .badData,
+            "log \(LogPlace.name(ofLogAt: directory)): \(EventLogs.reason(forMissing: range)); restore the segments from a "
+                + "copy, or see 'belfry log repair \(directory)'")
+    }
 
     static func check(_ absent: [ToolFailure]) throws {
         guard let first = absent.first else { return }

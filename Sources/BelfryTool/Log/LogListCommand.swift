@@ -35,7 +35,7 @@ struct LogListCommand: ParsableCommand {
             throw ToolFailure(.noInput, try LogPlace.nothing(in: place))
         }
         for failure in failures { StandardError.write(failure.description) }
-        try AbsentLogs.check(absent)
+        try AbsentLogs.check(absent + logs.compactMap { try AbsentLogs.gap(ofLogAt: $0.directory) })
         if let failure = failures.first { throw ToolFailure(ToolFailure.status(of: failure)) }
     }
 

@@ -86,8 +86,8 @@ enum LogPlace {
     ///
     /// - Throws: ``ToolFailure`` with 66 where there is none.
     static func oneOrAll(_ place: String) throws -> LogChoice {
-        guard try isPlace(place) else { return LogChoice(logs: [try log(place, pipeline: nil)], absent: []) }
-        let choice = LogChoice(logs: try logs(in: place), absent: try AbsentLogs.find(in: place))
+        guard try isPlace(place) else { return try LogChoice(logs: [log(place, pipeline: nil)], absent: []) }
+        let choice = try LogChoice(logs: logs(in: place), absent: AbsentLogs.find(in: place))
         guard !choice.logs.isEmpty || !choice.absent.isEmpty else {
             throw ToolFailure(.noInput, try nothing(in: place))
         }

@@ -154,7 +154,9 @@ private final class UpdateWork: Sendable {
         for (segment, next) in zip(segments, segments.dropFirst()) where segment.nextSequence != next.first {
             throw EventLogError.damaged(
                 file: place.log.segmentPath(segment.first), offset: segment.end, sequence: segment.nextSequence,
-                reason: "the next segment begins with sequence \(next.first)")
+                reason:
+                    "the next segment begins with sequence \(next.first): \(segment.nextSequence) to \(next.first - 1) are missing"
+            )
         }
         return segments
     }
