@@ -15,7 +15,8 @@ import ZeroMQ
         let file = try folder.write(
             "pipeline: crowded\ndata: data\nstages: {ingest: {door: '\(door)'}}\n", to: "pipeline.yaml")
         let (load, health, said) = try await SocketThread.run(name: "faults") {
-            let limited = ["/bin/sh", "-c", "ulimit -n 64; exec \"$0\" \"$@\""]
+            // Beside those that it inherits from the tests.
+            let limited = ["/bin/sh", "-c", "ulimit -n $(($(ls /proc/$$/fd | wc -l) + 60)); exec \"$0\" \"$@\""]
             let ingest = try Spawned(limited + [Programs.path("belfry-ingest"), "--pipeline", file])
             try ingest.wait("ingest runs") { ingest.lines.contains { $0.hasPrefix("ingest: running") } }
             let inside = try Sender("inside", to: door)
