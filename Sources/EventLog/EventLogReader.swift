@@ -132,7 +132,7 @@ extension EventLogReader {
 
     /// False where there is no log yet.
     private func openFirst() throws(EventLogError) -> Bool {
-        guard let identity = try LogManifest.read(in: directory)?.identity else { return false }
+        guard let identity = try LogManifest.ifBegun(in: directory)?.identity else { return false }
         self.identity = identity
         segment = try directory.withSegments { segments throws(EventLogError) in
             guard let first = try directory.segment(for: start ?? .beginning, among: segments, identity) else {

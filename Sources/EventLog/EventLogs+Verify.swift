@@ -17,7 +17,7 @@ extension EventLogs {
         directory: String, checks: [any LogCheck] = [], progress: (VerifyReport) -> Void = { _ in }
     ) throws(EventLogError) -> VerifyReport {
         let log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         var verification = try Verification(log, manifest)
         try verification.run(progress)
         try verification.finish(manifest.name, checks)

@@ -27,7 +27,7 @@ extension EventLogs {
     @discardableResult
     public static func trim(directory: String, before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
         let log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         let lock = try WriterLock(manifest.name, log)
         defer { withExtendedLifetime(lock) {} }
         return try LogTrim.remove(LogTrim.removable(try segments(directory: directory), before: sequence), from: log)

@@ -100,6 +100,6 @@ import Testing
         try writer.append([event(1)])
         try writer.close()
         try #require(unlinked(scratch.log + "/log.json"))
-        #expect(throws: EventLogError.notALog(directory: scratch.log)) { try scratch.writer() }
+        #expect(throws: EventLogError.withoutManifest(directory: scratch.log)) { try scratch.writer() }
     }
 }

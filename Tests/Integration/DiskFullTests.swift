@@ -53,7 +53,7 @@ import Testing
         try await pipeline.live(
             commands, cuts: [], drains: false,
             meanwhile: { pipeline in
-                await pipeline.source.control.wait { $0.phase == .diskFull }
+                try await pipeline.source.wait(for: "a full disk") { $0.phase == .diskFull }
                 let report = pipeline.source.control.report
                 #expect(
                     report.shortage?.file.contains("/logs/changes/") == true && (report.shortage?.bytesNeeded ?? 0) > 0)

@@ -37,7 +37,7 @@ extension ToolFailure {
     static func status(of error: EventLogError) -> ToolStatus {
         switch error {
         case .alreadyOpen: .unavailable
-        case .damaged, .gone: .badData
+        case .damaged, .withoutManifest, .wrongSettings, .gone: .badData
         case .notALog: .noInput
         case .invalidName, .unsupportedFormat: .configuration
         case .full, .failed, .syncFailed, .tooLarge: .inputOutput

@@ -1,11 +1,13 @@
+import EventLog
 import Foundation
 import PipelineKit
 
 /// Finds logs by what a user has at hand: a pipeline file, its data folder, a folder of logs, or a log.
 enum LogPlace {
     /// Whether a path is a place for logs, and not a log.
-    static func isPlace(_ path: String) -> Bool {
-        isFile(path) || isFolder(path) && !isFile(path + "/log.json")
+    static func isPlace(_ path: String) throws -> Bool {
+        if isFile(path) { return true }
+        return try isFolder(path) && !EventLogs.isLog(directory: path)
     }
 
     /// Whether a path is a log's own folder.
@@ -20,14 +22,20 @@ enum LogPlace {
         return isFolder(path + "/logs") ? path + "/logs" : path
     }
 
-    /// The logs' own folders in a place, by name, also of those that are damaged.
+    /// The logs' own folders in a place, by name, also of those that are damaged. See ``AbsentLogs`` for what is not
+    /// there.
     static func logs(in path: String) throws -> [String] {
+        try folders(in: path).filter(isLog)
+    }
+
+    /// All folders in a place that may be logs', by name.
+    static func folders(in path: String) throws -> [String] {
         let folder = try folder(path)
         // A pipeline that never ran has no logs, and no folder for them.
         if isFile(path), mode(folder) == nil { return [] }
         do {
-            return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-                .map { folder + "/" + $0 }.filter { isFile($0 + "/log.json") }
+            return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
+                .map { folder + "/" + $0 }.filter(isFolder)
         } catch {
             throw ToolFailure(.noInput, "cannot list \(folder): \(error.localizedDescription)")
         }
@@ -45,7 +53,7 @@ enum LogPlace {
             let folder = try folder(pipeline)
             return try existing(folder + "/" + path, named: path, in: folder)
         }
-        if isFile(path + "/log.json") { return path }
+        if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
         let (place, name) = split(path)
         guard !name.isEmpty, isFile(place) || isFolder(place) else { throw missing(path) }
         let folder = try folder(place)
@@ -58,19 +66,32 @@ enum LogPlace {
     /// The folder of a log of which `log.json` may be missing.
     static func folder(ofLog path: String, pipeline: String?) throws -> String {
         let candidate = try pipeline.map { try folder($0) + "/" + path } ?? path
-        let names = isFolder(candidate) ? try FileManager.default.contentsOfDirectory(atPath: candidate) : []
-        let hasSegments = names.contains { $0.hasSuffix(".log") && $0.first?.isNumber == true }
-        return hasSegments ? candidate : try log(path, pipeline: pipeline)
+        if isFolder(candidate), try isLogOrHeadless(candidate) { return candidate }
+        if pipeline == nil, try isPlace(path), case let names = try logs(in: path).map(name), !names.isEmpty {
+            throw ToolFailure(
+                .usage,
+                "\(path) holds several logs; name one of them: \(names.joined(separator: ", ")), with -p \(path)")
+        }
+        return try log(path, pipeline: pipeline)
+    }
+
+    private static func isLogOrHeadless(_ directory: String) throws(EventLogError) -> Bool {
+        do throws(EventLogError) { return try EventLogs.isLog(directory: directory) } catch {
+            guard case .withoutManifest = error else { throw error }
+            return true
+        }
     }
 
     /// The logs in a place, or the log that a path is.
     ///
     /// - Throws: ``ToolFailure`` with 66 where there is none.
-    static func oneOrAll(_ place: String) throws -> [String] {
-        guard isPlace(place) else { return [try log(place, pipeline: nil)] }
-        let logs = try logs(in: place)
-        guard !logs.isEmpty else { throw ToolFailure(.noInput, "no logs in \(try folder(place))") }
-        return logs
+    static func oneOrAll(_ place: String) throws -> LogChoice {
+        guard try isPlace(place) else { return LogChoice(logs: [try log(place, pipeline: nil)], absent: []) }
+        let choice = LogChoice(logs: try logs(in: place), absent: try AbsentLogs.find(in: place))
+        guard !choice.logs.isEmpty || !choice.absent.isEmpty else {
+            throw ToolFailure(.noInput, try nothing(in: place))
+        }
+        return choice
     }
 
     /// The size of a log's segments.
@@ -83,7 +104,7 @@ enum LogPlace {
     }
 
     private static func existing(_ path: String, named name: String, in folder: String) throws -> String {
-        if isFile(path + "/log.json") { return path }
+        if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
         let names = isFolder(folder) ? try logs(in: folder).map(LogPlace.name) : []
         let known = names.isEmpty ? "there is none" : "there are: \(names.joined(separator: ", "))"
         throw ToolFailure(.noInput, "there is no log \(name) in \(folder); \(known)")

@@ -26,7 +26,8 @@ struct LogVerifyCommand: ParsableCommand {
 
     func run() throws {
         var isSound = true
-        for directory in try LogPlace.oneOrAll(place) {
+        let choice = try LogPlace.oneOrAll(place)
+        for directory in choice.logs {
             let report = try verify(directory)
             let name = LogPlace.name(ofLogAt: directory)
             isSound = isSound && report.isSound
@@ -34,6 +35,7 @@ struct LogVerifyCommand: ParsableCommand {
                 try StandardOutput.write(line: line)
             }
         }
+        try choice.finish()
         if !isSound { throw ToolFailure(.no) }
     }
 

@@ -22,7 +22,7 @@ struct RecordedPlace {
         } else {
             checked = try CheckedPipeline(path: place)
         }
-        recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? place))
+        recorded = try RecordedPipeline.find(checked, logs: logs)
         for stage in try recorded.stagesWithoutSettings {
             StandardError.write(
                 "\(stage.log.directory)/settings.ndjson is not there: the settings that \(place) has now are taken for all "

@@ -69,6 +69,7 @@ struct TraceCommand: ParsableCommand {
     }
 
     func run() throws {
+        try AbsentLogs.check(pipeline)
         let logs = try TraceLogs(place: pipeline, usesIndexFiles: !ignoresIndex)
         switch try TraceSearch(logs: logs, limit: limit).find(id, as: kind) {
         case .targets(let events, let kind):

@@ -45,7 +45,7 @@ public final class LogIndex {
         throws(EventLogError)
     {
         log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         self.directory = directory
         identity = manifest.identity
         self.scheme = scheme
