@@ -15,8 +15,10 @@ extension Notes {
     }
 
     /// Logs of five changes after some commands, as 3 to 7.
-    func record(_ phone: String = Notes.phone()) async throws {
-        let changes = (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number) }.joined()
+    ///
+    /// - Parameter seconds: Between two changes.
+    func record(_ phone: String = Notes.phone(), seconds: Int = 1) async throws {
+        let changes = (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number * seconds) }.joined()
         let result = try await Program.run("belfry", ["run", pipeline, "--logs", logs], input: phone + changes)
         #expect(result.status == 0, "\(result)")
     }
