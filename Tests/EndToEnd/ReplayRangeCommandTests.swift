@@ -83,7 +83,7 @@ struct ReplayRangeCommandTests {
         try FileManager.default.removeItem(atPath: Self.segment(3, of: log, logs))
         let gap = try await Program.run("belfry", ["replay", notes.pipeline, "--logs", logs.path])
         #expect(gap.status == 65 && gap.output.isEmpty, "\(gap)")
-        let place = "from sequence 3 on: the next segment is missing"
+        let place = "3 to 3 are missing"
         #expect(gap.errors.contains("/\(log)/") && gap.errors.contains(place), "\(gap)")
     }
 
