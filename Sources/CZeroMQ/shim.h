@@ -1,5 +1,4 @@
 #include <pthread.h>
-#include <sys/epoll.h>
 #include <zmq.h>
 
 // glibc declares these two for _GNU_SOURCE only, which Swift's Glibc module is built without.

@@ -101,6 +101,22 @@ import ZeroMQ
         withExtendedLifetime(folder) {}
     }
 
+    /// Once the log has grown again they would pass for its own.
+    @Test func `snapshots of what the stage's own log has lost are removed`() async throws {
+        let context = try HostContext()
+        let (file, store, folder) = try await Self.died(context)
+        for segment in try EventLogs.segments(directory: folder.file("logs/fifth")) {
+            try FileManager.default.removeItem(atPath: segment.path)
+        }
+        let host = try RunningHost("relay", of: file, context)
+        let opened = try await SocketThread.run(name: "upstream") {
+            try FakeUpstream(file.sourceStage.bind, context.zmq).opened()
+        }
+        #expect(opened.contains("\"after\":0"), "\(opened)")
+        #expect(try store.positions == [])
+        try await host.stop()
+    }
+
     @Test func `an upstream that has lost events which are in our log is refused with both positions`() async throws {
         let context = try HostContext()
         let (file, _, folder) = try await Self.died(context)

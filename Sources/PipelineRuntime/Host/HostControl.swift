@@ -49,16 +49,12 @@ public final class HostControl: Sendable {
 
     /// Called when the host has ended, however that came: nobody need wait any more.
     func end() {
-        update { $0.phase = .stopped }
+        var report = report
+        report.phase = .stopped
+        publish(report)
     }
 
     var isStopAsked: Bool { state.withLock { $0.stopAsked } }
-
-    func update(_ change: (inout HostReport) -> Void) {
-        var report = report
-        change(&report)
-        publish(report)
-    }
 
     func publish(_ report: HostReport) {
         state.withLock { state in
@@ -92,8 +88,6 @@ public struct HostReport: Sendable, Hashable {
     public var phase = Phase.starting
     /// What there is no room for; nil where there is.
     public var shortage: Shortage?
-    /// Whether new connections wait until the process has file descriptors again.
-    public var isOutOfDescriptors = false
     public var eventsIn: UInt64 = 0
     public var eventsOut: UInt64 = 0
     public var deadLetters: UInt64 = 0

@@ -28,7 +28,6 @@ struct HostHealth {
             if let shortage = report.shortage {
                 $0.field("diskFull") { HostHealth.write(shortage, to: &$0) }
             }
-            if report.isOutOfDescriptors { $0.field("outOfDescriptors") { $0.append("true") } }
             $0.field("consumers") { HostHealth.write(consumers, to: &$0) }
         }
     }

@@ -7,8 +7,6 @@ protocol HostWork: AnyObject {
     var outlet: StageOutlet { get }
     /// Where input comes from.
     var sockets: [any MessageSocket] { get }
-    /// Where producers connect; nil for any stage but a source.
-    var door: (any MessageSocket)? { get }
 
     /// Whether input would be taken now; while it would not, it is not woken for.
     var wantsInput: Bool { get }
@@ -35,10 +33,6 @@ protocol HostWork: AnyObject {
 
     /// Makes everything durable; after that the thread ends.
     func finish() throws
-}
-
-extension HostWork {
-    var door: (any MessageSocket)? { nil }
 }
 
 /// What a host waits for. Sockets that have nothing are left alone: asking each costs system calls.
@@ -90,19 +84,15 @@ struct HostLoop {
     private func turns(_ work: some HostWork, _ watch: HostWatch) throws {
         var isBusy = true
         var stopBy: ContinuousClock.Instant?
-        let bound = [endpoint] + (work.door.map { [$0.lastEndpoint] } ?? [])
-        let descriptors = DescriptorRoom(stage: plan.stage, endpoints: bound)
         while true {
             if control.isStopAsked {
                 let limit = stopBy ?? .now + HostLoop.grace
                 if work.isIdle || .now >= limit { return }
                 stopBy = limit
             }
-            let patience = min(work.timeout, descriptors.patience)
-            try watch.wait(isBusy ? .zero : patience, forInput: work.wantsInput)
+            try watch.wait(isBusy ? .zero : work.timeout, forInput: work.wantsInput)
             control.wake.clear()
             isBusy = try turn(work, hasRequests: watch.hasRequests, hasInput: watch.hasInput)
-            if descriptors.turn() { control.update { $0.isOutOfDescriptors = descriptors.isShort } }
         }
     }
 

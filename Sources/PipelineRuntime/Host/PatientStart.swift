@@ -58,6 +58,8 @@ final class PatientStart: Sendable {
             try state.room.note(error, at: plan.time.steady())
             return state.room.shortage
         }
-        control.update { ($0.phase, $0.shortage) = (.diskFull, shortage) }
+        var report = control.report
+        (report.phase, report.shortage) = (.diskFull, shortage)
+        control.publish(report)
     }
 }

@@ -11,7 +11,7 @@ final class SourceStageWork<S: Stage>: HostWork {
     let outlet: StageOutlet
     private let plan: HostPlan
     private let control: HostControl
-    private let producersDoor: any MessageSocket
+    private let door: any MessageSocket
     private var clock: StageClock<S>
     private var out = Outbox()
     private var events = EventReader(limits: EventReader.doorLimits)
@@ -35,7 +35,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         self.plan = plan
         self.control = control
         self.outlet = outlet
-        producersDoor = door
+        self.door = door
         let log = outlet.log
         let context = StageContext(log: log.identity, upstream: log.identity, upstreamName: log.name)
         let itself = (log.name, log.identity)
@@ -49,8 +49,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         try past.record(after: log.lastSequence, now: log.lastNow)
     }
 
-    var sockets: [any MessageSocket] { [producersDoor] }
-    var door: (any MessageSocket)? { producersDoor }
+    var sockets: [any MessageSocket] { [door] }
     var isIdle: Bool { true }
     var wantsInput: Bool { !outlet.isShort && held == nil }
     var timeout: Duration { outlet.isShort ? .milliseconds(200) : .seconds(1) }
@@ -60,15 +59,15 @@ final class SourceStageWork<S: Stage>: HostWork {
         report.phase = .running
         report.eventsIn = eventsIn
         report.mark = mark
-        report.door = producersDoor.lastEndpoint
+        report.door = door.lastEndpoint
         report.refusedFrames = refusedFrames + outlet.server.refusedFrames
     }
 
     func finish() throws {
-        if try commit(), isSettled { keeper?.finish(clock.stage, moment) }
+        if try commit() { keeper?.finish(clock.stage, moment) }
         keeper?.wait()
         try outlet.log.flush()
-        try answers.send(over: producersDoor, durable: outlet.log.lastSequence)
+        try answers.send(over: door, durable: outlet.log.lastSequence)
         try outlet.close()
     }
 
@@ -99,7 +98,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         }
         var (bytes, isEmpty) = (0, !hasInput)
         while !isEmpty, wantsInput, bytes < Self.turnBytesMax {
-            switch try producersDoor.receive(into: message, wait: false) {
+            switch try door.receive(into: message, wait: false) {
             case .empty: isEmpty = true
             case .tooManyFrames(let count): refuseFrames(count)
             case .received:
@@ -114,21 +113,19 @@ final class SourceStageWork<S: Stage>: HostWork {
 
     private func endTurn() throws {
         let isDone = try commit()
-        try answers.send(over: producersDoor, durable: outlet.log.durableSequence)
+        try answers.send(over: door, durable: outlet.log.durableSequence)
         guard isDone else { return }
-        if keeper?.isDue == true, isSettled { keeper?.take(clock.stage, moment) }
+        if keeper?.isDue == true { keeper?.take(clock.stage, moment) }
         if held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
     }
-
-    /// Whether the stage's state is that of its log.
-    private var isSettled: Bool { out.isEmpty && !producers.hasChanged && !outlet.isShort }
 
     private var moment: SnapshotMoment {
         let last = outlet.log.lastSequence
         return SnapshotMoment(position: last, sequence: last, now: clock.now)
     }
 
-    /// - Returns: False where the log has no room; what is to be appended stays, and the door is not read.
+    /// - Returns: Whether the log has what the stage and the producers' positions are made from. Else it has no room: what
+    ///   is to be appended stays, and the door is not read.
     @discardableResult
     private func commit() throws -> Bool {
         guard out.count > 0 || producers.hasChanged else { return true }

@@ -63,16 +63,6 @@ enum Processes {
         return children
     }
 
-    /// The processor time that a process has taken.
-    static func time(of pid: Int32) throws -> Duration {
-        // What stands before it is the program's name, in brackets.
-        let fields = text("/proc/\(pid)/stat").split(separator: ")").last?.split(separator: " ") ?? []
-        guard fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12]) else {
-            throw FaultError("no process \(pid)")
-        }
-        return .milliseconds((user + system) * 1_000 / sysconf(Int32(_SC_CLK_TCK)))
-    }
-
     private static func text(_ path: String) -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return "" }
