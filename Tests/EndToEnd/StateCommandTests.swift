@@ -80,7 +80,12 @@ struct StateCommandTests {
         let match = "match=" + (try Program.folder()) + "/belfry-match"
         let program = try await Program.run("belfry", ["replay", notes.folder + "/data", "--stage", match])
         #expect(program.status == 64 && program.errors.contains("from the pipeline file"), "\(program)")
-        let lost = notes.folder + "/data/logs/notifications/settings.ndjson"
+        let (one, other) = (notes.folder + "/data/logs/notifications", notes.folder + "/data/logs/others")
+        try FileManager.default.copyItem(atPath: one, toPath: other)
+        let twice = try await Program.run("belfry", ["replay", notes.folder + "/data"])
+        #expect(twice.status == 66 && twice.errors.contains("made by 2 stages of kind coalesce"), "\(twice)")
+        try FileManager.default.removeItem(atPath: other)
+        let lost = one + "/settings.ndjson"
         try FileManager.default.removeItem(atPath: lost)
         let unknown = try await Program.run("belfry", ["replay", notes.folder + "/data"])
         #expect(unknown.status == 66 && unknown.errors.hasPrefix(lost + " is not there"), "\(unknown)")

@@ -44,6 +44,7 @@ struct RecordedFolder {
     func pipeline() throws -> PipelineFile {
         let logs = try LogPlace.logs(in: folder).filter { !$0.hasSuffix(".dead-letters") }
         guard !logs.isEmpty else { throw ToolFailure(.noInput, try LogPlace.nothing(in: folder)) }
+        try checkKinds(of: logs)
         var text = ByteBuffer()
         text.append("{\"pipeline\":\"recorded\",\"data\":")
         text.appendJSON(folder)
@@ -55,6 +56,20 @@ struct RecordedFolder {
         text.append("}}")
         return try PipelineFile.parse(
             text.text, file: folder, folder: folder, check: StageCheck(registry: .builtIns).callAsFunction)
+    }
+
+    /// Stages are called by their kinds, and what a program of its own did stands in the pipeline file alone.
+    private func checkKinds(of logs: [String]) throws {
+        for (kind, logs) in try Dictionary(grouping: logs, by: { try entry(of: $0).kind }).sorted(by: {
+            $0.key < $1.key
+        }) {
+            guard logs.count > 1 || Registry.builtIns.stages[kind] == nil else { continue }
+            let names = logs.map(LogPlace.name).joined(separator: ", ")
+            throw ToolFailure(
+                .noInput,
+                "\(names) in \(folder): made by \(logs.count.of("stage")) of kind \(kind), whose place only the pipeline file tells: "
+                    + "name it, and the logs with --logs")
+        }
     }
 
     private func write(_ log: String, to text: inout ByteBuffer) throws {
