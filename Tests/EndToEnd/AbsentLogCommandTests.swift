@@ -70,6 +70,20 @@ struct AbsentLogCommandTests {
         #expect(try await Program.run("belfry", ["log", "verify", folder + "/outcomes"]).status == 0)
     }
 
+    @Test func `a file of lines is no place, and it is said what to do with it`() async throws {
+        let notes = try Notes()
+        let file = try notes.write(Notes.phone(), to: "case.ndjson")
+        for command in [
+            ["ls", file], ["show", file], ["stat", file], ["repair", file], ["show", "changes", "-p", file],
+        ] {
+            let result = try await Program.run("belfry", ["log"] + command)
+            #expect(result.status == 66 && result.errors.hasPrefix("\(file) holds lines, not logs"), "\(result.errors)")
+        }
+        let folder = try await logs(notes)
+        let repair = try await Program.run("belfry", ["log", "repair", folder])
+        #expect(repair.status == 64 && repair.errors.contains("name one of them: changes, matches, "))
+    }
+
     @Test func `a place without any log is no input to every command`() async throws {
         let notes = try Notes()
         try FileManager.default.createDirectory(atPath: notes.folder + "/empty", withIntermediateDirectories: false)

@@ -17,6 +17,7 @@ enum LogPlace {
     ///
     /// - Throws: ``ToolFailure`` with 66 where there is none.
     static func folder(_ path: String) throws -> String {
+        try checkIsNoInput(path)
         if isFile(path) { return try CheckedFile.logs(of: path) }
         guard isFolder(path) else { throw missing(path) }
         return isFolder(path + "/logs") ? path + "/logs" : path
@@ -54,6 +55,7 @@ enum LogPlace {
             return try existing(folder + "/" + path, named: path, in: folder)
         }
         if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
+        try checkIsNoInput(path)
         let (place, name) = split(path)
         guard !name.isEmpty, isFile(place) || isFolder(place) else { throw missing(path) }
         let folder = try folder(place)
@@ -112,6 +114,15 @@ enum LogPlace {
 
     /// A log's name, from its folder.
     static func name(ofLogAt path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+    /// What `belfry trace --export` and `belfry log export` write, and scenarios.
+    private static func checkIsNoInput(_ path: String) throws {
+        guard isFile(path), path.hasSuffix(".ndjson") else { return }
+        throw ToolFailure(
+            .noInput,
+            "\(path) holds lines, not logs: make logs of inputs with `belfry run PIPELINE \(path) --logs FOLDER`, of an "
+                + "export with `belfry log import \(path) --to FOLDER`, and name FOLDER")
+    }
 
     private static func missing(_ path: String) -> ToolFailure {
         ToolFailure(.noInput, "there is no \(path); name a pipeline file, its data folder, a folder of logs, or a log")
