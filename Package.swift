@@ -69,7 +69,11 @@ var executables: [Target] {
 }
 
 var tests: [Target] {
-    [.target(name: "TestSupport", dependencies: ["JSON", "EventLog", "PipelineKit"], path: "Tests/Support")]
+    [
+        .target(
+            name: "TestSupport", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime"],
+            path: "Tests/Support")
+    ]
         + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "CSpawn", "BuiltIns"].contains($0.name) }.map {
             .tests(of: $0)
         }

@@ -26,6 +26,7 @@ public enum Tool {
         StopSignals.ignore(SIGPIPE)
         // A file at the limit of its size is a full disk: the write fails, and that is dealt with.
         StopSignals.outlive(SIGXFSZ)
+        allowManyFiles()
         do {
             var command = try type.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -37,6 +38,15 @@ public enum Tool {
         } catch {
             end(type, with: error)
         }
+    }
+
+    /// As many as the system lets us: a door with many producers is soon beyond the usual 1,024, and libzmq ends a process
+    /// that has no descriptor left for a connection.
+    private static func allowManyFiles() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
     private static func end(_ type: (some ParsableCommand).Type, with error: any Error) -> Never {

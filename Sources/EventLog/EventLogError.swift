@@ -22,6 +22,10 @@ public enum EventLogError: Error, Hashable, Sendable {
     case invalidName(String)
     /// The folder holds no log.
     case notALog(directory: String)
+    /// The folder holds a log's segments, but not the `log.json` that tells whose they are.
+    case withoutManifest(directory: String)
+    /// A log's `settings.ndjson` is not what a stage wrote there. The log itself is not concerned.
+    case wrongSettings(file: String, line: Int, reason: String)
 }
 
 extension EventLogError: CustomStringConvertible {
@@ -43,6 +47,8 @@ extension EventLogError: CustomStringConvertible {
             "sequence \(sequence) is no longer in \(directory), which begins at \(first)"
         case .invalidName(let name): "'\(name)' cannot name a log"
         case .notALog(let directory): "\(directory) holds no log"
+        case .withoutManifest(let directory): "\(directory)/log.json is missing, and segments of a log lie beside it"
+        case .wrongSettings(let file, let line, let reason): "\(file), line \(line): \(reason)"
         }
     }
 
@@ -60,6 +66,11 @@ extension EventLogError: CustomStringConvertible {
         case .gone(_, _, let first): "start at sequence \(first), or from a snapshot"
         case .invalidName: "use 1 to 64 of A-Z a-z 0-9 . _ -, not a dot first"
         case .notALog: "check the path"
+        case .withoutManifest(let directory):
+            "restore it from a copy, or see whether 'belfry log repair \(directory)' finds what it must say"
+        case .wrongSettings:
+            "restore the file from a copy, or remove it alone: the settings in the pipeline file then count for all of "
+                + "the log's past"
         }
     }
 

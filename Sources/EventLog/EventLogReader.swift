@@ -132,7 +132,7 @@ extension EventLogReader {
 
     /// False where there is no log yet.
     private func openFirst() throws(EventLogError) -> Bool {
-        guard let identity = try LogManifest.read(in: directory)?.identity else { return false }
+        guard let identity = try LogManifest.ifBegun(in: directory)?.identity else { return false }
         self.identity = identity
         segment = try directory.withSegments { segments throws(EventLogError) in
             guard let first = try directory.segment(for: start ?? .beginning, among: segments, identity) else {
@@ -146,10 +146,12 @@ extension EventLogReader {
 
     private func openNext(after done: SegmentReader) throws(EventLogError) {
         guard let identity, let file = try OpenFile.ifPresent(directory.segmentPath(done.nextSequence)) else {
-            if let first = try directory.segments().first, first > done.nextSequence {
+            let segments = try directory.segments()
+            if let first = segments.first, first > done.nextSequence {
                 throw .gone(directory: directory.path, sequence: done.nextSequence, first: first)
             }
-            throw done.damaged("the next segment is missing")
+            let next = segments.first { $0 > done.nextSequence }
+            throw done.damaged(next.map(done.gap) ?? "the next segment is missing")
         }
         segment = SegmentReader(
             file, first: done.nextSequence, identity: identity, lastNow: done.lastNow, buffer: buffer)

@@ -142,7 +142,7 @@ extension EventLogWriter {
             throw .damaged(
                 file: directory.manifestPath, offset: 0, sequence: 1, reason: "this is log '\(manifest.name)'")
         }
-        guard try directory.segments().isEmpty else { throw .notALog(directory: directory.path) }
+        guard try directory.segments().isEmpty else { throw .withoutManifest(directory: directory.path) }
         let manifest = LogManifest(name: options.name, identity: options.identity ?? .random())
         try manifest.write(in: directory)
         return manifest

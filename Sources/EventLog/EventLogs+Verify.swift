@@ -10,15 +10,16 @@ extension EventLogs {
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
-    ///   - checks: Of what lies beside a log that is sound itself; what they find counts as damage.
+    ///   - checks: Of what lies beside a log that is sound itself.
     ///   - progress: Called after each batch.
     /// - Throws: ``EventLogError/notALog(directory:)``, and what keeps the log from being read at all.
     public static func verify(
         directory: String, checks: [any LogCheck] = [], progress: (VerifyReport) -> Void = { _ in }
     ) throws(EventLogError) -> VerifyReport {
         let log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         var verification = try Verification(log, manifest)
+        guard try verification.isLogOfManifest(manifest) else { return verification.report }
         try verification.run(progress)
         try verification.finish(manifest.name, checks)
         return verification.report
@@ -47,6 +48,8 @@ public struct VerifyReport: Hashable, Sendable {
     public var bytes: UInt64 = 0
     /// Damage, in the order in which it was found.
     public var problems: [Problem] = []
+    /// What is wrong with caches: it costs time and no event.
+    public var notes: [Problem] = []
     /// A last batch that is not whole. A writer cuts it off when it opens the log; no event before it is lost.
     public var tornTail: Problem?
 
@@ -80,10 +83,24 @@ private struct Verification {
             directory: log.path, name: name, identity: identity, segments: segments, lastSequence: lastSequence,
             lastNow: lastNow, cursor: cursor)
         guard report.isSound else { return }
-        for check in checks { report.problems += try check.check(verified) }
+        for check in checks {
+            let found = try check.check(verified)
+            if check.isOfCache { report.notes += found } else { report.problems += found }
+        }
+    }
+
+    /// False where no segment is of the log that `log.json` names: then the segments agree, and it is wrong.
+    mutating func isLogOfManifest(_ manifest: LogManifest) throws(EventLogError) -> Bool {
+        let marks = try log.marks()
+        if marks.isEmpty || marks.contains(identity.mark) { return true }
+        note(log.manifestPath, 0, segments.first ?? 1, LogManifest.otherIdentity(manifest))
+        return false
     }
 
     mutating func run(_ progress: (VerifyReport) -> Void) throws(EventLogError) {
+        if let missing = try log.missingStart(segments) {
+            note(log.segmentPath(missing.lowerBound), 0, missing.lowerBound, LogDirectory.reason(forMissing: missing))
+        }
         var previous: SegmentReader?
         for first in segments {
             guard let file = try OpenFile.ifPresent(log.segmentPath(first)) else {
@@ -93,7 +110,7 @@ private struct Verification {
             let segment = SegmentReader(
                 file, first: first, identity: identity, lastNow: previous?.lastNow ?? .epoch, buffer: buffer)
             if let previous, previous.nextSequence != first {
-                note(previous, "the next segment begins with sequence \(first)")
+                note(previous, previous.gap(to: first))
             }
             try read(segment, isLast: first == segments.last, progress)
             report.segments += 1

@@ -18,12 +18,25 @@ public enum EventLogs {
         return logs
     }
 
+    /// Whether a folder is a log's.
+    ///
+    /// - Throws: ``EventLogError/withoutManifest(directory:)`` where `log.json` alone is missing.
+    public static func isLog(directory: String) throws(EventLogError) -> Bool {
+        do throws(EventLogError) {
+            return try LogManifest.ifBegun(in: LogDirectory(path: directory)) != nil
+        } catch .damaged, .unsupportedFormat {
+            return true
+        } catch .failed(_, _, ENOTDIR) {
+            return false
+        }
+    }
+
     /// What one log holds.
     ///
     /// - Parameter directory: The log's own folder.
     public static func summary(directory: String) throws(EventLogError) -> LogSummary {
         let log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         return try LogSummary(log, manifest)
     }
 }
@@ -82,9 +95,7 @@ extension EventLogs {
     /// The format that a log says it has, also one that this version does not read.
     public static func format(directory: String) throws(EventLogError) -> Int {
         do throws(EventLogError) {
-            guard try LogManifest.read(in: LogDirectory(path: directory)) != nil else {
-                throw .notALog(directory: directory)
-            }
+            _ = try LogManifest.required(in: LogDirectory(path: directory))
             return BatchFormat.version
         } catch .unsupportedFormat(_, let version) {
             return version

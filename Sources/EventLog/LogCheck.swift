@@ -2,10 +2,17 @@
 ///
 /// ``EventLogs/verify(directory:checks:progress:)`` runs it when it has read the log.
 public protocol LogCheck {
+    /// Whether it is of a cache, which is made anew or passed over where it is wrong: what is found is only noted then.
+    var isOfCache: Bool { get }
+
     /// - Parameter log: What was read.
     /// - Returns: What is wrong, each with the file that it is wrong in.
     /// - Throws: What keeps the check from being made at all.
     func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem]
+}
+
+extension LogCheck {
+    public var isOfCache: Bool { false }
 }
 
 /// A log that was read to its end.

@@ -4,6 +4,9 @@ import Glibc
 ///
 /// - `{"log":"matches","identity":"<uuid>","format":1,"upstream":{"log":"changes","identity":"<uuid>"}}` begins a log;
 ///   `upstream` only where it was made from another.
+/// - `{"settings":{…}}` is a line of `settings.ndjson`, as it stands there.
+/// - `{"snapshot":"<file name>","part":"<Base64>"}` is a part of a snapshot; the next ones go on behind it. Only where
+///   the beginning of the log, or of the one that it was made from, is not there any more: a replay needs them then.
 /// - `{"segment":17,"now":"2026-11-20T09:30:00Z","cursor":{"changes":12}}` begins a segment: its opening.
 /// - `{"first":17,"count":2,"now":"2026-11-20T09:30:00.000001Z","cursor":{"changes":13}}` begins a batch.
 /// - The `count` lines after it are its events, byte for byte.
@@ -14,12 +17,15 @@ public enum LogExport {
     ///   - directory: The log's own folder. A torn last batch is left out.
     ///   - write: Takes a piece; valid during the call alone.
     /// - Throws: ``EventLogError/notALog(directory:)``;
-    ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; what `write` throws.
+    ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/wrongSettings(file:line:reason:)``;
+    ///   what `write` throws.
     public static func run(directory: String, write: (UnsafeRawBufferPointer) throws -> Void) throws {
         let log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw EventLogError.notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         let upstream = try UpstreamNote.read(directory: directory)
         try put(ExportLine.log(manifest, upstream), write)
+        try exportSettings(of: log) { try put($0, write) }
+        try exportSnapshots(of: log, upstream) { try put($0, write) }
         let segments = try log.segments()
         var lastNow = Instant.epoch
         var next: UInt64?

@@ -2,7 +2,7 @@ import Glibc
 
 /// Makes a log of what ``LogExport`` wrote: the same bytes in the same segments.
 ///
-/// The folder becomes a log when ``finish()`` returns; before, nothing takes it for one.
+/// It comes to be with ``ImportFolder/publish()``; before, nothing takes it for a log.
 public final class LogImport {
     private let log: LogDirectory
     private let manifest: LogManifest
@@ -11,19 +11,43 @@ public final class LogImport {
     private var segment: (file: OpenFile, bytes: UInt64)?
     private var nextSequence: UInt64?
     private var lastNow = Instant.epoch
+    private var settings = SettingsFile(lines: [])
+    private var snapshot: (file: OpenFile, bytes: UInt64)?
 
     /// - Parameters:
-    ///   - folder: The folder that holds logs. Made where it is missing.
+    ///   - folder: Where it grows.
     ///   - upstream: The log that it was made from.
     /// - Throws: ``LogImportError`` where there is a log of that name already; ``EventLogError``.
-    public init(folder: String, name: String, identity: LogIdentity, upstream: UpstreamNote?) throws {
+    public init(in folder: ImportFolder, name: String, identity: LogIdentity, upstream: UpstreamNote?) throws {
         guard EventLogLimits.isValid(name: name) else { throw EventLogError.invalidName(name) }
-        log = LogDirectory(path: folder + "/" + name)
+        log = try folder.place(for: name)
         (manifest, self.upstream) = (LogManifest(name: name, identity: identity), upstream)
-        if try OpenFile.ifPresent(log.manifestPath) != nil { throw LogImportError("\(log.path) is a log already") }
-        guard try log.segments().isEmpty else { throw LogImportError("\(log.path) holds segments of a log already") }
         try log.create()
         lock = try WriterLock(name, log)
+    }
+
+    /// Adds a line of the settings that the log was made under.
+    ///
+    /// - Parameter line: Without a line feed.
+    public func add(settings line: UnsafeRawBufferPointer) throws {
+        guard let line = SettingsFile.Line(line) else { throw LogImportError("these are no settings of a stage") }
+        settings.lines.append(line)
+    }
+
+    /// Adds to a snapshot, or begins it.
+    ///
+    /// - Parameter name: Its file's name.
+    public func add(snapshot name: String, part: UnsafeRawBufferPointer) throws {
+        guard SnapshotFormat.isName(name) else { throw LogImportError("'\(name)' cannot name a snapshot") }
+        let path = log.path + "/snapshots/" + name
+        if snapshot?.file.path != path {
+            try endSnapshot()
+            try LogDirectory(path: log.path + "/snapshots").create()
+            snapshot = (try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL), 0)
+        }
+        guard case (let file, let bytes)? = snapshot else { return }
+        try write(part, to: file, at: bytes)
+        snapshot = (file, bytes + UInt64(part.count))
     }
 
     /// Begins a segment with its opening: what the log had come to before.
@@ -31,6 +55,7 @@ public final class LogImport {
         let expected = nextSequence ?? first
         guard first == expected, first > 0 else { throw LogImportError("the segment must begin with \(expected)") }
         try endSegment()
+        if nextSequence == nil, first > 1 { try log.noteTrim(to: first) }
         segment = (try OpenFile(log.segmentPath(first), O_WRONLY | O_CREAT | O_EXCL), 0)
         nextSequence = first
         try put(.opening, UnsafeRawBufferPointer(start: nil, count: 0), 0, cursor, now)
@@ -51,6 +76,10 @@ public final class LogImport {
     /// Makes all of it durable, and a log.
     public func finish() throws {
         try endSegment()
+        // A log without events has an empty segment.
+        if nextSequence == nil { _ = try OpenFile(log.segmentPath(1), O_WRONLY | O_CREAT | O_EXCL) }
+        try endSnapshot()
+        try settings.write(in: log)
         if let upstream {
             let file = try OpenFile(UpstreamNote.path(in: log.path), O_WRONLY | O_CREAT | O_TRUNC)
             try Array(upstream.text.utf8).withUnsafeBytes { try write($0, to: file, at: 0) }
@@ -62,6 +91,13 @@ public final class LogImport {
     private func endSegment() throws {
         try segment?.file.synchronize()
         segment = nil
+    }
+
+    private func endSnapshot() throws {
+        guard let file = snapshot?.file else { return }
+        try file.synchronize()
+        try LogDirectory(path: log.path + "/snapshots").synchronize()
+        snapshot = nil
     }
 
     private func put(

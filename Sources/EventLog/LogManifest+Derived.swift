@@ -9,32 +9,43 @@ extension LogManifest {
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` where it is found nowhere.
     static func readOrDerived(in log: LogDirectory) throws(EventLogError) -> (LogManifest, wrong: String?) {
         let (folder, name) = LogDirectory.split(log.path)
+        let marks = try log.marks()
         let wrong: String
         do throws(EventLogError) {
             if let manifest = try LogManifest.read(in: log) {
-                if manifest.name == name { return (manifest, nil) }
-                wrong = "log.json names log '\(manifest.name)'"
+                let isTheirs = marks.isEmpty || marks.contains(manifest.identity.mark)
+                if manifest.name == name, isTheirs { return (manifest, nil) }
+                wrong = isTheirs ? "log.json names log '\(manifest.name)'" : otherIdentity(manifest)
             } else {
                 wrong = "log.json is missing"
             }
         } catch .damaged {
             wrong = "log.json is not what was written"
         }
-        guard let mark = try log.mark(), let identity = try candidates(name, folder).first(where: { $0.mark == mark })
+        guard marks.count == 1, let mark = marks.first,
+            let identity = try candidates(name, folder).first(where: { $0.mark == mark })
         else {
-            let reason = "\(wrong), and no other log in \(folder) knows its identity: restore it from a copy"
+            let found =
+                marks.count > 1 ? "the segments are of \(marks.count) logs" : "nothing else there knows its identity"
+            let reason = "\(wrong), and \(found): restore it from a copy"
             throw .damaged(file: log.manifestPath, offset: 0, sequence: 1, reason: reason)
         }
         return (LogManifest(name: name, identity: identity), wrong)
     }
 
+    /// Said of one whose identity none of the segments has.
+    static func otherIdentity(_ manifest: LogManifest) -> String {
+        "log.json gives the identity \(manifest.identity), and the segments are of another"
+    }
+
     private static func candidates(_ name: String, _ folder: String) throws(EventLogError) -> [LogIdentity] {
-        var identities: [LogIdentity] = []
+        var identities = try LogDirectory(path: folder + "/" + name).identitiesBeside()
         for sibling in try LogDirectory.entries(of: folder).sorted() {
             let directory = folder + "/" + sibling
             do throws(EventLogError) {
                 if let note = try UpstreamNote.read(directory: directory), note.log == name {
                     identities.append(note.identity)
+                    identities += try SnapshotStore(logDirectory: directory).list().compactMap(\.header?.upstream)
                 }
                 if let stage = try LogManifest.read(in: LogDirectory(path: directory)) {
                     // A log that is itself right but lies in a folder of another name.
@@ -48,15 +59,30 @@ extension LogManifest {
 }
 
 extension LogDirectory {
-    /// The mark of the identity in the first header that is right; nil where there is none.
-    fileprivate func mark() throws(EventLogError) -> UInt64? {
+    /// The marks of the identities in the first headers of all segments, those that are right.
+    func marks() throws(EventLogError) -> Set<UInt64> {
+        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: BatchFormat.headerBytes, alignment: 8)
+        defer { room.deallocate() }
+        var marks: Set<UInt64> = []
         for first in try segments() {
-            let file = try OpenFile(segmentPath(first), O_RDONLY)
-            let room = UnsafeMutableRawBufferPointer.allocate(byteCount: BatchFormat.headerBytes, alignment: 8)
-            defer { room.deallocate() }
-            guard try file.read(into: room, at: 0) == BatchFormat.headerBytes else { continue }
-            if case .header(let header) = FixedHeader.decode(UnsafeRawBufferPointer(room)) { return header.identity }
+            guard let file = try OpenFile.ifPresent(segmentPath(first)),
+                try file.read(into: room, at: 0) == BatchFormat.headerBytes
+            else { continue }
+            if case .header(let header) = FixedHeader.decode(UnsafeRawBufferPointer(room)) {
+                marks.insert(header.identity)
+            }
         }
-        return nil
+        return marks
+    }
+
+    /// The identities in what is made from the log and lies beside it: snapshots and index files.
+    fileprivate func identitiesBeside() throws(EventLogError) -> [LogIdentity] {
+        var identities = try SnapshotStore(logDirectory: path).list().compactMap(\.header?.log)
+        let folder = "\(path)/\(IndexFormat.folder)"
+        for name in try LogDirectory.entries(of: folder).sorted() {
+            guard let file = try OpenFile.ifPresent("\(folder)/\(name)") else { continue }
+            if let identity = try IndexHeader.identity(of: file) { identities.append(identity) }
+        }
+        return identities
     }
 }

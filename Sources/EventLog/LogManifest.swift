@@ -26,21 +26,26 @@ struct LogManifest: Hashable {
         return manifest
     }
 
+    /// Nil where there is no log, or none yet.
+    ///
+    /// - Throws: ``EventLogError/withoutManifest(directory:)`` where there are segments: it is written before them.
+    static func ifBegun(in directory: LogDirectory) throws(EventLogError) -> LogManifest? {
+        if let manifest = try read(in: directory) { return manifest }
+        if try directory.segments().isEmpty { return nil }
+        // A writer may have made both just now.
+        guard let manifest = try read(in: directory) else { throw .withoutManifest(directory: directory.path) }
+        return manifest
+    }
+
+    /// - Throws: ``EventLogError/notALog(directory:)``; ``EventLogError/withoutManifest(directory:)``.
+    static func required(in directory: LogDirectory) throws(EventLogError) -> LogManifest {
+        guard let manifest = try ifBegun(in: directory) else { throw .notALog(directory: directory.path) }
+        return manifest
+    }
+
     /// Writes it whole or not at all, and durably.
     func write(in directory: LogDirectory) throws(EventLogError) {
-        let temporary = directory.manifestPath + ".new"
-        let calls = directory.calls
-        let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC, calls: calls)
-        let failed = Array(text.utf8).withUnsafeBytes { file.write($0, at: 0, calls: calls) }
-        if let failed {
-            throw EventLogError.failed(operation: "write", file: temporary, errno: failed).orFull(
-                bytesNeeded: text.utf8.count)
-        }
-        try file.synchronize(calls)
-        guard uninterrupted({ calls.rename(temporary, directory.manifestPath) }) == 0 else {
-            throw .lastFailure("rename", temporary)
-        }
-        try directory.synchronize()
+        try directory.replace(directory.manifestPath, with: text)
     }
 
     init(name: String, identity: LogIdentity) {

@@ -11,6 +11,8 @@ public final class LogRepair {
     private let log: LogDirectory
     private let manifest: LogManifest
     private let lock: WriterLock
+    /// What `settings.ndjson` is to say; nil where it stays.
+    private let settings: SettingsFile?
 
     /// Reads the whole log and changes nothing.
     ///
@@ -29,6 +31,10 @@ public final class LogRepair {
         try scan.run(progress)
         var plan = scan.plan
         plan.manifest = wrong
+        let past =
+            plan.cuts.isEmpty ? nil : try SettingsPast(of: log, cursor: scan.cursor, plan.keptThrough, scan.lastNow)
+        settings = past?.kept
+        plan.settingsLost = past?.dropped ?? 0
         if !plan.cuts.isEmpty {
             plan.derived = try DerivedFiles.ahead(of: plan, in: log)
             plan.consumersBeyond = try EventLogs.consumers(ofLogAt: directory).filter { $0.done > plan.keptThrough }
@@ -46,7 +52,9 @@ public final class LogRepair {
         let copies = LogDirectory(path: "\(log.path)/damaged-\(now.rfc3339)")
         try copies.create()
         if plan.manifest != nil { try mendManifest(copies) }
+        if let settings { try mendSettings(settings, copies) }
         for file in plan.derived { try move(file, copies) }
+        if plan.missing != nil, let first = try log.segments().first { try log.noteTrim(to: first) }
         // The newest first: what is left is the beginning of the log at every moment.
         for cut in plan.cuts.reversed() { try apply(cut, copies) }
         try copies.synchronize()
@@ -57,6 +65,15 @@ public final class LogRepair {
     private func mendManifest(_ copies: LogDirectory) throws(EventLogError) {
         if try OpenFile.ifPresent(log.manifestPath) != nil { try copy(log.manifestPath, copies) }
         try manifest.write(in: log)
+    }
+
+    /// Before the cuts: stopped between the two, the settings that count are those of the pipeline file.
+    private func mendSettings(_ settings: SettingsFile, _ copies: LogDirectory) throws(EventLogError) {
+        let path = SettingsFile.path(in: log.path)
+        guard !settings.lines.isEmpty else { return try move(path, copies) }
+        try copy(path, copies)
+        try copies.synchronize()
+        try settings.write(in: log)
     }
 
     private func apply(_ cut: RepairPlan.Cut, _ copies: LogDirectory) throws(EventLogError) {
@@ -95,6 +112,39 @@ public final class LogRepair {
             offset += UInt64(count)
         }
         try target.synchronize(log.calls)
+    }
+}
+
+/// What `settings.ndjson` says of the part of a log that stays.
+private struct SettingsPast {
+    let kept: SettingsFile
+    let dropped: Int
+
+    /// Nil where all of it stays, or it cannot be read: verification says so, and nothing is lost.
+    init?(of log: LogDirectory, cursor: Cursor, _ lastSequence: UInt64, _ lastNow: Instant) throws(EventLogError) {
+        let note: UpstreamNote?
+        let file: SettingsFile?
+        do throws(EventLogError) {
+            note = try UpstreamNote.read(directory: log.path)
+            file = try SettingsFile.read(logDirectory: log.path)
+        } catch {
+            guard error.isOfSmallFile else { throw error }
+            return nil
+        }
+        let last = note.map { cursor.positions[$0.log] ?? 0 } ?? lastSequence
+        let lines = file?.lines ?? []
+        kept = SettingsFile(lines: Array(lines.prefix { $0.after <= last && $0.now <= lastNow }))
+        dropped = lines.count - kept.lines.count
+        if dropped == 0 { return nil }
+    }
+}
+
+extension EventLogError {
+    fileprivate var isOfSmallFile: Bool {
+        switch self {
+        case .damaged, .wrongSettings: true
+        default: false
+        }
     }
 }
 

@@ -27,7 +27,7 @@ extension EventLogs {
     @discardableResult
     public static func trim(directory: String, before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
         let log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         let lock = try WriterLock(manifest.name, log)
         defer { withExtendedLifetime(lock) {} }
         return try LogTrim.remove(LogTrim.removable(try segments(directory: directory), before: sequence), from: log)
@@ -50,12 +50,26 @@ enum LogTrim {
         // The opening of the oldest that stays takes the place of all that goes.
         let oldest = try OpenFile(log.segmentPath(last.lastSequence + 1), O_RDONLY)
         try oldest.synchronize(log.calls)
+        let first = last.lastSequence + 1
+        var isNoted = try noteUnlessFull(first, in: log)
         for segment in removable {
             guard uninterrupted({ log.calls.unlink(segment.path) }) == 0 || errno == ENOENT else {
                 throw .lastFailure("remove", segment.path)
             }
             try log.synchronize()
+            if !isNoted { try log.noteTrim(to: first) }
+            isNoted = true
         }
         return removable
+    }
+
+    /// Where there is no room even for that, the first segment's removal makes it.
+    private static func noteUnlessFull(_ first: UInt64, in log: LogDirectory) throws(EventLogError) -> Bool {
+        do throws(EventLogError) { try log.noteTrim(to: first) } catch .failed(_, _, let code)
+            where EventLogError.isLackOfRoom(code)
+        {
+            return false
+        }
+        return true
     }
 }

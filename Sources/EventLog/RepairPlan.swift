@@ -17,6 +17,9 @@ public struct RepairPlan: Hashable, Sendable {
     public var tornTail: VerifyReport.Problem?
     /// What is wrong with `log.json`, whose content was found elsewhere; nil where it is right.
     public var manifest: String?
+    /// Sequences at the beginning that are missing though no retention removed them: what can be done is to put on
+    /// record that the log begins behind them.
+    public var missing: ClosedRange<UInt64>?
     /// What would be cut, oldest first.
     public var cuts: [Cut] = []
     /// The last sequence that stays; 0 where none does.
@@ -27,6 +30,8 @@ public struct RepairPlan: Hashable, Sendable {
     public var eventsLost: UInt64 = 0
     /// Snapshots and index files that are ahead of what stays.
     public var derived: [String] = []
+    /// Changes of the stage's settings that are on record for what would be cut.
+    public var settingsLost = 0
     /// Logs in the same folder that have done events which would be lost, with the last that each has done.
     public var consumersBeyond: [Consumer] = []
 
@@ -37,5 +42,5 @@ public struct RepairPlan: Hashable, Sendable {
 
     public var bytesLost: UInt64 { cuts.reduce(0) { $0 + $1.bytesLost } }
     /// Whether there is nothing to do.
-    public var isSound: Bool { cuts.isEmpty && manifest == nil && derived.isEmpty }
+    public var isSound: Bool { cuts.isEmpty && manifest == nil && derived.isEmpty && missing == nil }
 }

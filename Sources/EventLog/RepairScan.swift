@@ -3,6 +3,8 @@ import Glibc
 /// Reads a log up to its first damage, and what can be seen of what lies behind.
 struct RepairScan {
     private(set) var plan: RepairPlan
+    /// What the part that stays has come to.
+    private(set) var (cursor, lastNow) = (Cursor(), Instant.epoch)
     private let log: LogDirectory
     private let identity: LogIdentity
     private let buffer = ReadBuffer()
@@ -17,12 +19,16 @@ struct RepairScan {
     ///   log could not go on.
     mutating func run(_ progress: (_ bytes: UInt64) -> Void) throws(EventLogError) {
         let segments = try log.segments()
+        plan.missing = try log.missingStart(segments)
+        if let missing = plan.missing, segments.isEmpty {
+            let reason = "\(LogDirectory.reason(forMissing: missing)): restore them from a copy"
+            throw .damaged(file: log.segmentPath(1), offset: 0, sequence: 1, reason: reason)
+        }
         var previous: SegmentReader?
         for (index, first) in segments.enumerated() {
             let rest = segments[index...]
             if let previous, previous.nextSequence != first {
-                let reason = "the next segment begins with sequence \(first)"
-                try stop(at: problem(previous, reason), previous, keeping: nil, cutting: rest)
+                try stop(at: problem(previous, previous.gap(to: first)), previous, keeping: nil, cutting: rest)
                 return
             }
             let segment = try reader(first, previous?.lastNow ?? .epoch)
@@ -56,6 +62,8 @@ struct RepairScan {
                 return false
             case .batch(let batch):
                 segment.consume(batch)
+                cursor.fold(batch.header.cursor)
+                lastNow = batch.header.now
                 progress(UInt64(batch.fixed.batchBytes))
             }
         }

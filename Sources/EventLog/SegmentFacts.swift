@@ -20,7 +20,7 @@ extension EventLogs {
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)`` where the last cannot be read to its end.
     public static func segments(directory: String) throws(EventLogError) -> [SegmentFacts] {
         let log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         return try log.facts(manifest.identity) { path, first throws(EventLogError) in
             let reader = try SegmentReader(OpenFile(path, O_RDONLY), first: first, identity: manifest.identity)
             while case .batch(let batch) = try reader.peek(body: false) { reader.consume(batch) }

@@ -71,6 +71,12 @@ final class SegmentReader {
         return true
     }
 
+    /// Why the next segment may not begin with a sequence.
+    func gap(to first: UInt64) -> String {
+        let missing = nextSequence < first ? ": \(nextSequence) to \(first - 1) are missing" : ""
+        return "the next segment begins with sequence \(first)\(missing)"
+    }
+
     func damaged(_ reason: String) -> EventLogError {
         .damaged(file: file.path, offset: offset, sequence: nextSequence, reason: reason)
     }

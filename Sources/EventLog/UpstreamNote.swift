@@ -45,7 +45,7 @@ extension EventLogs {
     /// - Parameter directory: The log's own folder.
     public static func cursor(directory: String) throws(EventLogError) -> Cursor {
         let log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         return try log.withSegments { segments throws(EventLogError) in
             var cursor = Cursor()
             // One that was only begun tells nothing; the one before it does.

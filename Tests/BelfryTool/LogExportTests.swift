@@ -26,6 +26,36 @@ struct LogExportTests {
             let note = UpstreamNote(log: "changes", identity: .random())
             try Data(note.text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)/upstream.json"))
         }
+        try addSettingsAndSnapshots(folder, name, writer.identity, &random)
+    }
+
+    private func addSettingsAndSnapshots(
+        _ folder: String, _ name: String, _ identity: LogIdentity, _ random: inout Seeded
+    ) throws {
+        let lines = (0..<random.below(3)).map { number in
+            #"{"after":\#(number),"now":\#(number * 7 - 1),"kind":"match","settings":{"ä":"\\n  ", "x" : [1e3]}}"#
+                + "\n"
+        }
+        if !lines.isEmpty {
+            try Data(lines.joined().utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)/settings.ndjson"))
+        }
+        let store = SnapshotStore(logDirectory: "\(folder)/\(name)")
+        for position in 0..<random.below(3) {
+            let header = SnapshotHeader(
+                stage: "match", version: 1, log: identity, upstream: identity,
+                cursor: Cursor(["changes": UInt64(position)]),
+                sequence: 0, now: .epoch)
+            let state = (0..<random.below(500_000)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+            try state.withUnsafeBytes { _ = try store.write(header, state: $0) }
+        }
+    }
+
+    /// Whether the beginning of the log, or of what it was made from, is gone: then snapshots go along.
+    private func isTrimmed(_ folder: String, _ name: String) throws -> Bool {
+        let note = try UpstreamNote.read(directory: "\(folder)/\(name)")
+        return try [name, note?.log ?? name].contains { name in
+            try EventLogs.summary(directory: "\(folder)/\(name)").firstSequence > 1
+        }
     }
 
     private func export(_ folder: String, _ names: [String]) throws -> Data {
@@ -44,7 +74,12 @@ struct LogExportTests {
         #expect(try LogImportCommand.run(folder.file("all.ndjson"), into: folder.file("new")) == names)
         for name in names {
             let (old, new) = (folder.file("old/\(name)"), folder.file("new/\(name)"))
-            for file in try FileManager.default.contentsOfDirectory(atPath: old) where file != "lock" {
+            for file in try FileManager.default.subpathsOfDirectory(atPath: old)
+            where !["lock", "snapshots"].contains(file) {
+                if file.hasPrefix("snapshots"), try !isTrimmed(folder.file("old"), name) {
+                    #expect(!FileManager.default.fileExists(atPath: new + "/" + file))
+                    continue
+                }
                 let isEmpty = try Data(contentsOf: URL(fileURLWithPath: old + "/" + file)).isEmpty
                 let isSame = FileManager.default.contentsEqual(atPath: old + "/" + file, andPath: new + "/" + file)
                 #expect(isEmpty || isSame, "seed \(seed): \(name)/\(file)")
@@ -66,6 +101,8 @@ struct LogExportTests {
         ([head, segment, batch(1, 1)], 3, "missing"),
         ([head, segment, batch(1, 0, second: 5), batch(1, 0, second: 4)], 4, "time goes back"),
         ([head.replacing("1}", with: "9}")], 1, "format 9"), ([head, head], 2, "already"),
+        ([head, #"{"settings":{"after":1}}"#], 2, "no settings of a stage"),
+        ([head, #"{"snapshot":"../x","part":""}"#], 2, "cannot name a snapshot"),
     ])
     func `a wrong line is named and no log comes of it`(lines: [String], number: Int, reason: String) throws {
         let folder = try Folder()
@@ -78,6 +115,34 @@ struct LogExportTests {
             failure?.message.hasPrefix("\(folder.file("bad.ndjson")), line \(number): ") == true,
             "\(failure?.message ?? "")")
         #expect(failure?.message.contains(reason) == true || reason == "offset", "\(failure?.message ?? "")")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("new")).isEmpty)
+    }
+
+    /// Wherever the file ends, the next try begins anew; what a killed import left does not block it either.
+    @Test func `an import that was cut off leaves nothing in the way of the next`() throws {
+        let folder = try Folder()
+        var random = Seeded(11)
+        let names = ["changes", "matches", "pushes"]
+        for name in names { try randomLog(folder.file("old"), name, &random) }
+        let whole = try export(folder.file("old"), names)
+        let lines = whole.split(separator: UInt8(ascii: "\n")).count
+        let second = try #require(whole.range(of: Data(#"{"log":"matches""#.utf8))).lowerBound
+        for count in [whole.count - 1, whole.count - 20, second + 100, second - 3, 40] {
+            try whole.prefix(count).write(to: URL(fileURLWithPath: folder.file("cut.ndjson")))
+            #expect(throws: ToolFailure.self, "\(count) bytes of \(lines) lines") {
+                try LogImportCommand.run(folder.file("cut.ndjson"), into: folder.file("new"))
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("new")).isEmpty)
+        }
+        for left in ["matches/snapshots", "others"] {
+            try FileManager.default.createDirectory(
+                atPath: folder.file("new/.import/\(left)"), withIntermediateDirectories: true)
+            try folder.write("left", to: "new/.import/\(left)/00000000000000000001.log")
+        }
+        try whole.write(to: URL(fileURLWithPath: folder.file("all.ndjson")))
+        #expect(try LogImportCommand.run(folder.file("all.ndjson"), into: folder.file("new")) == names)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("new")).sorted() == names)
+        #expect(try export(folder.file("new"), names) == whole)
     }
 
     @Test func `a log that exists is not touched`() throws {

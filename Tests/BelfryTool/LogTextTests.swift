@@ -40,8 +40,8 @@ struct LogTextTests {
         #expect(try LogPlace.log(changes, pipeline: nil) == changes)
         #expect(try LogPlace.log(folder.path + "/changes", pipeline: nil) == changes)
         #expect(try LogPlace.log("changes", pipeline: folder.path) == changes)
-        #expect(LogPlace.isPlace(folder.path))
-        #expect(!LogPlace.isPlace(changes))
+        #expect(try LogPlace.isPlace(folder.path))
+        #expect(try !LogPlace.isPlace(changes))
     }
 
     @Test func `an unknown log is answered with those there are`() throws {

@@ -110,7 +110,7 @@ struct LogCommandTests {
         let missing = try await Program.run("belfry", ["log", "ls", notes.folder + "/nowhere"])
         #expect(missing.status == 66)
         let unused = try await Program.run("belfry", ["log", "ls", notes.pipeline])
-        #expect(unused.status == 0)
+        #expect(unused.status == 66)
         #expect(unused.output == "" && unused.errors.hasPrefix("no logs yet in "))
         let unknown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline])
         #expect(unknown.status == 66)

@@ -154,6 +154,99 @@ import Testing
         }
     }
 
+    /// One wrong digit in `log.json`, and every segment looks like another log's.
+    @Test func aWrongIdentityInTheManifestCutsNothing() throws {
+        for source in ["nothing", "reader", "snapshot", "index"] {
+            let scratch = Scratch()
+            let batches = try log(scratch)
+            let manifest = scratch.log + "/log.json"
+            let whole = try bytes(of: manifest)
+            let identity = LogIdentity(seed: "test", name: "matches")
+            switch source {
+            case "reader":
+                _ = try log(scratch, name: "notifications", upstream: UpstreamNote(log: "matches", identity: identity))
+            case "snapshot":
+                let header = SnapshotHeader(
+                    stage: "match", version: 1, log: identity, upstream: identity, cursor: Cursor(["changes": 1]),
+                    sequence: 1, now: .epoch)
+                try SnapshotStore(logDirectory: scratch.log).write(
+                    header, state: UnsafeRawBufferPointer(start: nil, count: 0))
+            case "index":
+                let scheme = KeyScheme(name: "test", version: 1, makeExtractor: { { _, _ in } })
+                let index = try LogIndex(directory: scratch.log, scheme: scheme, limits: BlockLimits(events: 1))
+                try index.update()
+            default: break
+            }
+            let digit = whole.count - 5
+            try write(whole.replacing(digit, with: whole[digit] == 0x30 ? 0x31 : 0x30), to: manifest)
+            let report = try EventLogs.verify(directory: scratch.log)
+            #expect(report.problems.map(\.file) == [manifest])
+            guard source != "nothing" else {
+                let error = #expect(throws: EventLogError.self) { try LogRepair(directory: scratch.log) }
+                #expect(error?.description.hasPrefix("\(manifest) is damaged") == true)
+                continue
+            }
+            let repair = try LogRepair(directory: scratch.log)
+            #expect(
+                repair.plan.cuts.isEmpty && repair.plan.manifest?.contains("gives the identity") == true, "\(source)")
+            let copy = try #require(try repair.apply(at: now))
+            #expect(try bytes(of: manifest) == whole && bytes(of: copy + "/log.json") != whole)
+            #expect(try EventLogReader.all(scratch.log) == batches)
+        }
+    }
+
+    @Test(arguments: [(1, 0), (0, 1), (3, 3)])
+    func settingsOfWhatIsCutGoAlong(after: UInt64, now later: UInt64) throws {
+        let scratch = Scratch()
+        _ = try log(scratch, upstream: UpstreamNote(log: "changes", identity: .random()))
+        let cut = try EventLogs.segments(directory: scratch.log)[2]
+        func line(_ after: UInt64, _ now: UInt64) -> String {
+            #"{"after":\#(after),"now":\#(now),"kind":"match","settings":{}}"# + "\n"
+        }
+        let (end, path) = (cut.firstSequence - 1, scratch.log + "/settings.ndjson")
+        let kept = Array((line(0, 0) + line(end, end)).utf8)
+        let all = kept + Array(line(end + after, end + later).utf8)
+        try write(all, to: path)
+        let segment = try bytes(of: cut.path)
+        try write(segment.replacing(200, with: segment[200] ^ 1), to: cut.path)
+        let repair = try LogRepair(directory: scratch.log)
+        #expect(repair.plan.keptThrough == end && repair.plan.settingsLost == 1)
+        let copy = try #require(try repair.apply(at: now))
+        #expect(try bytes(of: path) == kept && bytes(of: copy + "/settings.ndjson") == all)
+    }
+
+    @Test func aMissingBeginningIsNoTrim() throws {
+        let scratch = Scratch()
+        let batches = try log(scratch)
+        let facts = try EventLogs.segments(directory: scratch.log)
+        try EventLogs.trim(directory: scratch.log, before: facts[1].firstSequence)
+        #expect(try EventLogs.missingStart(directory: scratch.log) == nil)
+        #expect(try EventLogs.verify(directory: scratch.log).isSound)
+        try #require(unlinked(facts[1].path))
+        let missing = facts[1].firstSequence...facts[1].lastSequence
+        #expect(try EventLogs.missingStart(directory: scratch.log) == missing)
+        let problem = try #require(try EventLogs.verify(directory: scratch.log).problems.first)
+        #expect(problem.sequence == missing.lowerBound && problem.file == facts[1].path)
+        #expect(problem.reason.hasPrefix("sequences \(missing.lowerBound) to \(missing.upperBound) are missing"))
+        let repair = try LogRepair(directory: scratch.log)
+        #expect(repair.plan.missing == missing && repair.plan.cuts.isEmpty)
+        _ = try repair.apply(at: now)
+        #expect(try EventLogs.verify(directory: scratch.log).isSound)
+        #expect(try EventLogReader.all(scratch.log) == batches.filter { $0.first > missing.upperBound })
+    }
+
+    @Test func aGapIsNamedWithBothEnds() throws {
+        let scratch = Scratch()
+        _ = try log(scratch)
+        let gone = try EventLogs.segments(directory: scratch.log)[2]
+        try #require(unlinked(gone.path))
+        let text = "\(gone.firstSequence) to \(gone.lastSequence) are missing"
+        #expect(try EventLogs.verify(directory: scratch.log).problems.first?.reason.hasSuffix(text) == true)
+        #expect(
+            #expect(throws: EventLogError.self) { try EventLogReader.all(scratch.log) }?.description.contains(text)
+                == true)
+    }
+
     @Test func aLogOfWhichNoBeginningIsLeftCannotBeRepaired() throws {
         let scratch = Scratch()
         _ = try log(scratch)
@@ -164,5 +257,13 @@ import Testing
         try write(damaged, to: first)
         #expect(throws: EventLogError.self) { try LogRepair(directory: scratch.log) }
         #expect(try bytes(of: first) == damaged)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func replacing(_ index: Int, with byte: UInt8) -> [UInt8] {
+        var bytes = self
+        bytes[index] = byte
+        return bytes
     }
 }

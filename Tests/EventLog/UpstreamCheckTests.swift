@@ -71,6 +71,7 @@ import Testing
     }
 
     private struct Check: LogCheck {
+        var isOfCache = false
         let body: @Sendable (VerifiedLog) -> [VerifyReport.Problem]
         func check(_ log: VerifiedLog) -> [VerifyReport.Problem] { body(log) }
     }
@@ -85,5 +86,8 @@ import Testing
         }
         let report = try EventLogs.verify(directory: scratch.log, checks: [check])
         #expect(report.problems == [problem] && !report.isSound)
+        let cache = Check(isOfCache: true) { _ in [problem] }
+        let noted = try EventLogs.verify(directory: scratch.log, checks: [cache])
+        #expect(noted.notes == [problem] && noted.isSound)
     }
 }

@@ -1,4 +1,6 @@
 import EventLog
+import Glibc
+import Synchronization
 import Testing
 
 @Suite struct WriterTests {
@@ -100,6 +102,30 @@ import Testing
         try writer.append([event(1)])
         try writer.close()
         try #require(unlinked(scratch.log + "/log.json"))
-        #expect(throws: EventLogError.notALog(directory: scratch.log)) { try scratch.writer() }
+        #expect(throws: EventLogError.withoutManifest(directory: scratch.log)) { try scratch.writer() }
+    }
+
+    /// What still fits goes into the segment before: the one that could not be begun must not be in its way.
+    @Test func aSegmentThatCouldNotBeBegunIsTakenBack() throws {
+        let scratch = Scratch()
+        let fails = Mutex(false)
+        var options = scratch.options(segmentBytesMax: 500)
+        options.calls.syncAll = { descriptor in
+            guard fails.withLock({ $0 }) else { return fsync(descriptor) }
+            errno = EIO
+            return -1
+        }
+        let writer = try EventLogWriter(options)
+        try writer.append([event(1, padding: 150)])
+        fails.withLock { $0 = true }
+        #expect(throws: EventLogError.self) { try writer.append([event(2, padding: 400)]) }
+        fails.withLock { $0 = false }
+        #expect(try scratch.segments.count == 1)
+        try writer.append([event(2)])
+        try writer.append([event(3, padding: 400)])
+        try writer.close()
+        #expect(try EventLogs.verify(directory: scratch.log).isSound)
+        #expect(try EventLogReader.all(scratch.log).flatMap(\.events).count == 3)
+        #expect(try scratch.writer().lastSequence == 3)
     }
 }

@@ -65,7 +65,7 @@ import ZeroMQ
     }
 
     @Test(.enabled(if: FileSizeLimit.isPermitted, Comment(rawValue: FileSizeLimit.missing)))
-    func aPipelineThatStartsOnAFullDiskWaitsAndSaysSoOnce() async throws {
+    func aPipelineThatStartsOnAFullDiskWaitsAndSaysSoOnceAndInHealth() async throws {
         let said = try await SocketThread.run(name: "faults") {
             let folder = try Folder()
             let file = try folder.write(LivePipeline.yaml(), to: "pipeline.yaml")
@@ -76,6 +76,13 @@ import ZeroMQ
             // Some tries later still nothing has ended and nothing more was said.
             for _ in 0..<20 { up.read(wait: .milliseconds(50)) }
             let waiting = up.lines
+            let context = try ZMQContext()
+            for stage in LivePipeline.stages {
+                let health = try Health.ask("ipc://\(folder.path)/data/\(stage).link", context)
+                guard health.phase == "disk_full", health.file?.contains("/logs/") == true else {
+                    throw FaultError("\(stage): \(health)")
+                }
+            }
             for pid in try Processes.children(of: up.pid) { try FileSizeLimit.set(nil, of: pid) }
             try up.wait("every stage is ready") { up.lines.contains("ready") }
             up.signal(SIGTERM)

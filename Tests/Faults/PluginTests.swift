@@ -103,4 +103,20 @@ struct BadPlugins {
         #expect(status == 0)
         if mode == "polite" { #expect(try folder.lines(of: mode) == ["SIGTERM"]) }
     }
+
+    /// Whoever is left holds the pipe that standard error goes to.
+    @Test func aDeafPluginDoesNotOutliveAHostThatWasKilled() async throws {
+        try writePipeline("deaf")
+        let status = try await SocketThread.run(name: "faults") {
+            let up = try Spawned("belfry", ["up", pipeline])
+            try up.wait("every stage is ready") { up.lines.contains("ready") }
+            let ready = up.lines.first { $0.hasPrefix("filter: ready, process ") }?.split { " ,".contains($0) }
+            guard let host = ready?.dropFirst(3).first.flatMap({ Int32($0) }) else { throw FaultError("\(up.lines)") }
+            kill(host, SIGKILL)
+            try up.wait("another host") { up.lines.contains { $0.hasPrefix("filter: started again") } }
+            up.signal(SIGTERM)
+            return try up.end(within: .seconds(30))
+        }
+        #expect(status == 0)
+    }
 }

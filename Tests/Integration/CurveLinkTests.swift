@@ -52,7 +52,7 @@ import ZeroMQ
         let pipeline = try pipeline(matchKey: try #require(keys["match"]).publicKey.z85)
         let running = Task { try await pipeline.run() }
         let match = try #require(pipeline.host("match"))
-        await match.control.wait { $0.phase == .running }
+        try await match.wait(for: "the link") { $0.phase == .running }
 
         let port = port
         let stranger = Task {

@@ -41,7 +41,10 @@ import Testing
             #expect(try pipeline.events(of: name) == expected.events(of: name), "\(name)")
             #expect(try EventLogs.verify(directory: pipeline.folder.path + "/logs/" + name).isSound)
         }
-        #expect(pipeline.pushes == expected.pushes)
+        // Stopped while there is no room, deliver cannot write down what was answered: that goes out again.
+        var seen: Set<String> = []
+        let first = pipeline.pushes.filter { seen.insert($0).inserted }
+        #expect(first.elementsEqual(expected.pushes), "\(first.count) pushes, not \(expected.pushes.count)")
     }
 
     @Test(.timeLimit(.minutes(1))) func aStageSaysThatItsDiskIsFullAndGoesOnByItself() async throws {
@@ -53,7 +56,7 @@ import Testing
         try await pipeline.live(
             commands, cuts: [], drains: false,
             meanwhile: { pipeline in
-                await pipeline.source.control.wait { $0.phase == .diskFull }
+                try await pipeline.source.wait(for: "a full disk") { $0.phase == .diskFull }
                 let report = pipeline.source.control.report
                 #expect(
                     report.shortage?.file.contains("/logs/changes/") == true && (report.shortage?.bytesNeeded ?? 0) > 0)

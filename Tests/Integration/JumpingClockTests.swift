@@ -52,7 +52,7 @@ import Testing
             }
             let wanted = expected.pushes.count
             try await pipeline.live(Array(commands[(places.last ?? 0)...]), cuts: cuts, drains: false) { process in
-                await process.last.control.wait { _ in pipeline.pushes.count >= wanted }
+                try await process.last.wait(for: "\(wanted) pushes") { _ in pipeline.pushes.count >= wanted }
             }
             #expect(pipeline.pushes == expected.pushes)
             for log in VirtualPipeline.logs {

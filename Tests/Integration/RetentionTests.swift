@@ -3,12 +3,13 @@ import Foundation
 import Glibc
 import PipelineKit
 import PipelineRuntime
+import Synchronization
 import TestSupport
 import Testing
 
 /// Old segments go, and nobody misses them.
-@Suite(.serialized) struct RetentionOfLogs {
-    private static func file() throws -> PipelineFile {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct RetentionOfLogs {
+    private static func file(window: String = "1s, maximumDelay: 3s") throws -> PipelineFile {
         try PipelineFile.parse(
             """
             pipeline: retention
@@ -16,7 +17,7 @@ import Testing
             stages:
               ingest: {}
               match: {from: ingest}
-              coalesce: {from: match, window: 1s, maximumDelay: 3s}
+              coalesce: {from: match, window: \(window)}
               payload: {from: coalesce}
               deliver: {from: payload, transports: {apns: {use: console}}}
             """, file: "retention.yaml")
@@ -31,7 +32,9 @@ import Testing
         return HostTime(steady: { start + (ContinuousClock.now - start) * 20 })
     }
 
-    @Test(.timeLimit(.minutes(2))) func aPipelineThatForgetsSendsTheSamePushesAsOneThatDoesNot() async throws {
+    private static let cuts = Array(repeating: 10, count: 100)
+
+    @Test func aPipelineThatForgetsSendsTheSamePushesAsOneThatDoesNot() async throws {
         var random = Seeded(Seeded.drawn(for: "retention"))
         let commands = Story(seed: random.next(), length: 1_200).commands
         let expected = try VirtualPipeline(Self.file())
@@ -43,34 +46,69 @@ import Testing
             let piece = Array(commands[start..<end])
             try await pipeline.live(piece, cuts: cuts, drains: end == commands.count) { pipeline in
                 guard start == places[1] else { return }
-                for host in pipeline.hosts { await host.control.wait { $0.first > 1 } }
+                for host in pipeline.hosts { try await host.wait(for: "the log's beginning to go") { $0.first > 1 } }
             }
         }
         #expect(pipeline.pushes == expected.pushes)
         for log in VirtualPipeline.logs {
-            let summary = try EventLogs.summary(directory: pipeline.folder.path + "/logs/" + log)
-            #expect(summary.firstSequence > 1, "\(log)")
+            let first = try pipeline.first(of: log)
+            #expect(first > 1, "\(log)")
             let snapshots = try pipeline.snapshots(of: log).list().compactMap(\.header)
-            #expect(snapshots.allSatisfy { max($0.sequence, 1) >= summary.firstSequence }, "\(log)")
+            #expect(snapshots.allSatisfy { max($0.sequence, 1) >= first }, "\(log)")
+        }
+        try Self.checkNeeds(of: pipeline)
+    }
+
+    /// Every stage finds all that it may ask for, from its two newest snapshots on.
+    private static func checkNeeds(of pipeline: VirtualPipeline) throws {
+        for (upstream, log) in zip(VirtualPipeline.logs, VirtualPipeline.logs.dropFirst()) {
+            let newest = try pipeline.snapshots(of: log).list().compactMap(\.header).suffix(2)
+            let need = try #require(newest.first).position + 1
+            #expect(try pipeline.first(of: upstream) <= need, "\(log) needs \(need) of \(upstream)")
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aStageThatIsBehindHoldsWhatItHasNotTaken() async throws {
+    @Test func onlyWhatIsOldGoesByAge() async throws {
+        let commands = Story(seed: 7, length: 600).commands
+        let hours = Mutex(0)
+        let time = HostTime(
+            wall: { Instant.wall().advanced(by: .seconds(3_600 * hours.withLock { $0 })) },
+            steady: Self.hurried().steady)
+        let log = LogSettings(
+            sync: .never, segmentBytes: 4_000, snapshotBytes: 1, retention: RetentionSettings(age: .seconds(1_800)))
+        let pipeline = try VirtualPipeline(Self.file(window: "0s"), log: log, time: time, clock: .wall)
+        for (start, end) in [(0, 300), (300, 400), (400, 500), (500, commands.count)] {
+            try await pipeline.live(Array(commands[start..<end]), cuts: Self.cuts, drains: false) { pipeline in
+                let match = try #require(pipeline.host("match"))
+                try await match.wait(for: "its changes") { $0.taken >= UInt64(end) }
+                // Each stop leaves a snapshot; the two newest are of young events now.
+                guard start == 500 else { return }
+                try await pipeline.source.wait(for: "the old changes to go") { $0.first > 200 }
+            }
+            guard start == 0 else { continue }
+            for log in VirtualPipeline.logs { #expect(try pipeline.first(of: log) == 1, "\(log): nothing is old") }
+            hours.withLock { $0 = 2 }
+        }
+        #expect(try pipeline.first(of: "changes") == 301, "the first young change")
+        try Self.checkNeeds(of: pipeline)
+    }
+
+    @Test func aStageThatIsBehindHoldsWhatItHasNotTaken() async throws {
         let commands = Story(seed: 5, length: 600).commands
         let pipeline = try VirtualPipeline(Self.file(), log: Self.tiny, time: Self.hurried())
         let expected = try VirtualPipeline(Self.file())
         try await expected.live(commands, cuts: [], drains: true)
         // Coalesce is stopped for the second half; match goes on, and keeps all of its log that coalesce may ask for.
-        try await pipeline.live(commands, cuts: Array(repeating: 10, count: 100), without: 2, drains: false) {
-            pipeline in
-            await pipeline.host("match")?.control.wait { $0.taken >= UInt64(commands.count) }
+        try await pipeline.live(commands, cuts: Self.cuts, without: 2, drains: false) { pipeline in
+            let match = try #require(pipeline.host("match"))
+            try await match.wait(for: "all changes") { $0.taken >= UInt64(commands.count) }
         }
-        #expect(try EventLogs.summary(directory: pipeline.folder.path + "/logs/matches").bytes > 24_000)
+        #expect(try EventLogs.summary(directory: pipeline.folderOfLogs + "/matches").bytes > 24_000)
         try await pipeline.live([], cuts: [], drains: true)
         #expect(pipeline.pushes == expected.pushes)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aStageThatHasAnsweredNothingHoldsEverything() async throws {
+    @Test func aStageThatHasAnsweredNothingHoldsEverything() async throws {
         let commands = Story(seed: 6, length: 400).commands
         let twice = try PipelineFile.parse(
             """
@@ -82,10 +120,18 @@ import Testing
               never: {from: ingest, command: [/bin/sleep, "600"]}
             """, file: "retention.yaml")
         let pipeline = try VirtualPipeline(twice, log: Self.tiny, time: Self.hurried())
-        try await pipeline.live(commands, cuts: Array(repeating: 10, count: 100), drains: false) { pipeline in
-            await pipeline.host("match")?.control.wait { $0.taken >= UInt64(commands.count) }
+        try await pipeline.live(commands, cuts: Self.cuts, drains: false) { pipeline in
+            let match = try #require(pipeline.host("match"))
+            try await match.wait(for: "all changes") { $0.taken >= UInt64(commands.count) }
         }
         #expect(try pipeline.events(of: "changes").count == commands.count)
-        #expect(try EventLogs.summary(directory: pipeline.folder.path + "/logs/changes").firstSequence == 1)
+        #expect(try pipeline.first(of: "changes") == 1)
+    }
+}
+
+extension VirtualPipeline {
+    /// The first sequence that a log still has.
+    func first(of log: String) throws -> UInt64 {
+        try EventLogs.summary(directory: folderOfLogs + "/" + log).firstSequence
     }
 }

@@ -54,6 +54,16 @@ import Testing
             let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
             #expect(results.compactMap(\.difference) == [], "BELFRY_SEED=\(seed)")
         }
+        let copy = try pipeline.exportedAndImported()
+        for log in VirtualPipeline.logs {
+            let file = "\(log)/settings.ndjson"
+            #expect(
+                FileManager.default.contentsEqual(
+                    atPath: "\(pipeline.folderOfLogs)/\(file)", andPath: "\(copy)/\(file)"))
+        }
+        let imported = try RecordedPipeline(Self.file(window: 1), logs: copy)
+        let results = try await PipelineReplay(imported, MachineFactory(registry: .builtIns)).run()
+        #expect(results.compactMap(\.difference) == [], "imported, BELFRY_SEED=\(seed)")
         let history = try SettingsHistory(logDirectory: pipeline.folderOfLogs + "/notifications")
         // A stage that is stopped before it meets its upstream has not gone on under the new ones.
         #expect(history.entries.count >= 2)

@@ -68,7 +68,8 @@ import Testing
         try Data(bytes).write(to: URL(fileURLWithPath: newest.path))
         let position = try #require(newest.header).position
         try await pipeline.live([], cuts: [], drains: false) { pipeline in
-            await pipeline.host("match")?.control.wait { $0.taken >= position && $0.phase == .running }
+            let match = try #require(pipeline.host("match"))
+            try await match.wait(for: "the history") { $0.taken >= position && $0.phase == .running }
         }
         #expect(pipeline.eventsIn("match") > 0, "the history was read")
         try await pipeline.live([], cuts: [], drains: false)

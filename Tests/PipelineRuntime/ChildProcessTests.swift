@@ -8,7 +8,7 @@ import Testing
         for round in 0..<300 {
             let children = try await withThrowingTaskGroup(of: ChildProcess.self) { group in
                 for _ in 0..<6 {
-                    group.addTask { try ChildProcess(["sleep", "60"], directory: nil, environment: [:]) }
+                    group.addTask { try ChildProcess(["sleep", "60"], standard: .lifeline(output: STDERR_FILENO)) }
                 }
                 return try await group.reduce(into: [ChildProcess]()) { $0.append($1) }
             }

@@ -81,7 +81,7 @@ import ZeroMQ
         }
         try await sendOne(door, context)
         // The report of a turn comes after its answers.
-        #expect(await gate.host.control.wait { $0.refusedFrames >= Door.cases.count })
+        try await gate.host.wait(for: "the count of refused frames") { $0.refusedFrames >= Door.cases.count }
         #expect(gate.host.control.report.refusedFrames == Door.cases.count)
         try await gate.stop()
         #expect(try gate.events() == [#"{"n":1}"#])

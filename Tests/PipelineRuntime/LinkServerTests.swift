@@ -99,7 +99,7 @@ import ZeroMQ
             #expect(bad.says.isEmpty || answer.contains(bad.says), "\(bad.name): \(answer)")
         }
         // The report of a turn comes after its answers.
-        #expect(await gate.host.control.wait { $0.refusedFrames >= Self.cases.count })
+        try await gate.host.wait(for: "the count of refused frames") { $0.refusedFrames >= Self.cases.count }
         #expect(gate.host.control.report.refusedFrames == Self.cases.count)
         let batch = try await honestly(endpoint, context)
         #expect(String(decoding: batch[0], as: UTF8.self).hasPrefix(#"{"type":"batch","first":2,"count":2,"#))

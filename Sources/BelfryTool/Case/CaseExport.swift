@@ -80,7 +80,7 @@ struct CaseExport {
             try push.withJSON { CaseOutcome(json, push: $0, ignoresBadge: ignoresBadge) { $0 } }
         }
         guard let wanted else { throw ToolFailure(.badData, "outcome \(sequence) is not whole") }
-        let trial = CaseTrial(path: logs.path, seed: seed, wanted: .outcome(wanted), ignoresBadge: ignoresBadge)
+        let trial = CaseTrial(logs: logs, seed: seed, wanted: .outcome(wanted), ignoresBadge: ignoresBadge)
         return Start(
             trial: trial, candidates: candidates, recorded: .outcome(wanted), change: change, moment: push.now,
             isRecorded: { $0 == .outcome(wanted) })
@@ -110,7 +110,7 @@ struct CaseExport {
             try flows.map { try $0.effect() }.sorted()
             + flows.flatMap { $0.outcomes.filter { device == nil || $0.device == device }.map(\.effect) }.sorted()
         let trial = CaseTrial(
-            path: logs.path, seed: seed, wanted: .silence(change: sequence, user: user, device: device))
+            logs: logs, seed: seed, wanted: .silence(change: sequence, user: user, device: device))
         return Start(
             trial: trial, candidates: candidates, recorded: nil, change: sequence, moment: moment,
             isRecorded: { result in

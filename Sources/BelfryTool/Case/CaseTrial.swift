@@ -1,6 +1,8 @@
+import BuiltIns
 import EventLog
 import JSON
 import PipelineKit
+import Replay
 
 /// Runs inputs through the pipeline and looks for what a case is to show.
 struct CaseTrial {
@@ -9,7 +11,7 @@ struct CaseTrial {
         case silence(change: UInt64, user: String, device: String?)
     }
 
-    let path: [PipelineStage]
+    let logs: RecordedLogs
     let seed: String
     let wanted: Wanted
     var ignoresBadge = false
@@ -17,7 +19,7 @@ struct CaseTrial {
 
     /// The inputs are in the order of the log; ``CaseOutcome/change`` and the like speak of its sequences.
     func result(of lines: [CaseLine]) throws -> CaseResult {
-        let chain = try CaseChain(path, seed: seed)
+        let chain = try chain()
         var taken: [UInt64] = []
         var silence = CaseSilence()
         for line in lines {
@@ -38,11 +40,25 @@ struct CaseTrial {
         }
     }
 
+    /// The stages that a change goes through, from the beginning.
+    private func chain() throws -> Chain {
+        if let program = logs.path.first(where: { !$0.command.isEmpty }) {
+            throw ToolFailure(
+                .configuration,
+                "stage \(program.name) is a program of its own; a case is cut from pipelines of built-in stages only")
+        }
+        return try Chain(logs.file, stages: Set(logs.path.map(\.name)), registry: .builtIns, seed: seed)
+    }
+
+    private func events(ofKind kind: String, in chain: Chain) -> [Chain.Event] {
+        logs.stage(ofKind: kind).map { chain.events(of: $0.logName) } ?? []
+    }
+
     // MARK: Outcomes
 
-    private func find(_ outcome: CaseOutcome, _ chain: CaseChain, _ taken: [UInt64]) throws -> CaseResult {
-        let pushes = chain.events(ofKind: "payload")
-        for event in chain.events(ofKind: "deliver") {
+    private func find(_ outcome: CaseOutcome, _ chain: Chain, _ taken: [UInt64]) throws -> CaseResult {
+        let pushes = events(ofKind: "payload", in: chain)
+        for event in events(ofKind: "deliver", in: chain) {
             let found = try event.withJSON { json -> CaseOutcome? in
                 guard let push = json["push"]?.int64, Int(push) <= pushes.count else { return nil }
                 return try pushes[Int(push) - 1].withJSON { push in
@@ -66,7 +82,7 @@ struct CaseTrial {
 extension CaseTrial {
     /// Looks at a line before it is sent.
     private func note(
-        _ line: CaseLine, _ change: UInt64, _ user: String, _ device: String?, _ chain: CaseChain, _ sequence: UInt64,
+        _ line: CaseLine, _ change: UInt64, _ user: String, _ device: String?, _ chain: Chain, _ sequence: UInt64,
         _ command: String, _ silence: inout CaseSilence
     ) throws {
         let event = LoggedEvent(sequence: sequence, now: line.event.now, line: Array(command.utf8))
@@ -87,30 +103,31 @@ extension CaseTrial {
 
     /// The change as ingest would pass it on: explained from what ingest found out when it was recorded.
     private func reasons(
-        _ line: CaseLine, _ event: LoggedEvent, _ user: String, _ chain: CaseChain
+        _ line: CaseLine, _ event: LoggedEvent, _ user: String, _ chain: Chain
     ) throws -> [String] {
         var whole = line
         whole.keepsDerived = true
-        let recorded = LoggedEvent(
-            sequence: event.sequence, now: event.now, line: Array(try whole.command(replace).utf8))
-        return try chain.explain(recorded, for: ExplainedSubject(user: user)).map { told in
+        let log = logs.stage(ofKind: "match")?.logName ?? ""
+        return try chain.explain(
+            whole.command(replace), sequence: event.sequence, by: log, for: ExplainedSubject(user: user)
+        ).map { told in
             let name = ["subscriptionID", "container", "environment", "database"].compactMap(told.detail)
             return (name + [told.code.rawValue] + told.parts.map(\.code.rawValue)).joined(separator: " ")
         }.sorted()
     }
 
     private func effects(
-        of change: UInt64, _ user: String, _ device: String?, _ chain: CaseChain, _ taken: [UInt64]
+        of change: UInt64, _ user: String, _ device: String?, _ chain: Chain, _ taken: [UInt64]
     ) throws -> [String] {
         guard let index = taken.firstIndex(of: change) else { return [] }
         let sequence = Int64(index + 1)
-        let matches = try chain.events(ofKind: "match").compactMap { event in
+        let matches = try events(ofKind: "match", in: chain).compactMap { event in
             try event.withJSON { json in
                 json["change"]?.int64 == sequence && json["user"]?.equals(user) ?? false
                     ? "match \(CaseTrial.name(json, nil)) \(json["reason"]?.string ?? "")" : nil
             }
         }
-        let outcomes = try chain.events(ofKind: "deliver").compactMap { event in
+        let outcomes = try events(ofKind: "deliver", in: chain).compactMap { event in
             try event.withJSON { json -> String? in
                 guard json["user"]?.equals(user) ?? false, device == nil || json["device"]?.string == device,
                     json["causes"]?.elements.contains(where: { $0["sequence"]?.int64 == sequence }) ?? false
@@ -126,5 +143,11 @@ extension CaseTrial {
         let id = (holder ?? json)["subscriptionID"]?.string ?? ""
         return (["container", "environment", "database"].map { json.member($0)?.string ?? "" } + [id])
             .joined(separator: " ")
+    }
+}
+
+extension Chain.Event {
+    fileprivate func withJSON<Result>(_ body: (JSONValue) throws -> Result) throws -> Result {
+        try LoggedEvent(sequence: sequence, now: now, line: Array(text.utf8)).withJSON(body)
     }
 }

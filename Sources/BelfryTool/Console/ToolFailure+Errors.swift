@@ -26,20 +26,21 @@ extension ToolFailure {
 
     private static func status(of error: ReplayError) -> ToolStatus {
         switch error {
-        case .unreadable, .ahead, .trimmed: .badData
+        case .unreadable, .ahead, .trimmed, .lost, .dropped, .badCommand: .badData
+        case .beyond: .noInput
         case .unknownStage: .configuration
         case .worker: .unavailable
-        case .unsupported: .usage
+        case .unsupported, .backwards: .usage
         }
     }
 
     static func status(of error: EventLogError) -> ToolStatus {
         switch error {
         case .alreadyOpen: .unavailable
-        case .damaged: .badData
+        case .damaged, .withoutManifest, .wrongSettings, .gone: .badData
         case .notALog: .noInput
         case .invalidName, .unsupportedFormat: .configuration
-        case .full, .failed, .syncFailed, .tooLarge, .gone: .inputOutput
+        case .full, .failed, .syncFailed, .tooLarge: .inputOutput
         }
     }
 

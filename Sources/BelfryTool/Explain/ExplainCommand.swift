@@ -64,6 +64,7 @@ struct ExplainCommand: ParsableCommand {
             let printer = ExplanationPrinter(painter: Painter(isColoured: true))
             for line in printer.lines(of: answer) { try StandardOutput.write(line: line) }
         }
+        try AbsentLogs.checkGaps(in: pipeline)
         if !answer.isPushed { throw ToolFailure(.no) }
     }
 }

@@ -1,4 +1,3 @@
-import CloudKitModel
 import EventLog
 import JSON
 import PipelineKit
@@ -20,14 +19,14 @@ struct RecordedFlow {
     /// Container, environment and database.
     let place: [String]
     /// Notification, payload, outcomes.
-    private(set) var steps: [Explanation] = []
-    private(set) var outcomes: [RecordedOutcome] = []
+    var steps: [Explanation] = []
+    var outcomes: [RecordedOutcome] = []
     /// All changes that its notification stands for.
-    private(set) var causes: [UInt64] = []
+    var causes: [UInt64] = []
     /// When the push came to deliver.
-    private(set) var pushed: Instant?
+    var pushed: Instant?
     /// Why it came no further.
-    private(set) var end: Explanation?
+    var end: Explanation?
 
     /// The recorded matches of a change, each followed to its end.
     static func all(
@@ -78,40 +77,6 @@ extension JSONValue {
 extension BatchHeader {
     /// Whether the log has answered an event of its upstream's.
     func reaches(_ sequence: UInt64) -> Bool { cursor.positions.values.contains { $0 >= sequence } }
-}
-
-/// What became of a push at one device, or that there was none.
-struct RecordedOutcome {
-    let device: String?
-    let explanation: Explanation
-
-    var isAccepted: Bool { explanation.code == .transportAccepted }
-
-    init(_ json: JSONValue) {
-        let device = json["device"]?.string
-        let transport = json["transport"]?.string ?? ""
-        self.device = device
-        let name = device ?? ""
-        let (code, text): (ExplanationCode, String) =
-            switch json["outcome"]?.string {
-            case "accepted": (.transportAccepted, "transport \(transport) accepted the push to \(name)")
-            case "failed":
-                (.transportFailed, "transport \(transport) failed for \(name)\(RecordedOutcome.answer(json))")
-            case "excluded_origin": (.originExcluded, "\(name) made the change")
-            case "unknown_transport":
-                (.transportUnknown, "\(name) registered with transport \(transport), which the pipeline does not have")
-            default: (.deviceNone, "the user had no device")
-            }
-        let details = ["device", "transport", "status", "reason", "attempts"].compactMap { key in
-            json.member(key).map { Explanation.Detail(key, $0) }
-        }
-        explanation = Explanation("deliver", code, text, details)
-    }
-
-    private static func answer(_ json: JSONValue) -> String {
-        let words = [json["status"]?.int64.map { "\($0)" }, json["reason"]?.string].compactMap { $0 }
-        return words.isEmpty ? "" : ": " + words.joined(separator: " ")
-    }
 }
 
 // MARK: - Following a match
@@ -211,145 +176,14 @@ extension RecordedFlow {
         return found
     }
 
-    private func pending(_ stage: PipelineStage) -> Explanation {
+    func pending(_ stage: PipelineStage) -> Explanation {
         Explanation(
             stage.kind, .outcomePending, "\(stage.name) has not come so far yet", [.init("stage", stage.name)])
     }
 
-    private func lost(_ sequence: UInt64, _ stage: PipelineStage, _ logs: RecordedLogs) throws -> Explanation {
+    func lost(_ sequence: UInt64, _ stage: PipelineStage, _ logs: RecordedLogs) throws -> Explanation {
         try DeadLetter.find(sequence, stage, logs)
             ?? Explanation(
                 stage.kind, .stageDropped, "\(stage.name) did not pass it on", [.init("stage", stage.name)])
-    }
-}
-
-// MARK: - Coalescing
-
-extension RecordedFlow {
-    /// The longest that settings let a notification wait.
-    private static let patience = Duration.seconds(36_000)
-
-    private mutating func notification(
-        of match: LoggedEvent, _ change: UInt64, _ stage: PipelineStage, in logs: RecordedLogs
-    ) throws -> LoggedEvent? {
-        guard let log = logs.log(ofKind: stage.kind) else {
-            end = pending(stage)
-            return nil
-        }
-        let mayWait = try match.withJSON { json in
-            NotificationVisibility.isSilent(json["notificationInfo"])
-                || json["notificationInfo"]?["collapseIDKey"]?.isString ?? false
-        }
-        var search = NotificationSearch(match: match.sequence, change: change, user: user, subscription: subscriptionID)
-        let limit = match.now.advanced(by: RecordedFlow.patience)
-        var reached = false
-        let isOver = try LogScan.events(in: log, from: match.now, marks: LogScan.quoted([user])) {
-            search.look(at: $0)
-        } isEnough: { header in
-            reached = reached || header.reaches(match.sequence)
-            return search.found != nil || (mayWait ? header.now > limit : reached)
-        }
-        steps += search.replacement
-        if let found = search.found {
-            steps.append(try made(found, stage))
-            causes = try found.withJSON { json in
-                json["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequenceNumber } } ?? []
-            }
-            return found
-        }
-        end = isOver ? try lost(match.sequence, stage, logs) : reached && mayWait ? held(stage) : pending(stage)
-        return nil
-    }
-
-    private func made(_ notification: LoggedEvent, _ stage: PipelineStage) throws -> Explanation {
-        try notification.withJSON { json in
-            let id = json["notificationID"]?.string ?? ""
-            let count = json["causes"]?.count ?? 1
-            let text = "notification \(id) was made" + (count > 1 ? ", which stands for \(count) changes" : "")
-            return Explanation(
-                stage.kind, .notificationMade, text,
-                [.init("notificationID", id), .init("sequence", notification.sequence)])
-        }
-    }
-
-    private func held(_ stage: PipelineStage) -> Explanation {
-        Explanation(stage.kind, .notificationHeld, "the notification waits for a newer one that may replace it")
-    }
-}
-
-/// Follows a match through those that replaced it to the notification that stands for it.
-private struct NotificationSearch {
-    private var newest: (match: Int64, change: Int64)
-    private let change: Int64
-    private let user: String
-    private let subscription: String
-    private var replacements = 0
-    private(set) var found: LoggedEvent?
-
-    init(match: UInt64, change: UInt64, user: String, subscription: String) {
-        newest = (Int64(match), Int64(change))
-        self.change = Int64(change)
-        self.user = user
-        self.subscription = subscription
-    }
-
-    mutating func look(at event: LogScan.Event) {
-        let json = event.json
-        guard found == nil, json["user"]?.equals(user) ?? false else { return }
-        if json["type"]?.equals("coalesced") ?? false {
-            replace(json)
-        } else if json["type"]?.equals("notification") ?? false, json["change"]?.int64 == newest.change,
-            json["causes"]?.elements.contains(where: { $0["sequence"]?.int64 == change }) ?? false,
-            replacements > 0 || json["subscriptionID"]?.equals(subscription) ?? false
-        {
-            found = event.kept
-        }
-    }
-
-    private mutating func replace(_ json: JSONValue) {
-        guard json["match"]?.int64 == newest.match, let match = json["replacedBy"]?.int64,
-            let change = json["replacedByChange"]?.int64
-        else { return }
-        newest = (match, change)
-        replacements += 1
-    }
-
-    /// Nothing where none replaced it.
-    var replacement: [Explanation] {
-        guard replacements > 0 else { return [] }
-        let text =
-            replacements == 1
-            ? "a newer notification, of change \(newest.change), replaced it"
-            : "\(replacements) newer notifications replaced it one after the other, the last one of change "
-                + "\(newest.change)"
-        return [
-            Explanation(
-                "coalesce", .coalescedInto, text,
-                [
-                    .init("replacedBy", UInt64(clamping: newest.match)),
-                    .init("replacedByChange", UInt64(clamping: newest.change)),
-                    .init("times", UInt64(replacements)),
-                ])
-        ]
-    }
-}
-
-/// What a stage set aside, from the log of dead letters beside its own.
-enum DeadLetter {
-    static func find(_ sequence: UInt64, _ stage: PipelineStage, _ logs: RecordedLogs) throws -> Explanation? {
-        let log = logs.log(of: stage) + ".dead-letters"
-        guard LogPlace.isLog(log) else { return nil }
-        var found: Explanation?
-        _ = try LogScan.events(in: log, from: .epoch, marks: [#""sequence":\#(sequence),"#]) { event in
-            guard event.json["sequence"]?.int64 == Int64(sequence) else { return }
-            let reason = event.json["reason"]?.string ?? ""
-            found = Explanation(
-                stage.kind, stage.kind == "match" ? .changeRefused : .eventDeadLetter,
-                "\(stage.name) could not use it: \(reason)",
-                ["code", "path"].compactMap { key in event.json.member(key).map { .init(key, $0) } })
-        } isEnough: { _ in
-            found != nil
-        }
-        return found
     }
 }

@@ -20,6 +20,7 @@ struct RecordedLogs {
         isOwn = FileManager.default.fileExists(atPath: place, isDirectory: &isDirectory) && !isDirectory.boolValue
         file = try isOwn ? CheckedPipeline(path: place).file : RecordedLogs.standard()
         path = RecordedLogs.path(of: file)
+        try AbsentLogs.check(place)
         let changes = folder + "/" + (path.first?.logName ?? "changes")
         guard FileManager.default.fileExists(atPath: changes + "/log.json") else {
             throw ToolFailure(
@@ -62,6 +63,9 @@ struct RecordedLogs {
         }
         return path
     }
+
+    /// The logs of the built-in stages, in the order in which they are made from each other.
+    static let standardNames = ["changes", "matches", "notifications", "pushes", "outcomes"]
 
     private static func standard() throws -> PipelineFile {
         try PipelineFile.parse(

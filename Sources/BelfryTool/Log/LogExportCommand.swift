@@ -9,8 +9,9 @@ struct LogExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Prints logs whole, as lines of JSON.",
         discussion: """
-            Loses nothing: `belfry log import` makes the same logs of it, byte for byte. A line for each log, segment \
-            and batch, and one for each event. A torn last batch is left out.
+            Loses nothing: `belfry log import` makes the same logs of it, byte for byte, and they replay alike. A line \
+            for each log, segment and batch, one for each event, and one for each change of a stage's settings. \
+            Snapshots come along where the beginning of a log was removed. A torn last batch is left out.
 
               belfry log export Pipelines/quickstart.yaml > all.ndjson
               belfry log export out/changes | gzip > changes.ndjson.gz
@@ -20,7 +21,7 @@ struct LogExportCommand: ParsableCommand {
     var place: String
 
     func run() throws {
-        for directory in try LogPlace.oneOrAll(place) {
+        for directory in try LogPlace.oneOrAll(place).whole() {
             var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
             defer { progress.end() }
             try LogExport.run(directory: directory) { bytes in
@@ -37,7 +38,7 @@ struct LogImportCommand: ParsableCommand {
         abstract: "Makes logs of an export.",
         discussion: """
             The logs are those that were exported: same identities, batches, times, cursors and segments. A log that \
-            exists is not touched. A line that is wrong ends it, and its log does not come to be.
+            exists is not touched. A line that is wrong ends it, and none of the logs come to be.
 
               belfry log import all.ndjson --to .belfry/quickstart/logs
               gunzip -c changes.ndjson.gz | belfry log import - --to out
@@ -61,7 +62,7 @@ struct LogImportCommand: ParsableCommand {
             throw ToolFailure(.noInput, "cannot read \(file): \(String(cString: strerror(errno)))")
         }
         defer { fclose(input) }
-        var importer = LogImporter(into: folder)
+        var importer = try LogImporter(into: folder)
         var (line, room, number): (UnsafeMutablePointer<CChar>?, Int, UInt64) = (nil, 0, 0)
         defer { free(line) }
         do {

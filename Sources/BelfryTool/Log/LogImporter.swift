@@ -1,10 +1,11 @@
 import EventLog
+import Foundation
 import JSON
 
 /// Reads the lines of an export and makes the logs.
 struct LogImporter: ~Copyable {
-    private let folder: String
-    private var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
+    private let folder: ImportFolder
+    private var parser = JSONParser(limits: JSONLimits(bytesMax: SettingsFile.bytesMax, depthMax: 512))
     private var current: (name: String, log: LogImport)?
     private var batch: Batch?
     private(set) var logs: [String] = []
@@ -19,7 +20,7 @@ struct LogImporter: ~Copyable {
     }
 
     /// - Parameter folder: Where the logs go.
-    init(into folder: String) { self.folder = folder }
+    init(into folder: String) throws(EventLogError) { self.folder = try ImportFolder(folder) }
 
     /// - Parameter line: Without its line feed.
     mutating func take(_ line: UnsafeRawBufferPointer) throws {
@@ -31,6 +32,14 @@ struct LogImporter: ~Copyable {
         } else if object["segment"] != nil {
             try log().begin(
                 segment: object.number("segment"), cursor: object.cursor(), now: object.now())
+        } else if let settings = object["settings"] {
+            try log().add(settings: settings.raw)
+        } else if object["snapshot"] != nil {
+            guard let part = Data(base64Encoded: try object.text("part")) else {
+                throw LogImportError("no Base64 in 'part'")
+            }
+            let name = try object.text("snapshot")
+            try part.withUnsafeBytes { try log().add(snapshot: name, part: $0) }
         } else {
             let count = Int(clamping: try object.number("count"))
             batch = Batch(
@@ -43,6 +52,7 @@ struct LogImporter: ~Copyable {
     mutating func finish() throws {
         if let batch { throw LogImportError("\(batch.left.of("event")) of the last batch are missing") }
         try finishLog()
+        try folder.publish()
     }
 
     private mutating func takeEvent(_ line: UnsafeRawBufferPointer) throws {
@@ -71,7 +81,7 @@ struct LogImporter: ~Copyable {
         let upstream = try object["upstream"].map {
             UpstreamNote(log: try $0.text("log"), identity: try $0.identity())
         }
-        let log = try LogImport(folder: folder, name: name, identity: object.identity(), upstream: upstream)
+        let log = try LogImport(in: folder, name: name, identity: object.identity(), upstream: upstream)
         current = (name, log)
     }
 

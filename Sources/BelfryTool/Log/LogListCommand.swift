@@ -24,14 +24,18 @@ struct LogListCommand: ParsableCommand {
     func run() throws {
         var logs: [LogSummary] = []
         var failures: [EventLogError] = []
+        let absent = try AbsentLogs.find(in: place)
         for directory in try LogPlace.logs(in: place) {
             do throws(EventLogError) { logs.append(try EventLogs.summary(directory: directory)) } catch {
                 failures.append(error)
             }
         }
         try show(logs)
-        if logs.isEmpty, failures.isEmpty { StandardError.write(try LogPlace.nothing(in: place)) }
+        if logs.isEmpty, failures.isEmpty, absent.isEmpty {
+            throw ToolFailure(.noInput, try LogPlace.nothing(in: place))
+        }
         for failure in failures { StandardError.write(failure.description) }
+        try AbsentLogs.check(absent + logs.compactMap { try AbsentLogs.gap(ofLogAt: $0.directory) })
         if let failure = failures.first { throw ToolFailure(ToolFailure.status(of: failure)) }
     }
 

@@ -20,7 +20,7 @@ struct LogMigrateCommand: ParsableCommand {
     var place: String
 
     func run() throws {
-        for directory in try LogPlace.oneOrAll(place) {
+        for directory in try LogPlace.oneOrAll(place).whole() {
             try StandardOutput.write(line: try LogMigration.run(directory, isDryRun: dryRun))
         }
     }

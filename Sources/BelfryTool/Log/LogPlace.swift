@@ -1,11 +1,13 @@
+import EventLog
 import Foundation
 import PipelineKit
 
 /// Finds logs by what a user has at hand: a pipeline file, its data folder, a folder of logs, or a log.
 enum LogPlace {
     /// Whether a path is a place for logs, and not a log.
-    static func isPlace(_ path: String) -> Bool {
-        isFile(path) || isFolder(path) && !isFile(path + "/log.json")
+    static func isPlace(_ path: String) throws -> Bool {
+        if isFile(path) { return true }
+        return try isFolder(path) && !EventLogs.isLog(directory: path)
     }
 
     /// Whether a path is a log's own folder.
@@ -15,19 +17,26 @@ enum LogPlace {
     ///
     /// - Throws: ``ToolFailure`` with 66 where there is none.
     static func folder(_ path: String) throws -> String {
+        try checkIsNoInput(path)
         if isFile(path) { return try CheckedFile.logs(of: path) }
         guard isFolder(path) else { throw missing(path) }
         return isFolder(path + "/logs") ? path + "/logs" : path
     }
 
-    /// The logs' own folders in a place, by name, also of those that are damaged.
+    /// The logs' own folders in a place, by name, also of those that are damaged. See ``AbsentLogs`` for what is not
+    /// there.
     static func logs(in path: String) throws -> [String] {
+        try folders(in: path).filter(isLog)
+    }
+
+    /// All folders in a place that may be logs', by name.
+    static func folders(in path: String) throws -> [String] {
         let folder = try folder(path)
         // A pipeline that never ran has no logs, and no folder for them.
         if isFile(path), mode(folder) == nil { return [] }
         do {
-            return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-                .map { folder + "/" + $0 }.filter { isFile($0 + "/log.json") }
+            return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
+                .map { folder + "/" + $0 }.filter(isFolder)
         } catch {
             throw ToolFailure(.noInput, "cannot list \(folder): \(error.localizedDescription)")
         }
@@ -45,7 +54,8 @@ enum LogPlace {
             let folder = try folder(pipeline)
             return try existing(folder + "/" + path, named: path, in: folder)
         }
-        if isFile(path + "/log.json") { return path }
+        if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
+        try checkIsNoInput(path)
         let (place, name) = split(path)
         guard !name.isEmpty, isFile(place) || isFolder(place) else { throw missing(path) }
         let folder = try folder(place)
@@ -58,19 +68,32 @@ enum LogPlace {
     /// The folder of a log of which `log.json` may be missing.
     static func folder(ofLog path: String, pipeline: String?) throws -> String {
         let candidate = try pipeline.map { try folder($0) + "/" + path } ?? path
-        let names = isFolder(candidate) ? try FileManager.default.contentsOfDirectory(atPath: candidate) : []
-        let hasSegments = names.contains { $0.hasSuffix(".log") && $0.first?.isNumber == true }
-        return hasSegments ? candidate : try log(path, pipeline: pipeline)
+        if isFolder(candidate), try isLogOrHeadless(candidate) { return candidate }
+        if pipeline == nil, try isPlace(path), case let names = try logs(in: path).map(name), !names.isEmpty {
+            throw ToolFailure(
+                .usage,
+                "\(path) holds several logs; name one of them: \(names.joined(separator: ", ")), with -p \(path)")
+        }
+        return try log(path, pipeline: pipeline)
+    }
+
+    private static func isLogOrHeadless(_ directory: String) throws(EventLogError) -> Bool {
+        do throws(EventLogError) { return try EventLogs.isLog(directory: directory) } catch {
+            guard case .withoutManifest = error else { throw error }
+            return true
+        }
     }
 
     /// The logs in a place, or the log that a path is.
     ///
     /// - Throws: ``ToolFailure`` with 66 where there is none.
-    static func oneOrAll(_ place: String) throws -> [String] {
-        guard isPlace(place) else { return [try log(place, pipeline: nil)] }
-        let logs = try logs(in: place)
-        guard !logs.isEmpty else { throw ToolFailure(.noInput, "no logs in \(try folder(place))") }
-        return logs
+    static func oneOrAll(_ place: String) throws -> LogChoice {
+        guard try isPlace(place) else { return try LogChoice(logs: [log(place, pipeline: nil)], absent: []) }
+        let choice = try LogChoice(logs: logs(in: place), absent: AbsentLogs.find(in: place))
+        guard !choice.logs.isEmpty || !choice.absent.isEmpty else {
+            throw ToolFailure(.noInput, try nothing(in: place))
+        }
+        return choice
     }
 
     /// The size of a log's segments.
@@ -83,7 +106,7 @@ enum LogPlace {
     }
 
     private static func existing(_ path: String, named name: String, in folder: String) throws -> String {
-        if isFile(path + "/log.json") { return path }
+        if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
         let names = isFolder(folder) ? try logs(in: folder).map(LogPlace.name) : []
         let known = names.isEmpty ? "there is none" : "there are: \(names.joined(separator: ", "))"
         throw ToolFailure(.noInput, "there is no log \(name) in \(folder); \(known)")
@@ -91,6 +114,15 @@ enum LogPlace {
 
     /// A log's name, from its folder.
     static func name(ofLogAt path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+    /// What `belfry trace --export` and `belfry log export` write, and scenarios.
+    private static func checkIsNoInput(_ path: String) throws {
+        guard isFile(path), path.hasSuffix(".ndjson") else { return }
+        throw ToolFailure(
+            .noInput,
+            "\(path) holds lines, not logs: make logs of inputs with `belfry run PIPELINE \(path) --logs FOLDER`, of an "
+                + "export with `belfry log import \(path) --to FOLDER`, and name FOLDER")
+    }
 
     private static func missing(_ path: String) -> ToolFailure {
         ToolFailure(.noInput, "there is no \(path); name a pipeline file, its data folder, a folder of logs, or a log")

@@ -58,8 +58,14 @@ enum RepairText {
         let problem = (plan.damage ?? plan.tornTail).map {
             "\(plan.name): \(plan.damage == nil ? "a torn tail" : "damaged") at byte \($0.offset) of \($0.file), from sequence \($0.sequence) on: \($0.reason)"
         }
-        let manifest = plan.manifest.map { "\(plan.name): \($0); what it must say was found in the other logs" }
-        return [problem, manifest].compactMap(\.self) + loss(plan, isDone: copy != nil) + [verdict(plan, copy)]
+        let manifest = plan.manifest.map {
+            "\(plan.name): \($0); what it must say was found beside it or in the other logs"
+        }
+        let missing = plan.missing.map {
+            "\(plan.name): sequences \($0.lowerBound) to \($0.upperBound) are missing, and no retention removed them; "
+                + "a copy may have them, or the log begins behind them from now on"
+        }
+        return [problem, manifest, missing].compactMap(\.self) + loss(plan, isDone: copy != nil) + [verdict(plan, copy)]
     }
 
     private static func loss(_ plan: RepairPlan, isDone: Bool) -> [String] {
@@ -73,10 +79,11 @@ enum RepairText {
         let consumers = plan.consumersBeyond.map {
             "\($0.name) has done its sequence \($0.done): it holds what came of lost events; look at it, and start it anew or restore both from a copy"
         }
+        let settings = plan.settingsLost > 0 ? ["  \(plan.settingsLost.of("change")) of the stage's settings"] : []
         return [
             "\(start): \(range), \(plan.eventsLost.of("event")) that can still be read, \(byteText(plan.bytesLost))"
         ]
-            + files + derived + consumers
+            + files + settings + derived + consumers
     }
 
     private static func verdict(_ plan: RepairPlan, _ copy: String?) -> String {
@@ -96,6 +103,8 @@ enum RepairText {
         if let damage = plan.damage { object.add("damage", raw: VerifyText.json(damage)) }
         if let tail = plan.tornTail { object.add("tornTail", raw: VerifyText.json(tail)) }
         if let manifest = plan.manifest { object.add("manifest", manifest) }
+        if plan.settingsLost > 0 { object.add("settingsLost", UInt64(plan.settingsLost)) }
+        if let missing = plan.missing { object.add("missingThrough", missing.upperBound) }
         object.add("files", plan.cuts.map(\.file) + plan.derived)
         object.add("consumersBeyond", plan.consumersBeyond.map(\.name))
         if let copy { object.add("copy", copy) }

@@ -55,6 +55,13 @@ struct LogShowCommand: ParsableCommand {
             printer: .standard(bare: bare), filter: filter.isEmpty ? nil : filter,
             from: try from?.point(in: directory), until: try until?.point(in: directory), left: limit ?? .max,
             follows: follow)
-        try show.run(directory)
+        do { try show.run(directory) } catch EventLogError.gone(_, let sequence, let first) {
+            let gap = try AbsentLogs.gap(ofLogAt: directory)?.message ?? "retention removed what was before"
+            throw ToolFailure(
+                .badData,
+                "\(LogPlace.name(ofLogAt: directory)) no longer holds sequence \(sequence): it begins with \(first) (\(gap)); "
+                    + "use --from \(first)")
+        }
+        if from == nil, let gap = try AbsentLogs.gap(ofLogAt: directory) { throw gap }
     }
 }

@@ -21,12 +21,14 @@ struct LogStatCommand: ParsableCommand {
 
     func run() throws {
         let asJSON = json || !StandardOutput.isTerminal
-        for directory in try LogPlace.oneOrAll(place) {
+        let choice = try LogPlace.oneOrAll(place)
+        for directory in choice.logs {
             var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
             defer { progress.end() }
             let stat = try LogStat.read(directory) { progress.add($0) }
             progress.end()
             for line in asJSON ? [StatText.json(stat)] : StatText.lines(stat) { try StandardOutput.write(line: line) }
         }
+        try choice.finish()
     }
 }

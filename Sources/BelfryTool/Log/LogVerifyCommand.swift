@@ -9,7 +9,8 @@ struct LogVerifyCommand: ParsableCommand {
         abstract: "Reads logs whole and says what is wrong with them.",
         discussion: """
             Checks every batch's CRC, that sequences have no gaps, that time never goes back, that each stage's \
-            cursor fits the log that it reads, and what is kept beside a log. Exits with 1 where something is wrong. \
+            cursor fits the log that it reads, and what is kept beside a log. Exits with 1 where something is wrong; a \
+            wrong index or snapshot is only noted, since it is made anew or passed over. \
             A last batch that is not whole is what a crash leaves: the stage cuts it off when it starts, and no event \
             before it is lost. Anything else keeps the stage from starting; see `belfry log repair`.
 
@@ -26,7 +27,8 @@ struct LogVerifyCommand: ParsableCommand {
 
     func run() throws {
         var isSound = true
-        for directory in try LogPlace.oneOrAll(place) {
+        let choice = try LogPlace.oneOrAll(place)
+        for directory in choice.logs {
             let report = try verify(directory)
             let name = LogPlace.name(ofLogAt: directory)
             isSound = isSound && report.isSound
@@ -34,6 +36,7 @@ struct LogVerifyCommand: ParsableCommand {
                 try StandardOutput.write(line: line)
             }
         }
+        try AbsentLogs.check(choice.absent)
         if !isSound { throw ToolFailure(.no) }
     }
 
@@ -58,8 +61,9 @@ enum VerifyText {
         let tail = report.tornTail.map { tail in
             "\(name): ends in a batch that is not whole, at byte \(tail.offset) of \(tail.file) (\(tail.reason)); no event before is lost"
         }
+        let notes = report.notes.map { "\(name): a note: \($0.file): \($0.reason); it costs time and no event" }
         let verdict = report.isSound ? "sound" : report.problems.isEmpty ? "a torn tail" : "damaged"
-        return ["\(name): \(verdict), \(size)"] + problems + (tail.map { [$0] } ?? [])
+        return ["\(name): \(verdict), \(size)"] + problems + (tail.map { [$0] } ?? []) + notes
     }
 
     static func json(_ name: String, _ report: VerifyReport) -> String {
@@ -78,6 +82,11 @@ enum VerifyText {
         for (index, problem) in report.problems.enumerated() {
             if index > 0 { buffer.append(",") }
             buffer.append(raw: json(problem))
+        }
+        buffer.append("],\"notes\":[")
+        for (index, note) in report.notes.enumerated() {
+            if index > 0 { buffer.append(",") }
+            buffer.append(raw: json(note))
         }
         buffer.append("]")
         if let tail = report.tornTail {

@@ -20,13 +20,17 @@ struct ReplayCommand: AsyncParsableCommand {
               belfry replay Pipelines/quickstart.yaml --only user=_alice
               belfry replay Pipelines/quickstart.yaml --from 2026-11-20T09:00:00Z --until 2026-11-20T10:00:00Z
               belfry replay Pipelines/quickstart.yaml --stage deliver --to console --speed 10
+              belfry replay Pipelines/quickstart.yaml --from -10m --only user=_alice --to apns --really-send
 
             Prints `identical` and exits with 0, or prints the first difference (log, sequence, JSON pointer, both \
-            values, and the event that led there) and exits with 1. Damaged logs exit with 65. Nothing is written and \
-            nothing is sent.
+            values, and the event that led there) and exits with 1; one JSON object where no terminal is. Damaged logs \
+            exit with 65, and 66 says that nothing was compared. Nothing is written \
+            to the logs. Nothing is sent, unless --to names one of the pipeline's transports and --really-send is given; \
+            then pushes go out as they are replayed, up to the first difference, and it exits with 1 also where one is \
+            refused.
             """)
 
-    @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    @Argument(help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
     var pipeline: String
 
     @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
@@ -40,45 +44,76 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: "Compare what is about this alone: user=U, subscription=ID, record=NAME or stage=NAME.")
     var only: OnlyOption?
 
-    @Option(help: "Compare from this sequence of the source's log on, or from this time (RFC 3339).")
+    @Option(
+        parsing: .unconditional,
+        help:
+            "Compare from this sequence of the source's log on, this time (RFC 3339), or so long before its end (-10m)."
+    )
     var from: LogPosition?
 
-    @Option(help: "Compare up to this sequence of the source's log, or up to this time (RFC 3339).")
+    @Option(
+        parsing: .unconditional,
+        help: "Compare up to this sequence of the source's log, this time (RFC 3339), or so long before its end (-5m).")
     var until: LogPosition?
 
-    @Option(help: "Where the pushes go that the replay gives: console, file:PATH or null.")
+    @Option(
+        help: ArgumentHelp(
+            "Where the pushes go that the replay gives: console, file:PATH, null, or a transport of the pipeline file.",
+            valueName: "target"))
     var to: ReplayTarget = .null
+
+    @Flag(help: "With --to TRANSPORT: really send the pushes out again, through that transport.")
+    var reallySend = false
 
     @Option(help: "Give pushes at the recorded pace: 1 as it was, 10 ten times faster (default: as fast as it goes).")
     var speed: Double?
 
-    @Flag(help: "Print one JSON object: result, difference, stages.")
+    @Flag(help: "Print one JSON object, also on a terminal: result, difference, stages.")
     var json = false
 
     func validate() throws {
         if let speed, !(speed > 0) { throw ValidationError("--speed takes a number above 0") }
         if speed != nil, to == .null { throw ValidationError("--speed needs --to: only pushes are held back") }
+        if reallySend, to.transport == nil {
+            throw ValidationError("--really-send needs --to with a transport of the pipeline file, such as --to apns")
+        }
     }
 
-    /// Where pushes go to standard output, nothing else does.
-    private func say(_ line: String) throws {
-        if to == .console { StandardError.write(line) } else { try StandardOutput.write(line: line) }
+    /// - Parameter names: The stages that are re-run; empty for all.
+    private func sending(_ checked: CheckedPipeline, _ names: [String]) throws -> ReplaySending? {
+        guard let name = to.transport else { return nil }
+        let stages = checked.file.stagesInOrder.filter { names.isEmpty || names.contains($0.name) }
+        let route = try ReplayRoute(name, of: stages, .builtIns)
+        guard reallySend else { throw route.refusal }
+        let transport = try Registry.builtIns.transport(route.binding) { try StandardOutput.write(line: $0) }
+        return ReplaySending(route, transport, speed: speed, only: only?.focus)
+    }
+
+    /// - Parameter hasPushes: Whether standard output is for pushes.
+    private func tell(_ report: ReplayReport, hasPushes: Bool) throws {
+        if json || !hasPushes && !StandardOutput.isTerminal { return try StandardOutput.write(line: report.json) }
+        for line in report.lines {
+            if hasPushes { StandardError.write(line) } else { try StandardOutput.write(line: line) }
+        }
     }
 
     private func parts(of recorded: RecordedPipeline) throws -> [String: StagePart] {
         guard from != nil || until != nil else { return [:] }
-        return try ReplayRange(
-            from: from.map { try PipelinePosition($0, of: recorded) },
-            until: until.map { try PipelinePosition($0, of: recorded) }
-        ).parts(of: recorded)
+        let range = ReplayRange(
+            from: try from.map { try PipelinePosition($0, of: recorded) },
+            until: try until.map { try PipelinePosition($0, of: recorded) })
+        try range.check(recorded)
+        for note in range.notes(on: recorded) { StandardError.write(note) }
+        return try range.parts(of: recorded)
     }
 
     func run() async throws {
-        let checked = try CheckedPipeline(path: pipeline)
+        let place = try RecordedPlace(pipeline, logs: logs)
+        let (checked, recorded) = (place.checked, place.recorded)
         let programs = try StageChoice.programs(stages, of: checked)
         let names = stages.map(\.name) + (only?.stage.map { [$0] } ?? [])
         for name in names { _ = try checked.stage(name) }
-        let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
+        let sending = try sending(checked, names)
         for stage in try recorded.stagesUnderOtherSettings where names.isEmpty || names.contains(stage) {
             StandardError.write(
                 "\(stage) was recorded under other settings than \(pipeline) has now: the recorded ones count; see "
@@ -91,15 +126,20 @@ struct ReplayCommand: AsyncParsableCommand {
         replay.problem = { StandardError.write("snapshot passed over: \($0)") }
         replay.notice = { StandardError.write($0) }
         replay.focus = only?.focus
-        replay.watch = try to.pushes(speed: speed, only: only?.focus)
-        let report = ReplayReport(
-            try await ReplayDisplay.showing(replay.progress) { [replay] in try await replay.run() })
-        if json {
-            try StandardOutput.write(line: report.json)
-        } else {
-            for line in report.notes { StandardError.write(line) }
-            for line in report.lines { try say(line) }
+        replay.watch = try sending ?? to.pushes(speed: speed, only: only?.focus)
+        let sent: @Sendable () -> String = { sending.map { ", \($0.sent.text)" } ?? "" }
+        let results = try await ReplayDisplay.showing(replay.progress, more: sent) { [replay] in
+            guard let sending else { return try await replay.run() }
+            return try await sending.during(replay.run)
         }
-        if report.difference != nil { throw ToolFailure(.no) }
+        let report = ReplayReport(results, sent: sending?.sent)
+        if !json { for line in report.notes { StandardError.write(line) } }
+        try tell(report, hasPushes: to == .console || sending?.route.binding.kind == "console")
+        if report.verdict == .nothing {
+            let reason =
+                only?.focus.map { "nothing there is about \($0.subject) \($0.name)" } ?? "nothing is recorded there"
+            throw ToolFailure(.noInput, "nothing was compared: \(reason)")
+        }
+        if report.difference != nil || report.sent?.refused ?? 0 > 0 { throw ToolFailure(.no) }
     }
 }

@@ -6,15 +6,21 @@ import Replay
 struct ReplayDisplay {
     private let progress: [StageProgress]
     private let started = ContinuousClock.now
+    private let more: @Sendable () -> String
     private let isTerminal = isatty(STDERR_FILENO) == 1
 
-    private init(_ progress: [StageProgress]) { self.progress = progress }
+    private init(_ progress: [StageProgress], _ more: @escaping @Sendable () -> String) {
+        (self.progress, self.more) = (progress, more)
+    }
 
     /// Shows progress while `work` is done.
+    ///
+    /// - Parameter more: What else there is to say of it.
     static func showing<Result: Sendable>(
-        _ progress: [StageProgress], _ work: @Sendable () async throws -> Result
+        _ progress: [StageProgress], more: @escaping @Sendable () -> String = { "" },
+        _ work: @Sendable () async throws -> Result
     ) async throws -> Result {
-        let display = ReplayDisplay(progress)
+        let display = ReplayDisplay(progress, more)
         let showing = Task.detached { await display.run() }
         defer {
             showing.cancel()
@@ -47,7 +53,7 @@ struct ReplayDisplay {
         let seconds = (ContinuousClock.now - started) / .seconds(1)
         let (bytes, total) = (progress.reduce(0) { $0 + $1.bytes }, progress.reduce(0) { $0 + $1.bytesTotal })
         let events = progress.reduce(0) { $0 + $1.events }
-        return ReplayDisplay.text(events: events, bytes: bytes, of: total, seconds: seconds)
+        return ReplayDisplay.text(events: events, bytes: bytes, of: total, seconds: seconds) + more()
     }
 
     static func text(events: UInt64, bytes: UInt64, of total: UInt64, seconds: Double) -> String {

@@ -5,14 +5,22 @@ import Replay
 /// What a replay came to, for people and for programs.
 struct ReplayReport {
     let stages: [PipelineReplay.StageResult]
+    /// Nil where nothing was to be sent.
+    let sent: SentPushes?
 
-    init(_ stages: [PipelineReplay.StageResult]) { self.stages = stages }
+    init(_ stages: [PipelineReplay.StageResult], sent: SentPushes? = nil) { (self.stages, self.sent) = (stages, sent) }
 
     /// The first, in the order of the stages.
     var difference: ReplayDifference? { stages.lazy.compactMap(\.difference).first }
 
     /// What became of each stage.
-    var notes: [String] { stages.map { "\($0.stage): \(note($0))" } }
+    var notes: [String] { stages.map { "\($0.stage): \(note($0))" } + (sent?.lines ?? []) }
+
+    /// Only what was compared can be identical.
+    var verdict: PipelineReplay.StageResult.Verdict {
+        let verdicts = Set(stages.map(\.verdict))
+        return [.different, .identical, .nothing].first { verdicts.contains($0) } ?? .recalled
+    }
 
     private func note(_ stage: PipelineReplay.StageResult) -> String {
         if stage.isSource {
@@ -21,10 +29,23 @@ struct ReplayReport {
         }
         if let difference = stage.difference { return "differs from \(difference.log) \(difference.sequence) on" }
         let untaken = stage.untaken > 0 ? "; \(stage.untaken.of("event")) not yet taken when the logs end" : ""
-        return "identical, \(stage.events.of("event")) of input\(untaken)"
+        guard stage.verdict == .identical else { return "nothing to compare\(untaken)" }
+        return "identical, \(stage.events.of("event")) of input\(compared(stage))\(untaken)"
     }
 
-    var lines: [String] { difference.map(ReplayReport.lines) ?? ["identical"] }
+    private func compared(_ stage: PipelineReplay.StageResult) -> String {
+        guard stage.isPartial, let range = stage.compared.range else { return "" }
+        let place = range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+        return "; compared \(stage.compared.count.of("event")), \(stage.log) \(place)"
+    }
+
+    var lines: [String] {
+        switch verdict {
+        case .nothing: ["compared 0 events"]
+        case .recalled: ["recalled"]
+        case .identical, .different: difference.map(ReplayReport.lines) ?? ["identical"]
+        }
+    }
 
     private static func lines(_ difference: ReplayDifference) -> [String] {
         let pointer = difference.pointer.map { $0.isEmpty ? ", written differently" : ", \($0)" } ?? ""
@@ -53,7 +74,9 @@ extension ReplayReport {
     var json: String {
         var buffer = ByteBuffer()
         buffer.append("{\"result\":")
-        buffer.appendJSON(difference == nil ? "identical" : "different")
+        buffer.appendJSON(verdict.rawValue)
+        buffer.append(",\"compared\":")
+        buffer.appendJSON(stages.reduce(0) { $0 + $1.compared.count })
         if let difference {
             buffer.append(",\"difference\":")
             ReplayReport.write(difference, to: &buffer)
@@ -63,8 +86,30 @@ extension ReplayReport {
             if index > 0 { buffer.append(",") }
             ReplayReport.write(stage, to: &buffer)
         }
-        buffer.append("]}")
+        buffer.append("]")
+        if let sent { ReplayReport.write(sent, to: &buffer) }
+        buffer.append("}")
         return buffer.text
+    }
+
+    private static func write(_ compared: ComparedEvents, to buffer: inout ByteBuffer) {
+        buffer.append(",\"compared\":")
+        buffer.appendJSON(compared.count)
+        guard let range = compared.range else { return }
+        buffer.append(",\"first\":")
+        buffer.appendJSON(range.lowerBound)
+        buffer.append(",\"last\":")
+        buffer.appendJSON(range.upperBound)
+    }
+
+    private static func write(_ sent: SentPushes, to buffer: inout ByteBuffer) {
+        buffer.append(",\"sent\":{\"transport\":")
+        buffer.appendJSON(sent.transport)
+        buffer.append(",\"accepted\":")
+        buffer.appendJSON(sent.accepted)
+        buffer.append(",\"refused\":")
+        buffer.appendJSON(sent.refused)
+        buffer.append("}")
     }
 
     private static func write(_ stage: PipelineReplay.StageResult, to buffer: inout ByteBuffer) {
@@ -73,11 +118,12 @@ extension ReplayReport {
         buffer.append(",\"log\":")
         buffer.appendJSON(stage.log)
         buffer.append(",\"result\":")
-        buffer.appendJSON(stage.isSource ? "recalled" : stage.difference == nil ? "identical" : "different")
+        buffer.appendJSON(stage.verdict.rawValue)
         buffer.append(",\"events\":")
         buffer.appendJSON(stage.events)
         buffer.append(",\"untaken\":")
         buffer.appendJSON(stage.untaken)
+        write(stage.compared, to: &buffer)
         if let difference = stage.difference {
             buffer.append(",\"difference\":")
             write(difference, to: &buffer)

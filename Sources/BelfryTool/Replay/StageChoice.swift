@@ -22,6 +22,12 @@ struct StageChoice: ExpressibleByArgument {
             guard stage.from != nil else {
                 throw ToolFailure(.usage, "\(choice.name) is the source: its log is the input, and no program makes it")
             }
+            guard !LogPlace.isFolder(checked.path) else {
+                throw ToolFailure(
+                    .usage,
+                    "--stage \(choice.name)=\(program): the program reads its settings from the pipeline file; name that, and "
+                        + "the logs with --logs")
+            }
             programs[choice.name] = try command(program, choice.name, checked.path)
         }
         return programs

@@ -15,20 +15,22 @@ struct StateCommand: ParsableCommand {
               belfry state Pipelines/quickstart.yaml devices
               belfry state Pipelines/quickstart.yaml subscriptions --at 1000 --user _alice
               belfry state Pipelines/quickstart.yaml pending --at 2026-11-20T09:30:00Z
-              belfry state Pipelines/quickstart.yaml badges --logs out | jq .
+              belfry state Pipelines/quickstart.yaml badges --at -10m --logs out | jq .
 
             subscriptions: those that match watches with; devices: those that deliver sends to; pending: what coalesce \
             holds back; badges: payload's counters; records: what ingest last saw. A number is a sequence of the \
             source's log: the moment just after that event has passed.
             """)
 
-    @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    @Argument(help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
     var pipeline: String
 
     @Argument(help: "Which state: subscriptions, devices, pending, badges or records.")
     var state: String
 
-    @Option(parsing: .unconditional, help: "A sequence of the source's log, or a time (RFC 3339) (default: now).")
+    @Option(
+        parsing: .unconditional,
+        help: "A sequence of the source's log, a time (RFC 3339), or so long before its end (-10m) (default: the end).")
     var at: LogPosition?
 
     @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
@@ -41,12 +43,12 @@ struct StateCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let checked = try CheckedPipeline(path: pipeline)
-        let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
+        let recorded = try RecordedPlace(pipeline, logs: logs).recorded
+        let position = try Self.position(at, in: recorded)
         let states = PipelineState(recorded, MachineFactory(registry: .builtIns)) {
             StandardError.write("snapshot passed over: \($0)")
         }
-        guard let text = try states.lines(state, at: PipelinePosition(at, of: recorded)) else {
+        guard let text = try states.lines(state, at: position) else {
             let names = states.names.isEmpty ? "none" : states.names.joined(separator: ", ")
             throw ToolFailure(.usage, "no stage of \(pipeline) has a state '\(state)'; there are: \(names)")
         }
@@ -54,6 +56,16 @@ struct StateCommand: ParsableCommand {
         let table = try StateTable(text, user: user, needsRows: !asJSON)
         let lines = asJSON ? table.lines : table.rows
         for line in lines { try StandardOutput.write(line: line) }
+    }
+
+    /// What lies beyond the end is the end.
+    private static func position(_ at: LogPosition?, in recorded: RecordedPipeline) throws -> PipelinePosition {
+        let position = try PipelinePosition(at, of: recorded)
+        let changes = recorded.stages[0].log
+        guard changes.ends(before: position) else { return position }
+        StandardError.write(
+            "\(changes.name) ends at \(changes.lastSequence), before \(position.text): this is how it is at the end")
+        return .end
     }
 }
 

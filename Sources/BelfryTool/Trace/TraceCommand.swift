@@ -69,18 +69,25 @@ struct TraceCommand: ParsableCommand {
     }
 
     func run() throws {
+        try AbsentLogs.check(pipeline)
         let logs = try TraceLogs(place: pipeline, usesIndexFiles: !ignoresIndex)
         switch try TraceSearch(logs: logs, limit: limit).find(id, as: kind) {
         case .targets(let events, let kind):
             let graph = try TraceGraph(of: events, Causality(logs))
-            if let export { return try self.export(events, graph, to: export) }
+            if let export {
+                try AbsentLogs.checkGaps(in: pipeline)
+                return try self.export(events, graph, to: export)
+            }
             for line in lines(graph, kind) {
                 try StandardOutput.write(line: line)
             }
         case .hits(let hits, let hasMore): try list(hits, hasMore)
         case .nothing(let tried):
-            throw ToolFailure(.no, "nothing found for '\(id.printable)': \(tried.joined(separator: "; "))")
+            StandardError.write("nothing found for '\(id.printable)': \(tried.joined(separator: "; "))")
+            try AbsentLogs.checkGaps(in: pipeline)
+            throw ToolFailure(.no)
         }
+        try AbsentLogs.checkGaps(in: pipeline)
     }
 
     private func export(_ events: [TraceEvent], _ graph: TraceGraph, to path: String) throws {

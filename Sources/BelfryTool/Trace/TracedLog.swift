@@ -49,12 +49,9 @@ extension TracedLog {
     }
 
     private static func standard(in folder: String) -> [TracedLog] {
-        let names: [(String, Role)] = [
-            ("changes", .source), ("matches", .match), ("notifications", .coalesce), ("pushes", .payload),
-            ("outcomes", .deliver),
-        ]
+        let roles: [Role] = [.source, .match, .coalesce, .payload, .deliver]
         var upstream: String?
-        return names.flatMap { name, role in
+        return zip(RecordedLogs.standardNames, roles).flatMap { name, role in
             defer { upstream = name }
             return logs(name, role, upstream: upstream, folder)
         }

@@ -55,7 +55,7 @@ final class SupervisedUp: Sendable {
 
     private func kill(_ supervisor: Supervisor) {
         StandardError.write("killing the stages")
-        for pid in supervisor.pids.values { Glibc.kill(pid, SIGKILL) }
+        supervisor.kill()
     }
 
     private func announce() async throws {

@@ -7,6 +7,9 @@ struct CheckedPipeline {
     let path: String
     let file: PipelineFile
 
+    /// - Parameter path: What messages call it.
+    init(path: String, file: PipelineFile) { (self.path, self.file) = (path, file) }
+
     /// - Throws: ``ToolFailure`` with 66 where there is no file; ``PipelineFileError`` with everything wrong with it.
     init(path: String) throws {
         try PipelineArgument.check(path)

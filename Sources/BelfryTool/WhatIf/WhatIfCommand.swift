@@ -24,7 +24,7 @@ struct WhatIfCommand: AsyncParsableCommand {
             subscription with a change to look at (belfry trace). Exits with 0 where nothing differs, else with 1.
             """)
 
-    @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    @Argument(help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
     var pipeline: String
 
     @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
@@ -62,9 +62,9 @@ struct WhatIfCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let checked = try CheckedPipeline(path: pipeline)
-        let recorded = try RecordedPipeline(checked.file, logs: try LogPlace.folder(logs ?? pipeline))
-        var whatIf = try WhatIf(recorded, try change(of: checked), registry: .builtIns)
+        let place = try RecordedPlace(pipeline, logs: logs)
+        let (checked, recorded) = (place.checked, place.recorded)
+        var whatIf = try whatIf(recorded, checked)
         whatIf.focus = only?.focus
         whatIf.notice = { StandardError.write($0) }
         let report = try await ReplayDisplay.showing([whatIf.progress]) { [whatIf] in try whatIf.run() }
@@ -75,34 +75,12 @@ struct WhatIfCommand: AsyncParsableCommand {
         if !report.isSame { throw ToolFailure(.no) }
     }
 
-    private func change(of checked: CheckedPipeline) throws -> WhatIfChange {
-        var file = try pipelineB.map { try CheckedPipeline(path: $0).file } ?? checked.file
-        for setting in settings { file = try WhatIfCommand.apply(setting, to: file) }
-        try file.forEachStage(StageCheck(registry: .builtIns).callAsFunction)
-        var change = WhatIfChange(file)
-        change.programs = try StageChoice.programs(stages, of: checked)
-        if let with { change.commands = try WhatIfCommand.commands(in: with) }
-        return change
-    }
-
-    private static func apply(_ setting: String, to file: PipelineFile) throws -> PipelineFile {
-        let parts = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let keys = parts[0].split(separator: ".").map(String.init)
-        guard parts.count == 2, keys.count >= 2 else {
-            throw ToolFailure(.usage, "--set takes STAGE.KEY=VALUE, as in coalesce.window=5s; got \(setting)")
+    /// - Throws: ``ToolFailure`` with 65, the file and the line for a command that cannot be taken.
+    private func whatIf(_ recorded: RecordedPipeline, _ checked: CheckedPipeline) throws -> WhatIf {
+        do { return try WhatIf(recorded, change(of: checked), registry: .builtIns) } catch ReplayError.badCommand(
+            let line, let reason)
+        {
+            throw ToolFailure(.badData, "\(with ?? ""):\(line): \(reason)")
         }
-        guard file.stage(named: keys[0]) != nil else {
-            let names = file.stagesInOrder.map(\.name).joined(separator: ", ")
-            throw ToolFailure(.usage, "there is no stage \(keys[0]) to set; the stages: \(names)")
-        }
-        return file.setting(Array(keys.dropFirst()), ofStage: keys[0], to: String(parts[1]))
-    }
-
-    private static func commands(in path: String) throws -> [String] {
-        let text: String
-        do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
-            throw ToolFailure(.noInput, "cannot read \(path): \(error.localizedDescription)")
-        }
-        return text.split(separator: "\n").map(String.init).filter { !$0.allSatisfy(\.isWhitespace) }
     }
 }

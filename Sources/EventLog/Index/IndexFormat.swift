@@ -62,6 +62,17 @@ struct IndexHeader: Hashable {
         return bytes
     }
 
+    /// The identity of the log that a file is of; nil where its header is not right.
+    static func identity(of file: OpenFile) throws(EventLogError) -> LogIdentity? {
+        let bytes = try file.contents(bytesMax: IndexFormat.headerBytes)
+        return bytes.withUnsafeBytes { bytes in
+            guard bytes.count == IndexFormat.headerBytes, bytes.word(0, UInt64.self) == IndexFormat.magic,
+                CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12...])) == bytes.word(8, UInt32.self)
+            else { return nil }
+            return LogIdentity(high: bytes.word(16, UInt64.self), low: bytes.word(24, UInt64.self))
+        }
+    }
+
     /// Mixed into each block's CRCs, so that no block of another file is taken for one of this.
     var mark: UInt64 {
         var hash = KeyHash(kind: 1)

@@ -45,7 +45,7 @@ public final class LogIndex {
         throws(EventLogError)
     {
         log = LogDirectory(path: directory)
-        guard let manifest = try LogManifest.read(in: log) else { throw .notALog(directory: directory) }
+        let manifest = try LogManifest.required(in: log)
         self.directory = directory
         identity = manifest.identity
         self.scheme = scheme
@@ -154,7 +154,9 @@ private final class UpdateWork: Sendable {
         for (segment, next) in zip(segments, segments.dropFirst()) where segment.nextSequence != next.first {
             throw EventLogError.damaged(
                 file: place.log.segmentPath(segment.first), offset: segment.end, sequence: segment.nextSequence,
-                reason: "the next segment begins with sequence \(next.first)")
+                reason:
+                    "the next segment begins with sequence \(next.first): \(segment.nextSequence) to \(next.first - 1) are missing"
+            )
         }
         return segments
     }

@@ -59,6 +59,12 @@ struct SnapshotFormat {
 
     static let suffix = ".snapshot"
 
+    static func isName(_ text: String) -> Bool {
+        let parts = text.dropLast(suffix.count).split(separator: "-", omittingEmptySubsequences: false)
+        return text.hasSuffix(suffix) && parts.count == 2
+            && parts.allSatisfy { $0.utf8.count == 20 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+    }
+
     private static func digits(_ number: UInt64) -> String {
         let digits = String(number)
         return String(repeating: "0", count: 20 - digits.utf8.count) + digits

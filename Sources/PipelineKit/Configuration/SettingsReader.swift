@@ -41,6 +41,13 @@ public struct SettingsReader: Sendable {
     /// All keys, in the order of the file.
     public var keys: [String] { order }
 
+    /// The keys that a plugin asks for, those that its settings share with others included.
+    package func keys<Settings: PluginSettings>(of type: Settings.Type) throws(SettingsError) -> [String] {
+        var reader = self
+        _ = try Settings(from: &reader)
+        return reader.knownKeys
+    }
+
     /// Whether the key stands in the file, with or without a value.
     public func contains(_ key: String) -> Bool {
         entries[key] != nil

@@ -19,9 +19,9 @@ package final class ChildProcess: Sendable {
 
     /// What a child's standard input and output are.
     package enum Standard: Sendable {
-        /// The output is ours. The input is a socket that nothing is written to: it ends when this process does, however
-        /// that happens, so a child that watches it never outlives us.
-        case lifeline
+        /// The input is a socket that nothing is written to: it ends when this process does, however that happens, so a
+        /// child that watches it never outlives us. The output is the given descriptor of ours.
+        case lifeline(output: Int32)
         /// One descriptor for both, which stays the caller's to close.
         case descriptor(Int32)
     }
@@ -36,7 +36,7 @@ package final class ChildProcess: Sendable {
     /// - Throws: ``ChildProcessError`` where the program is not there or cannot be started.
     package init(
         _ command: [String], directory: String? = nil, environment: [String: String] = [:],
-        standard: Standard = .lifeline
+        standard: Standard = .lifeline(output: STDERR_FILENO)
     ) throws(ChildProcessError) {
         guard let program = command.first.flatMap({ ChildProcess.find($0) }) else {
             throw ChildProcessError(
@@ -155,7 +155,7 @@ package final class ChildProcess: Sendable {
 extension ChildProcess.Standard {
     fileprivate func descriptors(_ lifeline: Int32) -> [(from: Int32, to: Int32)] {
         switch self {
-        case .lifeline: [(lifeline, STDIN_FILENO)]
+        case .lifeline(let output): [(lifeline, STDIN_FILENO), (output, STDOUT_FILENO)]
         case .descriptor(let one): [(one, STDIN_FILENO), (one, STDOUT_FILENO)]
         }
     }

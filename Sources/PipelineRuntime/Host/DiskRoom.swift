@@ -1,4 +1,5 @@
 import EventLog
+import ZeroMQ
 
 /// Whether a stage's logs have room. While they have none, the stage takes nothing in and tries again now and then.
 struct DiskRoom {
@@ -41,6 +42,8 @@ extension HostReport.Shortage {
             self.init(file: file, bytesNeeded: 0)
         case SmallTextError.failed(_, let file, let code) where EventLogError.isLackOfRoom(code):
             self.init(file: file, bytesNeeded: 0)
+        case let error as ZMQError where EventLogError.isLackOfRoom(error.code):
+            self.init(file: error.endpoint ?? "", bytesNeeded: 0)
         default: return nil
         }
     }

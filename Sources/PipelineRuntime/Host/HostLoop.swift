@@ -1,5 +1,4 @@
 import EventLog
-import JSON
 import PipelineKit
 import ZeroMQ
 
@@ -70,7 +69,12 @@ struct HostLoop {
     func run(_ work: some HostWork) throws {
         let watch = HostWatch(wake: control.wake, server: work.outlet.server.socket, inputs: work.sockets)
         work.outlet.log.onDurable { [control] _ in control.wake.signal() }
-        work.outlet.server.health = { [plan, control] in HostLoop.health(plan, control.report, work.outlet) }
+        work.outlet.server.health = { [plan, control] in
+            let outlet = work.outlet
+            return HostHealth(
+                plan: plan, report: control.report, log: outlet.log, consumers: outlet.server.consumerStates
+            ).frame
+        }
         defer { work.outlet.server.health = { [] } }
         try turns(work, watch)
         try work.finish()
@@ -116,52 +120,5 @@ struct HostLoop {
         report.deadLetters = work.outlet.deadLetterCount
         report.endpoint = endpoint
         control.publish(report)
-    }
-
-    static func health(_ plan: HostPlan, _ report: HostReport, _ outlet: StageOutlet) -> [UInt8] {
-        LinkFrame.frame("health") {
-            $0.field("stage", plan.stage)
-            $0.field("phase", report.phase.rawValue)
-            $0.field("pid", Int(ProcessFacts.pid))
-            $0.field("log", plan.logName)
-            $0.field("identity", outlet.log.identity.description)
-            $0.field("first", report.first)
-            $0.field("last", outlet.log.lastSequence)
-            $0.field("now", outlet.log.lastNow.rfc3339)
-            $0.field("taken", report.taken)
-            $0.field("eventsIn", report.eventsIn)
-            $0.field("eventsOut", report.eventsOut)
-            $0.field("deadLetters", report.deadLetters)
-            $0.field("refusedFrames", report.refusedFrames)
-            if let shortage = report.shortage {
-                $0.field("diskFull") { HostLoop.write(shortage, to: &$0) }
-            }
-            $0.field("consumers") { HostLoop.write(outlet.server.consumerStates, to: &$0) }
-        }
-    }
-
-    private static func write(_ shortage: HostReport.Shortage, to buffer: inout ByteBuffer) {
-        buffer.append("{\"file\":")
-        buffer.appendJSON(shortage.file)
-        buffer.append(",\"bytesNeeded\":")
-        buffer.appendJSON(shortage.bytesNeeded)
-        buffer.append("}")
-    }
-
-    private static func write(
-        _ consumers: [(name: String, next: UInt64, credit: Int)], to buffer: inout ByteBuffer
-    ) {
-        buffer.append("[")
-        for (index, consumer) in consumers.enumerated() {
-            if index > 0 { buffer.append(",") }
-            buffer.append("{\"name\":")
-            buffer.appendJSON(consumer.name)
-            buffer.append(",\"next\":")
-            buffer.appendJSON(consumer.next)
-            buffer.append(",\"credit\":")
-            buffer.appendJSON(consumer.credit)
-            buffer.append("}")
-        }
-        buffer.append("]")
     }
 }

@@ -7,11 +7,17 @@ import ZeroMQ
 struct HostSockets: HostConnections {
     private let plan: HostPlan
     private let context: HostContext
+    /// Where the stage's readers connect, once that is bound.
+    private let server: ZMQSocket?
 
-    init(_ plan: HostPlan, _ context: HostContext) {
+    init(_ plan: HostPlan, _ context: HostContext, server: ZMQSocket? = nil) {
         self.plan = plan
         self.context = context
+        self.server = server
     }
+
+    /// The same with a server that is bound already.
+    func serving(_ server: ZMQSocket) -> HostSockets { HostSockets(plan, context, server: server) }
 
     /// Credit bounds what a link holds, so the sockets need no high-water mark of their own.
     private var options: ZMQSocketOptions {
@@ -24,7 +30,9 @@ struct HostSockets: HostConnections {
         }
     }
 
-    func bindServer() throws -> any MessageSocket {
+    func bindServer() throws -> any MessageSocket { try server ?? makeServer() }
+
+    func makeServer() throws -> ZMQSocket {
         let socket = try ZMQSocket(context.zmq, .router, options)
         if let curve = plan.curve { try curve.serve(socket, context) }
         try bind(socket, plan.bind)

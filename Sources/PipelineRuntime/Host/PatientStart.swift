@@ -1,14 +1,14 @@
-import Glibc
 import Synchronization
+import ZeroMQ
 
 /// Starts a host as often as it takes, while the disk has no room for what a start writes: the log's folder and the
 /// small files in it.
 ///
-/// So a stage whose disk is full waits from the beginning just as it would later, and says so once. As soon as it has
-/// run, its appends wait by themselves, and any other failure ends it.
+/// So a stage whose disk is full waits from the beginning just as it would later: it says so once, and in health. As
+/// soon as it has run, its appends wait by themselves, and any other failure ends it.
 final class PatientStart: Sendable {
+    private let plan: HostPlan
     private let control: HostControl
-    private let steady: @Sendable () -> ContinuousClock.Instant
     private let state: Mutex<State>
 
     private struct State {
@@ -17,22 +17,31 @@ final class PatientStart: Sendable {
     }
 
     init(_ plan: HostPlan, _ control: HostControl) {
+        self.plan = plan
         self.control = control
-        steady = plan.time.steady
         state = Mutex(State(room: DiskRoom(stage: plan.stage)))
     }
 
     /// Returns when `attempt` has, or when the host was asked to stop before its disk had room.
-    func run(_ attempt: () throws -> Void) throws {
+    func run(_ sockets: HostSockets, _ attempt: (HostSockets) throws -> Void) throws {
         control.observe { [self] report in
             guard report.phase == .running else { return false }
             noteRun()
             return true
         }
+        var desk: HealthDesk?
         while true {
-            do { return try attempt() } catch { try note(error) }
+            do { return try attempt(desk.map { sockets.serving($0.socket) } ?? sockets) } catch { try note(error) }
             if control.isStopAsked { return }
-            usleep(UInt32(DiskRoom.pause / .microseconds(1)))
+            if desk == nil { desk = try makeDesk(sockets) }
+            try desk?.answer(for: DiskRoom.pause)
+        }
+    }
+
+    private func makeDesk(_ sockets: HostSockets) throws -> HealthDesk? {
+        do { return try HealthDesk(plan, control, sockets.makeServer()) } catch {
+            try note(error)
+            return nil
         }
     }
 
@@ -46,7 +55,7 @@ final class PatientStart: Sendable {
     private func note(_ error: any Error) throws {
         let shortage = try state.withLock { state in
             if state.hasRun { throw error }
-            try state.room.note(error, at: steady())
+            try state.room.note(error, at: plan.time.steady())
             return state.room.shortage
         }
         var report = control.report

@@ -1,11 +1,12 @@
-import Foundation
+import Glibc
 import PipelineKit
 import Synchronization
 
 /// Keeps a plugin's program running: started, watched, and started again after it ends, with growing pauses.
 ///
 /// The program's standard input is a pipe that nothing is written to and that ends with this process, however that
-/// ends: a program that watches it does not outlive a host that was killed.
+/// ends: so a program knows that its host was killed. One that does not listen is ended by a ``PluginWatch``. What a
+/// program prints goes to standard error: standard output is for our data.
 final class PluginProcess: Sendable {
     private let command: [String]
     private let directory: String?
@@ -60,10 +61,13 @@ final class PluginProcess: Sendable {
         var failures = 0
         while !state.withLock({ $0.isStopped }) {
             let child = try ChildProcess(
-                command, directory: directory, environment: ["BELFRY_LINK": endpoint, "BELFRY_STAGE": name])
+                command, directory: directory, environment: ["BELFRY_LINK": endpoint, "BELFRY_STAGE": name],
+                standard: .lifeline(output: STDERR_FILENO))
             state.withLock { $0.child = child }
-            if state.withLock({ $0.isStopped }) { child.signal(SIGTERM) }
+            if state.withLock({ $0.isStopped }) { stop() }
+            let watch = try PluginWatch(child)
             let exit = await child.wait()
+            await watch.end()
             guard !state.withLock({ $0.isStopped }) else { return }
             failures = takeHasOpened() ? 0 : failures + 1
             guard failures < PluginProcess.failuresMax else { throw brokenProgram(exit) }
@@ -76,6 +80,34 @@ final class PluginProcess: Sendable {
     private func brokenProgram(_ exit: ChildProcess.Exit) -> ChildProcessError {
         let times = "\(PluginProcess.failuresMax) times before it opened the link in BELFRY_LINK"
         return ChildProcessError(program: command.joined(separator: " "), reason: "it \(exit.text), \(times)")
+    }
+}
+
+/// Ends a plugin's program that outlives this process: a process of its own, which does nothing until then.
+///
+/// The system could do that (`PR_SET_PDEATHSIG`), but `posix_spawn` cannot ask it to, and it takes the end of the
+/// starting thread for the process's.
+private struct PluginWatch {
+    private let child: ChildProcess
+
+    /// Waits for the end of its standard input, which is ours; asks the program to end, and kills it if it does not.
+    private static let script = """
+        read -r _
+        kill -TERM "$0" || exit 0
+        for _ in 1 2 3 4 5; do sleep 1; kill -0 "$0" || exit 0; done
+        kill -KILL "$0"
+        """
+
+    init(_ program: ChildProcess) throws(ChildProcessError) {
+        let script = "exec 2>/dev/null\n" + PluginWatch.script
+        child = try ChildProcess(
+            ["/bin/sh", "-c", script, "\(program.pid)"], standard: .lifeline(output: STDERR_FILENO))
+    }
+
+    /// The program has ended: its number may soon be another's.
+    func end() async {
+        child.signal(SIGKILL)
+        _ = await child.wait()
     }
 }
 

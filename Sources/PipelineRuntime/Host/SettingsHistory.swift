@@ -28,15 +28,15 @@ package struct SettingsHistory: Sendable {
     package private(set) var entries: [Entry]
     package let path: String
 
-    private static let bytesMax = 16 << 20
-
-    /// - Throws: ``SmallTextError`` where the file is there and not what Belfry wrote.
-    package init(logDirectory: String) throws {
-        path = logDirectory + "/settings.ndjson"
-        entries =
-            try SmallText.read(path, bytesMax: SettingsHistory.bytesMax).map { [path] text in
-                try text.split(separator: "\n").map { try SettingsHistory.entry($0, in: path) }
-            } ?? []
+    /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``.
+    package init(logDirectory: String) throws(EventLogError) {
+        path = SettingsFile.path(in: logDirectory)
+        entries = []
+        for line in try SettingsFile.read(logDirectory: logDirectory)?.lines ?? [] {
+            do throws(JSONError) { entries.append(try SettingsHistory.entry(line)) } catch {
+                throw .wrongSettings(file: path, line: entries.count + 1, reason: "\(error)")
+            }
+        }
     }
 
     /// A history that is kept elsewhere.
@@ -47,15 +47,18 @@ package struct SettingsHistory: Sendable {
     /// Puts one more entry on record, unless it says what the last one does.
     package mutating func append(_ entry: Entry) throws {
         if let last = entries.last, last.kind == entry.kind, last.settings == entry.settings { return }
-        entries.append(entry)
-        try SmallText.write(entries.map(SettingsHistory.line).joined(), to: path)
+        let all = entries + [entry]
+        try SmallText.write(all.map(SettingsHistory.line).joined(), to: path)
+        entries = all
     }
 
     /// A reader for an entry's settings; nil where they are not an object.
     package func reader(of entry: Entry) -> SettingsReader? {
-        SettingsHistory.withJSON(entry.settings) {
-            SettingsReader(record: $0, file: path, folder: "/", keyPath: entry.kind)
-        } ?? nil
+        do throws(JSONError) {
+            return try SettingsHistory.withJSON(entry.settings) {
+                SettingsReader(record: $0, file: path, folder: "/", keyPath: entry.kind)
+            }
+        } catch { return nil }
     }
 
     private static func line(_ entry: Entry) -> String {
@@ -72,23 +75,27 @@ package struct SettingsHistory: Sendable {
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    private static func entry(_ line: Substring, in path: String) throws -> Entry {
-        let entry = withJSON(String(line)) { json -> Entry? in
-            guard let after = json.natural("after"), let now = json["now"]?.int64, let kind = json.text("kind"),
-                let settings = json["settings"], settings.isObject
-            else { return nil }
-            return Entry(
-                after: after, now: Instant(microseconds: now), kind: kind,
-                settings: String(decoding: settings.raw, as: UTF8.self))
+    private static func entry(_ line: SettingsFile.Line) throws(JSONError) -> Entry {
+        try withJSON(line.text) { json throws(JSONError) in
+            guard let kind = json.text("kind") else {
+                throw JSONError(.unexpectedEnd(expected: "a text in 'kind'"), at: 0)
+            }
+            guard let settings = json["settings"], settings.isObject else {
+                throw JSONError(.unexpectedEnd(expected: "an object in 'settings'"), at: line.text.utf8.count)
+            }
+            let text = String(decoding: settings.raw, as: UTF8.self)
+            return Entry(after: line.after, now: line.now, kind: kind, settings: text)
         }
-        guard let entry = entry ?? nil else { throw SmallTextError.unreadable(path) }
-        return entry
     }
 
-    private static func withJSON<Result>(_ text: String, _ body: (JSONValue) -> Result) -> Result? {
-        var parser = JSONParser()
-        return Array(text.utf8).withUnsafeBytes { bytes in
-            do throws(JSONError) { return body(try parser.parse(bytes)) } catch { return nil }
+    private static func withJSON<Result>(
+        _ text: String, _ body: (JSONValue) throws(JSONError) -> Result
+    ) throws(JSONError) -> Result {
+        var parser = JSONParser(limits: JSONLimits(bytesMax: SettingsFile.bytesMax))
+        let bytes = Array(text.utf8)
+        let result = bytes.withUnsafeBytes { bytes in
+            Swift.Result { () throws(JSONError) in try body(try parser.parse(bytes)) }
         }
+        return try result.get()
     }
 }

@@ -64,7 +64,7 @@ final class SourceStageWork<S: Stage>: HostWork {
     }
 
     func finish() throws {
-        if try commit(), isSettled { keeper?.finish(clock.stage, moment) }
+        if try commit() { keeper?.finish(clock.stage, moment) }
         keeper?.wait()
         try outlet.log.flush()
         try answers.send(over: door, durable: outlet.log.lastSequence)
@@ -115,19 +115,17 @@ final class SourceStageWork<S: Stage>: HostWork {
         let isDone = try commit()
         try answers.send(over: door, durable: outlet.log.durableSequence)
         guard isDone else { return }
-        if keeper?.isDue == true, isSettled { keeper?.take(clock.stage, moment) }
+        if keeper?.isDue == true { keeper?.take(clock.stage, moment) }
         if held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
     }
-
-    /// Whether the stage's state is that of its log.
-    private var isSettled: Bool { out.isEmpty && !producers.hasChanged && !outlet.isShort }
 
     private var moment: SnapshotMoment {
         let last = outlet.log.lastSequence
         return SnapshotMoment(position: last, sequence: last, now: clock.now)
     }
 
-    /// - Returns: False where the log has no room; what is to be appended stays, and the door is not read.
+    /// - Returns: Whether the log has what the stage and the producers' positions are made from. Else it has no room: what
+    ///   is to be appended stays, and the door is not read.
     @discardableResult
     private func commit() throws -> Bool {
         guard out.count > 0 || producers.hasChanged else { return true }

@@ -49,7 +49,7 @@ public struct StageCheck: Sendable {
 
     private func errors(_ binding: TransportBinding) -> [SettingsError] {
         do throws(PipelineFileError) {
-            _ = try TransportCrew.make(binding, registry) { _ in }
+            _ = try registry.transport(binding) { _ in }
             return []
         } catch {
             return error.errors

@@ -54,8 +54,8 @@ public struct StageHost: Sendable {
     }
 
     private func runLoop<S: Stage>(_ type: S.Type, _ settings: S.Settings, _ crew: TransportCrew) throws {
-        try PatientStart(plan, control).run {
-            let work = try makeWork(S.self, settings, crew, HostSockets(plan, context))
+        try PatientStart(plan, control).run(HostSockets(plan, context)) { sockets in
+            let work = try makeWork(S.self, settings, crew, sockets)
             let endpoint = work.outlet.server.socket.lastEndpoint
             try HostLoop(plan: plan, control: control, endpoint: endpoint).run(work)
         }
@@ -98,7 +98,7 @@ public struct StageHost: Sendable {
             }
             defer { process.stop() }
             try await SocketThread.run(name: plan.stage) {
-                try PatientStart(plan, control).run { try runPluginLoop(process) }
+                try PatientStart(plan, control).run(HostSockets(plan, context)) { try runPluginLoop(process, $0) }
             }
             process.stop()
             group.cancelAll()
@@ -106,8 +106,7 @@ public struct StageHost: Sendable {
         }
     }
 
-    private func runPluginLoop(_ process: PluginProcess) throws {
-        let sockets = HostSockets(plan, context)
+    private func runPluginLoop(_ process: PluginProcess, _ sockets: HostSockets) throws {
         let outlet = try StageOutlet(plan, sockets)
         let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
         let inlet = try sockets.connect(after: outlet.log.cursor.positions.values.first ?? 0)

@@ -76,36 +76,9 @@ final class TransportCrew: Sendable {
     {
         var transports: [String: any Transport] = [:]
         for binding in bindings {
-            transports[binding.name] = try make(binding, registry, surroundings.console)
+            transports[binding.name] = try registry.transport(binding, console: surroundings.console)
         }
         return TransportCrew(surroundings.sink == nil ? transports : [:], sink: surroundings.sink)
-    }
-
-    /// One transport, with its settings checked and nothing opened.
-    static func make(
-        _ binding: TransportBinding, _ registry: Registry, _ console: @escaping @Sendable (String) throws -> Void
-    )
-        throws(PipelineFileError) -> any Transport
-    {
-        guard let type = registry.transports[binding.kind] else {
-            let known = registry.transports.keys.sorted()
-            let near = Spelling.suggestion(for: binding.kind, among: known).map { $0 + " " } ?? ""
-            let error = binding.settings.fail(
-                "use", "unknown transport '\(binding.kind)'", hint: "\(near)known: \(known.joined(separator: ", "))")
-            throw PipelineFileError([error])
-        }
-        return try make(type, binding, console)
-    }
-
-    private static func make<T: Transport>(
-        _ type: T.Type, _ binding: TransportBinding, _ console: @escaping @Sendable (String) throws -> Void
-    ) throws(PipelineFileError) -> any Transport {
-        let settings = try binding.settings.decode(T.Settings.self)
-        do throws(SettingsError) {
-            return try T(settings, context: TransportContext(name: binding.name, console: console))
-        } catch {
-            throw PipelineFileError([error])
-        }
     }
 
     /// Whether answers wait to be taken.

@@ -73,12 +73,18 @@ public final class Supervisor: Sendable {
         }
     }
 
+    /// Ends every stage at once.
+    public func kill() {
+        for child in state.withLock({ Array($0.children.values) }) { child.signal(SIGKILL) }
+    }
+
     private func keepRunning(_ program: Program) async throws {
         var backOff = BackOff()
         while !isStopping {
-            let child = try ChildProcess(program.command, directory: nil, environment: ["BELFRY_SUPERVISED": "1"])
+            let child = try ChildProcess(
+                program.command, environment: ["BELFRY_SUPERVISED": "1"], standard: .lifeline(output: STDOUT_FILENO))
             state.withLock { $0.children[program.stage] = child }
-            if isStopping { child.signal(SIGTERM) }
+            if isStopping { stop() }
             observer(.started(stage: program.stage, pid: child.pid))
             let exit = await child.wait()
             state.withLock { $0.children[program.stage] = nil }

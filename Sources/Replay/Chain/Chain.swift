@@ -29,10 +29,15 @@ package final class Chain {
     private var line: UInt64 = 0
     private var time = Instant.epoch
 
-    /// - Parameter seed: Log identities are derived from it where the file has none of its own, as in `belfry run`.
-    package init(_ file: PipelineFile, registry: Registry, seed: String = "belfry run") throws {
+    /// - Parameters:
+    ///   - stages: Names of those that take part, the source among them; nil for all.
+    ///   - seed: Log identities are derived from it where the file has none of its own, as in `belfry run`.
+    package init(
+        _ file: PipelineFile, stages: Set<String>? = nil, registry: Registry, seed: String = "belfry run"
+    ) throws {
         let factory = MachineFactory(registry: registry)
-        source = try ChainNode(file.sourceStage, of: file, factory, seed: file.seed ?? seed, upstream: nil)
+        let stages = stages ?? Set(file.stagesInOrder.map(\.name))
+        source = try ChainNode(file.sourceStage, of: file, stages, factory, seed: file.seed ?? seed, upstream: nil)
         events = EventReader(limits: EventReader.doorLimits)
     }
 
@@ -46,6 +51,27 @@ package final class Chain {
             if let moment = try moment(of: bytes) { try source.receive(bytes, first: line, at: moment) }
         }
         if let rejection = source.takeRejection() { throw Refusal(line: line, rejection: rejection) }
+    }
+
+    /// Sends one command at a time of the caller's, or now where that is over, whatever `"time"` it has.
+    ///
+    /// - Returns: Whether the source took it.
+    package func send(_ command: String, at moment: Instant) throws -> Bool {
+        line += 1
+        time = max(time, moment)
+        let count = source.events.count
+        try Array(command.utf8).withUnsafeBytes { try source.receive($0, first: line, at: time) }
+        _ = source.takeRejection()
+        return source.events.count > count
+    }
+
+    /// What the stage that writes a log, as it stands, would say of its next event.
+    package func explain(_ event: String, sequence: UInt64, by log: String, for subject: ExplainedSubject) throws
+        -> [Explanation]
+    {
+        try Array(event.utf8).withUnsafeBytes {
+            try source.node(log)?.explain($0, sequence: sequence, for: subject) ?? []
+        }
     }
 
     /// Serves what is due until then.
@@ -97,7 +123,8 @@ final class ChainNode {
     private var time = Instant.epoch
 
     init(
-        _ stage: PipelineStage, of file: PipelineFile, _ factory: MachineFactory, seed: String, upstream: StageContext?
+        _ stage: PipelineStage, of file: PipelineFile, _ stages: Set<String>, _ factory: MachineFactory, seed: String,
+        upstream: StageContext?
     ) throws {
         name = stage.logName
         let log = LogIdentity(seed: seed, name: stage.logName)
@@ -106,8 +133,8 @@ final class ChainNode {
             upstreamName: file.upstream(of: stage)?.logName ?? stage.logName)
         machine = try factory.machine(stage, context: context, answers: AcceptedAnswers())
         machine.output.keepsDeliveries = true
-        consumers = try file.downstream(of: stage).map {
-            try ChainNode($0, of: file, factory, seed: seed, upstream: context)
+        consumers = try file.downstream(of: stage).filter { stages.contains($0.name) }.map {
+            try ChainNode($0, of: file, stages, factory, seed: seed, upstream: context)
         }
     }
 
@@ -148,6 +175,12 @@ final class ChainNode {
         var lines = ByteBuffer()
         (machine as? any StatefulMachine)?.writeState(into: &lines)
         return lines.text
+    }
+
+    func explain(_ line: UnsafeRawBufferPointer, sequence: UInt64, for subject: ExplainedSubject) throws
+        -> [Explanation]
+    {
+        try (machine as? any StatefulMachine)?.explain(line, sequence: sequence, for: subject) ?? []
     }
 
     func takeRejection() -> Rejection? {

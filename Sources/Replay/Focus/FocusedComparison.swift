@@ -11,6 +11,7 @@ struct FocusedComparison {
 
     private let focus: ReplayFocus
     private var given: [Given] = []
+    private(set) var compared = ComparedEvents()
 
     init(_ focus: ReplayFocus) { self.focus = focus }
 
@@ -25,7 +26,11 @@ struct FocusedComparison {
         for (sequence, line) in zip(batch.header.firstSequence..., Lines(batch.body)) where focus.concerns(line) {
             let recorded = String(decoding: line, as: UTF8.self)
             let replayed = given.isEmpty ? nil : given.removeFirst()
-            if isSkipped || replayed?.text == recorded { continue }
+            if isSkipped { continue }
+            if replayed?.text == recorded {
+                compared.add(sequence...sequence)
+                continue
+            }
             return .init(
                 sequence: sequence, recorded: recorded, replayed: replayed?.text,
                 mark: replayed?.mark ?? output.marks.last)

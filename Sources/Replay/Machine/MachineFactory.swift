@@ -71,7 +71,7 @@ package struct MachineFactory: Sendable {
 
 extension RecordedStage {
     /// The settings that the stage ran with, as they stand beside its log.
-    func settingsHistory() throws -> SettingsHistory { try SettingsHistory(logDirectory: log.directory) }
+    package func settingsHistory() throws -> SettingsHistory { try SettingsHistory(logDirectory: log.directory) }
 }
 
 extension WorkerBeginning {
@@ -89,6 +89,16 @@ extension PipelineStage {
 }
 
 extension RecordedPipeline {
+    /// The stages with a past of which nothing tells the settings: those of the pipeline file are taken for all of it.
+    package var stagesWithoutSettings: [RecordedStage] {
+        get throws {
+            try stages.filter { stage in
+                try !stage.isSource && stage.stage.command.isEmpty && stage.log.lastSequence > 0
+                    && stage.settingsHistory().entries.isEmpty
+            }
+        }
+    }
+
     /// Names of the stages whose settings on record are not, or not only, those of the pipeline file.
     package var stagesUnderOtherSettings: [String] {
         get throws {

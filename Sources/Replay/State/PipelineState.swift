@@ -87,9 +87,10 @@ package struct PipelineState: Sendable {
         }
     }
 
+    /// A snapshot that includes the last event may include what time did after it.
     private func isWanted(_ header: SnapshotHeader, _ target: StageTarget) -> Bool {
         switch target {
-        case .input(let last): header.position <= last
+        case .input(let last): header.position < last
         case .time(let time): header.now <= time
         case .end: true
         }

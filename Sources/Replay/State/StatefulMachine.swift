@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineKit
+import PipelineRuntime
 
 /// A machine whose state can be put back.
 package protocol RestorableMachine: StageMachine {
@@ -20,6 +21,10 @@ package protocol StatefulMachine: RestorableMachine {
 
     /// The state as a snapshot holds it.
     func state() -> [UInt8]
+
+    /// What the stage, as it stands, would say of an event for a subject.
+    func explain(_ line: UnsafeRawBufferPointer, sequence: UInt64, for subject: ExplainedSubject) throws
+        -> [Explanation]
 }
 
 extension SwiftMachine: StatefulMachine {
@@ -27,6 +32,14 @@ extension SwiftMachine: StatefulMachine {
         var writer = SnapshotWriter()
         clock.stage.snapshot(into: &writer)
         return Array(writer.bytes)
+    }
+
+    package func explain(_ line: UnsafeRawBufferPointer, sequence: UInt64, for subject: ExplainedSubject) throws
+        -> [Explanation]
+    {
+        var parser = JSONParser(limits: EventReader.linkLimits)
+        let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
+        return clock.stage.explain(event, for: subject)
     }
 
     package func writeState(into lines: inout ByteBuffer) { clock.stage.writeState(into: &lines) }

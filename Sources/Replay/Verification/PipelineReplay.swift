@@ -17,11 +17,29 @@ package struct PipelineReplay: Sendable {
         /// Input that the stage had not taken when the logs end.
         package var untaken: UInt64
         package var isSource: Bool
+        /// Whether less than the whole log counts, or is there.
+        package var isPartial: Bool
+        package var compared = ComparedEvents()
         package var difference: ReplayDifference?
+
+        package enum Verdict: String, Sendable {
+            case identical, different
+            /// Nothing of the log was in question.
+            case nothing
+            /// The log of a source is not compared with anything.
+            case recalled
+        }
+
+        package var verdict: Verdict {
+            if isSource { return .recalled }
+            if difference != nil { return .different }
+            return compared.count == 0 && (isPartial || events == 0) ? .nothing : .identical
+        }
 
         /// The first difference counts, whichever span was done first.
         fileprivate mutating func add(_ span: SpanResult) {
             untaken += span.untaken
+            compared.add(span.compared)
             guard let found = span.difference else { return }
             if found.sequence < difference?.sequence ?? .max { difference = found }
         }
@@ -62,6 +80,7 @@ package struct PipelineReplay: Sendable {
 
     /// - Returns: What became of each stage, in their order.
     package func run() async throws -> [StageResult] {
+        for progress in progress { try recorded(progress).checkEnd() }
         var results = try progress.map { try emptyResult(recorded($0)) }
         var waiting = try spansLongestFirst()[...]
         try await withThrowingTaskGroup(of: (Int, SpanResult).self) { group in
@@ -97,7 +116,9 @@ package struct PipelineReplay: Sendable {
     }
 
     private func emptyResult(_ stage: RecordedStage) throws -> StageResult {
-        StageResult(stage: stage.name, log: stage.log.name, events: 0, untaken: 0, isSource: stage.isSource)
+        StageResult(
+            stage: stage.name, log: stage.log.name, events: 0, untaken: 0, isSource: stage.isSource,
+            isPartial: focus != nil || parts[stage.name] != nil || stage.isTrimmed)
     }
 
     private func recorded(_ progress: StageProgress) throws -> RecordedStage {
@@ -145,7 +166,7 @@ package struct PipelineReplay: Sendable {
             stage, machine, part: part, start: start, end: end, focus: focus, progress: progress)
         replay.watch = watch
         let difference = try replay.run()
-        return SpanResult(difference: difference, untaken: replay.untaken)
+        return SpanResult(difference: difference, untaken: replay.untaken, compared: replay.compared)
     }
 
     private func restore(_ machine: any StageMachine, _ header: SnapshotHeader, of stage: RecordedStage) throws
@@ -204,6 +225,7 @@ package struct PipelineReplay: Sendable {
 private struct SpanResult: Sendable {
     var difference: ReplayDifference?
     var untaken: UInt64 = 0
+    var compared = ComparedEvents()
 }
 
 extension RecordedStage {

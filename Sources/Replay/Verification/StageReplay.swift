@@ -22,6 +22,7 @@ final class StageReplay {
     private var outputs: OutputComparison
     private let deadLetters: DeadLetterComparison
     private var focused: FocusedComparison?
+    private var wholeBatches = ComparedEvents()
     private let progress: StageProgress
     var watch: (any ReplayWatch)?
 
@@ -87,21 +88,29 @@ final class StageReplay {
         time = max(time, header.now)
         try machine.advance(to: header.now)
         if !isLate { noteDue() }
-        try watch?.take(machine.output, recorded, at: header.now)
+        if !isSkipped { try watch?.take(machine.output, recorded, at: header.now) }
         let rejected = machine.output.outbox.takeRejections()
         if let difference = try deadLetters.compare(rejected, isSkipped: isSkipped || focused != nil) {
             return difference
         }
         progress.add(events: 0, bytes: batch.body.count)
-        if focused != nil {
-            return focused?.compare(batch, with: machine.output, isSkipped: isSkipped).map(difference)
-        }
+        return compare(batch, isSkipped: isSkipped).map(difference)
+    }
+
+    private func compare(_ batch: EventLogReader.Batch, isSkipped: Bool) -> OutputComparison.Mismatch? {
+        let header = batch.header
+        if focused != nil { return focused?.compare(batch, with: machine.output, isSkipped: isSkipped) }
         guard !isSkipped else {
             outputs.skip(header.count, of: machine.output)
             return nil
         }
-        return outputs.compare(batch.body, count: header.count, with: machine.output).map(difference)
+        let mismatch = outputs.compare(batch.body, count: header.count, with: machine.output)
+        if mismatch == nil, header.count > 0 { wholeBatches.add(header.firstSequence...header.lastSequence) }
+        return mismatch
     }
+
+    /// What of the stage's log was found to be the same.
+    var compared: ComparedEvents { focused?.compared ?? wholeBatches }
 
     private func feed(through last: UInt64, limit: Int) throws {
         while let run = try feed.run(through: last) {
@@ -129,15 +138,30 @@ final class StageReplay {
         if part.last == .max, let surplus = left, !(isOverdue && surplus.mark?.input == nil) {
             return difference(surplus)
         }
-        return part.last == .max && focused == nil ? try deadLetters.rest(through: cursor) : nil
+        guard part.last == .max else { return nil }
+        if focused == nil, let difference = try deadLetters.rest(through: cursor) { return difference }
+        try countUntaken()
+        return nil
+    }
+
+    /// Input behind the last batch that leads to nothing leaves no trace, whether it was taken or not: a live stage says
+    /// how far it has come when it has something to say. What leads to something cannot have been taken.
+    private func countUntaken() throws {
+        machine.output.removeAll()
+        let last = recorded.upstream?.lastSequence ?? cursor
+        while let run = try feed.run(through: last) {
+            try machine.receive(run.lines, first: run.first, at: run.now)
+            guard machine.output.count == 0 else {
+                let first = machine.output.marks.first?.input ?? run.first
+                untaken = last - first + 1
+                return progress.add(events: Int(first - run.first), bytes: run.lines.count)
+            }
+            progress.add(events: run.count, bytes: run.lines.count)
+        }
     }
 
     /// Events of the input that the stage had not taken when the logs end; 0 where they are not followed to their end.
-    var untaken: UInt64 {
-        guard part.last == .max, end == nil else { return 0 }
-        let last = recorded.upstream?.lastSequence ?? cursor
-        return last > cursor ? last - cursor : 0
-    }
+    private(set) var untaken: UInt64 = 0
 
     private func difference(_ mismatch: OutputComparison.Mismatch) -> ReplayDifference {
         ReplayDifference(

@@ -18,11 +18,12 @@ final class InsertedCommands {
     private var inForce: Set<[UInt8]> = []
     private var parser = JSONParser(limits: EventReader.linkLimits)
 
-    /// - Throws: ``ReplayError/unsupported(_:)`` for what the source would refuse, or what is no such command.
+    /// - Parameter lines: Blank ones are passed over.
+    /// - Throws: ``ReplayError/badCommand(line:_:)``
     init(_ lines: [String], of source: RecordedStage, _ factory: MachineFactory) throws {
         let machine = try factory.machine(source.stage, context: source.context, answers: AcceptedAnswers())
         var commands: [Command] = []
-        for (number, line) in lines.enumerated() {
+        for (number, line) in lines.enumerated() where !line.allSatisfy(\.isWhitespace) {
             commands.append(try InsertedCommands.command(line, number + 1, machine))
         }
         waiting = commands.sorted { $0.time < $1.time }[...]
@@ -33,14 +34,14 @@ final class InsertedCommands {
         let bytes = Array(line.utf8)
         try bytes.withUnsafeBytes { try source.receive($0, first: UInt64(number), at: .epoch) }
         if let refused = source.output.outbox.takeRejections().first {
-            throw ReplayError.unsupported("line \(number) of the commands is refused: \(refused.rejection.reason)")
+            throw ReplayError.badCommand(line: number, "refused: \(refused.rejection.reason)")
         }
         let event = Array(source.output.lines.dropLast())
         var parser = JSONParser(limits: EventReader.linkLimits)
         let time = try bytes.withUnsafeBytes { try parser.parse($0).text("time") }.flatMap { Instant(rfc3339: $0) }
         let identity = try event.withUnsafeBytes { InsertedCommands.identity(of: try parser.parse($0)) }
         guard let identity else {
-            throw ReplayError.unsupported("line \(number) of the commands is about no subscription and no device")
+            throw ReplayError.badCommand(line: number, "this is about no subscription and no device")
         }
         return Command(event: event, time: time ?? .epoch, identity: identity)
     }

@@ -9,7 +9,7 @@ package struct WhatIfChange: Sendable {
     package var file: PipelineFile
     /// Other builds' programs, by the stages' names.
     package var programs: [String: [String]] = [:]
-    /// Commands in place of recorded ones of the same identity.
+    /// Commands in place of recorded ones of the same identity; blank lines say nothing.
     package var commands: [String] = []
 
     package init(_ file: PipelineFile) { self.file = file }
@@ -26,7 +26,8 @@ package struct WhatIf: Sendable {
     /// What alone is compared; nil: every push.
     package var focus: ReplayFocus?
 
-    /// - Throws: ``ReplayError/unsupported(_:)`` where the other file has other stages.
+    /// - Throws: ``ReplayError/unsupported(_:)`` where the other file has other stages;
+    ///   ``ReplayError/badCommand(line:_:)``.
     package init(_ recorded: RecordedPipeline, _ change: WhatIfChange, registry: Registry) throws {
         self.recorded = recorded
         self.change = change
@@ -36,11 +37,15 @@ package struct WhatIf: Sendable {
                 other.kind == stage.stage.kind
             else { throw ReplayError.unsupported("the other pipeline has no stage \(stage.name) in the same place") }
         }
+        if let source = recorded.stages.first {
+            _ = try InsertedCommands(change.commands, of: source, MachineFactory(registry: registry))
+        }
         progress = StageProgress(
             stage: "whatif", bytesTotal: recorded.stages.first.map { $0.log.bytes } ?? 0)
     }
 
     package func run() throws -> WhatIfReport {
+        for stage in recorded.stages { try stage.checkEnd() }
         let comparison = PushComparison(focus)
         for stage in roots {
             let lockstep = try lockstep(stage, comparison)
@@ -83,7 +88,7 @@ package struct WhatIf: Sendable {
         let begin = LockstepStart(
             recorded: stage, baseline: baseline, variant: variant, search: type.flatMap { SnapshotSearch(stage, $0) })
         let start = try last.map(begin.following) ?? begin.first()
-        if start != .beginning, last == nil {
+        if start.cursor > last ?? 0 {
             notice("\(stage.name): from the snapshot at \(start.cursor): older events are gone")
         }
         return try LockstepStage(

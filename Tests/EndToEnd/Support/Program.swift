@@ -21,19 +21,28 @@ final class Program: Sendable {
     /// - Parameters:
     ///   - directory: The folder it starts in.
     ///   - closingOutput: Whether its standard output is closed before it begins, as by a reader that has gone.
-    init(_ name: String, _ arguments: [String], in directory: String? = nil, closingOutput: Bool = false) throws {
+    ///   - onTerminal: Whether its standard output is a terminal.
+    init(
+        _ name: String, _ arguments: [String], in directory: String? = nil, closingOutput: Bool = false,
+        onTerminal: Bool = false
+    ) throws {
         process = Process()
         process.executableURL = URL(fileURLWithPath: try Program.folder() + "/" + name)
         process.arguments = arguments
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         process.standardInput = input
-        let outputPipe = try output.pipe(isClosed: closingOutput)
-        process.standardOutput = outputPipe
+        let terminal = onTerminal ? try output.terminal() : nil
+        if let terminal {
+            process.standardOutput = terminal
+        } else {
+            process.standardOutput = try output.pipe(isClosed: closingOutput)
+        }
         process.standardError = try errors.pipe()
         process.terminationHandler = { [ended] in
             ended.continuation.yield($0.terminationReason == .exit ? $0.terminationStatus : -$0.terminationStatus)
         }
         try process.run()
+        try terminal?.close()
     }
 
     deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
@@ -42,9 +51,10 @@ final class Program: Sendable {
     ///
     /// - Parameter lines: Its standard input.
     static func run(
-        _ name: String, _ arguments: [String], input lines: String = "", in directory: String? = nil
+        _ name: String, _ arguments: [String], input lines: String = "", in directory: String? = nil,
+        onTerminal: Bool = false
     ) async throws -> Result {
-        let program = try Program(name, arguments, in: directory)
+        let program = try Program(name, arguments, in: directory, onTerminal: onTerminal)
         try program.write(lines)
         try program.endInput()
         return await program.result()
@@ -105,6 +115,7 @@ final class Program: Sendable {
     }
 }
 
+struct NoTerminal: Error { let errno: Int32 }
 struct MissingExecutables: Error { let near: String }
 
 /// What a program writes, as it comes.
@@ -133,6 +144,26 @@ private final class Text: Sendable {
             take("", isLast: true)
         }
         return pipe
+    }
+
+    /// The end that a program writes to. Lines end as terminals want them: that is undone.
+    func terminal() throws -> FileHandle {
+        // tty_ioctl(4): TIOCSPTLCK unlocks, TIOCGPTN gives the number below /dev/pts; the macros are not imported.
+        let (unlock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
+        var (locked, number): (CInt, CInt) = (0, 0)
+        let reading = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard reading >= 0, ioctl(reading, unlock, &locked) == 0, ioctl(reading, getNumber, &number) == 0,
+            case let writing = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC), writing >= 0
+        else { throw NoTerminal(errno: errno) }
+        Thread.detachNewThread { [self] in
+            var block = [UInt8](repeating: 0, count: 4096)
+            while case let count = read(reading, &block, block.count), count > 0 {
+                take(String(decoding: block[..<count], as: UTF8.self).replacing("\r\n", with: "\n"), isLast: false)
+            }
+            close(reading)
+            take("", isLast: true)
+        }
+        return FileHandle(fileDescriptor: writing, closeOnDealloc: true)
     }
 
     var isEmpty: Bool { state.withLock { $0.text.isEmpty } }

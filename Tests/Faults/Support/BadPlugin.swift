@@ -9,6 +9,7 @@ enum BadPlugin {
         import json, os, signal, sys, zmq
 
         mode, notes = sys.argv[1], sys.argv[2]
+        print('{"what":"a program prints is no push"}', flush=True)
         link = zmq.Context.instance().socket(zmq.DEALER)
         link.setsockopt(zmq.LINGER, 1000)
         link.connect(os.environ["BELFRY_LINK"])

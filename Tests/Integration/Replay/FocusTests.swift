@@ -37,7 +37,9 @@ import Testing
         let pipeline = try VirtualPipeline(Self.file())
         try await pipeline.live(Story(seed: random.next(), length: 500).commands, cuts: [], drains: true)
         let events = try pipeline.events(of: "matches")
-        let target = random.one(of: events.indices.filter { events[$0].hasPrefix(#"{"type":"match""#) })
+        let candidates = events.indices.filter { events[$0].hasPrefix(#"{"type":"match""#) }
+        try #require(!candidates.isEmpty, "none of \(events.count) events is a match")
+        let target = random.one(of: candidates)
         let event = events[target]
         let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
         defer { withExtendedLifetime(logs) {} }

@@ -77,6 +77,7 @@ import Testing
             let candidates = events.indices.filter {
                 events[$0].contains(#""\#(member)":""#) && !events[$0].contains("device.")
             }
+            try #require(!candidates.isEmpty, "none of \(events.count) events in \(log) has a \(member)")
             let target = UInt64(random.one(of: candidates) + 1)
             let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
             defer { withExtendedLifetime(logs) {} }

@@ -52,8 +52,8 @@ final class VirtualPipeline: Sendable {
     ///   - until: What else to wait for before all is stopped.
     func live(
         _ commands: [String], cuts: [Int], without: Int? = nil, drains: Bool,
-        meanwhile: @escaping @Sendable (PipelineProcess) async -> Void = { _ in },
-        until: @Sendable (PipelineProcess) async -> Void = { _ in }
+        meanwhile: @escaping @Sendable (PipelineProcess) async throws -> Void = { _ in },
+        until: @Sendable (PipelineProcess) async throws -> Void = { _ in }
     ) async throws {
         let sink: PushSink = { [self] deliveries in
             taken.withLock { $0 += deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
@@ -61,24 +61,34 @@ final class VirtualPipeline: Sendable {
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)
         (surroundings.calls, surroundings.time) = (calls, time)
         let pipeline = try PipelineProcess(file, in: surroundings)
-        async let running: Void = pipeline.run()
-        await pipeline.source.control.wait { $0.phase == .running }
-        async let watching: Void = meanwhile(pipeline)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await pipeline.run() }
+            // A host that nobody stops would be waited for.
+            defer { pipeline.stop() }
+            try await pipeline.source.wait(for: "the source runs") { $0.phase == .running }
+            async let watching: Void = meanwhile(pipeline)
+            try await VirtualPipeline.send(commands, to: pipeline, cuts, without: without, drains)
+            if drains { for host in pipeline.hosts { try await host.wait(for: "the end of time") { $0.mark >= 1 } } }
+            try await watching
+            try await until(pipeline)
+            pipeline.stop()
+            try await group.waitForAll()
+        }
+        let counts = pipeline.hosts.map { ($0.plan.stage, $0.control.report.eventsIn) }
+        eventsIn.withLock { $0 = Dictionary(uniqueKeysWithValues: counts) }
+    }
+
+    private static func send(
+        _ commands: [String], to pipeline: PipelineProcess, _ cuts: [Int], without: Int?, _ drains: Bool
+    ) async throws {
         try await SocketThread.run(name: "producer") {
             let half = commands.count / 2
             if let without {
-                try VirtualPipeline.feed(pipeline, Array(commands[..<half]), cuts, false)
+                try feed(pipeline, Array(commands[..<half]), cuts, false)
                 pipeline.hosts[without].control.stop()
             }
-            try VirtualPipeline.feed(pipeline, Array(commands[(without == nil ? 0 : half)...]), cuts, drains)
+            try feed(pipeline, Array(commands[(without == nil ? 0 : half)...]), cuts, drains)
         }
-        if drains { for host in pipeline.hosts { await host.control.wait { $0.mark >= 1 } } }
-        await watching
-        await until(pipeline)
-        pipeline.stop()
-        try await running
-        let counts = pipeline.hosts.map { ($0.plan.stage, $0.control.report.eventsIn) }
-        eventsIn.withLock { $0 = Dictionary(uniqueKeysWithValues: counts) }
     }
 
     private static func feed(_ pipeline: PipelineProcess, _ commands: [String], _ cuts: [Int], _ drains: Bool) throws {
@@ -91,10 +101,18 @@ final class VirtualPipeline: Sendable {
             try producer.send(Array(piece.utf8), count: end - start)
             start = end
         }
-        while !producer.isDone { try producer.pump(wait: .milliseconds(100)) }
+        try pump(producer, "answers to \(commands.count) commands") { producer.isDone }
         guard drains else { return }
         try producer.moveTime(to: .distantFuture, mark: 1)
-        while producer.timeMark < 1 { try producer.pump(wait: .milliseconds(100)) }
+        try pump(producer, "the end of time") { producer.timeMark >= 1 }
+    }
+
+    private static func pump(_ producer: Producer, _ what: String, until isMet: () -> Bool) throws {
+        let limit = ContinuousClock.now + .seconds(60)
+        while !isMet() {
+            guard .now < limit else { throw WaitedInVain("the producer: \(what): not within 60 s") }
+            try producer.pump(wait: .milliseconds(100))
+        }
     }
 
     /// Every event of one log, as it stands there.

@@ -12,4 +12,6 @@ final class ControlledTime: Sendable {
 
     var wall: Instant { Instant.wall().advanced(by: lead) }
     var time: HostTime { HostTime(wall: { self.wall }, steady: { .now + self.lead }) }
+    /// Only the time of day jumps: nobody seems to have been silent all the while.
+    var timeOfDay: HostTime { HostTime(wall: { self.wall }) }
 }

@@ -30,11 +30,13 @@ final class FakeUpstream {
 
     /// Stays until the host has that many events in its log, or has ended: what it has not read yet goes with us.
     func stay(until written: UInt64, in host: RunningHost) throws {
-        try peer.stay { host.host.control.report.last >= written || host.host.control.report.phase == .stopped }
+        try peer.stay(for: "\(written) events or the end") {
+            host.host.control.report.last >= written || host.host.control.report.phase == .stopped
+        }
     }
 
     /// Listens until the condition holds.
-    func stay(until isMet: () throws -> Bool) throws { try peer.stay(until: isMet) }
+    func stay(for what: String, until isMet: () throws -> Bool) throws { try peer.stay(for: what, until: isMet) }
 
     func say(_ frames: [UInt8]...) throws { try peer.say([consumer] + frames) }
 

@@ -36,10 +36,12 @@ final class Peer {
     }
 
     /// Listens until the condition holds.
-    func stay(until isMet: () throws -> Bool) throws {
+    ///
+    /// - Parameter what: What it stands for, in words.
+    func stay(for what: String = "the condition", until isMet: () throws -> Bool) throws {
         let end = ContinuousClock.now + .seconds(30)
         while try !isMet() {
-            guard .now < end else { throw HostTestError("waited in vain") }
+            guard .now < end else { throw HostTestError("waited in vain for \(what)") }
             _ = try poller.poll(timeoutMilliseconds: 20)
             _ = try socket.receive(into: message, wait: false)
         }

@@ -11,6 +11,7 @@ struct Gate: Stage {
     static let kind = "gate"
     static let logName = "gate"
     static let isSource = true
+    static let snapshotVersion: Int? = 1
 
     init(_ settings: Settings, context: StageContext) throws(SettingsError) {}
 
@@ -20,6 +21,9 @@ struct Gate: Stage {
         }
         out.pass(event)
     }
+
+    func snapshot(into snapshot: inout SnapshotWriter) {}
+    func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {}
 }
 
 /// Passes everything on, as many times as `copies` says.

@@ -25,17 +25,19 @@ final class RunningHost: Sendable {
 
     /// Returns when the host serves its sockets.
     func isUp() async throws {
-        guard await host.control.wait(until: { $0.phase != .starting }) else {
-            try await running.value
-            throw HostTestError("\(host.plan.stage) has ended")
-        }
+        try await wait(for: "a start") { $0.phase != .starting }
     }
 
     /// Returns when the host has that many events in its log.
     func hasWritten(_ count: UInt64) async throws {
-        guard await host.control.wait(until: { $0.last >= count }) else {
-            try await running.value
-            throw HostTestError("\(host.plan.stage) has ended")
+        try await wait(for: "\(count) events") { $0.last >= count }
+    }
+
+    /// - Throws: What the host ended with, where it ended without.
+    func wait(for what: String, until condition: @escaping @Sendable (HostReport) -> Bool) async throws {
+        do { try await host.wait(for: what, until: condition) } catch {
+            if host.control.report.phase == .stopped { try await running.value }
+            throw error
         }
     }
 
@@ -74,14 +76,14 @@ struct HostTestError: Error, CustomStringConvertible {
 
 extension PipelineFile {
     /// A gate and a relay behind it.
-    static func gateAndRelay(in folder: Folder, gate: String = "{}", relay: String = "{from: gate}") throws
-        -> PipelineFile
-    {
+    static func gateAndRelay(
+        in folder: Folder, gate: String = "{}", relay: String = "{from: gate}", log: String = "{sync: never}"
+    ) throws -> PipelineFile {
         try PipelineFile.parse(
             """
             pipeline: runtime
             data: \(folder.path)
-            log: {sync: never}
+            log: \(log)
             stages:
               gate: \(gate)
               relay: \(relay)

@@ -1,6 +1,7 @@
 import Glibc
 import PipelineKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import TransportWebhook

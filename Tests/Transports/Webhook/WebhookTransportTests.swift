@@ -1,5 +1,6 @@
 import PipelineKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import TransportWebhook

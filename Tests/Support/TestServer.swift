@@ -2,15 +2,15 @@ import Glibc
 import Synchronization
 
 /// A small HTTP server on threads of its own, which answers as a test says.
-final class TestServer: Sendable {
-    struct Request: Sendable {
-        let line: String
+public final class TestServer: Sendable {
+    public struct Request: Sendable {
+        public let line: String
         /// Names in lower case.
-        let headers: [String: String]
-        let body: String
+        public let headers: [String: String]
+        public let body: String
     }
 
-    enum Reply: Sendable {
+    public enum Reply: Sendable {
         case status(Int, headers: [String: String] = [:], body: String = "")
         /// Closes the connection without a word.
         case drop
@@ -20,13 +20,13 @@ final class TestServer: Sendable {
         case unfinished(Int)
     }
 
-    let port: UInt16
+    public let port: UInt16
     private let listener: CInt
     private let log = Mutex<[Request]>([])
     private let reply: @Sendable (Request, Int) -> Reply
 
     /// - Parameter reply: Takes a request and how many came before it. Runs on the connection's thread, so it may wait.
-    init(_ reply: @escaping @Sendable (Request, Int) -> Reply) {
+    public init(_ reply: @escaping @Sendable (Request, Int) -> Reply) {
         self.reply = reply
         listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -44,12 +44,12 @@ final class TestServer: Sendable {
         spawn { self.accept() }
     }
 
-    var url: String { "http://127.0.0.1:\(port)/pushes" }
+    public var url: String { "http://127.0.0.1:\(port)/pushes" }
 
-    var requests: [Request] { log.withLock { $0 } }
+    public var requests: [Request] { log.withLock { $0 } }
 
     /// Ends the accepting thread, and with it the server.
-    func stop() { _ = shutdown(listener, CInt(SHUT_RDWR)) }
+    public func stop() { _ = shutdown(listener, CInt(SHUT_RDWR)) }
 
     private func accept() {
         while true {

@@ -1,0 +1,97 @@
+import BuiltIns
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+import Replay
+
+/// A pipeline beside the logs that it made, by what a user has at hand: its file, or the logs alone.
+struct RecordedPlace {
+    let checked: CheckedPipeline
+    let recorded: RecordedPipeline
+
+    /// Says on standard error of which stages' past the settings are not known.
+    ///
+    /// - Parameters:
+    ///   - place: A pipeline file, a data folder or a folder of logs.
+    ///   - logs: Where the logs are instead.
+    init(_ place: String, logs: String?) throws {
+        if LogPlace.isFolder(place) {
+            let folder = try LogPlace.folder(place)
+            checked = CheckedPipeline(path: place, file: try RecordedFolder(folder).pipeline())
+        } else {
+            checked = try CheckedPipeline(path: place)
+        }
+        recorded = try RecordedPipeline.find(checked, logs: logs)
+        for stage in try recorded.stagesWithoutSettings {
+            StandardError.write(
+                "\(stage.log.directory)/settings.ndjson is not there: the settings that \(place) has now are taken for all "
+                    + "of \(stage.name)'s past")
+        }
+    }
+}
+
+/// Makes a pipeline of what logs say about the stages that wrote them.
+struct RecordedFolder {
+    private let folder: String
+
+    /// - Parameter folder: A folder of logs.
+    init(_ folder: String) { self.folder = folder }
+
+    /// The stages by their kinds, with the settings that they had last.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 where the logs do not say enough.
+    func pipeline() throws -> PipelineFile {
+        let logs = try LogPlace.logs(in: folder).filter { !$0.hasSuffix(".dead-letters") }
+        guard !logs.isEmpty else { throw ToolFailure(.noInput, try LogPlace.nothing(in: folder)) }
+        try checkKinds(of: logs)
+        var text = ByteBuffer()
+        text.append("{\"pipeline\":\"recorded\",\"data\":")
+        text.appendJSON(folder)
+        text.append(",\"stages\":{")
+        for (index, log) in logs.enumerated() {
+            if index > 0 { text.append(",") }
+            try write(log, to: &text)
+        }
+        text.append("}}")
+        return try PipelineFile.parse(
+            text.text, file: folder, folder: folder, check: StageCheck(registry: .builtIns).callAsFunction)
+    }
+
+    /// Stages are called by their kinds, and what a program of its own did stands in the pipeline file alone.
+    private func checkKinds(of logs: [String]) throws {
+        for (kind, logs) in try Dictionary(grouping: logs, by: { try entry(of: $0).kind }).sorted(by: {
+            $0.key < $1.key
+        }) {
+            guard logs.count > 1 || Registry.builtIns.stages[kind] == nil else { continue }
+            let names = logs.map(LogPlace.name).joined(separator: ", ")
+            throw ToolFailure(
+                .noInput,
+                "\(names) in \(folder): made by \(logs.count.of("stage")) of kind \(kind), whose place only the pipeline file tells: "
+                    + "name it, and the logs with --logs")
+        }
+    }
+
+    private func write(_ log: String, to text: inout ByteBuffer) throws {
+        let entry = try entry(of: log)
+        text.appendJSON(entry.kind)
+        text.append(":{\"log\":")
+        text.appendJSON(LogPlace.name(ofLogAt: log))
+        if let upstream = try UpstreamNote.read(directory: log)?.log {
+            text.append(",\"from\":")
+            text.appendJSON(try self.entry(of: folder + "/" + upstream).kind)
+        }
+        let settings = entry.settings.dropFirst().dropLast()
+        if !settings.isEmpty { text.append(raw: "," + settings) }
+        text.append("}")
+    }
+
+    private func entry(of log: String) throws -> SettingsHistory.Entry {
+        let history = try SettingsHistory(logDirectory: log)
+        if let last = history.entries.last { return last }
+        throw ToolFailure(
+            .noInput,
+            "\(history.path) is not there, so that nothing tells how \(log) was made: name the pipeline file, and the "
+                + "logs with --logs")
+    }
+}

@@ -1,0 +1,94 @@
+import Glibc
+
+/// `settings.ndjson` beside a log: the settings that its stage ran with, each from where on. Stages write it and need
+/// it to run their past again; the log's own tools know no more of a line than where it belongs.
+package struct SettingsFile: Hashable, Sendable {
+    package struct Line: Hashable, Sendable {
+        /// The last upstream event that the stage had taken in before.
+        package var after: UInt64
+        /// The `now` of the log's last batch before.
+        package var now: Instant
+        /// As it stands in the file, without the line feed.
+        package var text: String
+    }
+
+    package var lines: [Line]
+
+    package static let name = "settings.ndjson"
+    package static let bytesMax = 16 << 20
+
+    package static func path(in directory: String) -> String { "\(directory)/\(name)" }
+
+    /// Nil where there is none, or nothing in it.
+    ///
+    /// - Parameter directory: The log's own folder.
+    /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``.
+    package static func read(logDirectory directory: String) throws(EventLogError) -> SettingsFile? {
+        let path = path(in: directory)
+        guard let file = try OpenFile.ifPresent(path) else { return nil }
+        let size = try file.size()
+        guard size <= bytesMax else {
+            throw .wrongSettings(file: path, line: 1, reason: "\(size) bytes are more than Belfry ever writes")
+        }
+        guard size > 0 else { return nil }
+        let bytes = try file.contents(bytesMax: Int(size))
+        var texts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let end = texts.removeLast()
+        guard end.isEmpty else {
+            throw .wrongSettings(file: path, line: texts.count + 1, reason: "the line does not end")
+        }
+        var lines: [Line] = []
+        for text in texts {
+            guard let line = Line(text) else {
+                let reason = "the line does not begin and end as Belfry writes it"
+                throw .wrongSettings(file: path, line: lines.count + 1, reason: reason)
+            }
+            lines.append(line)
+        }
+        return SettingsFile(lines: lines)
+    }
+
+    /// As it stands in the file.
+    package var text: String { lines.map { $0.text + "\n" }.joined() }
+
+    /// Writes it whole or not at all, and durably; nothing where there are no lines.
+    func write(in log: LogDirectory) throws(EventLogError) {
+        guard !lines.isEmpty else { return }
+        try log.replace(SettingsFile.path(in: log.path), with: text)
+    }
+}
+
+extension SettingsFile.Line {
+    /// Nil for a line that begins or ends otherwise than stages write it.
+    package init?(_ bytes: some Collection<UInt8>) {
+        guard let text = String(validating: Array(bytes), as: UTF8.self), text.hasSuffix("}}"),
+            let after = UInt64(text.between(#"{"after":"#, ",")),
+            let now = Int64(text.between(#"{"after":\#(after),"now":"#, ",")),
+            text.hasPrefix(#"{"after":\#(after),"now":\#(now),"kind":""#)
+        else { return nil }
+        self.init(after: after, now: Instant(microseconds: now), text: text)
+    }
+}
+
+extension String {
+    /// What stands behind a beginning; empty where it begins otherwise.
+    fileprivate func between(_ start: String, _ end: Character) -> Substring {
+        hasPrefix(start) ? dropFirst(start.count).prefix { $0 != end } : ""
+    }
+}
+
+extension LogDirectory {
+    /// Puts a small file in place whole or not at all, and durably.
+    func replace(_ path: String, with text: String) throws(EventLogError) {
+        let temporary = path + ".new"
+        let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC, calls: calls)
+        let failed = Array(text.utf8).withUnsafeBytes { file.write($0, at: 0, calls: calls) }
+        if let failed {
+            throw EventLogError.failed(operation: "write", file: temporary, errno: failed).orFull(
+                bytesNeeded: text.utf8.count)
+        }
+        try file.synchronize(calls)
+        guard uninterrupted({ calls.rename(temporary, path) }) == 0 else { throw .lastFailure("rename", temporary) }
+        try synchronize()
+    }
+}

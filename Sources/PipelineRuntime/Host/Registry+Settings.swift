@@ -1,0 +1,55 @@
+import JSON
+import PipelineKit
+
+extension Registry {
+    /// The transports that a stage's settings set up; none for a program of its own.
+    package func transports(of stage: PipelineStage) throws(PipelineFileError) -> [TransportBinding] {
+        guard stage.command.isEmpty, let type = stages[stage.kind] else { return [] }
+        return try Registry.transports(type, stage)
+    }
+
+    private static func transports<S: Stage>(_ type: S.Type, _ stage: PipelineStage) throws(PipelineFileError)
+        -> [TransportBinding]
+    {
+        S.transports(of: try stage.settings.decode(S.Settings.self))
+    }
+
+    /// The keys of a stage's own settings; none for a program of its own, which takes none.
+    package func settingsKeys(of stage: PipelineStage) throws(SettingsError) -> [String] {
+        guard stage.command.isEmpty, let type = stages[stage.kind] else { return [] }
+        return try Registry.settingsKeys(type, stage)
+    }
+
+    private static func settingsKeys<S: Stage>(_ type: S.Type, _ stage: PipelineStage) throws(SettingsError)
+        -> [String]
+    {
+        try stage.settings.keys(of: S.Settings.self).filter { !PipelineStage.commonKeys.contains($0) }
+    }
+
+    /// One transport, with its settings checked and nothing opened.
+    ///
+    /// - Parameter console: Where the console transport writes its lines.
+    package func transport(_ binding: TransportBinding, console: @escaping @Sendable (String) throws -> Void)
+        throws(PipelineFileError) -> any Transport
+    {
+        guard let type = transports[binding.kind] else {
+            let known = transports.keys.sorted()
+            let near = Spelling.suggestion(for: binding.kind, among: known).map { $0 + " " } ?? ""
+            let error = binding.settings.fail(
+                "use", "unknown transport '\(binding.kind)'", hint: "\(near)known: \(known.joined(separator: ", "))")
+            throw PipelineFileError([error])
+        }
+        return try Registry.transport(type, binding, console)
+    }
+
+    private static func transport<T: Transport>(
+        _ type: T.Type, _ binding: TransportBinding, _ console: @escaping @Sendable (String) throws -> Void
+    ) throws(PipelineFileError) -> any Transport {
+        let settings = try binding.settings.decode(T.Settings.self)
+        do throws(SettingsError) {
+            return try T(settings, context: TransportContext(name: binding.name, console: console))
+        } catch {
+            throw PipelineFileError([error])
+        }
+    }
+}

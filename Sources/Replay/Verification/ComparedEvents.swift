@@ -1,0 +1,19 @@
+/// Which events of a log were compared.
+package struct ComparedEvents: Hashable, Sendable {
+    package private(set) var count: UInt64 = 0
+    /// From the first to the last of them; nil where there are none.
+    package private(set) var range: ClosedRange<UInt64>?
+
+    package init() {}
+
+    mutating func add(_ sequences: ClosedRange<UInt64>) { add(UInt64(sequences.count), in: sequences) }
+
+    mutating func add(_ other: ComparedEvents) {
+        if let range = other.range { add(other.count, in: range) }
+    }
+
+    private mutating func add(_ more: UInt64, in sequences: ClosedRange<UInt64>) {
+        count += more
+        range = min(range?.lowerBound ?? .max, sequences.lowerBound)...max(range?.upperBound ?? 0, sequences.upperBound)
+    }
+}

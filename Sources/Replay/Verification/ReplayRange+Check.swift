@@ -1,0 +1,78 @@
+import EventLog
+
+extension ReplayRange {
+    /// That the logs hold something of the range.
+    ///
+    /// - Throws: ``ReplayError/backwards(from:until:)``, ``ReplayError/beyond(_:)`` or ``ReplayError/dropped(log:first:)``.
+    package func check(_ recorded: RecordedPipeline) throws {
+        let changes = recorded.stages[0].log
+        try checkOrder()
+        guard changes.lastSequence >= changes.firstSequence else {
+            throw ReplayError.beyond("\(changes.name) holds no events")
+        }
+        if let from, changes.ends(before: from) {
+            throw ReplayError.beyond(
+                "\(changes.name) ends at \(changes.lastSequence), \(changes.lastNow?.rfc3339 ?? ""); nothing lies from "
+                    + "\(from.text) on")
+        }
+        if let until, changes.begins(after: until) {
+            guard changes.firstSequence > 1 else {
+                throw ReplayError.beyond(
+                    "\(changes.name) begins at \(changes.firstNow?.rfc3339 ?? ""); nothing lies up to \(until.text)")
+            }
+            throw ReplayError.dropped(log: changes.name, first: changes.firstSequence)
+        }
+    }
+
+    /// That one end of the range lies outside of what the logs hold.
+    package func notes(on recorded: RecordedPipeline) -> [String] {
+        let changes = recorded.stages[0].log
+        var notes: [String] = []
+        if let from, changes.firstSequence > 1, changes.begins(after: from) {
+            notes.append("\(changes.name) begins at \(changes.firstSequence); what came before is gone")
+        }
+        if let until, until != .end, changes.ends(before: until) {
+            notes.append("\(changes.name) ends at \(changes.lastSequence), before \(until.text)")
+        }
+        return notes
+    }
+
+    private func checkOrder() throws(ReplayError) {
+        switch (from, until) {
+        case (.sequence(let first), .sequence(let last)) where first > last: throw .backwards
+        case (.time(let first), .time(let last)) where first > last: throw .backwards
+        default: break
+        }
+    }
+}
+
+extension PipelinePosition {
+    /// For people: `17`, or a time.
+    package var text: String {
+        switch self {
+        case .sequence(let sequence): "\(sequence)"
+        case .time(let time): time.rfc3339
+        case .end: "the end"
+        }
+    }
+}
+
+extension LogSummary {
+    /// Whether the log holds nothing from there on.
+    package func ends(before position: PipelinePosition) -> Bool {
+        switch position {
+        case .sequence(let sequence): sequence > lastSequence
+        case .time(let time): lastNow.map { $0 < time } ?? true
+        case .end: false
+        }
+    }
+
+    /// Whether the log holds nothing up to there.
+    func begins(after position: PipelinePosition) -> Bool {
+        switch position {
+        case .sequence(let sequence): sequence < firstSequence
+        case .time(let time): firstNow.map { $0 > time } ?? true
+        case .end: false
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Testing
+
+/// A log that is not there must never be taken for one in which nothing happened.
+@Suite(.timeLimit(.minutes(2)))
+struct AbsentLogCommandTests {
+    private func logs(_ notes: Notes) async throws -> String {
+        let folder = notes.folder + "/data/logs"
+        let result = try await Program.run(
+            "belfry", ["run", notes.pipeline, "--logs", folder], input: Notes.phone() + Notes.change("n1", second: 1))
+        #expect(result.status == 0)
+        return folder
+    }
+
+    private func commands(on place: String, of notes: Notes) -> [[String]] {
+        [
+            ["log", "ls", place], ["log", "stat", place], ["log", "verify", place], ["log", "export", place],
+            ["log", "migrate", place], ["trace", "3", "-p", place],
+            ["explain", "--change", "3", "--user", "_alice", "-p", place],
+            ["replay", notes.pipeline, "--logs", place == notes.pipeline ? notes.folder + "/data" : place],
+            ["state", notes.pipeline, "devices", "--logs", place == notes.pipeline ? notes.folder + "/data" : place],
+        ]
+    }
+
+    @Test(arguments: ["changes", "matches", "notifications", "pushes", "outcomes"])
+    func `a log folder that is gone is named by every command`(name: String) async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        try FileManager.default.removeItem(atPath: folder + "/" + name)
+        for place in [notes.pipeline, notes.folder + "/data", folder] {
+            for command in commands(on: place, of: notes) {
+                let result = try await Program.run("belfry", command)
+                #expect(result.status == 66, "\(command): \(result.errors)")
+                #expect(
+                    result.errors.contains("log \(name) ") && result.errors.contains("\(folder)/\(name)"), "\(command)")
+            }
+        }
+    }
+
+    @Test func `segments without log.json are named by every command`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        try FileManager.default.removeItem(atPath: folder + "/matches/log.json")
+        for place in [notes.pipeline, notes.folder + "/data", folder] {
+            for command in commands(on: place, of: notes) + [["log", "show", "matches", "-p", place]] {
+                let result = try await Program.run("belfry", command)
+                #expect(result.status == 65, "\(command): \(result.errors)")
+                #expect(result.errors.contains("\(folder)/matches/log.json is missing"), "\(command)")
+                #expect(result.errors.contains("belfry log repair \(folder)/matches"), "\(command)")
+            }
+        }
+        for command in ["stat", "verify", "export", "show", "migrate"] {
+            let result = try await Program.run("belfry", ["log", command, folder + "/matches"])
+            #expect(result.status == 65 && result.errors.contains("/matches/log.json is missing"), "\(command)")
+        }
+        let repaired = try await Program.run("belfry", ["log", "repair", folder + "/matches", "--yes"])
+        #expect(repaired.status == 0, "\(repaired.errors)")
+        #expect(try await Program.run("belfry", ["log", "verify", notes.pipeline]).status == 0)
+    }
+
+    @Test func `what is there is shown before what is not`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        try FileManager.default.removeItem(atPath: folder + "/pushes")
+        for command in ["ls", "stat", "verify"] {
+            let result = try await Program.run("belfry", ["log", command, notes.pipeline])
+            #expect(result.output.split(separator: "\n").count == 4, "\(result.output)")
+        }
+        #expect(try await Program.run("belfry", ["log", "export", notes.pipeline]).output == "")
+        #expect(try await Program.run("belfry", ["log", "verify", folder + "/outcomes"]).status == 0)
+    }
+
+    @Test func `a file of lines is no place, and it is said what to do with it`() async throws {
+        let notes = try Notes()
+        let file = try notes.write(Notes.phone(), to: "case.ndjson")
+        for command in [
+            ["ls", file], ["show", file], ["stat", file], ["repair", file], ["show", "changes", "-p", file],
+        ] {
+            let result = try await Program.run("belfry", ["log"] + command)
+            #expect(result.status == 66 && result.errors.hasPrefix("\(file) holds lines, not logs"), "\(result.errors)")
+        }
+        let folder = try await logs(notes)
+        let repair = try await Program.run("belfry", ["log", "repair", folder])
+        #expect(repair.status == 64 && repair.errors.contains("name one of them: changes, matches, "))
+    }
+
+    @Test func `a place without any log is no input to every command`() async throws {
+        let notes = try Notes()
+        try FileManager.default.createDirectory(atPath: notes.folder + "/empty", withIntermediateDirectories: false)
+        for place in [notes.pipeline, notes.folder + "/empty"] {
+            for command in commands(on: place, of: notes) where !["replay", "state"].contains(command[0]) {
+                let result = try await Program.run("belfry", command)
+                #expect(result.status == 66, "\(command): \(result.errors)")
+                #expect(result.errors.contains("no log"), "\(command)")
+            }
+        }
+    }
+
+    @Test func `a beginning that is missing is told of by every command`() async throws {
+        let notes = try Notes()
+        let folder = notes.folder + "/logs"
+        let event = Notes.change("n5").dropLast()
+        let lines = """
+            {"log":"changes","identity":"0d0832cf-b35b-41a9-a717-fa8ea3dfd84a","format":1}
+            {"segment":5,"now":"1970-01-01T00:00:00Z","cursor":{}}
+            {"first":5,"count":1,"now":"1970-01-01T00:00:01Z","cursor":{}}
+            \(event)
+
+            """
+        let imported = try await Program.run("belfry", ["log", "import", "-", "--to", folder], input: lines)
+        #expect(imported.status == 0, "\(imported.errors)")
+        let trimmed = try await Program.run("belfry", ["log", "show", folder + "/changes", "--from", "1"])
+        #expect(trimmed.status == 65 && trimmed.errors.contains("changes no longer holds sequence 1: it begins with 5"))
+        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 0)
+        try FileManager.default.removeItem(atPath: folder + "/changes/00000000000000000005.first")
+        let commands = [
+            ["log", "ls", folder], ["log", "stat", folder], ["log", "stat", folder + "/changes"],
+            ["log", "show", folder + "/changes"], ["trace", "changes:5", "-p", folder], ["trace", "n5", "-p", folder],
+        ]
+        for command in commands + [["log", "export", folder]] {
+            let result = try await Program.run("belfry", command)
+            #expect(result.status == 65, "\(command): \(result.errors)")
+            #expect(result.errors.contains("log changes: sequences 1 to 4 are missing"), "\(command): \(result.errors)")
+            #expect(result.output.isEmpty == command.contains("export"), "\(command)")
+        }
+        let verified = try await Program.run("belfry", ["log", "verify", folder])
+        #expect(verified.status == 1 && verified.output.contains("sequences 1 to 4 are missing"))
+        #expect(try await Program.run("belfry", ["log", "repair", folder + "/changes", "--yes"]).status == 0)
+        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 0)
+    }
+
+    @Test(arguments: ["changes", "outcomes"])
+    func `a log that has lost all its segments is not taken for an empty one`(name: String) async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        try FileManager.default.removeItem(atPath: "\(folder)/\(name)/00000000000000000001.log")
+        for command in [["log", "ls", folder], ["log", "stat", folder], ["log", "export", folder]] {
+            let result = try await Program.run("belfry", command)
+            #expect(
+                result.status == 65 && result.errors.contains("log \(name): all segments are missing"), "\(command)")
+        }
+        let traced = try await Program.run("belfry", ["trace", "n1", "-p", folder])
+        #expect(traced.status == 65 && traced.errors.contains("log \(name): all segments are missing"))
+        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 1)
+        #expect(try await Program.run("belfry", ["log", "repair", "\(folder)/\(name)"]).status == 65)
+    }
+
+    @Test func `a wrong index is noted, wrong settings are damage with advice`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        #expect(try await Program.run("belfry", ["trace", "n1", "-p", folder]).status == 0)
+        try Data("nonsense of sixty-four bytes and more, so that it has a header to be compared with".utf8)
+            .write(to: URL(fileURLWithPath: folder + "/changes/index/00000000000000000001.index"))
+        let noted = try await Program.run("belfry", ["log", "verify", folder])
+        #expect(noted.status == 0, "\(noted.output)")
+        #expect(noted.output.contains("changes: sound") && noted.output.contains("changes: a note: "))
+        let path = folder + "/notifications/settings.ndjson"
+        let sound = try String(contentsOfFile: path, encoding: .utf8)
+        for (line, wrong) in [
+            (2, sound + "{}\n"), (1, sound.replacing("\"settings\"", with: "\"sittings\"")), (2, sound + "{"),
+        ] {
+            try Data(wrong.utf8).write(to: URL(fileURLWithPath: path))
+            let verified = try await Program.run("belfry", ["log", "verify", folder])
+            #expect(verified.status == 1 && verified.output.contains("line \(line): "), "\(verified.output)")
+            let replayed = try await Program.run("belfry", ["replay", notes.pipeline, "--logs", folder])
+            #expect(replayed.status == 65, "\(replayed.errors)")
+            #expect(replayed.errors.contains("\(path), line \(line): ") && replayed.errors.contains("remove it alone"))
+        }
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try await Program.run("belfry", ["replay", notes.pipeline, "--logs", folder]).status == 0)
+    }
+}

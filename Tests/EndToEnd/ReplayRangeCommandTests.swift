@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Only what was compared is identical.
+@Suite(.timeLimit(.minutes(2)))
+struct ReplayRangeCommandTests {
+    private static func notes() async throws -> Notes {
+        let notes = try Notes()
+        let input = Notes.phone() + (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number) }.joined()
+        let result = try await Program.run(
+            "belfry", ["run", notes.pipeline, "--logs", notes.folder + "/logs"], input: input)
+        #expect(result.status == 0)
+        return notes
+    }
+
+    private static func replay(_ notes: Notes, _ more: String...) async throws -> Program.Result {
+        try await Program.run("belfry", ["replay", notes.pipeline, "--logs", notes.folder + "/logs"] + more)
+    }
+
+    @Test func `a range in which nothing lies is refused`() async throws {
+        let notes = try await Self.notes()
+        let beyond = try await Self.replay(notes, "--from", "8")
+        #expect(beyond.status == 66 && beyond.output.isEmpty, "\(beyond)")
+        #expect(beyond.errors.contains("changes ends at 7, 2026-11-20T09:30:05Z; nothing lies from 8 on"))
+        let future = try await Self.replay(notes, "--from", "2030-01-01T00:00:00Z", "--json")
+        #expect(future.status == 66 && future.output.isEmpty, "\(future)")
+        for range in [("5", "4"), ("2026-11-20T09:30:00Z", "2026-11-20T09:29:59Z")] {
+            let backwards = try await Self.replay(notes, "--from", range.0, "--until", range.1)
+            #expect(backwards.status == 64 && backwards.output.isEmpty, "\(backwards)")
+            #expect(backwards.errors.contains("the range ends before it begins"))
+        }
+    }
+
+    @Test func `what part was compared is told`() async throws {
+        let notes = try await Self.notes()
+        let part = try await Self.replay(notes, "--from", "4", "--until", "6")
+        #expect(part.status == 0 && part.output.hasPrefix(#"{"result":"identical","#), "\(part)")
+        #expect(part.errors.contains("match: identical, 6 events of input; compared 3 events, matches 3 to 5"))
+        #expect(part.errors.contains("deliver: identical, 5 events of input; compared 3 events, outcomes 2 to 4"))
+        let json = try await Self.replay(notes, "--from", "4", "--until", "6", "--json")
+        #expect(json.output.hasPrefix(#"{"result":"identical","compared":12,"stages":["#), "\(json.output)")
+        #expect(json.output.contains(#""untaken":0,"compared":3,"first":3,"last":5}"#), "\(json.output)")
+        let last = try await Self.replay(notes, "--from", "-10m", "--until", "900")
+        #expect(last.status == 0 && last.errors.contains("changes ends at 7, before 900\n"), "\(last)")
+    }
+
+    @Test func `nothing compared is never identical`() async throws {
+        let notes = try await Self.notes()
+        let nobody = try await Self.replay(notes, "--only", "user=_nobody")
+        #expect(nobody.status == 66 && nobody.output.hasPrefix(#"{"result":"nothing","compared":0,"#), "\(nobody)")
+        #expect(nobody.errors.contains("match: nothing to compare\n"))
+        #expect(nobody.errors.contains("nothing was compared: nothing there is about user _nobody\n"))
+        let json = try await Self.replay(notes, "--only", "user=_nobody", "--json")
+        #expect(json.status == 66 && json.output.hasPrefix(#"{"result":"nothing","compared":0,"#), "\(json)")
+        let source = try await Self.replay(notes, "--stage", "ingest")
+        #expect(source.status == 0 && source.output.hasPrefix(#"{"result":"recalled","#), "\(source)")
+    }
+
+    // MARK: Segments that are not there
+
+    @Test func `a range whose segments were dropped is refused`() async throws {
+        let notes = try await Self.notes()
+        let logs = try RewrittenLogs(of: notes.folder + "/logs")
+        try logs.rewrite("changes", segmentBytes: 1)
+        let replay = ["replay", notes.pipeline, "--logs", logs.path]
+        #expect(try await Program.run("belfry", replay).status == 0)
+        for first in [1, 3] { try FileManager.default.removeItem(atPath: Self.segment(first, of: "changes", logs)) }
+        let gone = try await Program.run("belfry", replay + ["--until", "3"])
+        #expect(gone.status == 65 && gone.output.isEmpty, "\(gone)")
+        #expect(gone.errors.contains("all of that range is gone: changes begins at 4\n"), "\(gone.errors)")
+        let all = try await Program.run("belfry", replay)
+        #expect(
+            all.status == 0 && all.errors.contains("match: from the snapshot at 7: older events are gone"), "\(all)")
+        #expect(all.errors.contains("match: nothing to compare\n"), "\(all.errors)")
+    }
+
+    @Test(arguments: ["changes", "outcomes"])
+    func `a missing segment is named with where it was`(_ log: String) async throws {
+        let notes = try await Self.notes()
+        let logs = try RewrittenLogs(of: notes.folder + "/logs")
+        try logs.rewrite(log, segmentBytes: 1)
+        try FileManager.default.removeItem(atPath: Self.segment(3, of: log, logs))
+        let gap = try await Program.run("belfry", ["replay", notes.pipeline, "--logs", logs.path])
+        #expect(gap.status == 65 && gap.output.isEmpty, "\(gap)")
+        let place = "3 to 3 are missing"
+        #expect(gap.errors.contains("/\(log)/") && gap.errors.contains(place), "\(gap)")
+    }
+
+    @Test func `a lost end is not taken for a stage that was slow`() async throws {
+        let notes = try await Self.notes()
+        let logs = try RewrittenLogs(of: notes.folder + "/logs")
+        try logs.rewrite("outcomes", segmentBytes: 1)
+        _ = try await Program.run("belfry", ["trace", "7", "-p", logs.path])
+        try FileManager.default.removeItem(atPath: Self.segment(5, of: "outcomes", logs))
+        let replay = ["replay", notes.pipeline, "--logs", logs.path]
+        let lost = try await Program.run("belfry", replay)
+        #expect(lost.status == 65 && lost.output.isEmpty, "\(lost)")
+        #expect(lost.errors.contains("logs/outcomes is missing what came after 4: "), "\(lost.errors)")
+        #expect(lost.errors.contains("/outcomes/index/00000000000000000005.index tells of more"), "\(lost.errors)")
+        try FileManager.default.removeItem(atPath: logs.path + "/outcomes/index")
+        let slow = try await Program.run("belfry", replay)
+        #expect(slow.status == 0 && slow.errors.contains("; 1 event not yet taken when the logs end"), "\(slow)")
+    }
+
+    @Test func `a log without any segment is not an empty one`() async throws {
+        let notes = try await Self.notes()
+        try FileManager.default.removeItem(atPath: notes.folder + "/logs/outcomes/00000000000000000001.log")
+        for command in [["replay"], ["whatif", "--set", "coalesce.window=1s"]] {
+            let place = [notes.pipeline, "--logs", notes.folder + "/logs"]
+            let empty = try await Program.run("belfry", command + place)
+            #expect(empty.status == 65 && empty.output.isEmpty, "\(empty)")
+            #expect(empty.errors.contains("outcomes is missing what came after 0: "), "\(empty)")
+        }
+    }
+
+    private static func segment(_ first: Int, of log: String, _ logs: RewrittenLogs) -> String {
+        let number = String(repeating: "0", count: 19) + "\(first)"
+        return "\(logs.path)/\(log)/\(number).log"
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A replay's pushes, sent once more.
+@Suite(.timeLimit(.minutes(2)))
+struct ReplaySendingTests {
+    /// Logs of five pushes by the transport `apns`, which in the pipeline file is a webhook by now.
+    private static func notes(_ server: TestServer) async throws -> Notes {
+        let notes = try Notes()
+        let changes = (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number) }.joined()
+        let result = try await Program.run(
+            "belfry", ["run", notes.pipeline, "--logs", notes.folder + "/logs"], input: Notes.phone() + changes)
+        #expect(result.status == 0)
+        let webhook = "{ use: webhook, url: \"\(server.url)\", attempts: 1 }"
+        let yaml = try notes.read("notes.yaml").replacing("{ use: file, path: pushes.ndjson }", with: webhook)
+        try notes.write(yaml, to: "notes.yaml")
+        return notes
+    }
+
+    private static func replay(_ notes: Notes, _ more: String...) async throws -> Program.Result {
+        try await Program.run("belfry", ["replay", notes.pipeline, "--logs", notes.folder + "/logs"] + more)
+    }
+
+    private static func records(_ server: TestServer) -> [String] {
+        server.requests.compactMap { $0.body.firstMatch(of: /"rid":"([^"]*)"/).map { String($0.1) } }
+    }
+
+    /// Every file under the logs, with what it holds.
+    private static func files(_ notes: Notes) throws -> [String: Data] {
+        let folder = notes.folder + "/logs"
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.contains(".") }
+        return try Dictionary(
+            uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: URL(fileURLWithPath: folder + "/" + $0))) })
+    }
+
+    @Test func `nothing is sent through a real transport unless that is said twice`() async throws {
+        let server = TestServer { _, _ in .status(200) }
+        defer { server.stop() }
+        let notes = try await Self.notes(server)
+        let refused = try await Self.replay(notes, "--to", "apns")
+        #expect(refused.status == 64 && refused.output.isEmpty, "\(refused)")
+        #expect(refused.errors.contains("would send every push of this replay once more"), "\(refused.errors)")
+        #expect(refused.errors.contains("(webhook)") && refused.errors.contains("--really-send"), "\(refused.errors)")
+        for words in [["--really-send"], ["--really-send", "--to", "console"], ["--really-send", "--to", "null"]] {
+            let pointless = try await Program.run("belfry", ["replay", notes.pipeline] + words)
+            #expect(pointless.status == 64 && pointless.errors.contains("--really-send needs --to"), "\(pointless)")
+        }
+        let unknown = try await Self.replay(notes, "--to", "pager", "--really-send")
+        #expect(unknown.status == 64 && unknown.errors.contains("theirs: apns, screen"), "\(unknown)")
+        let absent = try await Self.replay(notes, "--to", "apns", "--really-send", "--stage", "match")
+        #expect(absent.status == 64 && absent.errors.contains("theirs: none"), "\(absent)")
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func `pushes really go out again, and the replay compares as ever`() async throws {
+        let server = TestServer { _, _ in .status(200) }
+        defer { server.stop() }
+        let notes = try await Self.notes(server)
+        let before = try Self.files(notes)
+        let sent = try await Self.replay(notes, "--to", "apns", "--really-send")
+        #expect(sent.status == 0 && sent.output.hasPrefix(#"{"result":"identical","#), "\(sent)")
+        #expect(sent.errors.contains("apns: 5 pushes really sent; 5 accepted, 0 refused"), "\(sent.errors)")
+        #expect(Self.records(server).sorted() == ["n1", "n2", "n3", "n4", "n5"])
+        #expect(try Self.files(notes) == before)
+
+        let part = try await Self.replay(notes, "--to", "apns", "--really-send", "--from", "6", "--json")
+        #expect(part.status == 0, "\(part)")
+        #expect(part.output.contains(#""sent":{"transport":"apns","accepted":2,"refused":0}}"#), "\(part.output)")
+        #expect(Self.records(server).dropFirst(5).sorted() == ["n4", "n5"])
+        _ = try await Self.replay(notes, "--to", "apns", "--really-send", "--only", "record=n2")
+        #expect(Self.records(server).dropFirst(7) == ["n2"])
+    }
+
+    @Test func `what is refused is counted with its reason`() async throws {
+        let server = TestServer { request, _ in
+            request.body.contains("n3") ? .status(410, body: #"{"reason":"Unregistered"}"#) : .status(200)
+        }
+        defer { server.stop() }
+        let notes = try await Self.notes(server)
+        let sent = try await Self.replay(notes, "--to", "apns", "--really-send")
+        #expect(sent.status == 1 && sent.output.hasPrefix(#"{"result":"identical","#), "\(sent)")
+        #expect(sent.errors.contains("4 accepted, 1 refused\n  1 × 410 Unregistered\n"), "\(sent.errors)")
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// What stages knew, as the one who asks sees it.
+@Suite(.timeLimit(.minutes(2)))
+struct StateCommandTests {
+    private static func state(_ notes: Notes, _ name: String, at: String? = nil) async throws -> Program.Result {
+        let moment = at.map { ["--at", $0] } ?? []
+        let result = try await Program.run("belfry", ["state", notes.pipeline, name, "--logs", notes.logs] + moment)
+        #expect(result.status == 0, "\(result)")
+        #expect(result.output.isEmpty || result.isNDJSON, "\(result)")
+        return result
+    }
+
+    /// A moment by sequence, by time, and by how long it was before the end.
+    private static func moments(_ number: Int) -> [String] {
+        let second = number - 2
+        return ["\(number)", "2026-11-20T09:30:0\(second)Z", "-\(5 - second)s"]
+    }
+
+    @Test func `a state is that of its moment, however that is named`() async throws {
+        let notes = try await Notes.recorded()
+        for number in 3...6 {
+            let sequences = (3...number).map { #"{"log":"changes","sequence":\#($0)}"# }.joined(separator: ",")
+            for moment in Self.moments(number) {
+                let pending = try await Self.state(notes, "pending", at: moment)
+                #expect(pending.output.contains(#""causes":[\#(sequences)]"#), "\(moment): \(pending.output)")
+                #expect(try await Self.state(notes, "badges", at: moment).output.isEmpty)
+                #expect(try await Self.state(notes, "subscriptions", at: moment).output.contains(#""savedAt":2,"#))
+                #expect(try await Self.state(notes, "devices", at: moment).output.contains(#""alice-phone""#))
+                #expect(try await Self.state(notes, "records", at: moment).output.contains(#""n\#(number - 2)""#))
+            }
+        }
+        #expect(try await Self.state(notes, "subscriptions", at: "1").output.isEmpty)
+        #expect(try await Self.state(notes, "badges").output.contains(#""user":"_alice","badge":1}"#))
+        #expect(try await Self.state(notes, "pending").output.isEmpty)
+    }
+
+    @Test func `just after the last event is before what time did later`() async throws {
+        let notes = try await Notes.recorded()
+        #expect(try await Self.state(notes, "pending", at: "7").output.contains(#""sequence":7}]"#))
+        #expect(try await Self.state(notes, "badges", at: "7").output.isEmpty)
+    }
+
+    @Test func `a moment beyond the end is said to be the end`() async throws {
+        let notes = try await Notes.recorded()
+        for moment in ["8", "2030-01-01T00:00:00Z"] {
+            let late = try await Self.state(notes, "badges", at: moment)
+            #expect(late.output.contains(#""badge":1}"#), "\(late)")
+            #expect(late.errors == "changes ends at 7, before \(moment): this is how it is at the end\n", "\(late)")
+        }
+        #expect(try await Self.state(notes, "badges", at: "7").errors.isEmpty)
+    }
+
+    @Test func `a terminal gets a table, and an unknown state the names there are`() async throws {
+        let notes = try await Notes.recorded()
+        let place = ["--logs", notes.logs]
+        let table = try await Program.run("belfry", ["state", notes.pipeline, "badges"] + place, onTerminal: true)
+        #expect(table.output.hasPrefix("CONTAINER "), "\(table)")
+        #expect(table.output.contains("_alice  1"), "\(table)")
+        let unknown = try await Program.run("belfry", ["state", notes.pipeline, "moods"] + place)
+        #expect(unknown.status == 64, "\(unknown)")
+        #expect(unknown.errors.contains("there are: records, subscriptions, pending, badges, devices"), "\(unknown)")
+    }
+
+    // MARK: Without the pipeline file
+
+    @Test func `logs alone will do, with the settings beside them`() async throws {
+        let notes = try await Notes.recorded()
+        try FileManager.default.createDirectory(atPath: notes.folder + "/data", withIntermediateDirectories: false)
+        try FileManager.default.moveItem(atPath: notes.logs, toPath: notes.folder + "/data/logs")
+        for place in [notes.folder + "/data", notes.folder + "/data/logs"] {
+            let replayed = try await Program.run("belfry", ["replay", place])
+            #expect(replayed.status == 0 && replayed.output.hasPrefix(#"{"result":"identical","#), "\(replayed)")
+            let badges = try await Program.run("belfry", ["state", place, "badges"])
+            #expect(badges.status == 0 && badges.output.contains(#""badge":1}"#), "\(badges)")
+            let other = try await Program.run("belfry", ["whatif", place, "--set", "coalesce.window=0s"])
+            #expect(other.status == 1 && other.output.contains(#""added":4,"#), "\(other)")
+        }
+        let match = "match=" + (try Program.folder()) + "/belfry-match"
+        let program = try await Program.run("belfry", ["replay", notes.folder + "/data", "--stage", match])
+        #expect(program.status == 64 && program.errors.contains("from the pipeline file"), "\(program)")
+        let (one, other) = (notes.folder + "/data/logs/notifications", notes.folder + "/data/logs/others")
+        try FileManager.default.copyItem(atPath: one, toPath: other)
+        let twice = try await Program.run("belfry", ["replay", notes.folder + "/data"])
+        #expect(twice.status == 66 && twice.errors.contains("made by 2 stages of kind coalesce"), "\(twice)")
+        try FileManager.default.removeItem(atPath: other)
+        let lost = one + "/settings.ndjson"
+        try FileManager.default.removeItem(atPath: lost)
+        let unknown = try await Program.run("belfry", ["replay", notes.folder + "/data"])
+        #expect(unknown.status == 66 && unknown.errors.hasPrefix(lost + " is not there"), "\(unknown)")
+    }
+
+    @Test func `lost settings are named, and whose are taken`() async throws {
+        let notes = try await Notes.recorded()
+        let lost = notes.logs + "/notifications/settings.ndjson"
+        try FileManager.default.removeItem(atPath: lost)
+        let told =
+            "\(lost) is not there: the settings that \(notes.pipeline) has now are taken for all of coalesce's past\n"
+        let place = [notes.pipeline, "--logs", notes.logs]
+        for command in [["replay"] + place, ["whatif", "--set", "match.x=1"] + place, ["state", "badges"] + place] {
+            let words = command[0] == "state" ? ["state", notes.pipeline, "badges", "--logs", notes.logs] : command
+            let result = try await Program.run("belfry", words)
+            #expect(result.errors.hasPrefix(told), "\(result)")
+        }
+    }
+}

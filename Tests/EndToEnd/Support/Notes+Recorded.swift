@@ -1,0 +1,38 @@
+import JSON
+import Testing
+
+extension Notes {
+    var logs: String { folder + "/logs" }
+
+    /// Five notes, a second apart, of which each replaces the one before that is held: the fifth is pushed, with a badge.
+    static func recorded() async throws -> Notes {
+        let notes = try Notes()
+        try notes.write(notes.read("notes.yaml").replacing("window: 0s", with: "window: 2s"), to: "notes.yaml")
+        let info = #"{"alertBody":"A note","shouldBadge":true,"collapseIDKey":"notes"}"#
+        let phone = Notes.phone().replacing(#"{"alertBody":"A note"}"#, with: info)
+        try await notes.record(phone)
+        return notes
+    }
+
+    /// Logs of five changes after some commands, as 3 to 7.
+    ///
+    /// - Parameter seconds: Between two changes.
+    func record(_ phone: String = Notes.phone(), seconds: Int = 1) async throws {
+        let changes = (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number * seconds) }.joined()
+        let result = try await Program.run("belfry", ["run", pipeline, "--logs", logs], input: phone + changes)
+        #expect(result.status == 0, "\(result)")
+    }
+}
+
+extension Program.Result {
+    /// Whether every line of the output is a JSON object.
+    var isNDJSON: Bool {
+        var parser = JSONParser()
+        return output.hasSuffix("\n")
+            && output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().allSatisfy { line in
+                Array(line.utf8).withUnsafeBytes { bytes in
+                    do throws(JSONError) { return try parser.parse(bytes).isObject } catch { return false }
+                }
+            }
+    }
+}

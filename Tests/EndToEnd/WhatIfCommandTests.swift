@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+/// Another world, as the one who asks for it sees it.
+@Suite(.timeLimit(.minutes(2)))
+struct WhatIfCommandTests {
+    private static func whatIf(_ notes: Notes, _ more: String..., onTerminal: Bool = false) async throws
+        -> Program.Result
+    {
+        try await Program.run(
+            "belfry", ["whatif", notes.pipeline, "--logs", notes.logs] + more, onTerminal: onTerminal)
+    }
+
+    /// The subscription of the recording, with another text.
+    private static func otherText(_ notes: Notes) throws -> String {
+        let info = #"{"alertBody":"Another","shouldBadge":true,"collapseIDKey":"notes"}"#
+        let lines = Notes.phone().replacing(#"{"alertBody":"A note"}"#, with: info).split(separator: "\n")
+        return try notes.write("\n\(lines[1])\n", to: "subscriptions.ndjson")
+    }
+
+    @Test func `another setting's difference is told in pushes`() async throws {
+        let notes = try await Notes.recorded()
+        let text = try await Self.whatIf(notes, "--set", "coalesce.window=0s", onTerminal: true)
+        #expect(text.status == 1, "\(text)")
+        let table = """
+            + 4 pushes, ~ 1 payload changed: 1 badge, 1 coalesced differently
+
+            SUBSCRIPTION  +  −  ~  look at change
+            _alice feed   4  0  1               3
+
+            """
+        #expect(text.output == table, "\(text.output)")
+        let piped = try await Self.whatIf(notes, "--set", "coalesce.window=0s")
+        #expect(piped.status == 1 && piped.isNDJSON, "\(piped)")
+        let counts = #""added":4,"removed":0,"changed":1,"categories":{"badge":1,"coalesced differently":1}"#
+        let lines = """
+            {"type":"subscription","user":"_alice","subscriptionID":"feed",\(counts),"change":3}
+            {"type":"summary","pushes":1,\(counts)}
+
+            """
+        #expect(piped.output == lines, "\(piped.output)")
+    }
+
+    @Test func `what changes nothing ends with 0`() async throws {
+        let notes = try await Notes.recorded()
+        let text = try await Self.whatIf(notes, "--set", "coalesce.window=2000ms", onTerminal: true)
+        #expect(text.status == 0 && text.output == "no difference in 1 push\n", "\(text)")
+        let match = "match=" + (try Program.folder()) + "/belfry-match"
+        for change in [["--set", "coalesce.window=2000ms"], ["--stage", match], ["--pipeline-b", notes.pipeline]] {
+            let same = try await Program.run("belfry", ["whatif", notes.pipeline, "--logs", notes.logs] + change)
+            let summary = #"{"type":"summary","pushes":1,"added":0,"removed":0,"changed":0,"categories":{}}"#
+            #expect(same.status == 0 && same.output == summary + "\n", "\(same)")
+        }
+    }
+
+    @Test func `other subscriptions change payloads`() async throws {
+        let notes = try await Notes.recorded()
+        let other = try Self.otherText(notes)
+        let text = try await Self.whatIf(notes, "--with", other, onTerminal: true)
+        #expect(text.status == 1 && text.output.hasPrefix("~ 1 payload changed: 1 alert text\n"), "\(text)")
+        let piped = try await Self.whatIf(notes, "--with", other)
+        #expect(piped.status == 1 && piped.isNDJSON, "\(piped)")
+        #expect(piped.output.contains(#""changed":1,"categories":{"alert text":1},"change":7}"#), "\(piped.output)")
+    }
+
+    @Test func `a command that cannot be taken is named by file and line`() async throws {
+        let notes = try await Notes.recorded()
+        let good = try String(contentsOfFile: Self.otherText(notes), encoding: .utf8)
+        for (line, reason) in [
+            (#"{"type":"subscription.save"}"#, "refused: "), ("nonsense", "refused: "),
+            (String(Notes.change("n1").dropLast()), "this is about no subscription and no device"),
+        ] {
+            let file = try notes.write(good + "\n\(line)\n", to: "bad.ndjson")
+            let refused = try await Self.whatIf(notes, "--with", file)
+            #expect(refused.status == 65 && refused.output.isEmpty, "\(refused)")
+            #expect(refused.errors.hasPrefix("\(file):4: \(reason)"), "\(refused.errors)")
+        }
+        #expect(try await Self.whatIf(notes, "--with", notes.folder + "/none.ndjson").status == 66)
+    }
+
+    @Test(arguments: [
+        ("coalesce.from=ingest", "those may be set: coalesce.window, coalesce.maximumDelay"),
+        ("coalesce.bind=tcp://127.0.0.1:1", "those may be set: coalesce.window, coalesce.maximumDelay"),
+        ("coalesce.windw=1s", "those may be set: coalesce.window, coalesce.maximumDelay"),
+        ("coalesce.window=soon", "expected a duration, found soon"), ("deliver.curve=x", "deliver.transports"),
+        ("ingest.door=x", "ingest is the source, whose log is the input"),
+        ("pager.window=1s", "there is no stage pager"),
+        ("window=1s", "--set takes STAGE.KEY=VALUE"),
+    ])
+    func `a setting that makes no other world is refused`(_ setting: String, _ reason: String) async throws {
+        let notes = try await Notes.recorded()
+        let refused = try await Self.whatIf(notes, "--set", setting)
+        #expect(refused.status == 64 && refused.output.isEmpty, "\(refused)")
+        #expect(refused.errors.contains(reason), "\(refused.errors)")
+    }
+}

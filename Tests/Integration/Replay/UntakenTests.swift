@@ -1,0 +1,52 @@
+import BuiltIns
+import PipelineKit
+import Replay
+import TestSupport
+import Testing
+
+/// Where a stage's log ends before its input does.
+@Suite struct UntakenTests {
+    private static func file() throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: untaken
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: 1s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "untaken.yaml")
+    }
+
+    /// What became of payload where its input goes on with more than it has answered.
+    private static func payload(after more: (_ notifications: [String]) -> [String]) async throws
+        -> PipelineReplay.StageResult
+    {
+        let pipeline = try VirtualPipeline(file())
+        try await pipeline.live(Story(seed: 5, length: 300).commands, cuts: [], drains: true)
+        let notifications = try pipeline.events(of: "notifications")
+        let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+        defer { withExtendedLifetime(logs) {} }
+        try logs.rewrite("notifications") { sequence, event in
+            sequence == notifications.count ? [event] + more(notifications) : [event]
+        }
+        let recorded = try RecordedPipeline(file(), logs: logs.path)
+        let replay = PipelineReplay(recorded, MachineFactory(registry: .builtIns), stages: ["payload"])
+        return try #require(try await replay.run().first)
+    }
+
+    @Test func whatLeadsToNothingIsNotCalledUntaken() async throws {
+        let result = try await Self.payload { _ in [#"{"type":"coalesced","match":1,"change":1}"#] }
+        #expect(result.verdict == .identical && result.untaken == 0, "\(result)")
+    }
+
+    @Test func whatLeadsToSomethingCannotHaveBeenTaken() async throws {
+        let result = try await Self.payload { notifications in
+            let last = notifications.last { $0.hasPrefix(#"{"type":"notification""#) } ?? ""
+            return [#"{"type":"coalesced","match":1,"change":1}"#, last, last]
+        }
+        #expect(result.verdict == .identical && result.untaken == 2, "\(result)")
+    }
+}

@@ -1,0 +1,44 @@
+import EventLog
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+@Suite struct FullDiskStartTests {
+    @Test(arguments: ["gate", "relay"])
+    func `a stage that waits for room from the start says so in health, and then serves who waited`(_ stage: String)
+        async throws
+    {
+        let folder = try Folder()
+        let context = try HostContext()
+        let file = try PipelineFile.gateAndRelay(in: folder)
+        let disk = ClosableDisk()
+        disk.isFull = true
+        let host = try RunningHost(stage, of: file, context, calls: disk.calls)
+        let (health, welcome) = try await SocketThread.run(name: "peer") {
+            let peer = try Peer.connected(to: host.host.plan.bind, context.zmq)
+            try peer.say(Array(text: "no JSON"))
+            try peer.say(LinkFrame.open(name: "early", after: 0, credit: LinkServer.creditMin))
+            try peer.say(LinkFrame.health())
+            let health = try peer.hear("health")
+            disk.isFull = false
+            try peer.stay(for: "a start") { host.host.control.report.phase != .diskFull }
+            try peer.say(LinkFrame.open(name: "early", after: 0, credit: LinkServer.creditMin))
+            return (health, try peer.hear("welcome"))
+        }
+        #expect(health.contains(#""stage":"\#(stage)","phase":"disk_full""#), "\(health)")
+        #expect(health.contains(#""diskFull":{"file":"\#(folder.path)/logs/\#(stage)/"#), "\(health)")
+        #expect(welcome.contains(#""log":"\#(stage)""#), "\(welcome)")
+        try await host.stop()
+    }
+
+    @Test func `one that is asked to stop while it waits stops at once`() async throws {
+        let folder = try Folder()
+        let disk = ClosableDisk()
+        disk.isFull = true
+        let host = try RunningHost("gate", of: .gateAndRelay(in: folder), HostContext(), calls: disk.calls)
+        try await host.wait(for: "a full disk") { $0.phase == .diskFull }
+        try await host.stop()
+    }
+}

@@ -1,0 +1,145 @@
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// A stage whose upstream has less than the stage may ask for.
+@Suite struct LostUpstreamTests {
+    @Test func `a stage whose need was trimmed away by hand says what is gone`() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let file = try PipelineFile.gateAndRelay(in: folder)
+        var gate = try RunningHost("gate", of: file, context)
+        try await gate.isUp()
+        try await gate.stop()
+        try write(9, to: file)
+        gate = try RunningHost("gate", of: file, context)
+        let relay = try RunningHost("relay", of: file, context)
+        try await relay.hasWritten(9)
+        try await relay.stop()
+        try await gate.stop()
+        let first = try #require(try EventLogs.trim(directory: gate.logDirectory, before: 7).last).lastSequence + 1
+        #expect(first > 2)
+        gate = try RunningHost("gate", of: file, context)
+        // It takes no snapshots, so it asks for everything.
+        let failure = await (try RunningHost("relay", of: file, context)).failure() as? LinkError
+        try await gate.stop()
+        guard case .refused(_, "link.gone", let reason) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(reason.contains("events up to \(first - 1) of 'gate' were removed"), "\(reason)")
+    }
+
+    /// Appends events, each in a segment of its own.
+    private func write(_ count: Int, to file: PipelineFile) throws {
+        let options = EventLogOptions(
+            directory: file.data + "/logs", name: "gate", identity: nil, segmentBytesMax: 1, sync: .never)
+        let writer = try EventLogWriter(options)
+        for number in 1...count {
+            let line = Array(text: "{\"n\":\(number)}\n")
+            _ = try line.withUnsafeBytes { try writer.append($0, count: 1, cursor: Cursor(), now: Instant.wall()) }
+        }
+        try writer.close()
+    }
+
+    /// Events so large that a snapshot is due after each batch.
+    private static func events(_ numbers: ClosedRange<Int>) -> String {
+        numbers.map { "{\"n\":\($0),\"pad\":\"\(String(repeating: "x", count: 2_000))\"}\n" }.joined()
+    }
+
+    private static func file(_ folder: Folder) throws -> PipelineFile {
+        try .gateAndRelay(in: folder, relay: "{from: gate, stage: fifth}", log: "{sync: never, snapshotBytes: 4KiB}")
+    }
+
+    /// A stage that died when it had taken in nine events: one is in its log, four more in a snapshot alone.
+    private static func died(_ context: HostContext) async throws -> (PipelineFile, SnapshotStore, Folder) {
+        let (before, after) = (try Folder(), try Folder())
+        let file = try file(before)
+        let host = try RunningHost("relay", of: file, context)
+        let store = SnapshotStore(logDirectory: host.logDirectory)
+        try await SocketThread.run(name: "upstream") {
+            let upstream = try FakeUpstream(file.sourceStage.bind, context.zmq)
+            try upstream.opened()
+            try upstream.welcome(after: 0, last: 9)
+            try upstream.batch(1, 5, events(1...5))
+            try upstream.stay(for: "a snapshot at 5") { try store.positions == [5] }
+            try upstream.batch(6, 4, events(6...9))
+            try upstream.stay(for: "a snapshot at 9") { try store.positions == [5, 9] }
+            try FileManager.default.copyItem(atPath: before.file("logs"), toPath: after.file("logs"))
+        }
+        try await host.stop()
+        let left = SnapshotStore(logDirectory: after.file("logs/" + host.host.plan.logName))
+        #expect(try left.positions == [5, 9])
+        return (try Self.file(after), left, after)
+    }
+
+    @Test func `a snapshot that includes what the upstream has lost gives way to an older one`() async throws {
+        let context = try HostContext()
+        let (file, store, folder) = try await Self.died(context)
+        let host = try RunningHost("relay", of: file, context)
+        let asked = try await SocketThread.run(name: "upstream") {
+            let upstream = try FakeUpstream(file.sourceStage.bind, context.zmq)
+            let first = try upstream.opened()
+            try upstream.say(LinkFrame.error("link.after", "the log ends at 7"))
+            var second = try upstream.opened()
+            while second.contains("\"after\":9") { second = try upstream.opened() }
+            try upstream.welcome(after: 5, last: 7)
+            try upstream.batch(6, 2, Self.events(6...7))
+            try upstream.batch(8, 3, Self.events(18...20))
+            try upstream.stay(until: 2, in: host)
+            return [first, second]
+        }
+        try await host.stop()
+        #expect(asked[0].contains("\"after\":9"), "\(asked[0])")
+        #expect(asked[1].contains("\"after\":5"), "\(asked[1])")
+        #expect(try host.events().map { $0.prefix(8) } == ["{\"n\":5,\"", "{\"n\":20,"])
+        #expect(!(try store.positions.contains(9)), "it includes what never was")
+        withExtendedLifetime(folder) {}
+    }
+
+    /// Once the log has grown again they would pass for its own.
+    @Test func `snapshots of what the stage's own log has lost are removed`() async throws {
+        let context = try HostContext()
+        let (file, store, folder) = try await Self.died(context)
+        for segment in try EventLogs.segments(directory: folder.file("logs/fifth")) {
+            try FileManager.default.removeItem(atPath: segment.path)
+        }
+        let host = try RunningHost("relay", of: file, context)
+        let opened = try await SocketThread.run(name: "upstream") {
+            try FakeUpstream(file.sourceStage.bind, context.zmq).opened()
+        }
+        #expect(opened.contains("\"after\":0"), "\(opened)")
+        #expect(try store.positions == [])
+        try await host.stop()
+    }
+
+    @Test func `an upstream that has lost events which are in our log is refused with both positions`() async throws {
+        let context = try HostContext()
+        let (file, _, folder) = try await Self.died(context)
+        let host = try RunningHost("relay", of: file, context)
+        let log = try host.events()
+        try await SocketThread.run(name: "upstream") {
+            let upstream = try FakeUpstream(file.sourceStage.bind, context.zmq)
+            var opened = try upstream.opened()
+            for after in [9, 5] {
+                while !opened.contains("\"after\":\(after)") { opened = try upstream.opened() }
+                try upstream.say(LinkFrame.error("link.after", "the log ends at 4"))
+            }
+            while !opened.contains("\"after\":0") { opened = try upstream.opened() }
+            try upstream.welcome(after: 0, last: 4)
+            try upstream.stay(until: .max, in: host)
+        }
+        let failure = await host.failure() as? LinkError
+        #expect(failure == .upstreamLost(endpoint: file.sourceStage.bind, log: "gate", taken: 5, holds: 4))
+        #expect(try host.events() == log)
+        withExtendedLifetime(folder) {}
+    }
+}
+
+extension SnapshotStore {
+    fileprivate var positions: [UInt64] { get throws { try list().compactMap { $0.header?.position } } }
+}

@@ -1,0 +1,193 @@
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// What a log forgets, to the last segment: each event has one of its own, and a snapshot of the gate follows each.
+@Suite struct RetentionTests {
+    private static func file(_ folder: Folder, _ retention: String, relay: String = "{from: gate}") throws
+        -> PipelineFile
+    {
+        try .gateAndRelay(
+            in: folder, relay: relay,
+            log: "{sync: never, segmentBytes: 64KiB, snapshotBytes: 4KiB, retention: \(retention)}")
+    }
+
+    @Test func `by age what is old goes, and no more than a stage needs to start again`() async throws {
+        let folder = try Folder()
+        let clock = ControlledTime()
+        let file = try Self.file(folder, "{age: 1h}")
+        try await RetainedGate.run(file, time: clock.timeOfDay) { gate in
+            try gate.open("relay", keep: 1)
+            try gate.send(6)
+            clock.advance(by: .seconds(7_200))
+            try gate.send(2)
+            #expect(gate.first == 1, "relay needs all")
+            try gate.need(from: 4, "relay")
+            try gate.send(1)
+            #expect(gate.first == 4, "relay needs event 4")
+            try gate.need(from: 9, "relay")
+            try gate.send(2)
+            #expect(gate.first == 7, "event 7 is young")
+        }
+        try await RetainedGate.run(file, time: clock.timeOfDay) { gate in
+            clock.advance(by: .seconds(7_200))
+            try gate.send(5)
+            #expect(gate.first == 9, "relay needs event 9 while it is down too")
+        }
+    }
+
+    @Test func `by size the oldest go until the log is small enough`() async throws {
+        let folder = try Folder()
+        let file = try Self.file(folder, "{bytes: 200KiB}")
+        try await RetainedGate.run(file) { gate in
+            try gate.open("relay", keep: 1)
+            try gate.send(8)
+            #expect(gate.first == 1, "relay needs all")
+            try gate.need(from: 100, "relay")
+            try gate.open("tap", keep: 3)
+            try gate.send(1)
+            #expect(gate.first == 3, "someone is at event 3")
+            try gate.close("tap")
+            try gate.send(2)
+            #expect(gate.first == 8, "four segments of 40 KiB are less than 200 KiB, five are more")
+        }
+    }
+
+    @Test func `snapshots that nothing can follow go too, and the two newest never do`() async throws {
+        let folder = try Folder()
+        let file = try Self.file(folder, "{bytes: 64KiB}")
+        let store = try await RetainedGate.run(file) { gate in
+            try gate.open("relay", keep: 1_000)
+            try gate.send(12)
+            #expect(gate.first > 8)
+            return gate.snapshots
+        }
+        let first = try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence
+        let left = try store.list().compactMap { $0.header?.sequence }
+        #expect(left.count >= 2 && left.allSatisfy { $0 >= first }, "\(left) of a log that begins with \(first)")
+    }
+
+    @Test(arguments: [true, false])
+    func `a stage holds what it starts from`(takesSnapshots: Bool) async throws {
+        let folder = try Folder()
+        let file = try Self.file(
+            folder, "{bytes: 64KiB}", relay: takesSnapshots ? "{from: gate, stage: fifth}" : "{from: gate}")
+        let start = ContinuousClock.now
+        let hurried = HostTime(steady: { start + (ContinuousClock.now - start) * 20 })
+        let context = try HostContext()
+        func relay() throws -> RunningHost { try RunningHost("relay", of: file, context, time: hurried) }
+        var stage = try relay()
+        try await RetainedGate.run(file, context, time: hurried) { [stage] gate in
+            try gate.send(20)
+            try gate.stay(for: "the relay's count") { stage.host.control.report.taken >= 20 }
+            if takesSnapshots {
+                try gate.stay(for: "the log's beginning to go") { gate.first > 10 }
+            } else {
+                try gate.send(1)
+                #expect(gate.first == 1)
+            }
+        }
+        try await stage.stop()
+        let store = SnapshotStore(logDirectory: stage.logDirectory)
+        if takesSnapshots { try store.remove { [newest = try store.list().last] in $0.path == newest?.path } }
+        stage = try relay()
+        try await RetainedGate.run(file, context) { [stage] gate in
+            try gate.send(10)
+            try gate.stay(for: "the relay's end") { stage.host.control.report.taken >= 30 }
+        }
+        try await stage.stop()
+        let last = try EventLogs.summary(directory: stage.logDirectory).lastSequence
+        #expect(last == (takesSnapshots ? 6 : 31))
+    }
+
+    @Test func `who asks for what was removed is told how far`() async throws {
+        let folder = try Folder()
+        try await RetainedGate.run(Self.file(folder, "{bytes: 64KiB}")) { gate in
+            try gate.open("relay", keep: 1_000)
+            try gate.send(12)
+            let first = gate.first
+            #expect(first > 8)
+            let refusal = try gate.open("late", after: first - 2, answer: "error")
+            #expect(refusal.contains(#""code":"link.gone""#), "\(refusal)")
+            #expect(refusal.contains("events up to \(first - 1) of 'gate' were removed"), "\(refusal)")
+            let welcome = try gate.open("late", after: first - 1)
+            #expect(welcome.contains(#""first":\#(first)"#), "\(welcome)")
+        }
+    }
+}
+
+/// A gate, with a producer and with consumers that say what they need. Belongs to one thread.
+private final class RetainedGate {
+    private let host: RunningHost
+    private let door: Peer
+    private let context: HostContext
+    private var consumers: [String: Peer] = [:]
+    private var sent: UInt64
+
+    private static let line = "{\"n\":1,\"pad\":\"\(String(repeating: "x", count: 40 << 10))\"}\n"
+
+    private init(_ host: RunningHost, _ context: HostContext) throws {
+        (self.host, self.context) = (host, context)
+        sent = host.host.control.report.last
+        door = try Peer.connected(to: host.host.control.report.door ?? "", context.zmq)
+    }
+
+    /// Runs a gate while `body` does.
+    @discardableResult
+    static func run<Result: Sendable>(
+        _ file: PipelineFile, _ context: HostContext? = nil, time: HostTime = HostTime(),
+        _ body: @escaping @Sendable (RetainedGate) throws -> Result
+    ) async throws -> Result {
+        let context = try context ?? HostContext()
+        let host = try RunningHost("gate", of: file, context, time: time)
+        do {
+            try await host.isUp()
+            let result = try await SocketThread.run(name: "peers") { try body(RetainedGate(host, context)) }
+            try await host.stop()
+            return result
+        } catch {
+            host.host.control.stop()
+            throw error
+        }
+    }
+
+    var first: UInt64 { host.host.control.report.first }
+    var snapshots: SnapshotStore { SnapshotStore(logDirectory: host.logDirectory) }
+
+    /// Sends events one by one. Each is appended, what may go then has gone, and a snapshot that includes it is there.
+    func send(_ count: UInt64) throws {
+        for _ in 0..<count {
+            sent += 1
+            try door.say(LinkFrame.produce(producer: "p", first: sent), Array(text: RetainedGate.line))
+            _ = try door.hear("answer")
+            try stay(for: "a snapshot at event \(sent)") { try snapshots.list().last?.header?.sequence == sent }
+            try stay(for: "the end of the turn") { host.host.control.report.last == sent }
+        }
+    }
+
+    func stay(for what: String, until isMet: () throws -> Bool) throws { try door.stay(for: what, until: isMet) }
+
+    @discardableResult
+    func open(_ name: String, after: UInt64 = 0, keep: UInt64? = nil, answer: String = "welcome") throws -> String {
+        let peer = try Peer.connected(to: host.host.control.report.endpoint, context.zmq)
+        consumers[name] = peer
+        try peer.say(LinkFrame.open(name: name, after: after, credit: LinkServer.creditMin, keep: keep))
+        return try peer.hear(answer)
+    }
+
+    func need(from keep: UInt64, _ name: String) throws { try tell(name, LinkFrame.credit(0, keep: keep)) }
+
+    func close(_ name: String) throws { try tell(name, LinkFrame.close()) }
+
+    /// Says something that has no answer, and waits until it is heard.
+    private func tell(_ name: String, _ frame: [UInt8]) throws {
+        guard let peer = consumers[name] else { throw HostTestError("no consumer \(name)") }
+        try peer.say(frame)
+        try peer.say(LinkFrame.health())
+        _ = try peer.hear("health")
+    }
+}
