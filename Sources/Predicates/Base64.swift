@@ -9,7 +9,8 @@ enum Base64 {
             let order = Int(digit(left[index]) ?? -1) - Int(digit(right[index]) ?? -1)
             if order != 0 { return order }
         }
-        return leftCount - rightCount
+        // Text without its padding is equal to none, as texts would have it.
+        return leftCount != rightCount ? leftCount - rightCount : left.count - right.count
     }
 
     static func isValid(_ text: [UInt8]) -> Bool {

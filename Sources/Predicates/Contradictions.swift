@@ -60,7 +60,8 @@ private struct Demands {
     /// - Returns: Why the field cannot satisfy the clause besides those before.
     mutating func add(_ clause: Clause) -> String? {
         count += 1
-        guard count <= Demands.clausesMax else { return nil }
+        // A string may be the base64 of bytes: of those nothing is certain.
+        guard count <= Demands.clausesMax, !clause.values.contains(where: \.isBytes) else { return nil }
         return checkKind(clause) ?? (clause.isNegated ? exclude(clause) : narrow(clause))
     }
 
@@ -98,8 +99,7 @@ private struct Demands {
         case .text: .text
         case .integer, .double: .number
         case .reference: .reference
-        // Bytes are text where a field's type is not looked at.
-        case .bytes: .text
+        case .bytes: .bytes
         case .circle: .location
         }
     }
@@ -211,6 +211,10 @@ private struct Candidate: Hashable {
 }
 
 extension FieldValue {
+    fileprivate var isBytes: Bool {
+        if case .bytes = self { true } else { false }
+    }
+
     /// nil for values of different types, and for those without an order.
     fileprivate func order(_ other: FieldValue) -> Int? {
         switch (self, other) {

@@ -9,7 +9,7 @@ package enum FieldValue: Sendable, Hashable {
     /// Base64 text (RFC 4648, section 4).
     case bytes([UInt8])
     /// Where a location has to be.
-    case circle(Circle)
+    indirect case circle(Circle)
 
     init(text: String) { self = .text(Array(text.utf8)) }
 

@@ -88,6 +88,7 @@ struct FilterByTests {
             }
         }
         let exact = try RecordPredicate(text: "f == bytes('QUI=')")
+        #expect(try !exact.matches(record("\"QUI\"")))
         #expect(try exact.matches(record("\"QUI=\"")) && !exact.matches(record("\"qui=\"")))
     }
 

@@ -36,7 +36,9 @@ struct PropertyTests {
         var random = Seeded(seed)
         let words = [
             "a", "#in", "==", "<", "=>", "IN", "BETWEEN", "BEGINSWITH", "CONTAINS", "ANY", "NOT", "AND", "OR", "(", ")",
-            "{", "}", ",", "'x'", "1", "-2.5", "TRUE", "TRUEPREDICATE", "[", "%", "\\", "'", "ä", "self", ".", ":",
+            "{", "}", ",", "'x'", "1", "-2.5", "%@", "%K", "nil", "ALL", "recordID", "tokenize", "location", "CAST",
+            "'NSDate'", "distanceToLocation", "fromLocation", "TOKENMATCHES", "[n]", "]", "TRUE", "TRUEPREDICATE", "[",
+            "%", "\\", "'", "ä", "self", ".", ":",
         ]
         var understood = 0
         for _ in 0..<5000 {
@@ -44,12 +46,20 @@ struct PropertyTests {
             }
             .joined(separator: " ")
             do {
-                understood += try RecordPredicate(text: text).clauses.count
+                let dialect = random.isOneIn(2) ? PredicateReader.Dialect.cloudKit : .extended
+                understood += try PredicateReader(dialect).read(text: text).predicate.clauses.count
             } catch {
                 #expect(error.offset.map { (0...text.utf8.count).contains($0) } == true, "\(text)")
                 #expect(!error.rendered(in: text).isEmpty)
             }
         }
         #expect(understood > 0, "seed \(seed)")
+    }
+}
+
+struct LayoutTests {
+    @Test func `a value stays two words, for there are millions`() {
+        #expect(MemoryLayout<FieldValue>.stride == 16)
+        #expect(MemoryLayout<Clause>.stride <= 40)
     }
 }

@@ -25,7 +25,8 @@ struct WarningTests {
         "t CONTAINS 1 AND t CONTAINS 2", "a BEGINSWITH 'AB' AND a == 'abc'", "a ==[n] 'A' AND a == 'a'",
         "TRUEPREDICATE",
         "a BEGINSWITH 'x' AND a BEGINSWITH 'xy'", "a == 'x' AND a > 'a'", "a IN {1, 'x'} AND a == 'x'",
-        "a != 1 AND a != 2", "a != nil AND a == 1", "self CONTAINS 'x' AND self CONTAINS 'y'",
+        "a != 1 AND a != 2", "a != nil AND a == 1", "a == bytes('QQ==') AND a ==[n] 'QQ=='",
+        "self CONTAINS 'x' AND self CONTAINS 'y'",
     ])
     func `what can be true has none`(_ text: String) throws {
         #expect(try PredicateReader().read(text: text).warnings.isEmpty)
