@@ -1,3 +1,5 @@
+import JSON
+
 /// Why a predicate cannot be used, and what to write instead.
 public struct PredicateError: Error, Hashable, Sendable {
     /// A stable word for programs: `predicate.syntax`, `predicate.unsupported`, `predicate.type`,
@@ -22,13 +24,18 @@ public struct PredicateError: Error, Hashable, Sendable {
     /// - Parameter text: The text that was read. Of a long line only what stands around the place is shown.
     public func rendered(in text: String) -> String {
         guard let offset else { return reason }
+        return "\(excerpt(of: text, at: offset)) \(reason)"
+    }
+
+    /// The line, and the caret under the place.
+    private func excerpt(of text: String, at offset: Int) -> String {
         let bytes = Array(text.utf8)
         let place = min(offset, bytes.count)
         let start = max((bytes[..<place].lastIndex(of: 0x0A) ?? -1) + 1, place - 60)
         let end = min(bytes[place...].firstIndex(of: 0x0A) ?? bytes.count, place + 60)
         let before = PredicateError.visible(bytes[start..<place])
         let after = PredicateError.visible(bytes[place..<end])
-        return "\(before)\(after)\n\(String(repeating: " ", count: before.unicodeScalars.count))^ \(reason)"
+        return "\(before)\(after)\n\(String(repeating: " ", count: before.unicodeScalars.count))^"
     }
 
     /// One column a scalar: control characters show as spaces.
@@ -42,8 +49,11 @@ extension PredicateError {
     /// Where in a query: `predicate` for its text, else the path.
     public var queryPath: String { path.isEmpty ? "predicate" : path }
 
-    /// The reason; with the place where ``queryPath`` does not say it.
-    public var queryReason: String { offset == nil ? reason : description }
+    /// The reason; for a predicate's text with the place, and on two more lines that place and a caret under it.
+    public func queryReason(in query: JSONValue) -> String {
+        guard let offset, let text = query["predicate"]?.string else { return reason }
+        return "\(description)\n\(excerpt(of: text, at: offset))"
+    }
 }
 
 extension PredicateError: CustomStringConvertible {

@@ -113,7 +113,12 @@ final class LineSender {
 
     private func text(_ refusal: Producer.Refusal) -> String {
         let path = refusal.path.isEmpty ? "" : "\(refusal.path.printable): "
-        return "\(place(refusal.line)): \(path)\(refusal.reason.withoutControls) (\(refusal.code))"
+        // Below the reason of a predicate stand its text and a caret.
+        let lines = refusal.reason.split(separator: "\n", omittingEmptySubsequences: false).map {
+            String($0).withoutControls
+        }
+        let head = "\(place(refusal.line)): \(path)\(lines.first ?? "") (\(refusal.code))"
+        return ([head] + lines.dropFirst().map { "    " + $0 }).joined(separator: "\n")
     }
 
     /// What to tell whose sending has failed: how far it came, and how to go on.

@@ -92,7 +92,7 @@ extension CommandCheck {
         do throws(PredicateError) {
             _ = try predicates.read(query: query)
         } catch {
-            throw ModelError(error.code, at: error.queryPath, error.queryReason)
+            throw ModelError(error.code, at: error.queryPath, error.queryReason(in: query))
         }
     }
 }

@@ -110,7 +110,7 @@ extension SubscriptionReader {
             return try PredicateReader(.extended).read(query: query).predicate
         } catch {
             throw Rejection(
-                code: error.code, reason: error.queryReason, path: "subscription.query.\(error.queryPath)")
+                code: error.code, reason: error.queryReason(in: query), path: "subscription.query.\(error.queryPath)")
         }
     }
 }

@@ -168,11 +168,19 @@ struct RefusedCommandsTests {
     @Test(arguments: [
         (#""filterBy":[{"comparator":"LIKE","fieldName":"a","fieldValue":{"value":1}}]"#, "filterBy[0].comparator"),
         (#""predicate":"title BEGINSWITH""#, "predicate"),
+        (#""predicate":"a == %@","arguments":[]"#, "predicate"),
+        (#""predicate":"a == 1","arguments":[1]"#, "arguments[0]"),
     ])
     func aBadPredicateIsAnsweredWithItsPlace(member: String, path: String) throws {
         var door = try Door()
         let rejection = try door.send(Example.query(#"{"recordType":"Note",\#(member)}"#))
         #expect(rejection?.path == "subscription.query." + path)
         #expect(rejection?.code.hasPrefix("predicate.") == true)
+    }
+
+    @Test func aBadPredicateIsAnsweredWithACaretUnderThePlace() throws {
+        var door = try Door()
+        let rejection = try door.send(Example.query(#"{"recordType":"Note","predicate":"a == 1 OR b == 2"}"#))
+        #expect(rejection?.reason.hasSuffix("(at byte 7 of the predicate)\na == 1 OR b == 2\n       ^") == true)
     }
 }
