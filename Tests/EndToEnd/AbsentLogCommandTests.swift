@@ -19,6 +19,7 @@ struct AbsentLogCommandTests {
             ["explain", "--change", "3", "--user", "_alice", "-p", place],
             ["replay", notes.pipeline, "--logs", place == notes.pipeline ? notes.folder + "/data" : place],
             ["state", notes.pipeline, "devices", "--logs", place == notes.pipeline ? notes.folder + "/data" : place],
+            ["replay", place], ["whatif", place, "--set", "coalesce.window=0s"], ["state", place, "pending"],
         ]
     }
 
@@ -34,6 +35,20 @@ struct AbsentLogCommandTests {
                 #expect(
                     result.errors.contains("log \(name) ") && result.errors.contains("\(folder)/\(name)"), "\(command)")
             }
+        }
+    }
+
+    @Test(arguments: ["changes", "matches"])
+    func `no state is told from a log whose segments are gone`(name: String) async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder + "/" + name)
+        where file.hasSuffix(".log") {
+            try FileManager.default.removeItem(atPath: "\(folder)/\(name)/\(file)")
+        }
+        for place in [[notes.pipeline, "--logs", folder], [folder]] {
+            let state = try await Program.run("belfry", ["state", place[0], "pending"] + place.dropFirst())
+            #expect(state.status == 65 && state.errors.contains("log \(name): all segments are missing"), "\(state)")
         }
     }
 

@@ -95,7 +95,7 @@ struct ReplayDifferenceCommandTests {
         #expect(try await seconds("--speed", "40") >= 1, "forty seconds were recorded")
         #expect(try await seconds("--speed", "1000000") < 40)
         #expect(try await seconds() < 40)
-        for wrong in [["--speed", "0", "--to", "console"], ["--speed", "-1", "--to", "console"], ["--speed", "2"]] {
+        for wrong in [["--speed", "0", "--to", "console"], ["--speed", "-1", "--to", "console"]] {
             #expect(try await Program.run("belfry", ["replay", notes.pipeline] + wrong).status == 64)
         }
     }

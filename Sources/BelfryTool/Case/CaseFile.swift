@@ -7,10 +7,14 @@ enum CaseFile {
     /// Writes the smallest slice of a pipeline's inputs that still leads to an outcome, and tells on standard error
     /// what it holds and how to run it.
     ///
-    /// - Parameter place: The pipeline file: its settings count.
+    /// - Parameters:
+    ///   - pipeline: The pipeline file: its settings count.
+    ///   - logs: Where the logs are instead of where the file has them.
     /// - Throws: ``ToolFailure`` with 73 where the file is there already.
-    static func exportCase(_ target: CaseTarget, place: String, to path: String, _ finder: any EventFinder) throws {
-        let logs = try RecordedLogs(place: place)
+    static func exportCase(
+        _ target: CaseTarget, pipeline: String, logs: String?, to path: String, _ finder: any EventFinder
+    ) throws {
+        let logs = try RecordedLogs(place: pipeline, logs: logs)
         guard logs.isOwn else {
             throw ToolFailure(.usage, "a case depends on the pipeline's settings: name its file with -p FILE")
         }
@@ -23,7 +27,7 @@ enum CaseFile {
         }
         for line in made.notes { StandardError.write("note: \(line)") }
         StandardError.write("\(path): \(made.kept.of("input")) of \(made.all.grouped)")
-        StandardError.write("run:    belfry run \(place) \(path)")
+        StandardError.write("run:    belfry run \(pipeline) \(path)")
         StandardError.write("expect: \(made.expectation)")
     }
 }

@@ -13,14 +13,16 @@ struct RecordedLogs {
     /// The stages that a change goes through, the source first.
     let path: [PipelineStage]
 
-    /// - Parameter place: What ``LogPlace`` takes.
-    init(place: String) throws {
-        folder = try LogPlace.folder(place)
+    /// - Parameters:
+    ///   - place: What ``LogPlace`` takes.
+    ///   - logs: Where the logs are instead.
+    init(place: String, logs: String? = nil) throws {
+        folder = try LogPlace.folder(logs ?? place)
         var isDirectory: ObjCBool = false
         isOwn = FileManager.default.fileExists(atPath: place, isDirectory: &isDirectory) && !isDirectory.boolValue
         file = try isOwn ? CheckedPipeline(path: place).file : RecordedLogs.standard()
         path = RecordedLogs.path(of: file)
-        try AbsentLogs.check(place)
+        try AbsentLogs.check(logs ?? place)
         let changes = folder + "/" + (path.first?.logName ?? "changes")
         guard FileManager.default.fileExists(atPath: changes + "/log.json") else {
             throw ToolFailure(

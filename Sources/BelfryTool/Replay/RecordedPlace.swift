@@ -17,6 +17,7 @@ struct RecordedPlace {
     ///   - logs: Where the logs are instead.
     init(_ place: String, logs: String?) throws {
         if LogPlace.isFolder(place) {
+            try AbsentLogs.check(place)
             let folder = try LogPlace.folder(place)
             checked = CheckedPipeline(path: place, file: try RecordedFolder(folder).pipeline())
         } else {

@@ -73,7 +73,6 @@ struct ReplayCommand: AsyncParsableCommand {
 
     func validate() throws {
         if let speed, !(speed > 0) { throw ValidationError("--speed takes a number above 0") }
-        if speed != nil, to == .null { throw ValidationError("--speed needs --to: only pushes are held back") }
         if reallySend, to.transport == nil {
             throw ValidationError("--really-send needs --to with a transport of the pipeline file, such as --to apns")
         }

@@ -31,7 +31,8 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
     /// Nil where nobody looks on, and where somebody gets them for real.
     func pushes(speed: Double?, only focus: ReplayFocus?) throws -> ReplayPushes? {
         switch self {
-        case .null, .transport: return nil
+        case .transport: return nil
+        case .null: return speed.map { ReplayPushes(speed: $0, only: focus) { _ in } }
         case .console: return ReplayPushes(speed: speed, only: focus) { try StandardOutput.write($0) }
         case .file(let path):
             guard FileManager.default.createFile(atPath: path, contents: nil),

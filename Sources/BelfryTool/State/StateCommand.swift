@@ -44,6 +44,7 @@ struct StateCommand: ParsableCommand {
 
     func run() throws {
         let recorded = try RecordedPlace(pipeline, logs: logs).recorded
+        try AbsentLogs.checkGaps(in: logs ?? pipeline)
         let position = try Self.position(at, in: recorded)
         let states = PipelineState(recorded, MachineFactory(registry: .builtIns)) {
             StandardError.write("snapshot passed over: \($0)")

@@ -37,6 +37,9 @@ struct TraceCommand: ParsableCommand {
         completion: .file())
     var pipeline = "."
 
+    @Option(help: "Where the logs are (default: where the pipeline file has them).", completion: .directory)
+    var logs: String?
+
     @Option(name: .customLong("as"), help: "What ID is: change, record, notification, apns-id or device.")
     var kind: TraceIDKind?
 
@@ -68,14 +71,16 @@ struct TraceCommand: ParsableCommand {
         if limit < 1 { throw ValidationError("--limit takes a number from 1 on") }
     }
 
+    private var place: String { logs ?? pipeline }
+
     func run() throws {
-        try AbsentLogs.check(pipeline)
-        let logs = try TraceLogs(place: pipeline, usesIndexFiles: !ignoresIndex)
+        try AbsentLogs.check(place)
+        let logs = try TraceLogs(place: place, usesIndexFiles: !ignoresIndex)
         switch try TraceSearch(logs: logs, limit: limit).find(id, as: kind) {
         case .targets(let events, let kind):
             let graph = try TraceGraph(of: events, Causality(logs))
             if let export {
-                try AbsentLogs.checkGaps(in: pipeline)
+                try AbsentLogs.checkGaps(in: place)
                 return try self.export(events, graph, to: export)
             }
             for line in lines(graph, kind) {
@@ -84,16 +89,16 @@ struct TraceCommand: ParsableCommand {
         case .hits(let hits, let hasMore): try list(hits, hasMore)
         case .nothing(let tried):
             StandardError.write("nothing found for '\(id.printable)': \(tried.joined(separator: "; "))")
-            try AbsentLogs.checkGaps(in: pipeline)
+            try AbsentLogs.checkGaps(in: place)
             throw ToolFailure(.no)
         }
-        try AbsentLogs.checkGaps(in: pipeline)
+        try AbsentLogs.checkGaps(in: place)
     }
 
     private func export(_ events: [TraceEvent], _ graph: TraceGraph, to path: String) throws {
         let target = try CaseTarget(events, graph, user: user, device: device)
         try CaseFile.exportCase(
-            target, place: pipeline, to: path, ignoresIndex ? LogScan() : IndexFinder())
+            target, pipeline: pipeline, logs: self.logs, to: path, ignoresIndex ? LogScan() : IndexFinder())
     }
 
     private var shown: TraceForm { form ?? (StandardOutput.isTerminal ? .tree : .json) }

@@ -73,6 +73,9 @@ struct WhatIfCommand: AsyncParsableCommand {
             try StandardOutput.write(line: line)
         }
         if !report.isSame { throw ToolFailure(.no) }
+        if only != nil, report.pushes == 0 {
+            throw ToolFailure(.noInput, "nothing was compared: no push is of what --only names, as it was or changed")
+        }
     }
 
     /// - Throws: ``ToolFailure`` with 65, the file and the line for a command that cannot be taken.
