@@ -75,7 +75,7 @@ extension SubscriptionIndex {
     }
 
     @inline(__always)
-    private func holds(_ bound: BoundClause) -> Bool {
+    func holds(_ bound: BoundClause) -> Bool {
         guard let cell = fields[bound.symbol] else { return false }
         return bound.clause.holds(for: cell.view)
     }
