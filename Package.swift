@@ -38,7 +38,7 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
-                "BuiltIns",
+                "BuiltIns", "Match",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
