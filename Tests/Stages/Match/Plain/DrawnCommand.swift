@@ -1,0 +1,161 @@
+import JSON
+import TestSupport
+
+@testable import Predicates
+
+/// A subscription, as a line of the changes log and as what the line says.
+struct DrawnSubscription {
+    /// Container to subscription ID, as a match has them.
+    let identity: String
+    let place: DrawnPlace
+    let user: String
+    let isDatabase: Bool
+    /// nil for every record type.
+    let recordType: String?
+    /// nil for every zone.
+    let zone: String?
+    let firesOn: Set<String>
+    let firesOnce: Bool
+    let predicate: RecordPredicate
+    let line: String
+    /// The line that deletes it.
+    let deleting: String
+
+    init(_ world: World, _ random: inout Seeded) throws {
+        place = DrawnPlace(world, &random)
+        user = random.one(of: world.users)
+        let id = "s\(random.below(world.ids))"
+        let head = #"\#(place.members),"user":"\#(user)""#
+        identity = #"\#(head),"subscriptionID":"\#(id)""#
+        deleting = #"{"type":"subscription.delete",\#(identity)}"#
+
+        let kind = random.one(of: world.kinds)
+        isDatabase = kind == "database" || kind == "zoneWide"
+        var members = [
+            #""subscriptionID":"\#(id)""#, #""subscriptionType":"\#(kind == "zoneWide" ? "zone" : kind)""#,
+        ]
+        let isQuery = kind == "query"
+        recordType = isQuery || random.isOneIn(2) ? random.one(of: world.types) : nil
+        let isZoneWide = isDatabase || isQuery && random.isOneIn(2)
+        let isZoneSaid = !isDatabase && !isZoneWide && random.below(3) > 0
+        zone = isZoneWide ? nil : isZoneSaid ? random.one(of: world.zones) : "_defaultZone"
+        if isZoneSaid, let zone { members.append(#""zoneID":{"zoneName":"\#(zone)"}"#) }
+        if isZoneWide, kind != "database" { members.append(#""zoneWide":true"#) }
+        firesOnce = isQuery && random.isOneIn(12)
+        if isQuery {
+            firesOn = Set(
+                DrawnChange.actions.filter { _ in random.below(3) > 0 } + [random.one(of: DrawnChange.actions)])
+            members.append(#""firesOn":[\#(firesOn.sorted().map { "\"\($0)\"" }.joined(separator: ","))]"#)
+            if firesOnce { members.append(#""firesOnce":true"#) }
+            var drawn = DrawnPredicate(random: random)
+            let predicate = random.isOneIn(world.emptyQueries) ? RecordPredicate.always : drawn.predicate()
+            random = drawn.random
+            let query = Self.query(predicate, &random)
+            self.predicate = try Self.read("{\(query)}")
+            members.append(#""query":{"recordType":"\#(recordType ?? "")",\#(query)}"#)
+        } else {
+            firesOn = Set(DrawnChange.actions)
+            predicate = .always
+            if let recordType { members.append(#""recordType":"\#(recordType)""#) }
+        }
+        line = #"{"type":"subscription.save",\#(head),"subscription":{\#(members.joined(separator: ","))}}"#
+    }
+
+    /// As `filterBy` where that can say it, else as text.
+    private static func query(_ predicate: RecordPredicate, _ random: inout Seeded) -> String {
+        if random.isOneIn(2), let filterBy = predicate.filterBy { return #""filterBy":\#(filterBy)"# }
+        var buffer = ByteBuffer()
+        buffer.appendJSON(predicate.text)
+        return #""predicate":\#(buffer.text)"#
+    }
+
+    private static func read(_ query: String) throws -> RecordPredicate {
+        try withJSON(query) { try PredicateReader(.extended).read(query: $0).predicate }
+    }
+}
+
+/// Where a subscription or a record stands.
+struct DrawnPlace: Equatable {
+    let container: String
+    let environment: String
+    let database: String
+
+    init(_ world: World, _ random: inout Seeded) {
+        container = random.one(of: world.containers)
+        environment = random.one(of: world.environments)
+        database = random.one(of: world.databases)
+    }
+
+    var members: String {
+        #""container":"\#(container)","environment":"\#(environment)","database":"\#(database)""#
+    }
+}
+
+/// A change of a record.
+struct DrawnChange {
+    static let actions = ["create", "update", "delete"]
+
+    let place: DrawnPlace
+    let owner: String
+    let action: String
+    /// nil for a delete of a record that was never seen.
+    let recordType: String?
+    let zone: String
+    let line: String
+
+    init(_ world: World, _ random: inout Seeded) {
+        place = DrawnPlace(world, &random)
+        owner = random.one(of: world.users)
+        action = random.one(of: Self.actions)
+        let isDelete = action == "delete"
+        let type = random.one(of: world.types)
+        recordType = isDelete && random.isOneIn(8) ? nil : type
+        zone = random.one(of: world.zones)
+
+        var record = [#""recordName":"\#(random.one(of: FieldPool.names))""#]
+        let isTypeInRecord = !isDelete || random.isOneIn(2)
+        if let recordType, isTypeInRecord { record.append(#""recordType":"\#(recordType)""#) }
+        if zone != "_defaultZone" || random.isOneIn(2) { record.append(#""zoneID":{"zoneName":"\#(zone)"}"#) }
+        record += Self.systemFields(&random)
+        let fields = Self.fields(&random)
+        if !isDelete, !random.isOneIn(30) { record.append(#""fields":\#(fields)"#) }
+
+        var members = [#""type":"\#(isDelete ? "record.delete" : "record.save")""#, place.members]
+        if place.database != "public" { members.append(#""owner":"\#(owner)""#) }
+        members.append(#""record":{\#(record.joined(separator: ","))}"#)
+        members.append(#""change":"\#(action)""#)
+        let isBeforeSaid = !random.isOneIn(isDelete ? 20 : 2)
+        if isBeforeSaid { members.append(#""before":\#(isDelete ? fields : Self.fields(&random))"#) }
+        if let recordType, !isTypeInRecord { members.append(#""recordType":"\#(recordType)""#) }
+        line = "{\(members.joined(separator: ","))}"
+    }
+
+    private static func systemFields(_ random: inout Seeded) -> [String] {
+        var members: [String] = []
+        for name in ["created", "modified"] where random.below(3) > 0 {
+            let user = random.one(of: FieldPool.names)
+            members.append(#""\#(name)":{"timestamp":\#(random.below(4)),"userRecordName":"\#(user)"}"#)
+        }
+        if random.isOneIn(2) { members.append(#""recordChangeTag":"\#(random.one(of: FieldPool.texts))""#) }
+        return members
+    }
+
+    /// One field in three is missing; now and then one stands twice, or its name has an escape.
+    private static func fields(_ random: inout Seeded) -> String {
+        var fields: [String] = []
+        for pool in FieldPool.all where random.below(3) > 0 || random.isOneIn(50) {
+            let isTwice = fields.contains { $0.hasPrefix("\"\(pool.name)\"") } && !random.isOneIn(20)
+            if isTwice { continue }
+            let name = pool.name == "s" && random.isOneIn(20) ? "\\u0073" : pool.name
+            fields.append(#""\#(name)":\#(FieldPool.field(of: pool.kind, &random))"#)
+        }
+        return "{\(fields.shuffled(using: &random).joined(separator: ","))}"
+    }
+}
+
+/// Reads a JSON text and hands its view to `body`.
+func withJSON<Result>(_ text: String, _ body: (JSONValue) throws -> Result) throws -> Result {
+    var parser = JSONParser()
+    var text = text
+    return try text.withUTF8 { try body(parser.parse(UnsafeRawBufferPointer($0))) }
+}

@@ -1,0 +1,102 @@
+import TestSupport
+
+/// What commands are drawn from: small pools, so that subscriptions and changes meet.
+struct World: Sendable {
+    var containers = ["iCloud.c", "iCloud.c", "iCloud.c", "iCloud.c", "iCloud.other"]
+    var environments = ["production", "production", "production", "production", "development"]
+    var databases = ["public", "public", "private", "shared"]
+    var users = ["_a", "_a", "_b"]
+    var types = ["Note", "Note", "Task"]
+    var zones = ["_defaultZone", "Y", "Z"]
+    var kinds = ["query", "query", "query", "query", "query", "zone", "database", "zoneWide"]
+    /// How many subscription IDs there are; a save of one that a user has in a database replaces it.
+    var ids = 30
+    /// One query in this many has no clause at all.
+    var emptyQueries = 12
+
+    /// Every scope, type and zone.
+    static let wide = World()
+
+    /// One scope and one record type, so that the lists of an index grow long.
+    static let crowded = World(
+        containers: ["iCloud.c"], environments: ["production"], databases: ["public"], types: ["Note"],
+        zones: ["_defaultZone"], kinds: ["query"], ids: 400, emptyQueries: 200)
+}
+
+/// A field that subscriptions ask for and records have: its values, as JSON.
+struct FieldPool {
+    enum Kind { case texts, numbers, bytes, references, places, assets, textLists, numberLists, referenceLists }
+
+    let name: String
+    let kind: Kind
+
+    static let all = [
+        FieldPool(name: "s", kind: .texts), FieldPool(name: "s", kind: .texts), FieldPool(name: "t", kind: .texts),
+        FieldPool(name: "n", kind: .numbers), FieldPool(name: "n", kind: .numbers),
+        FieldPool(name: "m", kind: .numbers), FieldPool(name: "b", kind: .bytes),
+        FieldPool(name: "r", kind: .references), FieldPool(name: "p", kind: .places),
+        FieldPool(name: "f", kind: .assets), FieldPool(name: "ls", kind: .textLists),
+        FieldPool(name: "ln", kind: .numberLists), FieldPool(name: "lr", kind: .referenceLists),
+    ]
+
+    static let texts = [
+        "a", "A", "ab", "Abc", "b", "", "ä", "Ä", "it's", "the Café x2", "x2 bar", "日本 x", "a \\\"q\\\"",
+    ]
+    static let numbers = [
+        "0", "1", "2", "3", "1.0", "1.5", "-1", "2.0", "9007199254740993", "9007199254740992.0", "-0.0",
+        "9223372036854775807", "-9223372036854775808", "1e300",
+    ]
+    static let bytes = ["", "QQ==", "QUI=", "QUJD", "+/+/"]
+    static let names = ["_a", "_b", "r1", "R1"]
+    static let places = [
+        (0.0, 0.0), (10, 20), (10.001, 20.001), (10.5, 20.5), (89.999, -120), (89.999, 60), (-90, 10), (-0.001, -0.001),
+        (0, 179.999), (0, -179.999), (45, -180), (45, 180), (-33.9, 151.2),
+    ]
+
+    /// A field dictionary; now and then of another field's type, without a value, or of no type that there is.
+    static func field(of kind: Kind, _ random: inout Seeded) -> String {
+        if random.isOneIn(40) { return random.one(of: [#"{"value":null}"#, "{}", "7", #"{"value":true}"#]) }
+        let kind = random.isOneIn(15) ? random.one(of: all).kind : kind
+        return #"{"value":\#(value(of: kind, &random)),"type":"\#(type(of: kind))"}"#
+    }
+
+    private static func value(of kind: Kind, _ random: inout Seeded) -> String {
+        switch kind {
+        case .texts: return "\"\(random.one(of: texts))\""
+        case .numbers: return number(&random)
+        case .bytes: return "\"\(random.one(of: bytes))\""
+        case .references: return #"{"recordName":"\#(random.one(of: names))","action":"NONE"}"#
+        case .places:
+            let place = random.one(of: places)
+            return #"{"latitude":\#(place.0),"longitude":\#(place.1)}"#
+        case .assets: return #"{"fileChecksum":"x","size":7}"#
+        case .textLists: return list(of: .texts, &random)
+        case .numberLists: return list(of: .numbers, &random)
+        case .referenceLists: return list(of: .references, &random)
+        }
+    }
+
+    private static func list(of kind: Kind, _ random: inout Seeded) -> String {
+        let values = (0..<random.below(4)).map { _ in value(of: random.isOneIn(20) ? .texts : kind, &random) }
+        return "[\(values.joined(separator: ","))]"
+    }
+
+    /// Mostly one of few, else one at the bounds of what numbers are.
+    static func number(_ random: inout Seeded) -> String {
+        numbers[random.below(random.isOneIn(4) ? numbers.count : 4)]
+    }
+
+    private static func type(of kind: Kind) -> String {
+        switch kind {
+        case .texts: "STRING"
+        case .numbers: "DOUBLE"
+        case .bytes: "BYTES"
+        case .references: "REFERENCE"
+        case .places: "LOCATION"
+        case .assets: "ASSETID"
+        case .textLists: "STRING_LIST"
+        case .numberLists: "DOUBLE_LIST"
+        case .referenceLists: "REFERENCE_LIST"
+        }
+    }
+}
