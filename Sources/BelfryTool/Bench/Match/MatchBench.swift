@@ -21,7 +21,7 @@ struct MatchBench: Sendable {
         let best = try (0..<3).map { _ in try timed { _ = try match(&watchers) } }.min() ?? 0
         measure.perSecond = Double(changes.count) / best
         measure.latency = Percentiles(try latencies(&watchers))
-        measure.scannedPerSecond = try scan(&watchers)
+        measure.scannedPerSecond = try scan()
         measure.mixedPerSecond = try mixed(&watchers)
         return measure
     }
@@ -49,7 +49,7 @@ struct MatchBench: Sendable {
         var (pairs, watched) = (0, 0)
         try changes.readLines { _, line in
             let before = pairs
-            try watchers.find(line) { _ in pairs += 1 }
+            pairs += try watchers.count(line)
             if pairs > before { watched += 1 }
         }
         return (pairs, watched)
@@ -61,17 +61,19 @@ struct MatchBench: Sendable {
         all.reserveCapacity(changes.count)
         try changes.readLines { _, line in
             let start = MatchBench.now
-            try watchers.find(line) { _ in pairs += 1 }
+            pairs += try watchers.count(line)
             all.append(MatchBench.now - start)
         }
         return all
     }
 
-    private func scan(_ watchers: inout Watchers) throws -> Double {
+    private func scan() throws -> Double {
+        var plain = PlainScan()
+        try subscriptions.readLines { try plain.take($1) }
         let count = min(scanned, changes.count)
         var pairs = 0
         let seconds = try timed {
-            try changes.readLines(of: 0..<count) { _, line in try watchers.scan(line) { _ in pairs += 1 } }
+            try changes.readLines(of: 0..<count) { _, line in pairs += try plain.count(line) }
         }
         return Double(count) / seconds
     }
@@ -81,7 +83,7 @@ struct MatchBench: Sendable {
         var (pairs, next) = (0, 0)
         let seconds = try timed {
             try changes.readLines { index, line in
-                try watchers.find(line) { _ in pairs += 1 }
+                pairs += try watchers.count(line)
                 guard index % MatchBench.changesPerEdit == 0 else { return }
                 try subscriptions.readLines(of: next..<(next + 1)) { try watchers.take($1) }
                 next = (next + 7_919) % subscriptions.count
