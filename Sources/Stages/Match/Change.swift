@@ -4,6 +4,15 @@ import PipelineKit
 enum Database: String {
     case `public`, `private`, shared
 
+    /// For tables.
+    var number: Int32 {
+        switch self {
+        case .public: 0
+        case .private: 1
+        case .shared: 2
+        }
+    }
+
     var word: StaticString {
         switch self {
         case .public: "public"

@@ -19,26 +19,26 @@ struct ClauseReading {
     /// - Parameter name: The number of the field's name.
     init(_ clause: Clause, _ name: Int32) { (self.clause, self.name) = (clause, name) }
 
-    mutating func read(_ columns: inout Columns, _ values: inout ValueTable) {
-        if clause.isNegated { return readNegated(&columns, &values) }
+    mutating func read(_ columns: Columns, _ values: ValueTable) {
+        if clause.isNegated { return readNegated(columns, values) }
         switch clause.comparator {
-        case .equals, .isIn: readValues(&columns, &values, exact: .value, folded: .folded)
-        case .listContains, .listContainsAny: readValues(&columns, &values, exact: .member, folded: .foldedMember)
-        case .listContainsAll: readAllMembers(&columns, &values)
-        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: readRange(&columns)
-        case .beginsWith: readPrefix(&columns, .start)
-        case .listMemberBeginsWith: readPrefix(&columns, .memberStart)
-        case .exists: readPresence(&columns, isTest: true)
-        case .isNear: readCircle(&columns, &values)
-        case .containsAllWords, .containsAnyWord: readWords(&columns, &values)
-        case .every(let test): readEvery(test, &columns, &values)
+        case .equals, .isIn: readValues(columns, values, exact: .value, folded: .folded)
+        case .listContains, .listContainsAny: readValues(columns, values, exact: .member, folded: .foldedMember)
+        case .listContainsAll: readAllMembers(columns, values)
+        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: readRange(columns)
+        case .beginsWith: readPrefix(columns, .start)
+        case .listMemberBeginsWith: readPrefix(columns, .memberStart)
+        case .exists: readPresence(columns, isTest: true)
+        case .isNear: readCircle(columns, values)
+        case .containsAllWords, .containsAnyWord: readWords(columns, values)
+        case .every(let test): readEvery(test, columns, values)
         }
     }
 
     // MARK: Presence
 
     /// All that is known is that the field must be there.
-    private mutating func readPresence(_ columns: inout Columns, isTest: Bool = false) {
+    private mutating func readPresence(_ columns: Columns, isTest: Bool = false) {
         if !isTest { isCertain = false }
         guard clause.subject != .allText, let column = columns.column(clause.subject, name, .present) else {
             isCertain = false
@@ -50,7 +50,7 @@ struct ClauseReading {
     // MARK: Values
 
     /// The numbers of the clause's values; nil where bytes, which are exact, stand among texts that are not.
-    private func numbers(_ values: inout ValueTable) -> [UInt32]? {
+    private func numbers(_ values: ValueTable) -> [UInt32]? {
         var numbers: [UInt32] = []
         numbers.reserveCapacity(clause.values.count)
         for value in clause.values {
@@ -62,21 +62,21 @@ struct ClauseReading {
     }
 
     private mutating func readValues(
-        _ columns: inout Columns, _ values: inout ValueTable, exact: Aspect, folded: Aspect
+        _ columns: Columns, _ values: ValueTable, exact: Aspect, folded: Aspect
     ) {
         guard !clause.values.isEmpty else {
             isNever = true
             return
         }
-        guard let numbers = numbers(&values),
+        guard let numbers = numbers(values),
             let column = columns.column(clause.subject, name, clause.foldsCase ? folded : exact)
-        else { return readPresence(&columns) }
+        else { return readPresence(columns) }
         columns.addUse(of: column)
-        let test = exact == .member ? memberTest(column, numbers, &values) : valueTest(column, numbers, &values)
+        let test = exact == .member ? memberTest(column, numbers, values) : valueTest(column, numbers, values)
         parts.append(Part(test: test, keys: Set(numbers).sorted().map { .value(column, $0) }))
     }
 
-    private func valueTest(_ column: Columns.Number, _ numbers: [UInt32], _ values: inout ValueTable) -> Test {
+    private func valueTest(_ column: Columns.Number, _ numbers: [UInt32], _ values: ValueTable) -> Test {
         switch numbers.count {
         case 1: .equal(column, numbers[0])
         case 2: Test(column: column, operation: .pair, low: numbers[0], high: numbers[1])
@@ -84,28 +84,28 @@ struct ClauseReading {
         }
     }
 
-    private func memberTest(_ column: Columns.Number, _ numbers: [UInt32], _ values: inout ValueTable) -> Test {
+    private func memberTest(_ column: Columns.Number, _ numbers: [UInt32], _ values: ValueTable) -> Test {
         numbers.count == 1
             ? Test(column: column, operation: .member, low: numbers[0], high: 0)
             : Test(column: column, operation: .memberSet, low: values.set(numbers), high: 0)
     }
 
-    private mutating func readAllMembers(_ columns: inout Columns, _ values: inout ValueTable) {
-        guard !clause.values.isEmpty, let numbers = numbers(&values),
+    private mutating func readAllMembers(_ columns: Columns, _ values: ValueTable) {
+        guard !clause.values.isEmpty, let numbers = numbers(values),
             let column = columns.column(clause.subject, name, clause.foldsCase ? .foldedMember : .member)
-        else { return readPresence(&columns) }
+        else { return readPresence(columns) }
         columns.addUse(of: column)
         for number in Set(numbers).sorted() {
-            parts.append(Part(test: memberTest(column, [number], &values), keys: [.value(column, number)]))
+            parts.append(Part(test: memberTest(column, [number], values), keys: [.value(column, number)]))
         }
     }
 
-    private mutating func readNegated(_ columns: inout Columns, _ values: inout ValueTable) {
+    private mutating func readNegated(_ columns: Columns, _ values: ValueTable) {
         let isValue = clause.comparator == .equals || clause.comparator == .isIn
         let kinds = Set(clause.values.map(\.kind))
-        guard isValue, kinds.count == 1, let kind = kinds.first, kind != .other, let numbers = numbers(&values),
+        guard isValue, kinds.count == 1, let kind = kinds.first, kind != .other, let numbers = numbers(values),
             let column = columns.column(clause.subject, name, clause.foldsCase ? .folded : .value)
-        else { return readPresence(&columns) }
+        else { return readPresence(columns) }
         let test =
             numbers.count == 1
             ? Test(column: column, operation: .not, low: numbers[0], high: UInt32(kind.rawValue))
@@ -118,19 +118,19 @@ struct ClauseReading {
 
     // MARK: Ranges
 
-    private mutating func readRange(_ columns: inout Columns) {
+    private mutating func readRange(_ columns: Columns) {
         switch clause.values[0] {
-        case .integer(let number): readRange(&columns, .number, OrderedKey(number))
-        case .double(let number): readRange(&columns, .number, OrderedKey(number))
+        case .integer(let number): readRange(columns, .number, OrderedKey(number))
+        case .double(let number): readRange(columns, .number, OrderedKey(number))
         case .text(let text):
             let key = text.withUnsafeBytes { OrderedKey($0) }
-            readRange(&columns, clause.foldsCase ? .foldedStart : .start, key)
-        default: readPresence(&columns)
+            readRange(columns, clause.foldsCase ? .foldedStart : .start, key)
+        default: readPresence(columns)
         }
     }
 
-    private mutating func readRange(_ columns: inout Columns, _ aspect: Aspect, _ bound: OrderedKey) {
-        guard let column = columns.column(clause.subject, name, aspect) else { return readPresence(&columns) }
+    private mutating func readRange(_ columns: Columns, _ aspect: Aspect, _ bound: OrderedKey) {
+        guard let column = columns.column(clause.subject, name, aspect) else { return readPresence(columns) }
         var (low, high) = (OrderedKey.min, OrderedKey.max)
         switch clause.comparator {
         case .greaterThan: low = bound.isExact ? bound.bits + 1 : bound.bits
@@ -148,9 +148,9 @@ struct ClauseReading {
         parts.append(Part(test: isTest ? test : nil, keys: [.interval(column, low: low, high: high)]))
     }
 
-    private mutating func readPrefix(_ columns: inout Columns, _ aspect: Aspect) {
+    private mutating func readPrefix(_ columns: Columns, _ aspect: Aspect) {
         guard case .text(let text) = clause.values[0], let column = columns.column(clause.subject, name, aspect) else {
-            return readPresence(&columns)
+            return readPresence(columns)
         }
         let (low, high) = text.withUnsafeBytes { (OrderedKey($0).bits, OrderedKey($0, filler: 0xFF).bits) }
         if aspect.isMany { isCertain = false }
@@ -160,10 +160,10 @@ struct ClauseReading {
 
     // MARK: Places, words, all elements
 
-    private mutating func readCircle(_ columns: inout Columns, _ values: inout ValueTable) {
+    private mutating func readCircle(_ columns: Columns, _ values: ValueTable) {
         guard case .circle(let circle) = clause.values[0],
             let column = columns.column(clause.subject, name, .cell)
-        else { return readPresence(&columns) }
+        else { return readPresence(columns) }
         isCertain = false
         let (level, cells) = Grid.cells(circle)
         columns.addGridLevel(level)
@@ -171,27 +171,27 @@ struct ClauseReading {
         parts.append(Part(test: nil, keys: cells.map { .value(column, values.intern(.cell, $0)) }))
     }
 
-    private mutating func readWords(_ columns: inout Columns, _ values: inout ValueTable) {
+    private mutating func readWords(_ columns: Columns, _ values: ValueTable) {
         let words = Set(clause.values.compactMap { values.intern(word: $0) }).sorted()
         guard !words.isEmpty else {
             isNever = true
             return
         }
-        guard let column = columns.column(clause.subject, name, .word) else { return readPresence(&columns) }
+        guard let column = columns.column(clause.subject, name, .word) else { return readPresence(columns) }
         columns.addUse(of: column)
         if clause.comparator == .containsAnyWord {
-            parts.append(Part(test: memberTest(column, words, &values), keys: words.map { .value(column, $0) }))
+            parts.append(Part(test: memberTest(column, words, values), keys: words.map { .value(column, $0) }))
         } else {
             for word in words {
-                parts.append(Part(test: memberTest(column, [word], &values), keys: [.value(column, word)]))
+                parts.append(Part(test: memberTest(column, [word], values), keys: [.value(column, word)]))
             }
         }
     }
 
-    private mutating func readEvery(_ test: Clause.Test, _ columns: inout Columns, _ values: inout ValueTable) {
-        guard test == .equals || test == .isIn, let numbers = numbers(&values),
+    private mutating func readEvery(_ test: Clause.Test, _ columns: Columns, _ values: ValueTable) {
+        guard test == .equals || test == .isIn, let numbers = numbers(values),
             let column = columns.column(clause.subject, name, clause.foldsCase ? .foldedMember : .member)
-        else { return readPresence(&columns) }
+        else { return readPresence(columns) }
         isCertain = false
         columns.addUse(of: column)
         let keys = Set(numbers + [ValueTable.emptyList]).sorted()
@@ -212,7 +212,7 @@ extension FieldValue {
 }
 
 extension ValueTable {
-    fileprivate mutating func intern(_ value: FieldValue) -> UInt32? {
+    fileprivate func intern(_ value: FieldValue) -> UInt32? {
         switch value {
         case .text(let bytes), .bytes(let bytes): bytes.withUnsafeBytes { intern(.text, $0) }
         case .integer(let number): intern(number)
@@ -222,7 +222,7 @@ extension ValueTable {
         }
     }
 
-    fileprivate mutating func intern(word: FieldValue) -> UInt32? {
+    fileprivate func intern(word: FieldValue) -> UInt32? {
         guard case .text(let bytes) = word else { return nil }
         return bytes.withUnsafeBytes { intern(.word, $0) }
     }

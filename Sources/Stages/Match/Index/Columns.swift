@@ -24,8 +24,8 @@ enum Aspect: UInt8, CaseIterable {
     var isMany: Bool { rawValue >= Aspect.member.rawValue }
 }
 
-/// What subscriptions to one record type look at.
-struct Columns {
+/// What subscriptions to one record type look at. It only grows.
+final class Columns {
     typealias Number = UInt8
 
     /// The record's type, by the number after that of its name.
@@ -71,14 +71,16 @@ struct Columns {
 
     func uses(of column: Number) -> Int { uses[Int(column)] }
 
-    mutating func addUse(of column: Number) { uses[Int(column)] += 1 }
+    init() {}
 
-    mutating func addGridLevel(_ level: Int) { gridLevels |= 1 << UInt32(level) }
+    func addUse(of column: Number) { uses[Int(column)] += 1 }
+
+    func addGridLevel(_ level: Int) { gridLevels |= 1 << UInt32(level) }
 
     /// The column of an aspect; nil when there is no room for one more.
     ///
     /// - Parameter name: The number of a field's name.
-    mutating func column(_ subject: Clause.Subject, _ name: Int32, _ aspect: Aspect) -> Number? {
+    func column(_ subject: Clause.Subject, _ name: Int32, _ aspect: Aspect) -> Number? {
         guard let field = place(subject, name) else { return nil }
         if let number = fields[field][aspect] { return number }
         guard aspects.count < Columns.countMax else { return nil }
@@ -89,7 +91,7 @@ struct Columns {
         return UInt8(aspects.count - 1)
     }
 
-    private mutating func place(_ subject: Clause.Subject, _ name: Int32) -> Int? {
+    private func place(_ subject: Clause.Subject, _ name: Int32) -> Int? {
         switch subject {
         case .field: return place(name)
         case .system(let field):
@@ -103,7 +105,7 @@ struct Columns {
         return fields.count - 1
     }
 
-    private mutating func place(_ name: Int32) -> Int? {
+    private func place(_ name: Int32) -> Int? {
         while places.count <= name { places.append(-1) }
         if places[Int(name)] < 0 {
             guard fields.count < Columns.countMax else { return nil }

@@ -111,7 +111,7 @@ extension Forest {
         func header(_ offset: Int) -> Header { Header(bits: units[offset]) }
 
         @inline(__always)
-        func entry(_ index: Int, of offset: Int) -> Entry { Entry(bits: units[offset + 1 + index]) }
+        func entry(_ index: Int, of offset: Int) -> EntryView { EntryView(units + (offset + 1 + index)) }
     }
 
     @inline(__always)

@@ -6,8 +6,8 @@ struct Intervals {
     /// Of the list that they belong to.
     let parent: UInt32
     let column: Columns.Number
-    private var plain = Blocks()
-    private var mirrored = Blocks()
+    private var plain = IntervalBlocks()
+    private var mirrored = IntervalBlocks()
 
     init(parent: UInt32, column: Columns.Number) { (self.parent, self.column) = (parent, column) }
 
@@ -15,9 +15,9 @@ struct Intervals {
 
     /// Calls `body` with each entry in whose interval the number lies.
     @inline(__always)
-    func forEach(at number: UInt32, _ body: (Entry) -> Void) {
+    func forEach(at number: UInt32, _ body: (EntryView) -> Void) {
         plain.forEach(at: number, body)
-        if !mirrored.isEmpty { mirrored.forEach(at: ~number, body) }
+        mirrored.forEach(at: ~number, body)
     }
 
     /// - Returns: What ``remove(_:startingAt:)`` takes.
@@ -31,7 +31,8 @@ struct Intervals {
     }
 
     mutating func remove(_ slot: Int32, startingAt start: Start) {
-        if start.isMirrored { mirrored.remove(slot, low: start.key) } else { plain.remove(slot, low: start.key) }
+        let key = IntervalBlocks.key(start.key, slot)
+        if start.isMirrored { mirrored.remove(key) } else { plain.remove(key) }
     }
 
     /// Where an entry was put.
@@ -41,141 +42,181 @@ struct Intervals {
     }
 }
 
-extension Intervals {
-    /// Up to 64 intervals each.
-    private struct Blocks {
-        private static let countMax = 64
-
-        private var blocks: [Block] = []
-        /// Of each block's first interval: its start above its slot.
-        private var firsts: [UInt64] = []
+/// Intervals in blocks of up to 64, in no order in a block; sixteen are looked at in one step.
+struct IntervalBlocks {
+    /// The blocks in order.
+    private struct Block {
+        /// Where it stands, in lanes.
+        var lane: Int32
+        var count: Int32
+        /// Not greater than the key of any interval in it, and greater than those of all before.
+        var first: UInt64
         /// Not less than any interval's end.
-        private var ends: [UInt32] = []
+        var end: UInt32
+    }
 
-        var isEmpty: Bool { blocks.isEmpty }
+    private static let laneSize = 16
+    private static let lanesEach = 4
+    private static let countMax = 64
 
-        @inline(__always)
-        func forEach(at number: UInt32, _ body: (Entry) -> Void) {
-            for index in blocks.indices {
-                guard firsts[index] >> 32 <= UInt64(number) else { return }
-                if ends[index] >= number { blocks[index].forEach(at: number, body) }
+    private var blocks: [Block] = []
+    private var lows: [SIMD16<Int32>] = []
+    private var highs: [SIMD16<Int32>] = []
+    private var entries: [SIMD8<UInt32>] = []
+    /// Blocks that are not in use, by their lanes.
+    private var free: [Int32] = []
+
+    var isEmpty: Bool { blocks.isEmpty }
+
+    /// In the order of where intervals start; of those that start alike, of their slots.
+    static func key(_ low: UInt32, _ slot: Int32) -> UInt64 { UInt64(low) << 32 | UInt64(UInt32(bitPattern: slot)) }
+
+    @inline(__always)
+    func forEach(at number: UInt32, _ body: (EntryView) -> Void) {
+        guard !blocks.isEmpty else { return }
+        blocks.withUnsafeBufferPointer { blocks in
+            for block in blocks {
+                guard block.first >> 32 <= UInt64(number) else { return }
+                if block.end >= number { look(block, number, body) }
             }
-        }
-
-        mutating func add(_ entry: Entry, low: UInt32, high: UInt32) {
-            let key = UInt64(low) << 32 | UInt64(UInt32(bitPattern: entry.slot))
-            let index = self.index(of: key)
-            if index < 0 {
-                insert(Block(), at: 0, first: key, end: high)
-                return blocks[0].add(entry, key, high)
-            }
-            blocks[index].add(entry, key, high)
-            firsts[index] = min(firsts[index], key)
-            ends[index] = max(ends[index], high)
-            if blocks[index].count == Blocks.countMax { split(index) }
-        }
-
-        mutating func remove(_ slot: Int32, low: UInt32) {
-            var index = self.index(of: UInt64(low) << 32 | UInt64(UInt32(bitPattern: slot)))
-            // A slot may have several intervals that start alike, on both sides of where a block was split.
-            while index >= 0, !blocks[index].remove(slot, low) { index -= 1 }
-            guard index >= 0, blocks[index].count == 0 else { return }
-            blocks.remove(at: index)
-            firsts.remove(at: index)
-            ends.remove(at: index)
-        }
-
-        /// The last block that starts at or before a key; -1 when none does.
-        private func index(of key: UInt64) -> Int {
-            var (low, high) = (0, firsts.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if firsts[middle] <= key { low = middle + 1 } else { high = middle }
-            }
-            // What starts before all goes into the first block, unless that is full.
-            if low == 0, !blocks.isEmpty, blocks[0].count < Blocks.countMax - 1 { return 0 }
-            return low - 1
-        }
-
-        private mutating func insert(_ block: Block, at index: Int, first: UInt64, end: UInt32) {
-            blocks.insert(block, at: index)
-            firsts.insert(first, at: index)
-            ends.insert(end, at: index)
-        }
-
-        private mutating func split(_ index: Int) {
-            let (left, right) = blocks[index].halves
-            blocks[index] = left
-            (firsts[index], ends[index]) = (left.first, left.end)
-            insert(right, at: index + 1, first: right.first, end: right.end)
         }
     }
 
-    /// Intervals in no order, in lanes of sixteen.
-    private struct Block {
-        private var lows: [SIMD16<UInt32>] = []
-        private var highs: [SIMD16<UInt32>] = []
-        private var entries: [Entry] = []
-
-        var count: Int { entries.count }
-
-        var first: UInt64 { entries.indices.map { key($0) }.min() ?? 0 }
-
-        var end: UInt32 { entries.indices.map { highs[$0 / 16][$0 % 16] }.max() ?? 0 }
-
-        private func key(_ index: Int) -> UInt64 {
-            UInt64(lows[index / 16][index % 16]) << 32 | UInt64(UInt32(bitPattern: entries[index].slot))
-        }
-
-        @inline(__always)
-        func forEach(at number: UInt32, _ body: (Entry) -> Void) {
-            let numbers = SIMD16(repeating: number)
-            for group in lows.indices {
-                let holds = (lows[group] .<= numbers) .& (highs[group] .>= numbers)
-                guard any(holds) else { continue }
-                for lane in 0..<16 where holds[lane] { body(entries[group * 16 + lane]) }
+    @inline(__always)
+    private func look(_ block: Block, _ number: UInt32, _ body: (EntryView) -> Void) {
+        let numbers = SIMD16(repeating: IntervalBlocks.signed(number))
+        let lanes = Int(block.count + 15) / IntervalBlocks.laneSize
+        lows.withUnsafeBufferPointer { lows in
+            highs.withUnsafeBufferPointer { highs in
+                entries.withUnsafeBufferPointer { entries in
+                    for lane in Int(block.lane)..<(Int(block.lane) + lanes) {
+                        let fails = (lows[lane] .> numbers) .| (highs[lane] .< numbers)
+                        var left = IntervalBlocks.bits.replacing(with: 0, where: fails).wrappedSum()
+                        while left != 0 {
+                            let index = lane * IntervalBlocks.laneSize + left.trailingZeroBitCount
+                            left &= left - 1
+                            guard let base = entries.baseAddress else { return }
+                            body(EntryView(base + index))
+                        }
+                    }
+                }
             }
         }
+    }
 
-        mutating func add(_ entry: Entry, _ key: UInt64, _ high: UInt32) {
-            let index = entries.count
-            if index % 16 == 0 {
+    private static let bits = SIMD16<Int32>(
+        1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
+
+    /// In the same order; what processors compare many of at a time has a sign.
+    @inline(__always)
+    private static func signed(_ number: UInt32) -> Int32 { Int32(bitPattern: number ^ 1 << 31) }
+
+    @inline(__always)
+    private static func unsigned(_ number: Int32) -> UInt32 { UInt32(bitPattern: number) ^ 1 << 31 }
+}
+
+// MARK: - Adding and removing
+
+extension IntervalBlocks {
+    mutating func add(_ entry: Entry, low: UInt32, high: UInt32) {
+        let key = IntervalBlocks.key(low, entry.slot)
+        var index = self.index(of: key)
+        if index < 0 {
+            index = 0
+            if blocks.isEmpty { insert(at: 0) }
+        }
+        if blocks[index].count == IntervalBlocks.countMax {
+            split(index)
+            if blocks[index + 1].first <= key { index += 1 }
+        }
+        append(entry.bits, low, high, to: index)
+        blocks[index].first = min(blocks[index].first, key)
+        blocks[index].end = max(blocks[index].end, high)
+    }
+
+    mutating func remove(_ key: UInt64) {
+        var index = index(of: key)
+        // A slot may have several intervals that start alike, on both sides of where a block was split.
+        while index >= 0 {
+            if let position = positions(of: index).first(where: { self.key(at: $0) == key }) {
+                return remove(position, from: index)
+            }
+            index -= 1
+        }
+    }
+
+    /// The last block that starts at or before a key; -1 when none does.
+    private func index(of key: UInt64) -> Int {
+        var (low, high) = (0, blocks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if blocks[middle].first <= key { low = middle + 1 } else { high = middle }
+        }
+        return low - 1
+    }
+
+    private func positions(of index: Int) -> Range<Int> {
+        let start = Int(blocks[index].lane) * IntervalBlocks.laneSize
+        return start..<(start + Int(blocks[index].count))
+    }
+
+    private func key(at position: Int) -> UInt64 {
+        IntervalBlocks.key(low(at: position), Entry(bits: entries[position]).slot)
+    }
+
+    private func low(at position: Int) -> UInt32 {
+        IntervalBlocks.unsigned(lows[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize])
+    }
+
+    private func high(at position: Int) -> UInt32 {
+        IntervalBlocks.unsigned(highs[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize])
+    }
+
+    private mutating func put(_ position: Int, _ entry: SIMD8<UInt32>, _ low: UInt32, _ high: UInt32) {
+        lows[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize] = IntervalBlocks.signed(low)
+        highs[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize] = IntervalBlocks.signed(high)
+        entries[position] = entry
+    }
+
+    private mutating func append(_ entry: SIMD8<UInt32>, _ low: UInt32, _ high: UInt32, to index: Int) {
+        put(positions(of: index).upperBound, entry, low, high)
+        blocks[index].count += 1
+    }
+
+    private mutating func insert(at index: Int) {
+        let lane = free.popLast() ?? Int32(lows.count)
+        if Int(lane) == lows.count {
+            for _ in 0..<IntervalBlocks.lanesEach {
                 lows.append(SIMD16(repeating: .max))
-                highs.append(SIMD16(repeating: 0))
+                highs.append(SIMD16(repeating: .min))
             }
-            lows[index / 16][index % 16] = UInt32(truncatingIfNeeded: key >> 32)
-            highs[index / 16][index % 16] = high
-            entries.append(entry)
+            for _ in 0..<IntervalBlocks.countMax { entries.append(SIMD8(repeating: 0)) }
         }
+        blocks.insert(Block(lane: lane, count: 0, first: .max, end: 0), at: index)
+    }
 
-        /// - Returns: Whether it was there.
-        mutating func remove(_ slot: Int32, _ low: UInt32) -> Bool {
-            let key = UInt64(low) << 32 | UInt64(UInt32(bitPattern: slot))
-            guard let index = entries.indices.first(where: { self.key($0) == key }) else { return false }
-            let last = entries.count - 1
-            lows[index / 16][index % 16] = lows[last / 16][last % 16]
-            highs[index / 16][index % 16] = highs[last / 16][last % 16]
-            lows[last / 16][last % 16] = .max
-            highs[last / 16][last % 16] = 0
-            entries[index] = entries[last]
-            entries.removeLast()
-            if last % 16 == 0 {
-                lows.removeLast()
-                highs.removeLast()
-            }
-            return true
-        }
+    private mutating func remove(_ position: Int, from index: Int) {
+        let last = positions(of: index).upperBound - 1
+        put(position, entries[last], low(at: last), high(at: last))
+        put(last, SIMD8(repeating: 0), .max, 0)
+        blocks[index].count -= 1
+        guard blocks[index].count == 0 else { return }
+        free.append(blocks[index].lane)
+        blocks.remove(at: index)
+    }
 
-        /// Two blocks of which the first has all that start sooner.
-        var halves: (Block, Block) {
-            let order = entries.indices.sorted { key($0) < key($1) }
-            return (part(order.prefix(order.count / 2)), part(order.dropFirst(order.count / 2)))
-        }
-
-        private func part(_ indices: some Sequence<Int>) -> Block {
-            var block = Block()
-            for index in indices { block.add(entries[index], key(index), highs[index / 16][index % 16]) }
-            return block
+    /// Moves the half that starts later into a block of its own.
+    private mutating func split(_ index: Int) {
+        let all = positions(of: index).map { (key: key(at: $0), high: high(at: $0), entry: entries[$0]) }
+            .sorted { $0.key < $1.key }
+        for position in positions(of: index) { put(position, SIMD8(repeating: 0), .max, 0) }
+        insert(at: index + 1)
+        blocks[index] = Block(lane: blocks[index].lane, count: 0, first: .max, end: 0)
+        for (number, one) in all.enumerated() {
+            let half = number < all.count / 2 ? index : index + 1
+            append(one.entry, UInt32(truncatingIfNeeded: one.key >> 32), one.high, to: half)
+            blocks[half].first = min(blocks[half].first, one.key)
+            blocks[half].end = max(blocks[half].end, one.high)
         }
     }
 }

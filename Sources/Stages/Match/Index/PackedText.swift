@@ -4,7 +4,8 @@
 enum PackedText {
     /// A piece of the text that is kept elsewhere; the raw value is its code.
     enum Part: UInt8 {
-        case container = 0xFB, user, id, info
+        case container = 0xFB
+        case user, id, info
     }
 
     /// A piece of the text, from `start`.

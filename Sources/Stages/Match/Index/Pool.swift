@@ -9,6 +9,9 @@ struct Pool<Element> {
         _modify { yield &elements[Int(number)] }
     }
 
+    @inline(__always)
+    func withView(_ body: (UnsafeBufferPointer<Element>) -> Void) { elements.withUnsafeBufferPointer { body($0) } }
+
     mutating func add(_ element: Element) -> Int32 {
         if let number = free.popLast() {
             elements[Int(number)] = element

@@ -94,7 +94,7 @@ extension RecordColumns.View {
 
     /// Whether a record passes an entry's tests; `ask` where the predicate has the last word.
     @inline(__always)
-    func verdict(_ entry: Entry) -> Verdict {
+    func verdict(_ entry: EntryView) -> Verdict {
         let count = entry.testCount
         var all = entry.isCertain ? Verdict.yes : .ask
         var index = 0
@@ -110,12 +110,9 @@ extension RecordColumns.View {
     }
 
     @inline(__always)
-    private func verdict(_ entry: Entry, _ index: Int) -> Verdict {
-        let head = entry.bits[1] >> UInt32(10 * index)
-        let column = Int(head & 0x7F)
-        let (low, high) = (entry.bits[2 + 2 * index], entry.bits[3 + 2 * index])
-        let number = numbers[column]
-        let operation = head >> 7 & 7
+    private func verdict(_ entry: EntryView, _ index: Int) -> Verdict {
+        let (column, operation) = (entry.column(index), entry.operation(index))
+        let (low, high, number) = (entry.low(index), entry.high(index), numbers[column])
         if operation <= Test.Operation.fuzzyRange.rawValue {
             guard number >= low, number <= high else { return .no }
             return operation == 0 || number > low && number < high ? .yes : .ask
@@ -141,7 +138,7 @@ extension RecordColumns.View {
 extension RecordColumns {
     /// Loads the fields that subscriptions to the change's record type look at.
     mutating func load(
-        _ change: borrowing Change, _ columns: borrowing Columns, _ names: SymbolTable, _ values: ValueTable
+        _ change: borrowing Change, _ columns: Columns, _ names: borrowing SymbolTable, _ values: ValueTable
     ) {
         if let fields = change.fields {
             var seen: (UInt64, UInt64) = (0, 0)
@@ -162,7 +159,7 @@ extension RecordColumns {
 
     @inline(__always)
     private mutating func load(
-        _ view: FieldView, _ field: Columns.Field, _ columns: borrowing Columns, _ values: ValueTable
+        _ view: FieldView, _ field: Columns.Field, _ columns: Columns, _ values: ValueTable
     ) {
         switch view {
         case .text(let text): text.withUTF8 { load(text: $0, field, values) }
@@ -245,7 +242,7 @@ extension RecordColumns {
     }
 
     private mutating func loadCells(
-        _ view: FieldView, _ field: Columns.Field, _ columns: borrowing Columns, _ values: ValueTable
+        _ view: FieldView, _ field: Columns.Field, _ columns: Columns, _ values: ValueTable
     ) {
         guard let place = view.place else { return }
         let levels = columns.gridLevels

@@ -51,7 +51,7 @@ struct Shape {
 
 extension Shape {
     mutating func read(
-        _ predicate: RecordPredicate, _ columns: inout Columns, _ values: inout ValueTable,
+        _ predicate: RecordPredicate, _ columns: Columns, _ values: ValueTable,
         _ names: inout SymbolTable
     ) {
         if predicate.isNever { isNever = true }
@@ -61,12 +61,12 @@ extension Shape {
                 break
             }
             var reading = ClauseReading(clause, names.intern(clause.subject))
-            reading.read(&columns, &values)
+            reading.read(columns, values)
             add(reading, columns, values)
         }
         if !predicate.alternatives.isEmpty { isCertain = false }
         for alternative in predicate.alternatives where covers.count < Shape.countMax {
-            add(alternative, &columns, &values, &names)
+            add(alternative, columns, values, &names)
         }
         isScanned =
             !(predicate.clauses.isEmpty && predicate.alternatives.isEmpty)
@@ -138,11 +138,11 @@ extension Shape.Key {
 extension Shape {
     /// Puts a subscription under the keys of each branch, where each branch has some.
     private mutating func add(
-        _ alternative: Condition, _ columns: inout Columns, _ values: inout ValueTable,
+        _ alternative: Condition, _ columns: Columns, _ values: ValueTable,
         _ names: inout SymbolTable
     ) {
         var found: [Key]? = []
-        collect(alternative, &found, &columns, &values, &names)
+        collect(alternative, &found, columns, values, &names)
         guard let found else { return }
         if found.isEmpty { isNever = true }
         covers.append(cover(found, test: nil, columns, values))
@@ -150,25 +150,25 @@ extension Shape {
 
     /// Adds the keys of a condition; nil when it has none.
     private func collect(
-        _ condition: Condition, _ keys: inout [Key]?, _ columns: inout Columns, _ values: inout ValueTable,
+        _ condition: Condition, _ keys: inout [Key]?, _ columns: Columns, _ values: ValueTable,
         _ names: inout SymbolTable
     ) {
         switch condition {
         case .clause(let clause):
             var reading = ClauseReading(clause, names.intern(clause.subject))
-            reading.read(&columns, &values)
+            reading.read(columns, values)
             if reading.isNever { return }
             let best = reading.parts.map(\.keys).filter { !$0.isEmpty }.min { left, right in
                 Shape.likelihood(left, columns, values) < Shape.likelihood(right, columns, values)
             }
             keys = best.flatMap { best in keys.map { $0 + best } }
         case .any(let parts):
-            for part in parts { collect(part, &keys, &columns, &values, &names) }
+            for part in parts { collect(part, &keys, columns, values, &names) }
         case .all(let parts):
             var best: [Key]?
             for part in parts {
                 var own: [Key]? = []
-                collect(part, &own, &columns, &values, &names)
+                collect(part, &own, columns, values, &names)
                 guard let own else { continue }
                 if best.map({ Shape.likelihood(own, columns, values) < Shape.likelihood($0, columns, values) }) ?? true
                 {

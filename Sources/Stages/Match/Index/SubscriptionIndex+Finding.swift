@@ -27,12 +27,18 @@ extension SubscriptionIndex {
     }
 
     @inline(__always)
-    private func sought(_ change: borrowing Change) -> Sought? {
-        guard let container = names.find(change.container), let environment = names.find(change.environment),
-            let home = homes[Home(container: container, environment: environment, database: change.database)]
+    func home(_ container: JSONValue, _ environment: JSONValue, _ database: Database) -> Int32? {
+        guard let container = names.find(container), let environment = names.find(environment),
+            let both = environments.find(container, environment)
         else { return nil }
+        return homes.find(both, database.number)
+    }
+
+    @inline(__always)
+    private func sought(_ change: borrowing Change) -> Sought? {
+        guard let home = home(change.container, change.environment, change.database) else { return nil }
         let owner = change.owner.map { owners.find($0) ?? SubscriptionIndex.unknown } ?? -1
-        guard let scope = scopes[Scope(home: home, owner: owner)] else { return nil }
+        guard let scope = scopes.find(home, owner) else { return nil }
         return Sought(
             scope: scope, recordType: change.recordType.flatMap { names.find($0) } ?? SubscriptionIndex.unknown,
             zone: change.zone.name.map { names.find($0) ?? SubscriptionIndex.unknown } ?? defaultZone)
@@ -68,13 +74,15 @@ extension SubscriptionIndex {
     ) {
         forest.withView { forest in
             record.withView(sets: sets) { record in
-                let walk = Walk(
-                    forest: forest, record: record, intervals: intervals, intervalNumbers: intervalNumbers,
-                    reason: reason)
-                if let root = roots.0 { walk.visit(root, &hits) }
-                if let root = roots.1 { walk.visit(root, &hits) }
-                if let root = roots.2 { walk.visit(root, &hits) }
-                if let root = roots.3 { walk.visit(root, &hits) }
+                intervals.withView { intervals in
+                    let walk = Walk(
+                        forest: forest, record: record, intervals: intervals, intervalNumbers: intervalNumbers,
+                        reason: reason)
+                    if let root = roots.0 { walk.visit(root, &hits) }
+                    if let root = roots.1 { walk.visit(root, &hits) }
+                    if let root = roots.2 { walk.visit(root, &hits) }
+                    if let root = roots.3 { walk.visit(root, &hits) }
+                }
             }
         }
     }
@@ -102,7 +110,7 @@ extension SubscriptionIndex {
 private struct Walk {
     let forest: Forest.View
     let record: RecordColumns.View
-    let intervals: Pool<Intervals>
+    let intervals: UnsafeBufferPointer<Intervals>
     let intervalNumbers: [UInt64: Int32]
     let reason: Reason
 
@@ -114,7 +122,7 @@ private struct Walk {
     }
 
     @inline(__always)
-    private func look(_ entry: Entry, _ hits: inout [UInt32]) {
+    private func look(_ entry: EntryView, _ hits: inout [UInt32]) {
         guard entry.fires(on: reason) else { return }
         switch record.verdict(entry) {
         case .no: return
@@ -123,31 +131,44 @@ private struct Walk {
         }
     }
 
+    /// Asks for all children before it visits the first: what memory answers slowly it answers together.
     private func visitChildren(_ header: Forest.Header, _ hits: inout [UInt32]) {
-        for column in record.present {
-            let bit = Forest.bit(column)
-            if header.valueColumns & bit != 0 {
+        withUnsafeTemporaryAllocation(of: Int.self, capacity: Walk.childrenMax) { children in
+            var count = 0
+            for column in record.present where header.valueColumns & Forest.bit(column) != 0 {
                 if record.isMany(column) {
-                    for value in record.many(column) { visitChild(header.id, column, value, &hits) }
+                    for value in record.many(column) { find(header.id, column, value, children, &count, &hits) }
                 } else if record.numbers[Int(column)] != ValueTable.unknown {
-                    visitChild(header.id, column, record.numbers[Int(column)], &hits)
+                    find(header.id, column, record.numbers[Int(column)], children, &count, &hits)
                 }
             }
-            if header.intervalColumns & bit != 0 { visitIntervals(header.id, column, &hits) }
+            for child in children.prefix(count) { visit(child, &hits) }
+        }
+        guard header.intervalColumns != 0 else { return }
+        for column in record.present where header.intervalColumns & Forest.bit(column) != 0 {
+            visitIntervals(header.id, column, &hits)
         }
     }
 
+    private static let childrenMax = 16
+
     @inline(__always)
-    private func visitChild(_ id: UInt32, _ column: Columns.Number, _ value: UInt32, _ hits: inout [UInt32]) {
-        if let child = forest.find(Forest.Key(parent: id, value: value, column: column)) { visit(child, &hits) }
+    private func find(
+        _ id: UInt32, _ column: Columns.Number, _ value: UInt32, _ children: UnsafeMutableBufferPointer<Int>,
+        _ count: inout Int, _ hits: inout [UInt32]
+    ) {
+        guard let child = forest.find(Forest.Key(parent: id, value: value, column: column)) else { return }
+        if count == Walk.childrenMax { return visit(child, &hits) }
+        children[count] = child
+        count += 1
     }
 
     private func visitIntervals(_ id: UInt32, _ column: Columns.Number, _ hits: inout [UInt32]) {
         guard let number = intervalNumbers[UInt64(id) << 8 | UInt64(column)] else { return }
         if record.isMany(column) {
-            for value in record.many(column) { intervals[number].forEach(at: value) { look($0, &hits) } }
+            for value in record.many(column) { intervals[Int(number)].forEach(at: value) { look($0, &hits) } }
         } else {
-            intervals[number].forEach(at: record.numbers[Int(column)]) { look($0, &hits) }
+            intervals[Int(number)].forEach(at: record.numbers[Int(column)]) { look($0, &hits) }
         }
     }
 }

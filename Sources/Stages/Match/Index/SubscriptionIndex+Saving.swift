@@ -52,7 +52,7 @@ extension SubscriptionIndex {
             guard case .one(let zone) = subscription.zone else { return SubscriptionIndex.rootKey(.database, scope, 0) }
             return SubscriptionIndex.rootKey(.zone, scope, number(ofZone: zone))
         }
-        shape.read(subscription.predicate, &types[addType(recordType)], &values, &names)
+        shape.read(subscription.predicate, types[addType(recordType)], values, &names)
         guard case .one(let zone) = subscription.zone else {
             return SubscriptionIndex.rootKey(.queryEverywhere, scope, recordType)
         }
@@ -73,26 +73,17 @@ extension SubscriptionIndex {
     }
 
     private mutating func addHome(_ identity: Subscription.Identity) -> Int32 {
-        let home = Home(
-            container: names.intern(text: identity.container), environment: names.intern(text: identity.environment),
-            database: identity.database)
-        if let number = homes[home] { return number }
-        homes[home] = Int32(homes.count)
-        return Int32(homes.count - 1)
+        let environment = environments.intern(
+            names.intern(text: identity.container), names.intern(text: identity.environment))
+        return homes.intern(environment, identity.database.number)
     }
 
     private func home(_ identity: Subscription.Identity) -> Int32? {
-        guard let container = names.find(identity.container), let environment = names.find(identity.environment) else {
-            return nil
-        }
-        return homes[Home(container: container, environment: environment, database: identity.database)]
+        home(identity.container, identity.environment, identity.database)
     }
 
     private mutating func addScope(_ identity: Subscription.Identity, _ home: Int32) -> Int32 {
-        let scope = Scope(home: home, owner: identity.database == .public ? -1 : owners.intern(text: identity.user))
-        if let number = scopes[scope] { return number }
-        scopes[scope] = Int32(scopes.count)
-        return Int32(scopes.count - 1)
+        scopes.intern(home, identity.database == .public ? -1 : owners.intern(text: identity.user))
     }
 }
 

@@ -17,20 +17,6 @@ struct SubscriptionIndex {
         static func < (left: Found, right: Found) -> Bool { left.saved < right.saved }
     }
 
-    /// One user's part of a private or shared database, or a public database.
-    struct Scope: Hashable {
-        let home: Int32
-        /// -1 in the public database, which is everybody's.
-        let owner: Int32
-    }
-
-    /// A container's database in one environment.
-    struct Home: Hashable {
-        let container: Int32
-        let environment: Int32
-        let database: Database
-    }
-
     /// What a root list is for.
     enum Shelf: UInt8 {
         /// Queries of one record type and zone, and of one record type and all zones.
@@ -45,12 +31,16 @@ struct SubscriptionIndex {
     /// Of containers, environments, record types, zones and fields.
     var names = SymbolTable()
     var owners = SymbolTable()
-    var homes: [Home: Int32] = [:]
-    var scopes: [Scope: Int32] = [:]
+    /// A container in one environment, and of that one database: what is called a home.
+    var environments = PairTable()
+    var homes = PairTable()
+    /// One user's part of a private or shared database, or a public database: a home and its owner, who is -1 in the
+    /// public database.
+    var scopes = PairTable()
     var types: [Columns] = []
     /// The numbers of record types by those of their names; -1 for other names.
     var typeNumbers: [Int32] = []
-    var values = ValueTable()
+    let values = ValueTable()
     var store = SubscriptionStore()
     var forest = Forest()
     var intervals = Pool<Intervals>()

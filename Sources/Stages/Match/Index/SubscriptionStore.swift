@@ -160,7 +160,8 @@ extension SubscriptionStore {
         }
         places.sort { $0.start < $1.start }
         PackedText.pack(subscription.event.raw, leavingOut: places, into: &scratch)
-        return Array(scratch)
+        // A copy of just that size: the array itself would keep the room of the largest.
+        return scratch.withUnsafeBufferPointer { Array($0) }
     }
 
     /// The text of the event that saved it.

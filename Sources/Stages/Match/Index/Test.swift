@@ -51,7 +51,6 @@ struct Entry {
 
     let bits: SIMD8<UInt32>
 
-    @inline(__always)
     init(bits: SIMD8<UInt32>) { self.bits = bits }
 
     /// - Parameter isCertain: Whether a record that passes the tests satisfies the predicate.
@@ -69,15 +68,39 @@ struct Entry {
         self.bits = bits
     }
 
-    @inline(__always)
     var slot: Int32 { Int32(bitPattern: bits[0] >> 6) }
+}
+
+/// An entry where it stands.
+struct EntryView {
+    private let words: UnsafePointer<UInt32>
 
     @inline(__always)
-    func fires(on reason: Reason) -> Bool { bits[0] & UInt32(reason.rawValue) != 0 }
+    init(_ entry: UnsafePointer<SIMD8<UInt32>>) {
+        words = UnsafeRawPointer(entry).assumingMemoryBound(to: UInt32.self)
+    }
 
     @inline(__always)
-    var testCount: Int { Int(bits[0] >> 3 & 3) }
+    var slot: Int32 { Int32(bitPattern: words[0] >> 6) }
 
     @inline(__always)
-    var isCertain: Bool { bits[0] & 32 == 0 }
+    func fires(on reason: Reason) -> Bool { words[0] & UInt32(reason.rawValue) != 0 }
+
+    @inline(__always)
+    var testCount: Int { Int(words[0] >> 3 & 3) }
+
+    @inline(__always)
+    var isCertain: Bool { words[0] & 32 == 0 }
+
+    @inline(__always)
+    func column(_ test: Int) -> Int { Int(words[1] >> UInt32(10 * test) & 0x7F) }
+
+    @inline(__always)
+    func operation(_ test: Int) -> UInt32 { words[1] >> UInt32(10 * test + 7) & 7 }
+
+    @inline(__always)
+    func low(_ test: Int) -> UInt32 { words[2 + 2 * test] }
+
+    @inline(__always)
+    func high(_ test: Int) -> UInt32 { words[3 + 2 * test] }
 }

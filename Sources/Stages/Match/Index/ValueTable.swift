@@ -2,8 +2,9 @@ import JSON
 
 /// Numbers for the values that subscriptions ask for, so that what is compared for every change is a number.
 ///
-/// Values come from saved subscriptions only; a change's are looked up, never added. 0 stands for every other value.
-struct ValueTable {
+/// Values come from saved subscriptions only; a change's are looked up, never added. 0 stands for every other value. It
+/// only grows.
+final class ValueTable {
     enum Kind: UInt8 {
         case text = 1
         case whole, fraction, reference, word, cell
@@ -14,19 +15,20 @@ struct ValueTable {
     static let emptyList: UInt32 = 1
 
     private var numbers = HashedNumbers()
-    /// Each value after its kind.
-    private var bytes: [UInt8] = []
-    /// Where each value ends in `bytes`; the one before says where it starts.
-    private var ends: [UInt32] = [0, 0]
+    private var slots = [SIMD2<UInt64>](repeating: .zero, count: 2)
+    /// The values that are too long for a slot.
+    private var long: [UInt8] = []
     private(set) var sets: [[UInt32]] = []
     private var setNumbers: [[UInt32]: UInt32] = [:]
     /// How many clauses ask for each.
     private var uses: [UInt32] = [0, 0]
 
+    init() {}
+
     @inline(__always)
     func find(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
-        numbers.find(ByteHash.of(value, salt: UInt64(kind.rawValue))) { isSame($0, kind, value) }
-            .map { UInt32(bitPattern: $0) } ?? ValueTable.unknown
+        let hash = ByteHash.of(value, salt: UInt64(kind.rawValue))
+        return find(kind, value, hash).map { UInt32(bitPattern: $0) } ?? ValueTable.unknown
     }
 
     @inline(__always)
@@ -42,30 +44,28 @@ struct ValueTable {
     }
 
     /// Counts one more use.
-    mutating func intern(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
+    func intern(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
         let hash = ByteHash.of(value, salt: UInt64(kind.rawValue))
-        if let known = numbers.find(hash, where: { isSame($0, kind, value) }) {
+        if let known = find(kind, value, hash) {
             uses[Int(known)] += 1
             return UInt32(bitPattern: known)
         }
-        bytes.append(kind.rawValue)
-        bytes.append(contentsOf: value)
-        ends.append(UInt32(bytes.count))
+        slots.append(slot(adding: kind, value))
         uses.append(1)
-        numbers.insert(Int32(ends.count - 1), hash)
-        return UInt32(ends.count - 1)
+        numbers.insert(Int32(slots.count - 1), hash)
+        return UInt32(slots.count - 1)
     }
 
-    mutating func intern(_ kind: Kind, _ value: UInt64) -> UInt32 { withUnsafeBytes(of: value) { intern(kind, $0) } }
+    func intern(_ kind: Kind, _ value: UInt64) -> UInt32 { withUnsafeBytes(of: value) { intern(kind, $0) } }
 
-    mutating func intern(_ value: Int64) -> UInt32 { intern(.whole, UInt64(bitPattern: value)) }
+    func intern(_ value: Int64) -> UInt32 { intern(.whole, UInt64(bitPattern: value)) }
 
-    mutating func intern(_ value: Double) -> UInt32 {
+    func intern(_ value: Double) -> UInt32 {
         Int64(exactly: value).map { intern($0) } ?? intern(.fraction, value.bitPattern)
     }
 
     /// A number for a set of values.
-    mutating func set(_ values: [UInt32]) -> UInt32 {
+    func set(_ values: [UInt32]) -> UInt32 {
         if let known = setNumbers[values] { return known }
         setNumbers[values] = UInt32(sets.count)
         sets.append(values)
@@ -75,12 +75,48 @@ struct ValueTable {
     func uses(of value: UInt32) -> Int { Int(uses[Int(value)]) }
 
     @inline(__always)
-    private func isSame(_ number: Int32, _ kind: Kind, _ value: UnsafeRawBufferPointer) -> Bool {
-        let (start, end) = (Int(ends[Int(number) - 1]), Int(ends[Int(number)]))
-        return end - start - 1 == value.count
-            && bytes.withUnsafeBytes {
-                $0[start] == kind.rawValue
-                    && UnsafeRawBufferPointer(rebasing: $0[(start + 1)..<end]).isSame(as: value)
+    private func find(_ kind: Kind, _ value: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
+        guard value.count <= ValueTable.shortMax else { return findLong(kind, value, hash) }
+        let slot = ValueTable.slot(kind, value)
+        return numbers.find(hash) { slots[Int($0)] == slot }
+    }
+}
+
+// MARK: - Slots
+
+extension ValueTable {
+    // A short value stands in its slot behind its length and its kind; of a long one the slot has, behind 255 and its
+    // kind, the length and where it starts.
+    private static let shortMax = 14
+    private static let longMark: UInt64 = 255
+
+    @inline(__always)
+    private static func slot(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> SIMD2<UInt64> {
+        var slot = SIMD2<UInt64>(UInt64(value.count) | UInt64(kind.rawValue) << 8, 0)
+        withUnsafeMutableBytes(of: &slot) { slot in
+            for index in 0..<value.count { slot[2 + index] = value[index] }
+        }
+        return slot
+    }
+
+    private func slot(adding kind: Kind, _ value: UnsafeRawBufferPointer) -> SIMD2<UInt64> {
+        guard value.count > ValueTable.shortMax else { return ValueTable.slot(kind, value) }
+        long.append(contentsOf: value)
+        return ValueTable.longSlot(kind, value.count, at: long.count - value.count)
+    }
+
+    private static func longSlot(_ kind: Kind, _ count: Int, at start: Int) -> SIMD2<UInt64> {
+        SIMD2(longMark | UInt64(kind.rawValue) << 8 | UInt64(count) << 16, UInt64(start))
+    }
+
+    private func findLong(_ kind: Kind, _ value: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
+        numbers.find(hash) { number in
+            let slot = slots[Int(number)]
+            guard slot[0] == ValueTable.longSlot(kind, value.count, at: 0)[0] else { return false }
+            let start = Int(slot[1])
+            return long.withUnsafeBytes {
+                UnsafeRawBufferPointer(rebasing: $0[start..<(start + value.count)]).isSame(as: value)
             }
+        }
     }
 }
