@@ -57,6 +57,18 @@ struct DoctorCommandTests {
         #expect(warned.output.contains("or state IN {…} with the values that are left"))
     }
 
+    @Test func `a subscription that can never match is named`() async throws {
+        let notes = try Notes()
+        let phone = Notes.phone().replacing(
+            #""query":{"recordType":"Note"}"#, with: #""query":{"recordType":"Note","predicate":"n == 1 AND n == 2"}"#)
+        try await notes.record(phone)
+        let result = try await Self.doctor([notes.pipeline, "--only", "subscriptions", "--logs", notes.logs])
+        #expect(result.status == 0 && Self.codes(result) == ["subscription.never"], "\(result)")
+        #expect(
+            result.output.contains(#"feed\" of _alice never matches: the predicate can never be true: "#), "\(result)")
+        #expect(result.output.contains(#""predicate":"n == 1 AND n == 2""#), "\(result)")
+    }
+
     @Test func `a broken file, and what it keeps from being checked, are told apart`() async throws {
         let notes = try await Notes.recorded()
         try notes.write(notes.read("notes.yaml").replacing("window: 2s", with: "window: fast"), to: "notes.yaml")

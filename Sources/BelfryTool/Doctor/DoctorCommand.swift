@@ -14,6 +14,7 @@ struct DoctorCommand: AsyncParsableCommand {
               health         does every stage answer, if any does, and does it run?
               subscriptions  which saved subscriptions can no index narrow, why, and what to write instead? Each is
                              looked at for every change of its record type: few do no harm, and are only noted.
+                             And which can never match?
 
               belfry doctor Pipelines/quickstart.yaml
               belfry doctor Pipelines/quickstart.yaml --only subscriptions

@@ -23,8 +23,17 @@ struct Finding: Hashable, Sendable {
         _ severity: Severity, _ code: String, _ text: String, lines: [String] = [], fix: String? = nil,
         _ details: KeyValuePairs<String, ReportValue> = [:]
     ) {
+        self.init(
+            severity, code, text, lines: lines, fix: fix,
+            details.map { ReportValue.Member(key: $0.key, value: $0.value) })
+    }
+
+    init(
+        _ severity: Severity, _ code: String, _ text: String, lines: [String] = [], fix: String? = nil,
+        _ details: [ReportValue.Member]
+    ) {
         (self.severity, self.code, self.text, self.lines, self.fix) = (severity, code, text, lines, fix)
-        self.details = details.map { ReportValue.Member(key: $0.key, value: $0.value) }
+        self.details = details
     }
 
     /// One JSON object.

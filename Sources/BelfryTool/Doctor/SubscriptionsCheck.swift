@@ -3,7 +3,8 @@ import Match
 import PipelineRuntime
 import Replay
 
-/// Which saved subscriptions no index can narrow: each is looked at for every change of its record type.
+/// Which saved subscriptions no index can narrow, so that each is looked at for every change of its record type, and
+/// which can never match.
 struct SubscriptionsCheck: DoctorCheck {
     static let name = "subscriptions"
 
@@ -18,44 +19,57 @@ struct SubscriptionsCheck: DoctorCheck {
         let state = PipelineState(recorded, MachineFactory(registry: .builtIns)) {
             StandardError.write("snapshot passed over: \($0)")
         }
-        return try state.ask(MatchStage.self) { ($0.subscriptionCount, $0.unindexed) }.flatMap { stage, answer in
-            Self.findings(stage, count: answer.0, answer.1)
+        return try state.ask(MatchStage.self, Self.findings).flatMap { stage, findings in findings(stage) }
+    }
+
+    private static func findings(_ match: MatchStage) -> (_ stage: String) -> [Finding] {
+        let (unindexed, never, count) = (match.unindexed, match.neverTrue, match.subscriptionCount)
+        return { stage in
+            let found = unindexed.map { finding(stage, $0) } + never.map { finding(stage, $0.query, $0.reason) }
+            return found.isEmpty ? [wellness(stage, count)] : found
         }
     }
 
-    private static func findings(_ stage: String, count: Int, _ unindexed: [UnindexedSubscription]) -> [Finding] {
-        if unindexed.isEmpty {
-            return [
-                Finding(
-                    .ok, "subscription.indexed",
-                    "\(stage): \(count.of("subscription")), none without a place in the index",
-                    ["stage": .text(stage), "subscriptions": .count(count)])
-            ]
-        }
-        return unindexed.map { finding(stage, $0) }
+    private static func wellness(_ stage: String, _ count: Int) -> Finding {
+        Finding(
+            .ok, "subscription.indexed", "\(stage): \(count.of("subscription")), none without a place in the index",
+            ["stage": .text(stage), "subscriptions": .count(count)])
     }
 
     static func finding(_ stage: String, _ subscription: UnindexedSubscription) -> Finding {
-        Finding(
+        let parts = subscription.parts.map { part in
+            ReportValue.object(["text": .text(part.text), "reason": .text(part.reason)])
+        }
+        return Finding(
             subscription.lookedAt > harmlessMax ? .warning : .note, "subscription.unindexed", text(subscription),
             lines: subscription.parts.map { "\(shortened($0.text)): \($0.reason)" }, fix: fix(subscription),
-            [
-                "stage": .text(stage), "user": .text(subscription.user),
-                "subscriptionID": .text(subscription.subscriptionID), "container": .text(subscription.container),
-                "environment": .text(subscription.environment), "database": .text(subscription.database),
-                "recordType": .text(subscription.recordType), "savedAt": .count(subscription.savedAt),
-                "predicate": .text(subscription.predicate), "lookedAt": .count(subscription.lookedAt),
-                "parts": .list(
-                    subscription.parts.map { .object(["text": .text($0.text), "reason": .text($0.reason)]) }),
-            ])
+            details(stage, subscription.query, ["lookedAt": .count(subscription.lookedAt), "parts": .list(parts)]))
+    }
+
+    private static func finding(_ stage: String, _ query: SavedQuery, _ reason: String) -> Finding {
+        Finding(
+            .note, "subscription.never", "\"\(query.subscriptionID)\" of \(query.user) never matches: \(reason)",
+            lines: [shortened(query.predicate)], fix: "delete it, or save it with what was meant",
+            details(stage, query, ["reason": .text(reason)]))
+    }
+
+    private static func details(
+        _ stage: String, _ query: SavedQuery, _ more: KeyValuePairs<String, ReportValue>
+    ) -> [ReportValue.Member] {
+        let named: [(String, ReportValue)] = [
+            ("stage", .text(stage)), ("user", .text(query.user)), ("subscriptionID", .text(query.subscriptionID)),
+            ("container", .text(query.container)), ("environment", .text(query.environment)),
+            ("database", .text(query.database)), ("recordType", .text(query.recordType)),
+            ("savedAt", .count(query.savedAt)), ("predicate", .text(query.predicate)),
+        ]
+        return (named + more.map { ($0.key, $0.value) }).map { ReportValue.Member(key: $0, value: $1) }
     }
 
     private static func text(_ subscription: UnindexedSubscription) -> String {
-        let (name, others) = ("\"\(subscription.subscriptionID)\" of \(subscription.user)", subscription.lookedAt - 1)
-        let who = others > 0 ? "\(name) and \(others.of("other")) are" : "\(name) is"
-        return
-            "\(who) looked at for every change of \(subscription.recordType) in the \(subscription.database) database, "
-            + "\(subscription.container), \(subscription.environment)"
+        let (query, others) = (subscription.query, subscription.lookedAt - 1)
+        let name = "\"\(query.subscriptionID)\" of \(query.user)"
+        return "\(others > 0 ? "\(name) and \(others.of("other")) are" : "\(name) is") looked at for every change of "
+            + "\(query.recordType) in the \(query.database) database, \(query.container), \(query.environment)"
     }
 
     private static func fix(_ subscription: UnindexedSubscription) -> String {

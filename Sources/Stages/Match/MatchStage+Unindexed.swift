@@ -14,24 +14,13 @@ package struct UnindexedSubscription: Sendable {
         package let instead: String?
     }
 
-    package let container: String
-    package let environment: String
-    package let database: String
-    package let user: String
-    package let subscriptionID: String
-    package let recordType: String
-    /// The sequence of the event that saved it.
-    package let savedAt: UInt64
-    package let predicate: String
+    package let query: SavedQuery
     package let parts: [Part]
     /// How many such subscriptions, with this one, are looked at for a change of the record type in the same place.
     package internal(set) var lookedAt = 1
 }
 
 extension MatchStage {
-    /// How many subscriptions are saved.
-    package var subscriptionCount: Int { index.count }
-
     /// The subscriptions that no part of their predicate narrows: those that most are looked at with first, then in the
     /// order in which they were saved. One without a predicate asks for every record, and is none of them.
     package var unindexed: [UnindexedSubscription] {
@@ -42,7 +31,7 @@ extension MatchStage {
             subscription.lookedAt = lists[stored.place] ?? 1
             return subscription
         }
-        subscriptions.sort { ($1.lookedAt, $0.savedAt) < ($0.lookedAt, $1.savedAt) }
+        subscriptions.sort { ($1.lookedAt, $0.query.savedAt) < ($0.lookedAt, $1.query.savedAt) }
         return subscriptions
     }
 }
@@ -74,20 +63,12 @@ extension SubscriptionIndex.Stored {
 
 extension UnindexedSubscription {
     fileprivate init(_ stored: SubscriptionIndex.Stored) {
-        func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-        let (subscription, identity) = (stored.subscription, stored.subscription.identity)
-        container = text(identity.container)
-        environment = text(identity.environment)
-        database = identity.database.rawValue
-        user = text(identity.user)
-        subscriptionID = text(identity.subscriptionID)
-        recordType = text(subscription.recordType ?? [])
-        savedAt = stored.saved
-        predicate = subscription.predicate.text
+        query = SavedQuery(stored)
+        let predicate = stored.subscription.predicate
         parts =
-            subscription.predicate.clauses.map {
+            predicate.clauses.map {
                 Part(text: $0.text, reason: $0.whyUnindexed ?? "", instead: $0.indexedInstead)
-            } + subscription.predicate.alternatives.map(Part.init)
+            } + predicate.alternatives.map(Part.init)
     }
 }
 

@@ -29,7 +29,7 @@ struct UnindexedTests {
     ) throws {
         let found = try Self.stage([Self.save(predicate)]).unindexed
         let subscription = try #require(found.first)
-        #expect(found.count == 1 && subscription.lookedAt == 1 && subscription.savedAt == 1)
+        #expect(found.count == 1 && subscription.lookedAt == 1 && subscription.query.savedAt == 1)
         #expect(subscription.parts.count == reasons.count)
         for (part, reason) in zip(subscription.parts, reasons) { #expect(part.reason.contains(reason), "\(part)") }
         let ways = subscription.parts.compactMap(\.instead).joined(separator: "; ")
@@ -57,9 +57,18 @@ struct UnindexedTests {
             Self.save("n == 3", id: "found"),
             Line.remove(id: "gone", database: "public"),
         ])
-        #expect(stage.unindexed.map(\.subscriptionID) == ["one", "two", "own"])
+        #expect(stage.unindexed.map(\.query.subscriptionID) == ["one", "two", "own"])
         #expect(stage.unindexed.map(\.lookedAt) == [2, 2, 1])
-        let two = stage.unindexed[1]
+        let two = stage.unindexed[1].query
         #expect([two.user, two.database, two.recordType, two.predicate] == ["_b", "public", "Note", "n != 3"])
+    }
+
+    @Test func `what can never be true is named with the reason`() throws {
+        let stage = try Self.stage([
+            Self.save("n > 3 AND n < 2", id: "empty"), Self.save("n > 1", id: "some"),
+            Self.save("FALSEPREDICATE", id: "never"),
+        ])
+        #expect(stage.neverTrue.map(\.query.subscriptionID) == ["empty", "never"])
+        #expect(stage.neverTrue.allSatisfy { $0.reason.hasPrefix("the predicate can never be true: ") })
     }
 }
