@@ -16,8 +16,12 @@ struct DoctorCommandTests {
         let result = try await Self.doctor([notes.pipeline, "--logs", notes.logs])
         #expect(result.status == 0 && result.errors == "" && result.isNDJSON, "\(result)")
         #expect(Self.codes(result) == ["file.valid", "data.writable", "log.whole", "subscription.indexed"])
+        let snapshots = notes.logs + "/matches/snapshots"
+        try FileManager.default.createDirectory(atPath: snapshots, withIntermediateDirectories: true)
+        try notes.write("junk", to: "logs/matches/snapshots/1-1.snapshot")
         let folder = try await Self.doctor([notes.logs], onTerminal: true)
-        #expect(folder.status == 0 && folder.output.hasSuffix("all is well\n"), "\(folder)")
+        #expect(folder.errors == "" && folder.output.contains("snapshot passed over"), "\(folder)")
+        #expect(folder.status == 0 && folder.output.hasSuffix("all is well; 1 note\n"), "\(folder)")
         let fresh = try await Self.doctor([notes.pipeline])
         #expect(fresh.status == 0, "\(fresh)")
         #expect(Self.codes(fresh) == ["file.valid", "data.writable", "log.none", "health.not_running"])
@@ -89,6 +93,14 @@ struct DoctorCommandTests {
         await up.error("deliver: ready")
         let all = try await Self.doctor([notes.pipeline, "--only", "health"])
         #expect(all.status == 0 && Self.codes(all) == ["health.running"], "\(all)")
+        let place = "ipc://\(notes.folder)/data/match.link"
+        let copy = try notes.write(
+            notes.read("notes.yaml").replacing("data: data", with: "data: other")
+                .replacing("match: {", with: "match: { bind: \"\(place)\","), to: "copy.yaml")
+        let other = try await Self.doctor([copy, "--only", "health"])
+        let codes = Array(repeating: "health.silent", count: 4) + ["health.other"]
+        #expect(other.status == 1 && Self.codes(other).sorted() == codes.sorted(), "\(other)")
+        #expect(other.output.contains("what answers at \(place) is not match of this pipeline"), "\(other)")
         up.signal(SIGTERM)
         _ = await up.result()
     }

@@ -1,3 +1,4 @@
+import EventLog
 import PipelineKit
 import PipelineRuntime
 import ZeroMQ
@@ -14,13 +15,13 @@ struct HealthCheck: DoctorCheck {
         guard answers.contains(where: { $0.answer != nil }) else {
             return [Finding(.note, "health.not_running", "the pipeline is not running: no stage answers")]
         }
-        let found = answers.compactMap(Self.finding)
+        let found = try answers.compactMap { try Self.finding($0.plan, $0.answer) }
         if !found.isEmpty { return found }
-        let names = answers.map(\.stage).joined(separator: ", ")
+        let names = answers.map(\.plan.stage).joined(separator: ", ")
         return [Finding(.ok, "health.running", "\(names): running")]
     }
 
-    private typealias Answer = (stage: String, answer: String?)
+    private typealias Answer = (plan: HostPlan, answer: String?)
 
     /// All at once, each on a thread of its own.
     private static func ask(_ file: PipelineFile) async throws -> [Answer] {
@@ -32,7 +33,7 @@ struct HealthCheck: DoctorCheck {
                     let answer = try await SocketThread.run(name: "doctor \(plan.stage)") {
                         try HealthProbe(plan, context).ask(timeout: patience)
                     }
-                    return (index, (plan.stage, answer))
+                    return (index, (plan, answer))
                 }
             }
             var answers: [(Int, Answer)] = []
@@ -42,17 +43,28 @@ struct HealthCheck: DoctorCheck {
     }
 
     /// Nil for a stage that runs.
-    private static func finding(_ stage: String, _ answer: String?) -> Finding? {
+    private static func finding(_ plan: HostPlan, _ answer: String?) throws -> Finding? {
         guard let answer else {
             return Finding(
-                .error, "health.silent", "\(stage) does not answer, though others do",
-                fix: "see what it said when it ended; start it with `belfry up`, or by itself", ["stage": .text(stage)])
+                .error, "health.silent", "\(plan.stage) does not answer, though others do",
+                fix: "see what it said when it ended; start it with `belfry up`, or by itself",
+                ["stage": .text(plan.stage)])
         }
-        guard let health = StageHealth(answer) else {
+        guard let health = StageHealth(answer), try isOurs(health, plan) else {
             return Finding(
-                .error, "health.other", "what answers in \(stage)'s place is no stage of ours", ["stage": .text(stage)])
+                .error, "health.other", "what answers at \(plan.bind) is not \(plan.stage) of this pipeline",
+                fix: "two pipelines share an address: give one of them another with bind:", ["stage": .text(plan.stage)]
+            )
         }
-        return finding(stage, health)
+        return finding(plan.stage, health)
+    }
+
+    /// Whether the log that a stage says it writes is the one that lies here.
+    private static func isOurs(_ health: StageHealth, _ plan: HostPlan) throws -> Bool {
+        guard health.stage == plan.stage, let identity = health.identity else { return health.stage == plan.stage }
+        let directory = plan.logsDirectory + "/" + plan.logName
+        guard LogPlace.isLog(directory) else { return false }
+        return try EventLogs.summary(directory: directory).identity.description == identity
     }
 
     static func finding(_ stage: String, _ health: StageHealth) -> Finding? {

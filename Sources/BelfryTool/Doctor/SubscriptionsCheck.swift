@@ -2,6 +2,7 @@ import BuiltIns
 import Match
 import PipelineRuntime
 import Replay
+import Synchronization
 
 /// Which saved subscriptions no index can narrow, so that each is looked at for every change of its record type, and
 /// which can never match.
@@ -16,10 +17,16 @@ struct SubscriptionsCheck: DoctorCheck {
     func findings(in patient: Patient) throws -> [Finding] {
         guard let place = patient.logPlace, try !LogPlace.logs(in: place).isEmpty else { return [] }
         let recorded = try RecordedPlace(patient.place, logs: patient.logs).recorded
-        let state = PipelineState(recorded, MachineFactory(registry: .builtIns)) {
-            StandardError.write("snapshot passed over: \($0)")
+        let passedOver = Mutex<[String]>([])
+        let state = PipelineState(recorded, MachineFactory(registry: .builtIns)) { problem in
+            passedOver.withLock { $0.append(problem) }
         }
-        return try state.ask(MatchStage.self, Self.findings).flatMap { stage, findings in findings(stage) }
+        let found = try state.ask(MatchStage.self, Self.findings).flatMap { stage, findings in findings(stage) }
+        return passedOver.withLock { $0 }.map(Self.passedOver) + found
+    }
+
+    private static func passedOver(_ problem: String) -> Finding {
+        Finding(.note, "snapshot.passed_over", "snapshot passed over, which costs time and no event: \(problem)")
     }
 
     private static func findings(_ match: MatchStage) -> (_ stage: String) -> [Finding] {

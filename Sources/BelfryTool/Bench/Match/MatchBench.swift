@@ -18,12 +18,18 @@ struct MatchBench: Sendable {
 
     private static let passes = 3
 
-    /// - Throws: ``ToolFailure`` with 70 where two ways find different pairs.
+    /// - Throws: ``ToolFailure`` with 65 where a subscription is there twice, with 70 where two ways find different pairs.
     func run() throws -> MatchMeasure {
         var measure = MatchMeasure(subscriptions: subscriptions.count, changes: changes.count)
         let before = MatchBench.memory
         var watchers = Watchers()
         measure.buildSeconds = try timed { try fill(&watchers) }
+        guard watchers.count == subscriptions.count else {
+            throw ToolFailure(
+                .badData,
+                "\(subscriptions.name): \(subscriptions.count.of("line")) of \(watchers.count.of("subscription")); to be "
+                    + "measured, each is to be saved once")
+        }
         measure.bytesEach = (MatchBench.memory - before) / Double(subscriptions.count)
 
         let pairs = try pairs(&watchers)

@@ -45,6 +45,17 @@ struct MatchBenchTests {
         #expect(String(decoding: edits.deletions[1], as: UTF8.self).hasPrefix(#"{"type":"subscription.delete","#))
     }
 
+    @Test func `a file that saves a subscription twice is refused`() throws {
+        let folder = try Folder()
+        let bench = Self.bench(folder, subscriptions: 2, changes: 1)
+        let text = String(decoding: bench.subscriptions.bytes, as: UTF8.self)
+        let twice = MatchBench(
+            subscriptions: try MatchInput(folder.write(text + text, to: "twice")), changes: bench.changes, scanned: 1,
+            folder: folder.path)
+        let failure = try #require(throws: ToolFailure.self) { _ = try twice.run() }
+        #expect(failure.status == .badData && failure.message.contains("4 lines of 2 subscriptions"))
+    }
+
     @Test(arguments: [
         (["--count", "10,x"], "count"), (["--count", "0"], "count"), (["--subscriptions", "s"], "go together"),
         (["--subscriptions", "s", "--changes", "c", "--count", "5"], "as they are"),
