@@ -7,19 +7,20 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Reads and changes nothing; works beside a running pipeline and without one. Checks, in this order:
 
-              file           is the pipeline file right, with every stage's settings? As `belfry validate`.
-              data           can the data folder be written, and is there room?
-              logs           is every log there, and whole at its end? What was set aside as a dead letter?
-                             (`belfry log verify` reads all of them.)
-              health         does every stage answer, if any does, and does it run?
-              subscriptions  which saved subscriptions can no index narrow, why, and what to write instead? Each is
-                             looked at for every change of its record type: few do no harm, and are only noted.
-                             And which can never match?
+              file           the pipeline file, with every stage's settings
+              data           the data folder: can it be written, is there room?
+              logs           is each there, and whole at its end? dead letters?
+              health         does every stage answer, if any does?
+              subscriptions  which can no index narrow? which can never match?
+
+            A subscription that no index narrows is looked at for every change of its record type. Each is named with \
+            the reason and what to write instead; up to 100 in one place are a note, more are warnings. `belfry log \
+            verify` reads the whole logs, not their ends alone.
 
               belfry doctor Pipelines/quickstart.yaml
               belfry doctor Pipelines/quickstart.yaml --only subscriptions
-              belfry doctor out                                      a folder of logs
-              belfry doctor Pipelines/quickstart.yaml --json | jq 'select(.severity == "warning")'
+              belfry doctor out                           a folder of logs
+              belfry doctor Pipelines/quickstart.yaml --json | jq 'select(.fix)'
 
             One finding a line as JSON in a pipe: check, severity (ok, note, warning, error), code, text, fix and what \
             belongs to the code. Exits with 0 when all is well, with 1 after a warning or an error.

@@ -14,11 +14,11 @@ struct MatchBenchCommand: AsyncParsableCommand {
             save of a subscription; a snapshot's way to the disk and back. All ways must find the same pairs, whose \
             SHA-256 stands in the report: of lines '<change, from 0> <subscriptionID>', in order.
 
-              belfry bench match                                     10,000 and 100,000 subscriptions
-              belfry bench match --count 1000000 --json              a million: 2 GB of memory
-              belfry bench match --count 2000 --length 1000 --dense  many kinds of clauses, many matches: for checks
-              belfry bench match --count 10000 --save small          its files, for other engines
-              belfry bench match --subscriptions s.ndjson --changes c.ndjson --pairs pairs.txt
+              belfry bench match                     10,000 and 100,000
+              belfry bench match --count 1000000     a million: 2 GB of memory
+              belfry bench match --count 2000 --dense --json
+              belfry bench match --count 10000 --save small
+              belfry bench match --subscriptions s.ndjson --changes c.ndjson
             """)
 
     @Option(help: "How many subscriptions to make, one or several numbers: 10000,100000.")
