@@ -31,9 +31,9 @@ package struct Circle: Sendable, Hashable {
 }
 
 /// A place on the Earth, in degrees.
-struct Place {
-    let latitude: Double
-    let longitude: Double
+package struct Place {
+    package let latitude: Double
+    package let longitude: Double
 
     /// nil for what is no `{"latitude":…,"longitude":…}` on the Earth.
     init?(_ json: JSONValue) {

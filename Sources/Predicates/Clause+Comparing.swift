@@ -106,7 +106,8 @@ extension Clause {
         return false
     }
 
-    private static func isText(_ type: JSONValue?) -> Bool {
+    /// Whether a field of this type has words.
+    package static func isText(_ type: JSONValue?) -> Bool {
         type.map { $0.equals("STRING") || $0.equals("STRING_LIST") || $0.equals("UNKNOWN_LIST") } ?? true
     }
 

@@ -50,10 +50,10 @@ enum Numbers {
 }
 
 /// The one place that knows what "regardless of case" means: each Unicode scalar's lower-case mapping.
-enum Letters {
+package enum Letters {
     /// Calls `body` with the text in lower case. Allocates nothing where it is ASCII.
     @inline(__always)
-    static func withFolded<Result>(
+    package static func withFolded<Result>(
         _ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {
         var marks: UInt8 = 0

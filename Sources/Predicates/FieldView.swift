@@ -28,8 +28,9 @@ package enum FieldView {
         self = value.isArray ? .list(value) : FieldView(scalar: value)
     }
 
+    /// - Parameter value: What no list holds, or an element of one.
     @inline(__always)
-    init(scalar value: JSONValue) {
+    package init(scalar value: JSONValue) {
         switch value.kind {
         case .string: self = .text(value)
         case .number: self = FieldView(number: value)
@@ -93,10 +94,14 @@ extension FieldView {
     }
 
     /// nil when this is no location.
+    package var place: Place? {
+        guard case .object(let object) = self else { return nil }
+        return Place(object)
+    }
+
+    /// nil when this is no location.
     func isInside(_ value: FieldValue) -> Bool? {
-        guard case .object(let object) = self, case .circle(let circle) = value, let place = Place(object) else {
-            return nil
-        }
+        guard case .circle(let circle) = value, let place else { return nil }
         return circle.contains(latitude: place.latitude, longitude: place.longitude)
     }
 

@@ -4,6 +4,14 @@ import PipelineKit
 enum Database: String {
     case `public`, `private`, shared
 
+    var word: StaticString {
+        switch self {
+        case .public: "public"
+        case .private: "private"
+        case .shared: "shared"
+        }
+    }
+
     init?(_ value: JSONValue) {
         if value.equals("public") {
             self = .public

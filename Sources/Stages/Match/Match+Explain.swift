@@ -10,7 +10,9 @@ extension MatchStage {
         guard isDelete || event.isOfType("record.save") else { return [] }
         do throws(Rejection) {
             let change = try Change(event, isDelete: isDelete)
-            return index.all.filter { $0.subscription.fits(subject) }.map { ChangeCheck(change, $0).explanation }
+            return index.savedOrder.filter { index.fits($0.slot, subject) }.map { found in
+                index.store.withSubscription(found.slot) { ChangeCheck(change, $0, found.saved).explanation }
+            }
         } catch {
             return [
                 Explanation(
@@ -22,15 +24,16 @@ extension MatchStage {
 }
 
 extension SubscriptionIndex {
-    /// In the order in which they were saved.
-    var all: [Stored] { slots.values.map { stored[$0] }.sorted { $0.saved < $1.saved } }
-}
-
-extension Subscription {
-    fileprivate func fits(_ subject: ExplainedSubject) -> Bool {
-        func isSame(_ text: String?, _ bytes: [UInt8]) -> Bool { text.map { $0.utf8.elementsEqual(bytes) } ?? true }
-        return isSame(subject.user, identity.user) && isSame(subject.subscriptionID, identity.subscriptionID)
-            && isSame(subject.container, identity.container) && isSame(subject.environment, identity.environment)
+    fileprivate func fits(_ slot: Int32, _ subject: ExplainedSubject) -> Bool {
+        func isSame(_ text: String?, _ other: [UInt8]) -> Bool { text.map { $0.utf8.elementsEqual(other) } ?? true }
+        guard isSame(subject.user, store.user(slot).utf8), isSame(subject.subscriptionID, store.id(slot).utf8) else {
+            return false
+        }
+        guard subject.container != nil || subject.environment != nil else { return true }
+        return store.withSubscription(slot) {
+            isSame(subject.container, $0.identity.container.utf8)
+                && isSame(subject.environment, $0.identity.environment.utf8)
+        }
     }
 }
 
@@ -40,10 +43,8 @@ private struct ChangeCheck {
     let subscription: Subscription
     let saved: UInt64
 
-    init(_ change: Change, _ stored: SubscriptionIndex.Stored) {
-        self.change = change
-        subscription = stored.subscription
-        saved = stored.saved
+    init(_ change: Change, _ subscription: Subscription, _ saved: UInt64) {
+        (self.change, self.subscription, self.saved) = (change, subscription, saved)
     }
 
     private static let passed: Set<ExplanationCode> = [
@@ -81,10 +82,10 @@ private struct ChangeCheck {
 extension ChangeCheck {
     private var scope: Explanation {
         let identity = subscription.identity
-        if identity.container != change.container.utf8 {
+        if identity.container.utf8 != change.container.utf8 {
             return part(.containerDiffers, differing("the change", in: change.container, "it", identity.container))
         }
-        if identity.environment != change.environment.utf8 {
+        if identity.environment.utf8 != change.environment.utf8 {
             return part(
                 .environmentDiffers, differing("the change", in: change.environment, "it", identity.environment))
         }
@@ -94,7 +95,7 @@ extension ChangeCheck {
                 "the change is in the \(change.database.rawValue) database, it watches the "
                     + "\(identity.database.rawValue) one")
         }
-        if let owner = change.owner, owner.utf8 != identity.user {
+        if let owner = change.owner, owner.utf8 != identity.user.utf8 {
             return part(
                 .ownerDiffers, "the \(change.database.rawValue) database is \(owner.text)'s",
                 [.init("owner", owner.text)])
@@ -102,7 +103,7 @@ extension ChangeCheck {
         return part(.scopeSame, "the \(change.database.rawValue) database is the one it watches")
     }
 
-    private func differing(_ one: String, in place: JSONValue, _ other: String, _ otherPlace: [UInt8]) -> String {
+    private func differing(_ one: String, in place: JSONValue, _ other: String, _ otherPlace: JSONValue) -> String {
         "\(one) is in \(place.text), \(other) is in \(otherPlace.text)"
     }
 
@@ -113,23 +114,24 @@ extension ChangeCheck {
                 ? part(.zoneDefault, "a database subscription does not watch \(name)")
                 : part(.zoneSame, "it watches every zone but the default one", [.init("zone", name)])
         }
-        guard let watched = subscription.zone else { return part(.zoneSame, "it watches every zone") }
-        return name.utf8.elementsEqual(watched)
+        guard case .one(let zone) = subscription.zone else { return part(.zoneSame, "it watches every zone") }
+        let watched = zone?.text ?? SubscriptionReader.defaultZone.text
+        return name.utf8.elementsEqual(watched.utf8)
             ? part(.zoneSame, "the record is in zone \(name)")
             : part(
-                .zoneDiffers, "the record is in zone \(name), it watches \(watched.text)",
-                [.init("zone", name), .init("watched", watched.text)])
+                .zoneDiffers, "the record is in zone \(name), it watches \(watched)",
+                [.init("zone", name), .init("watched", watched)])
     }
 
     private var recordType: Explanation {
-        guard let watched = subscription.recordType else {
+        guard let watched = subscription.recordType?.text else {
             return part(.recordTypeSame, "it watches every record type")
         }
         let type = change.recordType?.text
-        guard let type, type.utf8.elementsEqual(watched) else {
+        guard let type, type.utf8.elementsEqual(watched.utf8) else {
             return part(
-                .recordTypeDiffers, "the record is of type \(type ?? "unknown"), it watches \(watched.text)",
-                [.init("recordType", type ?? ""), .init("watched", watched.text)])
+                .recordTypeDiffers, "the record is of type \(type ?? "unknown"), it watches \(watched)",
+                [.init("recordType", type ?? ""), .init("watched", watched)])
         }
         return part(.recordTypeSame, "the record is of type \(type)")
     }

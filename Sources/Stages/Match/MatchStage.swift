@@ -43,7 +43,7 @@ public struct MatchStage: Stage {
         } else if type.equals("record.delete") {
             match(try Change(event, isDelete: true), at: now, into: &out)
         } else if type.equals("subscription.save") {
-            index.save(try SubscriptionReader.subscription(event.json), at: event.sequence)
+            try index.save(SubscriptionReader.subscription(event.json), at: event.sequence)
         } else if type.equals("subscription.delete") {
             index.delete(try SubscriptionReader.identity(event.json, event.json, ""))
         } else {
@@ -59,19 +59,16 @@ public struct MatchStage: Stage {
         } else {
             write(change, into: &out)
         }
-        index.clear()
     }
 
     private mutating func write(_ change: Change, into out: inout Outbox) {
-        let writer = MatchWriter(
+        var writer = MatchWriter(
             change: change, notificationID: context.upstream.uuid(position: change.sequence))
         for match in found {
-            out.append { writer.write(index[match.slot], index.fields, to: &$0) }
+            out.append { writer.write(match.slot, index, to: &$0) }
         }
         // firesOnce: CloudKit deletes the subscription after its first push (CKQuerySubscription.Options.firesOnce).
-        for match in found where index[match.slot].subscription.firesOnce {
-            index.delete(index[match.slot].subscription.identity)
-        }
+        for match in found where index.store[match.slot].firesOnce { index.delete(match.slot) }
         found.removeAll(keepingCapacity: true)
     }
 }

@@ -2,30 +2,41 @@ import EventLog
 import JSON
 import Predicates
 
-/// Writes `match` events: what is the change's, around what was prepared when the subscription was saved.
+/// Writes the `match` events of one change.
 struct MatchWriter {
     let change: Change
     /// Shared by all matches of one change, as CloudKit's pushes share `nid`.
     let notificationID: PositionID
+    /// What matches of the change say of it alone.
+    private let middle: [UInt8]
+    /// The fields and the info of the match before, where most have the same.
+    private var end: [UInt8] = []
+    private var endInfo: Int32?
 
-    @inline(__always)
-    func write(
-        _ stored: SubscriptionIndex.Stored, _ fields: borrowing FieldTable, to buffer: inout ByteBuffer
-    ) {
+    init(change: Change, notificationID: PositionID) {
+        (self.change, self.notificationID) = (change, notificationID)
+        var buffer = ByteBuffer()
+        MatchWriter.write(change, to: &buffer)
+        middle = Array(buffer.bytes)
+    }
+
+    mutating func write(_ slot: Int32, _ index: borrowing SubscriptionIndex, to buffer: inout ByteBuffer) {
         buffer.append("{\"type\":\"match\",\"change\":")
         buffer.appendJSON(change.sequence)
         buffer.append(",\"notificationID\":\"")
         buffer.append(notificationID)
         buffer.append("\",")
-        stored.subscription.head.withUnsafeBytes { buffer.append($0) }
-        writeChange(to: &buffer)
-        writeFields(stored.copied, fields, to: &buffer)
-        writeNotificationInfo(stored.subscription, to: &buffer)
+        index.writeHead(slot, into: &buffer)
+        middle.withUnsafeBytes { buffer.append($0) }
+        let info = index.store[slot].info
+        if info != NotificationInfos.none {
+            if endInfo != info { prepareEnd(info, index) }
+            end.withUnsafeBytes { buffer.append($0) }
+        }
         buffer.append("}")
     }
 
-    @inline(__always)
-    private func writeChange(to buffer: inout ByteBuffer) {
+    private static func write(_ change: Change, to buffer: inout ByteBuffer) {
         buffer.append(",\"reason\":\"")
         buffer.append(change.reason.word)
         buffer.append("\",\"recordName\":")
@@ -45,41 +56,27 @@ struct MatchWriter {
         }
     }
 
-    @inline(__always)
-    private func writeNotificationInfo(_ subscription: borrowing Subscription, to buffer: inout ByteBuffer) {
-        guard let range = subscription.notificationInfo else { return }
-        buffer.append(",\"notificationInfo\":")
-        subscription.text.withUnsafeBytes { buffer.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
-    }
-
     /// Fields that the record lacks are left out; so is `fields` when none is there.
-    private func writeFields(
-        _ copied: [SubscriptionIndex.CopiedField], _ fields: borrowing FieldTable, to buffer: inout ByteBuffer
-    ) {
+    private mutating func prepareEnd(_ number: Int32, _ index: borrowing SubscriptionIndex) {
+        let info = index.store.infos[number]
+        var buffer = ByteBuffer()
         var isFirst = true
-        for field in copied where field.isForDeletes || change.reason != .delete {
-            guard let cell = fields[field.symbol] else { continue }
+        for field in info.copied where field.isForDeletes || change.reason != .delete {
+            guard let value = field.name.withUnsafeBytes({ change.fields?.member($0) }) else { continue }
             buffer.append(isFirst ? ",\"fields\":{" : ",")
             field.key.withUnsafeBytes { buffer.append($0) }
-            buffer.append(byte: UInt8(ascii: ":"))
-            buffer.append(cell.field.raw)
+            buffer.append(value.raw)
             isFirst = false
         }
         if !isFirst { buffer.append("}") }
+        buffer.append(",\"notificationInfo\":")
+        info.text.withUnsafeBytes { buffer.append($0) }
+        end = Array(buffer.bytes)
+        endInfo = number
     }
 }
 
 extension ByteBuffer {
-    /// Appends `"key":value,`; nothing where there is no value.
-    mutating func appendMember(_ key: StaticString, _ value: JSONValue?) {
-        guard let value else { return }
-        append(byte: UInt8(ascii: "\""))
-        append(key)
-        append("\":")
-        append(value.raw)
-        append(byte: UInt8(ascii: ","))
-    }
-
     fileprivate mutating func append(_ value: JSONValue?, else standard: StaticString) {
         if let value { append(value.raw) } else { append(standard) }
     }

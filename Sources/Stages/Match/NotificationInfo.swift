@@ -1,20 +1,11 @@
 import JSON
 import PipelineKit
 
-/// What match needs of a subscription's `notificationInfo`: its text, and which fields it names.
+/// What match needs of a subscription's `notificationInfo`: which fields it names.
 enum NotificationInfo {
-    /// Where it stands in the event's text; nil where there is none.
-    static func range(_ subscription: JSONValue, in event: JSONValue) throws(Rejection) -> Range<Int>? {
-        try info(subscription).map { info in
-            let start = info.offset - event.offset
-            return start..<start + info.raw.count
-        }
-    }
-
     /// Localization arguments first, then desired keys; each name once.
-    static func copiedFields(_ subscription: JSONValue) throws(Rejection) -> [Subscription.Copied] {
-        guard let info = try info(subscription) else { return [] }
-        var copied: [Subscription.Copied] = []
+    static func copiedFields(_ info: JSONValue) throws(Rejection) -> [NotificationInfos.CopiedField] {
+        var copied: [NotificationInfos.CopiedField] = []
         var seen: Set<[UInt8]> = []
         let arguments: [StaticString] = [
             "titleLocalizationArgs", "subtitleLocalizationArgs", "alertLocalizationArgs",
@@ -22,15 +13,13 @@ enum NotificationInfo {
         for key in arguments + ["desiredKeys", "additionalFields"] {
             let isForDeletes = arguments.contains { $0.description == key.description }
             for name in try names(info, key) where seen.insert(Array(name.utf8)).inserted {
-                copied.append(Subscription.Copied(field: name, isForDeletes: isForDeletes))
+                var json = ByteBuffer()
+                json.appendJSON(name)
+                json.append(byte: UInt8(ascii: ":"))
+                copied.append(.init(name: Array(name.utf8), key: Array(json.bytes), isForDeletes: isForDeletes))
             }
         }
         return copied
-    }
-
-    private static func info(_ subscription: JSONValue) throws(Rejection) -> JSONValue? {
-        guard subscription.given("notificationInfo") != nil else { return nil }
-        return try subscription.object("notificationInfo", in: "subscription.")
     }
 
     private static func names(_ info: JSONValue, _ key: StaticString) throws(Rejection) -> [String] {

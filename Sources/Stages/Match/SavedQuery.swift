@@ -1,3 +1,4 @@
+import JSON
 import Predicates
 
 /// A query subscription by what names it, for people and for tools.
@@ -13,17 +14,31 @@ package struct SavedQuery: Sendable {
     /// As text, whichever way it was written.
     package let predicate: String
 
-    init(_ stored: SubscriptionIndex.Stored) {
-        func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-        let (subscription, identity) = (stored.subscription, stored.subscription.identity)
-        container = text(identity.container)
-        environment = text(identity.environment)
+    init(_ subscription: Subscription, _ saved: UInt64) {
+        let identity = subscription.identity
+        container = identity.container.string ?? ""
+        environment = identity.environment.string ?? ""
         database = identity.database.rawValue
-        user = text(identity.user)
-        subscriptionID = text(identity.subscriptionID)
-        recordType = text(subscription.recordType ?? [])
-        savedAt = stored.saved
+        user = identity.user.string ?? ""
+        subscriptionID = identity.subscriptionID.string ?? ""
+        recordType = subscription.recordType?.string ?? ""
+        savedAt = saved
         predicate = subscription.predicate.text
+    }
+
+    /// Whose changes concern the same subscriptions.
+    struct Place: Hashable {
+        let container: String
+        let environment: String
+        let database: String
+        let owner: String
+        let recordType: String
+    }
+
+    var place: Place {
+        Place(
+            container: container, environment: environment, database: database,
+            owner: database == Database.public.rawValue ? "" : user, recordType: recordType)
     }
 }
 
@@ -33,8 +48,10 @@ extension MatchStage {
 
     /// The subscriptions that can never match, each with the reason, in the order in which they were saved.
     package var neverTrue: [(query: SavedQuery, reason: String)] {
-        index.all.compactMap { stored in
-            stored.subscription.predicate.contradiction.map { (SavedQuery(stored), $0) }
+        index.savedOrder.compactMap { found in
+            index.store.withSubscription(found.slot) { subscription in
+                subscription.predicate.contradiction.map { (SavedQuery(subscription, found.saved), $0) }
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
+import JSON
 import Predicates
 
-/// A saved subscription: what it watches, and what its matches are told.
+/// A checked `subscription.save`; but for the predicate, views into the event.
 struct Subscription {
-    enum Subject {
+    enum Subject: UInt8 {
         case query, zone, database
 
         var word: StaticString {
@@ -15,43 +16,41 @@ struct Subscription {
     }
 
     /// Who it is: one saved again under the same identity replaces it.
-    struct Identity: Hashable {
-        let container: [UInt8]
-        let environment: [UInt8]
+    struct Identity {
+        let container: JSONValue
+        let environment: JSONValue
         let database: Database
-        let user: [UInt8]
-        let subscriptionID: [UInt8]
+        let user: JSONValue
+        let subscriptionID: JSONValue
 
-        /// Container and environment tell few apart.
-        func hash(into hasher: inout Hasher) {
-            hasher.combine(database)
-            user.withUnsafeBytes { hasher.combine(bytes: $0) }
-            subscriptionID.withUnsafeBytes { hasher.combine(bytes: $0) }
+        /// Container, environment and database tell few apart.
+        var hash: Int { Identity.hash(user: user.utf8, subscriptionID: subscriptionID.utf8) }
+
+        static func hash(user: [UInt8], subscriptionID: [UInt8]) -> Int {
+            let salt = user.withUnsafeBytes { ByteHash.of($0) }
+            return subscriptionID.withUnsafeBytes { ByteHash.of($0, salt: UInt64(bitPattern: Int64(salt))) }
         }
     }
 
-    /// A field that its notifications need.
-    struct Copied {
-        let field: String
-        /// Desired keys have no place in a delete's notification; localization arguments have.
-        let isForDeletes: Bool
-    }
-
+    let event: JSONValue
     let identity: Identity
     let subject: Subject
     /// The record type watched; nil for all, which a query never is.
-    let recordType: [UInt8]?
-    /// The zone watched; nil for all.
-    let zone: [UInt8]?
+    let recordType: JSONValue?
+    /// The zone watched.
+    let zone: Zone
     let firesOn: Reason
     let firesOnce: Bool
     let predicate: RecordPredicate
-    /// In the order in which matches hold them.
-    let copied: [Copied]
-    /// What is the same in every match: `"container":…` to `"subscriptionType":…`.
-    let head: [UInt8]
-    /// The event that saved it.
-    let text: [UInt8]
-    /// Where in the text its notification info stands, if it has one.
-    let notificationInfo: Range<Int>?
+    /// A dictionary, if there is one.
+    let notificationInfo: JSONValue?
+
+    enum Zone {
+        case all
+        /// nil for the default zone.
+        case one(JSONValue?)
+    }
+
+    /// The subscription dictionary.
+    var body: JSONValue? { event["subscription"] }
 }

@@ -11,11 +11,11 @@ enum SubscriptionReader {
         _ json: JSONValue, _ holder: JSONValue, _ place: StaticString
     ) throws(Rejection) -> Subscription.Identity {
         Subscription.Identity(
-            container: try json.text("container").utf8,
-            environment: try json.text("environment").utf8,
+            container: try json.text("container"),
+            environment: try json.text("environment"),
             database: try json.database(),
-            user: try json.text("user").utf8,
-            subscriptionID: try holder.text("subscriptionID", in: place).utf8)
+            user: try json.text("user"),
+            subscriptionID: try holder.text("subscriptionID", in: place))
     }
 
     static func subscription(_ json: JSONValue) throws(Rejection) -> Subscription {
@@ -23,6 +23,7 @@ enum SubscriptionReader {
         let subject = try subject(body)
         let query = try subject == .query ? body.object("query", in: "subscription.") : nil
         return Subscription(
+            event: json,
             identity: try identity(json, body, "subscription."),
             subject: subject,
             recordType: try recordType(body, query),
@@ -30,10 +31,8 @@ enum SubscriptionReader {
             firesOn: try subject == .query ? firesOn(body) : .any,
             firesOnce: subject == .query ? try body.flag("firesOnce", in: "subscription.") : false,
             predicate: try query.map { query throws(Rejection) in try predicate(query) } ?? .always,
-            copied: try NotificationInfo.copiedFields(body),
-            head: head(json, body, subject),
-            text: Array(json.raw),
-            notificationInfo: try NotificationInfo.range(body, in: json))
+            notificationInfo: try body.given("notificationInfo") == nil
+                ? nil : body.object("notificationInfo", in: "subscription."))
     }
 
     /// A zone subscription with `zoneWide` is how MistKit writes a database subscription.
@@ -49,16 +48,18 @@ enum SubscriptionReader {
         return try body.flag("zoneWide", in: "subscription.") ? .database : .zone
     }
 
-    private static func recordType(_ body: JSONValue, _ query: JSONValue?) throws(Rejection) -> [UInt8]? {
-        if let query { return try query.text("recordType", in: "subscription.query.").utf8 }
-        return try body.given("recordType") == nil ? nil : body.text("recordType", in: "subscription.").utf8
+    private static func recordType(_ body: JSONValue, _ query: JSONValue?) throws(Rejection) -> JSONValue? {
+        if let query { return try query.text("recordType", in: "subscription.query.") }
+        return try body.given("recordType") == nil ? nil : body.text("recordType", in: "subscription.")
     }
 
-    private static func zone(_ body: JSONValue, _ subject: Subscription.Subject) throws(Rejection) -> [UInt8]? {
-        if subject == .database { return nil }
-        if try body.flag("zoneWide", in: "subscription.") { return nil }
-        guard body.given("zoneID") != nil else { return defaultZone }
-        return try body.object("zoneID", in: "subscription.").text("zoneName", in: "subscription.zoneID.").utf8
+    private static func zone(
+        _ body: JSONValue, _ subject: Subscription.Subject
+    ) throws(Rejection) -> Subscription.Zone {
+        if subject == .database { return .all }
+        if try body.flag("zoneWide", in: "subscription.") { return .all }
+        guard body.given("zoneID") != nil else { return .one(nil) }
+        return .one(try body.object("zoneID", in: "subscription.").text("zoneName", in: "subscription.zoneID."))
     }
 
     private static func firesOn(_ body: JSONValue) throws(Rejection) -> Reason {
@@ -76,20 +77,6 @@ enum SubscriptionReader {
         Rejection(
             code: "field.invalid", reason: "firesOn is a list of one or more of \"create\", \"update\" and \"delete\"",
             path: "subscription.firesOn")
-    }
-
-    private static func head(
-        _ json: JSONValue, _ body: JSONValue, _ subject: Subscription.Subject
-    ) -> [UInt8] {
-        var buffer = ByteBuffer()
-        for key in ["container", "environment", "database", "user"] as [StaticString] {
-            buffer.appendMember(key, json[key])
-        }
-        buffer.appendMember("subscriptionID", body["subscriptionID"])
-        buffer.append("\"subscriptionType\":\"")
-        buffer.append(subject.word)
-        buffer.append("\"")
-        return Array(buffer.bytes)
     }
 }
 

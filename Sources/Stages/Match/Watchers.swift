@@ -25,7 +25,7 @@ package struct Watchers: ~Copyable {
         if json["type"]?.equals("subscription.delete") ?? false {
             index.delete(try SubscriptionReader.identity(json, json, ""))
         } else {
-            index.save(try SubscriptionReader.subscription(json), at: sequence)
+            try index.save(SubscriptionReader.subscription(json), at: sequence)
         }
     }
 
@@ -36,14 +36,16 @@ package struct Watchers: ~Copyable {
     @inline(__always)
     package mutating func find(_ line: UnsafeRawBufferPointer, _ body: (borrowing [UInt8]) -> Void) throws {
         index.find(try change(line), into: &found)
-        for match in found { body(index[match.slot].subscription.identity.subscriptionID) }
+        for match in found { body(index.store.id(match.slot).utf8) }
         found.removeAll(keepingCapacity: true)
-        index.clear()
     }
 
-    /// The same by a look at every subscription, in no order.
-    package mutating func scan(_ line: UnsafeRawBufferPointer, _ body: (borrowing [UInt8]) -> Void) throws {
-        try index.scan(change(line)) { body($0.subscription.identity.subscriptionID) }
+    /// How many subscriptions watch a change: all of ``find(_:_:)`` but their names.
+    @inline(__always)
+    package mutating func count(_ line: UnsafeRawBufferPointer) throws -> Int {
+        index.find(try change(line), into: &found)
+        defer { found.removeAll(keepingCapacity: true) }
+        return found.count
     }
 
     @inline(__always)
@@ -52,37 +54,5 @@ package struct Watchers: ~Copyable {
         let json = try parser.parse(line)
         let event = InputEvent(sequence: sequence, json: json, line: line)
         return try Change(event, isDelete: json["type"]?.equals("record.delete") ?? false)
-    }
-}
-
-extension SubscriptionIndex {
-    /// Looks at all subscriptions, without lists.
-    fileprivate func scan(_ change: Change, _ body: (Stored) -> Void) {
-        for slot in slots.values where watches(self[slot].subscription, change) { body(self[slot]) }
-    }
-
-    private func watches(_ subscription: Subscription, _ change: Change) -> Bool {
-        guard subscription.firesOn.contains(change.reason), subscription.identity.database == change.database,
-            change.container.equals(subscription.identity.container),
-            change.environment.equals(subscription.identity.environment),
-            change.owner?.equals(subscription.identity.user) ?? true,
-            subscription.recordType.map({ change.recordType?.equals($0) ?? false }) ?? true,
-            isInZone(subscription, change)
-        else { return false }
-        return subscription.predicate.matches(change.fields, of: change.record)
-    }
-
-    private func isInZone(_ subscription: Subscription, _ change: Change) -> Bool {
-        let zone = change.zone.name
-        if let wanted = subscription.zone {
-            return zone?.equals(wanted) ?? (wanted == SubscriptionReader.defaultZone)
-        }
-        return subscription.subject != .database || !(zone?.equals(SubscriptionReader.defaultZone) ?? true)
-    }
-}
-
-extension JSONValue {
-    fileprivate func equals(_ bytes: [UInt8]) -> Bool {
-        bytes.withUnsafeBytes { bytes in plain?.isSame(as: bytes) ?? (withUTF8 { $0.isSame(as: bytes) } ?? false) }
     }
 }

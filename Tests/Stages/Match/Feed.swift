@@ -106,8 +106,3 @@ enum Line {
 }
 
 /// Reads a `subscription.save`.
-func read(_ line: String) throws -> Subscription {
-    var parser = JSONParser()
-    var line = line
-    return try line.withUTF8 { try SubscriptionReader.subscription(parser.parse(UnsafeRawBufferPointer($0))) }
-}

@@ -34,7 +34,7 @@ struct MatchBench: Sendable {
 
         let pairs = try pairs(&watchers)
         (measure.pairs, measure.watched, measure.digest) = (pairs.pairs, pairs.watched, pairs.digest)
-        measure.perSecond = try rate { try changes.readLines { try watchers.find($1) { _ in } } }
+        measure.perSecond = try rate { try changes.readLines { _ = try watchers.count($1) } }
         measure.latency = try latency(&watchers)
         measure.scannedPerSecond = try scan(&watchers)
         try mix(&watchers, into: &measure)
@@ -91,18 +91,20 @@ extension MatchBench {
         all.reserveCapacity(changes.count)
         try changes.readLines { _, line in
             let start = MatchBench.now
-            try watchers.find(line) { _ in }
+            _ = try watchers.count(line)
             all.append(MatchBench.now - start)
         }
         return Percentiles(all)
     }
 
     private func scan(_ watchers: inout Watchers) throws -> Double {
+        var plain = PlainScan()
+        try subscriptions.readLines { try plain.take($1) }
         let range = 0..<min(scanned, changes.count)
         var found = MatchPairs()
         let seconds = try timed {
             try changes.readLines(of: range) { index, line in
-                try watchers.scan(line) { found.add($0) }
+                try plain.find(line) { found.add($0) }
                 found.end(change: index)
             }
         }

@@ -12,6 +12,9 @@ struct HashedNumbers {
         places = [UInt64](repeating: 0, count: HashedNumbers.placeCount(for: capacity))
     }
 
+    /// In no order.
+    var all: [Int32] { places.lazy.filter { $0 != 0 }.map { HashedNumbers.number($0) } }
+
     /// - Parameter isIt: Whether a number stands for what is sought; asked of those with the same hash.
     @inline(__always)
     func find(_ hash: Int, where isIt: (Int32) -> Bool) -> Int32? {
@@ -41,6 +44,30 @@ struct HashedNumbers {
             next = following(next)
         }
         places[gap] = 0
+    }
+
+    /// The memory of a table while it does not change.
+    struct View {
+        fileprivate let places: UnsafePointer<UInt64>
+        fileprivate let mask: Int
+
+        @inline(__always)
+        func find(_ hash: Int, where isIt: (Int32) -> Bool) -> Int32? {
+            let fingerprint = UInt64(truncatingIfNeeded: hash) >> 32
+            var place = Int(fingerprint) & mask
+            while places[place] != 0 {
+                if places[place] >> 32 == fingerprint, isIt(HashedNumbers.number(places[place])) {
+                    return HashedNumbers.number(places[place])
+                }
+                place = (place + 1) & mask
+            }
+            return nil
+        }
+    }
+
+    @inline(__always)
+    func withView<Result>(_ body: (View) -> Result) -> Result {
+        places.withUnsafeBufferPointer { body(View(places: $0.baseAddress.unsafelyUnwrapped, mask: $0.count - 1)) }
     }
 
     mutating func reserveCapacity(_ count: Int) {

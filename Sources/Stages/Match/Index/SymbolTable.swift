@@ -50,4 +50,9 @@ extension SymbolTable {
         if let plain = name.plain { return find(plain) }
         return name.withUTF8 { find($0) } ?? nil
     }
+
+    mutating func intern(text: JSONValue) -> Int32 {
+        if let plain = text.plain { return intern(plain) }
+        return text.withUTF8 { intern($0) } ?? intern([])
+    }
 }

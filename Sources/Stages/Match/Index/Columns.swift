@@ -1,0 +1,115 @@
+import Predicates
+
+/// One way in which subscriptions look at a field. A field and an aspect make a column, which has one number, or
+/// several, for a record; each is what a test of the index compares.
+enum Aspect: UInt8, CaseIterable {
+    /// The value, by its number in the ``ValueTable``; of a text the exact one.
+    case value
+    /// The same with texts regardless of case.
+    case folded
+    /// A number by its ``OrderedKey``.
+    case number
+    /// How a text starts, exactly and regardless of case.
+    case start, foldedStart
+    /// Whether the field has a value: 1.
+    case present
+    /// A list's elements, as `value`, `folded` and `start` have them.
+    case member, foldedMember, memberStart
+    /// A text's words.
+    case word
+    /// The ``Grid`` cells of a location.
+    case cell
+
+    /// Whether a record may have several.
+    var isMany: Bool { rawValue >= Aspect.member.rawValue }
+}
+
+/// What subscriptions to one record type look at.
+struct Columns {
+    typealias Number = UInt8
+
+    /// The record's type, by the number after that of its name.
+    static let recordType: Number = 0
+
+    /// Tests have seven bits for a column.
+    static let countMax = 128
+
+    /// The aspects of one field, and the column of each.
+    struct Field {
+        fileprivate(set) var aspects: UInt16 = 0
+        fileprivate var numbers = SIMD16<UInt8>(repeating: 0)
+
+        @inline(__always)
+        subscript(aspect: Aspect) -> Number? {
+            aspects & 1 << aspect.rawValue != 0 ? numbers[Int(aspect.rawValue)] : nil
+        }
+    }
+
+    private(set) var fields: [Field] = []
+    /// The fields by the number of their name; -1 for those that no subscription looks at.
+    private var places: [Int16] = []
+    private(set) var system: [(name: SystemField, field: Int)] = []
+    /// What stands for all texts of a record, where somebody searches it for words.
+    private(set) var allText: Int?
+    // The first column stands in every record type.
+    private var aspects: [Aspect] = [.value]
+    /// How many clauses ask for a value of each column.
+    private var uses = [0]
+    /// Levels of the grid that circles stand on.
+    private(set) var gridLevels: UInt32 = 0
+
+    /// Where in `fields` a field stands; nil when no subscription looks at it.
+    @inline(__always)
+    func place(of name: Int32) -> Int? {
+        guard Int(name) < places.count, places[Int(name)] >= 0 else { return nil }
+        return Int(places[Int(name)])
+    }
+
+    func aspect(_ column: Number) -> Aspect { aspects[Int(column)] }
+
+    func isMany(_ column: Number) -> Bool { aspects[Int(column)].isMany }
+
+    func uses(of column: Number) -> Int { uses[Int(column)] }
+
+    mutating func addUse(of column: Number) { uses[Int(column)] += 1 }
+
+    mutating func addGridLevel(_ level: Int) { gridLevels |= 1 << UInt32(level) }
+
+    /// The column of an aspect; nil when there is no room for one more.
+    ///
+    /// - Parameter name: The number of a field's name.
+    mutating func column(_ subject: Clause.Subject, _ name: Int32, _ aspect: Aspect) -> Number? {
+        guard let field = place(subject, name) else { return nil }
+        if let number = fields[field][aspect] { return number }
+        guard aspects.count < Columns.countMax else { return nil }
+        aspects.append(aspect)
+        uses.append(0)
+        fields[field].aspects |= 1 << aspect.rawValue
+        fields[field].numbers[Int(aspect.rawValue)] = UInt8(aspects.count - 1)
+        return UInt8(aspects.count - 1)
+    }
+
+    private mutating func place(_ subject: Clause.Subject, _ name: Int32) -> Int? {
+        switch subject {
+        case .field: return place(name)
+        case .system(let field):
+            if let known = system.first(where: { $0.name == field }) { return known.field }
+            system.append((field, fields.count))
+        case .allText:
+            if let allText { return allText }
+            allText = fields.count
+        }
+        fields.append(Field())
+        return fields.count - 1
+    }
+
+    private mutating func place(_ name: Int32) -> Int? {
+        while places.count <= name { places.append(-1) }
+        if places[Int(name)] < 0 {
+            guard fields.count < Columns.countMax else { return nil }
+            places[Int(name)] = Int16(fields.count)
+            fields.append(Field())
+        }
+        return Int(places[Int(name)])
+    }
+}

@@ -1,0 +1,59 @@
+import JSON
+import PipelineKit
+
+/// The notification infos of all subscriptions, each kept once: many subscriptions of an app have the same.
+struct NotificationInfos {
+    struct Info {
+        /// As it was written.
+        let text: [UInt8]
+        /// In the order in which matches hold them.
+        let copied: [CopiedField]
+        fileprivate let hash: Int
+        fileprivate var users: Int
+    }
+
+    /// A field that notifications need.
+    struct CopiedField {
+        let name: [UInt8]
+        /// `"title":`
+        let key: [UInt8]
+        /// Desired keys have no place in a delete's notification; localization arguments have.
+        let isForDeletes: Bool
+    }
+
+    static let none: Int32 = -1
+
+    private var infos = Pool<Info>()
+    private var numbers = HashedNumbers()
+
+    subscript(number: Int32) -> Info { infos[number] }
+
+    /// Counts one more that has it.
+    ///
+    /// - Throws: When it names fields in no way that it may.
+    mutating func add(_ info: JSONValue?) throws(Rejection) -> Int32 {
+        guard let info else { return NotificationInfos.none }
+        let hash = ByteHash.of(info.raw)
+        if let number = numbers.find(hash, where: { isSame($0, info.raw) }) {
+            infos[number].users += 1
+            return number
+        }
+        let copied = try NotificationInfo.copiedFields(info)
+        let number = infos.add(Info(text: Array(info.raw), copied: copied, hash: hash, users: 1))
+        numbers.insert(number, hash)
+        return number
+    }
+
+    mutating func remove(_ number: Int32) {
+        guard number != NotificationInfos.none else { return }
+        infos[number].users -= 1
+        guard infos[number].users == 0 else { return }
+        numbers.remove(number, infos[number].hash)
+        infos[number] = Info(text: [], copied: [], hash: 0, users: 0)
+        infos.free(number)
+    }
+
+    private func isSame(_ number: Int32, _ text: UnsafeRawBufferPointer) -> Bool {
+        infos[number].text.withUnsafeBytes { $0.isSame(as: text) }
+    }
+}

@@ -1,0 +1,158 @@
+/// Packs the text of a saved subscription to a fifth, more or less: what such texts are full of stands for one byte.
+///
+/// A text unpacks to what it was, byte for byte. What is kept elsewhere is left out: see ``Part``.
+enum PackedText {
+    /// A piece of the text that is kept elsewhere; the raw value is its code.
+    enum Part: UInt8 {
+        case container = 0xFB, user, id, info
+    }
+
+    /// A piece of the text, from `start`.
+    struct Place {
+        let part: Part
+        let start: Int
+        let count: Int
+    }
+
+    // Bytes below 0x80 stand for themselves, 0x80 to 0xFA for phrases; others than ASCII follow a code, up to 255 of them.
+    private static let firstPhrase: UInt8 = 0x80
+    private static let others: UInt8 = 0xFF
+
+    /// - Parameter places: In the order of the text.
+    static func pack(_ text: UnsafeRawBufferPointer, leavingOut places: [Place], into packed: inout [UInt8]) {
+        var (position, next) = (0, 0)
+        while position < text.count {
+            if next < places.count, places[next].start == position {
+                packed.append(places[next].part.rawValue)
+                position += places[next].count
+                next += 1
+            } else {
+                let end = next < places.count ? places[next].start : text.count
+                packOne(UnsafeRawBufferPointer(rebasing: text[position..<end]), &position, into: &packed)
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func packOne(_ rest: UnsafeRawBufferPointer, _ position: inout Int, into packed: inout [UInt8]) {
+        if let (code, count) = phrase(rest) {
+            packed.append(code)
+            position += count
+        } else if rest[0] < firstPhrase {
+            packed.append(rest[0])
+            position += 1
+        } else {
+            let run = rest.prefix(255).prefix { $0 >= firstPhrase }
+            packed.append(others)
+            packed.append(UInt8(run.count))
+            packed.append(contentsOf: run)
+            position += run.count
+        }
+    }
+
+    /// - Parameter part: What was left out.
+    static func unpack(_ packed: ArraySlice<UInt8>, into text: inout [UInt8], part: (Part, inout [UInt8]) -> Void) {
+        var index = packed.startIndex
+        while index < packed.endIndex {
+            let code = packed[index]
+            index += 1
+            if code < firstPhrase {
+                text.append(code)
+            } else if let left = Part(rawValue: code) {
+                part(left, &text)
+            } else if code == others {
+                let end = index + 1 + Int(packed[index])
+                text.append(contentsOf: packed[(index + 1)..<end])
+                index = end
+            } else {
+                text.append(contentsOf: phrases[Int(code - firstPhrase)].utf8)
+            }
+        }
+    }
+
+    // MARK: Phrases
+
+    @inline(__always)
+    private static func phrase(_ rest: UnsafeRawBufferPointer) -> (code: UInt8, count: Int)? {
+        guard rest.count >= 4, let base = rest.baseAddress else { return nil }
+        let start = rest.loadUnaligned(as: UInt32.self)
+        for candidate in table[hash(start)] {
+            let phrase = candidate.bytes
+            if phrase.count <= rest.count,
+                phrase.withUnsafeBytes({ UnsafeRawBufferPointer(start: base, count: phrase.count).isSame(as: $0) })
+            {
+                return (candidate.code, phrase.count)
+            }
+        }
+        return nil
+    }
+
+    private struct Candidate {
+        let code: UInt8
+        let bytes: [UInt8]
+    }
+
+    private static func hash(_ start: UInt32) -> Int { Int((start &* 0x9E37_79B1) >> 23) }
+
+    /// Phrases by how they start, the longest first.
+    private static let table: [[Candidate]] = {
+        var table = [[Candidate]](repeating: [], count: 512)
+        for (index, phrase) in phrases.enumerated() {
+            let bytes = Array(phrase.utf8)
+            let start = bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+            table[hash(start)].append(Candidate(code: firstPhrase + UInt8(index), bytes: bytes))
+        }
+        return table.map { $0.sorted { $0.bytes.count > $1.bytes.count } }
+    }()
+
+    /// At least four bytes each, 123 at most. What a text is packed to lives no longer than the process, so they may be
+    /// changed at will.
+    private static let phrases: [String] = [
+        "{\"type\":\"subscription.save\",\"container\":",
+        ",\"environment\":\"production\",\"database\":\"public\",\"user\":",
+        ",\"environment\":\"production\",\"database\":\"private\",\"user\":",
+        ",\"environment\":\"development\",\"database\":\"public\",\"user\":",
+        ",\"environment\":\"development\",\"database\":\"private\",\"user\":",
+        ",\"environment\":\"production\"", ",\"environment\":\"development\"", ",\"database\":\"shared\",\"user\":",
+        ",\"database\":\"public\",\"user\":", ",\"database\":\"private\",\"user\":",
+        ",\"subscription\":{\"subscriptionID\":", ",\"subscriptionID\":", "\"subscription\":{", "\"subscriptionID\":",
+        ",\"subscriptionType\":\"query\",\"query\":{\"recordType\":\"",
+        ",\"subscriptionType\":\"zone\",\"zoneID\":{\"zoneName\":\"",
+        ",\"subscriptionType\":\"database\"", ",\"subscriptionType\":\"zone\"", ",\"subscriptionType\":\"query\"",
+        "\"subscriptionType\":", ",\"query\":{\"recordType\":\"", "\"query\":{", "\"recordType\":\"",
+        ",\"recordType\":\"",
+        "\",\"filterBy\":[{\"comparator\":\"", "\"filterBy\":[", "\"comparator\":\"", ",\"filterBy\":[",
+        "\",\"predicate\":\"", "\"predicate\":\"", ",\"predicate\":\"", "\",\"arguments\":[",
+        "{\"comparator\":\"EQUALS\",\"fieldName\":\"", "{\"comparator\":\"", "EQUALS\",\"fieldName\":\"",
+        "NOT_EQUALS\",\"fieldName\":\"", "IN\",\"fieldName\":\"", "NOT_IN\",\"fieldName\":\"",
+        "LESS_THAN\",\"fieldName\":\"", "LESS_THAN_OR_EQUALS\",\"fieldName\":\"", "GREATER_THAN\",\"fieldName\":\"",
+        "GREATER_THAN_OR_EQUALS\",\"fieldName\":\"", "BEGINS_WITH\",\"fieldName\":\"",
+        "LIST_CONTAINS\",\"fieldName\":\"",
+        "LIST_CONTAINS_ANY\",\"fieldName\":\"", "LIST_CONTAINS_ALL\",\"fieldName\":\"",
+        "CONTAINS_ALL_TOKENS\",\"fieldName\":\"", "CONTAINS_ANY_TOKENS\",\"fieldName\":\"", "\"fieldName\":\"",
+        "\",\"fieldValue\":{\"value\":\"", "\",\"fieldValue\":{\"value\":[\"", "\",\"fieldValue\":{\"value\":",
+        "\",\"fieldValue\":{\"value\":{\"recordName\":\"", "\"fieldValue\":{", "\"value\":", "\"recordName\":\"",
+        "\",\"type\":\"STRING\"}},{\"comparator\":\"", ",\"type\":\"INT64\"}},{\"comparator\":\"",
+        ",\"type\":\"DOUBLE\"}},{\"comparator\":\"", ",\"type\":\"TIMESTAMP\"}},{\"comparator\":\"",
+        "\"],\"type\":\"STRING_LIST\"}},{\"comparator\":\"",
+        "\",\"action\":\"NONE\"},\"type\":\"REFERENCE\"}},{\"comparator\":\"",
+        "\",\"type\":\"STRING\"}}", ",\"type\":\"INT64\"}}", ",\"type\":\"DOUBLE\"}}", ",\"type\":\"TIMESTAMP\"}}",
+        "\"],\"type\":\"STRING_LIST\"}}", "],\"type\":\"INT64_LIST\"}}", "],\"type\":\"DOUBLE_LIST\"}}",
+        "\",\"action\":\"NONE\"},\"type\":\"REFERENCE\"}}", ",\"type\":\"REFERENCE\"}}", "\",\"type\":\"",
+        ",\"type\":\"",
+        ",\"type\":\"INT64_LIST\"}}", ",\"action\":\"NONE\"}", "\",\"action\":\"",
+        "]},\"firesOn\":[\"create\",\"update\"]", "]},\"firesOn\":[\"create\"]", "]},\"firesOn\":[\"update\"]",
+        "]},\"firesOn\":[\"delete\"]", "]},\"firesOn\":[\"create\",\"update\",\"delete\"]",
+        "},\"firesOn\":[\"create\",\"update\"]",
+        ",\"firesOn\":[", "\"firesOn\":[", "\"create\"", "\"update\"", "\"delete\"", ",\"firesOnce\":true",
+        ",\"firesOnce\":false",
+        "],\"notificationInfo\":", ",\"notificationInfo\":", "\"notificationInfo\":", ",\"zoneWide\":true",
+        ",\"zoneWide\":false",
+        ",\"zoneID\":{\"zoneName\":\"", "\"zoneID\":{", "\"zoneName\":\"", "\",\"ownerRecordName\":\"",
+        "\"ownerRecordName\":\"",
+        "_defaultZone", "__defaultOwner__", "\"]}}", "\",\"", " AND ", " BEGINSWITH ", " CONTAINS ", " BETWEEN ",
+        "TRUEPREDICATE",
+        " IN {", " == ", " != ", " >= ", " <= ", "allTokens", "reference(", "location(",
+        "distanceToLocation:fromLocation:(",
+    ].filter { $0.utf8.count >= 4 }
+}

@@ -1,0 +1,276 @@
+import JSON
+import Predicates
+
+/// What the columns of one record's type hold for it. Empty between changes.
+struct RecordColumns {
+    /// By column; 0 where there is nothing. Of columns of many, how many there are.
+    private(set) var numbers = [UInt32](repeating: 0, count: Columns.countMax)
+    /// By column of many: where its numbers start in `many`.
+    private(set) var starts = [UInt32](repeating: 0, count: Columns.countMax)
+    private(set) var kinds = [UInt8](repeating: 0, count: Columns.countMax)
+    private(set) var many: [UInt32] = []
+    /// The columns that hold something.
+    private(set) var present: [Columns.Number] = []
+
+    /// The kind of what is in columns of many.
+    private static let manyKind = UInt8.max
+
+    mutating func clear() {
+        for column in present {
+            numbers[Int(column)] = 0
+            kinds[Int(column)] = 0
+        }
+        present.removeAll(keepingCapacity: true)
+        many.removeAll(keepingCapacity: true)
+    }
+
+    @inline(__always)
+    mutating func set(_ column: Columns.Number?, _ number: UInt32, _ kind: Test.Kind = .other) {
+        guard let column, number | UInt32(kind.rawValue) != 0 else { return }
+        numbers[Int(column)] = number
+        kinds[Int(column)] = kind.rawValue
+        present.append(column)
+    }
+
+    /// Collects what `body` adds.
+    @inline(__always)
+    private mutating func setMany(_ column: Columns.Number?, _ body: (inout [UInt32]) -> Void) {
+        guard let column else { return }
+        let start = many.count
+        body(&many)
+        guard many.count > start else { return }
+        starts[Int(column)] = UInt32(start)
+        numbers[Int(column)] = UInt32(many.count - start)
+        kinds[Int(column)] = RecordColumns.manyKind
+        present.append(column)
+    }
+}
+
+// MARK: - Tests
+
+extension RecordColumns {
+    /// The columns while they do not change.
+    struct View {
+        let numbers: UnsafePointer<UInt32>
+        let kinds: UnsafePointer<UInt8>
+        let starts: UnsafePointer<UInt32>
+        let many: UnsafeBufferPointer<UInt32>
+        let present: UnsafeBufferPointer<Columns.Number>
+        let sets: [[UInt32]]
+
+        @inline(__always)
+        func isMany(_ column: Columns.Number) -> Bool { kinds[Int(column)] == RecordColumns.manyKind }
+
+        @inline(__always)
+        func many(_ column: Columns.Number) -> Slice<UnsafeBufferPointer<UInt32>> {
+            let start = isMany(column) ? Int(starts[Int(column)]) : 0
+            return many[start..<(start + (isMany(column) ? Int(numbers[Int(column)]) : 0))]
+        }
+    }
+
+    @inline(__always)
+    func withView<Result>(sets: [[UInt32]], _ body: (View) -> Result) -> Result {
+        numbers.withUnsafeBufferPointer { numbers in
+            kinds.withUnsafeBufferPointer { kinds in
+                starts.withUnsafeBufferPointer { starts in
+                    many.withUnsafeBufferPointer { many in
+                        present.withUnsafeBufferPointer { present in
+                            body(
+                                View(
+                                    numbers: numbers.baseAddress.unsafelyUnwrapped,
+                                    kinds: kinds.baseAddress.unsafelyUnwrapped,
+                                    starts: starts.baseAddress.unsafelyUnwrapped, many: many, present: present,
+                                    sets: sets))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension RecordColumns.View {
+    enum Verdict { case no, ask, yes }
+
+    /// Whether a record passes an entry's tests; `ask` where the predicate has the last word.
+    @inline(__always)
+    func verdict(_ entry: Entry) -> Verdict {
+        let count = entry.testCount
+        var all = entry.isCertain ? Verdict.yes : .ask
+        var index = 0
+        while index < count {
+            switch verdict(entry, index) {
+            case .no: return .no
+            case .ask: all = .ask
+            case .yes: break
+            }
+            index += 1
+        }
+        return all
+    }
+
+    @inline(__always)
+    private func verdict(_ entry: Entry, _ index: Int) -> Verdict {
+        let head = entry.bits[1] >> UInt32(10 * index)
+        let column = Int(head & 0x7F)
+        let (low, high) = (entry.bits[2 + 2 * index], entry.bits[3 + 2 * index])
+        let number = numbers[column]
+        let operation = head >> 7 & 7
+        if operation <= Test.Operation.fuzzyRange.rawValue {
+            guard number >= low, number <= high else { return .no }
+            return operation == 0 || number > low && number < high ? .yes : .ask
+        }
+        return holds(operation, column, number, low, high) ? .yes : .no
+    }
+
+    private func holds(_ operation: UInt32, _ column: Int, _ number: UInt32, _ low: UInt32, _ high: UInt32) -> Bool {
+        switch Test.Operation(rawValue: operation).unsafelyUnwrapped {
+        case .range, .fuzzyRange: number >= low && number <= high
+        case .not: kinds[column] == high && number != low
+        case .pair: number == low || number == high
+        case .set: number != 0 && sets[Int(low)].contains(number)
+        case .notSet: kinds[column] == high && !sets[Int(low)].contains(number)
+        case .member: many(UInt8(column)).contains(low)
+        case .memberSet: many(UInt8(column)).contains { sets[Int(low)].contains($0) }
+        }
+    }
+}
+
+// MARK: - Loading
+
+extension RecordColumns {
+    /// Loads the fields that subscriptions to the change's record type look at.
+    mutating func load(
+        _ change: borrowing Change, _ columns: borrowing Columns, _ names: SymbolTable, _ values: ValueTable
+    ) {
+        if let fields = change.fields {
+            var seen: (UInt64, UInt64) = (0, 0)
+            for (key, field) in fields.members {
+                guard let name = names.find(key), let place = columns.place(of: name) else { continue }
+                // Where a name stands twice the first counts, as for JSONValue.member(_:).
+                let bit: UInt64 = 1 << UInt64(place & 63)
+                guard (place < 64 ? seen.0 : seen.1) & bit == 0 else { continue }
+                if place < 64 { seen.0 |= bit } else { seen.1 |= bit }
+                load(FieldView(field: field), columns.fields[place], columns, values)
+            }
+            if let all = columns.allText { load(wordsOf: fields, columns.fields[all], values) }
+        }
+        for (field, place) in columns.system {
+            load(field.view(in: change.record), columns.fields[place], columns, values)
+        }
+    }
+
+    @inline(__always)
+    private mutating func load(
+        _ view: FieldView, _ field: Columns.Field, _ columns: borrowing Columns, _ values: ValueTable
+    ) {
+        switch view {
+        case .text(let text): text.withUTF8 { load(text: $0, field, values) }
+        case .integer(let number):
+            load(value: values.find(number), .number, field)
+            set(field[.number], OrderedKey(number).bits)
+        case .double(let number):
+            load(value: values.find(number), .number, field)
+            set(field[.number], OrderedKey(number).bits)
+        case .reference(let name):
+            load(value: name.withUTF8 { values.find(.reference, $0) } ?? 0, .reference, field)
+        case .list(let list): load(list: list, field, values)
+        case .object: loadCells(view, field, columns, values)
+        case .nothing: return
+        }
+        set(field[.present], 1)
+    }
+
+    @inline(__always)
+    private mutating func load(value: UInt32, _ kind: Test.Kind, _ field: Columns.Field) {
+        set(field[.value], value, kind)
+        set(field[.folded], value, kind)
+    }
+
+    @inline(__always)
+    private mutating func load(text: UnsafeRawBufferPointer, _ field: Columns.Field, _ values: ValueTable) {
+        if let column = field[.value] { set(column, values.find(.text, text), .text) }
+        if let column = field[.start] { set(column, OrderedKey(text).bits) }
+        if field[.folded] != nil || field[.foldedStart] != nil {
+            Letters.withFolded(text) { folded in
+                set(field[.folded], values.find(.text, folded), .text)
+                set(field[.foldedStart], OrderedKey(folded).bits)
+            }
+        }
+        if let column = field[.word] { setMany(column) { RecordColumns.add(wordsOf: text, to: &$0, values) } }
+    }
+
+    private mutating func load(list: JSONValue, _ field: Columns.Field, _ values: ValueTable) {
+        setMany(field[.member]) { many in
+            for element in list.elements { RecordColumns.add(element, to: &many, values) { $1($0) } }
+            if list.count == 0 { many.append(ValueTable.emptyList) }
+        }
+        setMany(field[.foldedMember]) { many in
+            for element in list.elements {
+                RecordColumns.add(element, to: &many, values) { Letters.withFolded($0, $1) }
+            }
+            if list.count == 0 { many.append(ValueTable.emptyList) }
+        }
+        setMany(field[.memberStart]) { many in
+            for element in list.elements {
+                if let key = element.withUTF8({ OrderedKey($0).bits }) { many.append(key) }
+            }
+        }
+        setMany(field[.word]) { many in
+            for element in list.elements { _ = element.withUTF8 { RecordColumns.add(wordsOf: $0, to: &many, values) } }
+        }
+    }
+
+    @inline(__always)
+    private static func add(
+        _ element: JSONValue, to many: inout [UInt32], _ values: ValueTable,
+        folding: (UnsafeRawBufferPointer, (UnsafeRawBufferPointer) -> UInt32) -> UInt32
+    ) {
+        let number: UInt32? =
+            switch FieldView(scalar: element) {
+            case .text(let text): text.withUTF8 { folding($0) { values.find(.text, $0) } }
+            case .integer(let number): values.find(number)
+            case .double(let number): values.find(number)
+            case .reference(let name): name.withUTF8 { values.find(.reference, $0) }
+            default: nil
+            }
+        if let number, number != ValueTable.unknown { many.append(number) }
+    }
+
+    private static func add(wordsOf text: UnsafeRawBufferPointer, to many: inout [UInt32], _ values: ValueTable) {
+        Words.forEach(in: text) { word in
+            let number = values.find(.word, word)
+            if number != ValueTable.unknown { many.append(number) }
+        }
+    }
+
+    private mutating func loadCells(
+        _ view: FieldView, _ field: Columns.Field, _ columns: borrowing Columns, _ values: ValueTable
+    ) {
+        guard let place = view.place else { return }
+        let levels = columns.gridLevels
+        setMany(field[.cell]) { many in
+            for level in 0...Grid.levelMax where levels & 1 << UInt32(level) != 0 {
+                let cell = Grid.cell(level, place.latitude, place.longitude)
+                let number = values.find(.cell, cell)
+                if number != ValueTable.unknown { many.append(number) }
+            }
+        }
+    }
+
+    /// All words of a record's texts.
+    private mutating func load(wordsOf fields: JSONValue, _ field: Columns.Field, _ values: ValueTable) {
+        setMany(field[.word]) { many in
+            for (_, field) in fields.members where Clause.isText(field["type"]) {
+                switch FieldView(field: field) {
+                case .text(let text): _ = text.withUTF8 { RecordColumns.add(wordsOf: $0, to: &many, values) }
+                case .list(let list):
+                    for element in list.elements {
+                        _ = element.withUTF8 { RecordColumns.add(wordsOf: $0, to: &many, values) }
+                    }
+                default: break
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import JSON
+import Predicates
+
+extension SubscriptionIndex {
+    /// Stands for a name that no subscription has.
+    private static let unknown: Int32 = -2
+
+    /// What a change is compared with, by the numbers of names.
+    private struct Sought {
+        let scope: Int32
+        let recordType: Int32
+        let zone: Int32
+    }
+
+    /// Collects the subscriptions that watch a change, in the order in which they were saved.
+    mutating func find(_ change: borrowing Change, into found: inout [Found]) {
+        guard let sought = sought(change) else { return }
+        collect(change, sought)
+        for hit in hits {
+            let slot = Int32(bitPattern: hit >> 1)
+            if hit & 1 == 1, !asks(slot, change) { continue }
+            found.append(Found(saved: store[slot].saved, slot: slot))
+        }
+        hits.removeAll(keepingCapacity: true)
+        record.clear()
+        if found.count > 1 { sort(&found) }
+    }
+
+    @inline(__always)
+    private func sought(_ change: borrowing Change) -> Sought? {
+        guard let container = names.find(change.container), let environment = names.find(change.environment),
+            let home = homes[Home(container: container, environment: environment, database: change.database)]
+        else { return nil }
+        let owner = change.owner.map { owners.find($0) ?? SubscriptionIndex.unknown } ?? -1
+        guard let scope = scopes[Scope(home: home, owner: owner)] else { return nil }
+        return Sought(
+            scope: scope, recordType: change.recordType.flatMap { names.find($0) } ?? SubscriptionIndex.unknown,
+            zone: change.zone.name.map { names.find($0) ?? SubscriptionIndex.unknown } ?? defaultZone)
+    }
+
+    private mutating func collect(_ change: borrowing Change, _ sought: Sought) {
+        let roots = roots(sought)
+        if sought.recordType >= 0 { record.set(Columns.recordType, UInt32(sought.recordType) + 1) }
+        if roots.0 != nil || roots.1 != nil, let type = typeNumber(sought.recordType) {
+            record.load(change, types[type], names, values)
+        }
+        SubscriptionIndex.collect(
+            roots, change.reason, forest, intervals, intervalNumbers, record, values.sets, &hits)
+    }
+
+    /// A database subscription watches every zone but the default one (CKDatabaseSubscription).
+    @inline(__always)
+    private func roots(_ sought: Sought) -> (Int?, Int?, Int?, Int?) {
+        forest.withView { forest in
+            let (scope, type) = (sought.scope, sought.recordType)
+            return (
+                forest.find(SubscriptionIndex.rootKey(.query, scope, type, zone: sought.zone)),
+                forest.find(SubscriptionIndex.rootKey(.queryEverywhere, scope, type)),
+                forest.find(SubscriptionIndex.rootKey(.zone, scope, sought.zone)),
+                sought.zone == defaultZone ? nil : forest.find(SubscriptionIndex.rootKey(.database, scope, 0))
+            )
+        }
+    }
+
+    private static func collect(
+        _ roots: (Int?, Int?, Int?, Int?), _ reason: Reason, _ forest: Forest, _ intervals: Pool<Intervals>,
+        _ intervalNumbers: [UInt64: Int32], _ record: RecordColumns, _ sets: [[UInt32]], _ hits: inout [UInt32]
+    ) {
+        forest.withView { forest in
+            record.withView(sets: sets) { record in
+                let walk = Walk(
+                    forest: forest, record: record, intervals: intervals, intervalNumbers: intervalNumbers,
+                    reason: reason)
+                if let root = roots.0 { walk.visit(root, &hits) }
+                if let root = roots.1 { walk.visit(root, &hits) }
+                if let root = roots.2 { walk.visit(root, &hits) }
+                if let root = roots.3 { walk.visit(root, &hits) }
+            }
+        }
+    }
+
+    /// What tests could not decide.
+    @inline(never)
+    private mutating func asks(_ slot: Int32, _ change: borrowing Change) -> Bool {
+        predicates.predicate(slot) { store.withSubscription(slot) { $0.predicate } }
+            .matches(change.fields, of: change.record)
+    }
+
+    /// Lists of two of a clause's values lead to one subscription twice.
+    private func sort(_ found: inout [Found]) {
+        found.sort()
+        var kept = 1
+        for index in 1..<found.count where found[index].slot != found[kept - 1].slot {
+            found[kept] = found[index]
+            kept += 1
+        }
+        found.removeLast(found.count - kept)
+    }
+}
+
+/// Goes through all lists that a record leads to.
+private struct Walk {
+    let forest: Forest.View
+    let record: RecordColumns.View
+    let intervals: Pool<Intervals>
+    let intervalNumbers: [UInt64: Int32]
+    let reason: Reason
+
+    /// - Parameter hits: A slot above a bit: whether the predicate must be asked.
+    func visit(_ offset: Int, _ hits: inout [UInt32]) {
+        let header = forest.header(offset)
+        for index in 0..<header.count { look(forest.entry(index, of: offset), &hits) }
+        if header.valueColumns | header.intervalColumns != 0 { visitChildren(header, &hits) }
+    }
+
+    @inline(__always)
+    private func look(_ entry: Entry, _ hits: inout [UInt32]) {
+        guard entry.fires(on: reason) else { return }
+        switch record.verdict(entry) {
+        case .no: return
+        case .ask: hits.append(UInt32(bitPattern: entry.slot) << 1 | 1)
+        case .yes: hits.append(UInt32(bitPattern: entry.slot) << 1)
+        }
+    }
+
+    private func visitChildren(_ header: Forest.Header, _ hits: inout [UInt32]) {
+        for column in record.present {
+            let bit = Forest.bit(column)
+            if header.valueColumns & bit != 0 {
+                if record.isMany(column) {
+                    for value in record.many(column) { visitChild(header.id, column, value, &hits) }
+                } else if record.numbers[Int(column)] != ValueTable.unknown {
+                    visitChild(header.id, column, record.numbers[Int(column)], &hits)
+                }
+            }
+            if header.intervalColumns & bit != 0 { visitIntervals(header.id, column, &hits) }
+        }
+    }
+
+    @inline(__always)
+    private func visitChild(_ id: UInt32, _ column: Columns.Number, _ value: UInt32, _ hits: inout [UInt32]) {
+        if let child = forest.find(Forest.Key(parent: id, value: value, column: column)) { visit(child, &hits) }
+    }
+
+    private func visitIntervals(_ id: UInt32, _ column: Columns.Number, _ hits: inout [UInt32]) {
+        guard let number = intervalNumbers[UInt64(id) << 8 | UInt64(column)] else { return }
+        if record.isMany(column) {
+            for value in record.many(column) { intervals[number].forEach(at: value) { look($0, &hits) } }
+        } else {
+            intervals[number].forEach(at: record.numbers[Int(column)]) { look($0, &hits) }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import JSON
+import PipelineKit
+import Predicates
+
+extension SubscriptionIndex {
+    /// Replaces the subscription with the same identity, if there is one.
+    ///
+    /// - Throws: When its notification info cannot be used, or there is no room.
+    mutating func save(_ subscription: borrowing Subscription, at sequence: UInt64) throws(Rejection) {
+        guard count < Entry.slotMax else {
+            throw Rejection(
+                code: "subscription.limit", reason: "match holds \(Entry.slotMax) subscriptions, and no more",
+                path: "subscription")
+        }
+        let info = try store.addInfo(subscription.notificationInfo)
+        let home = addHome(subscription.identity)
+        if let slot = store.find(subscription.identity, home: home) { delete(slot) }
+        let root = readShape(subscription, home)
+        let slot = store.add(subscription, home: home, info: info, saved: sequence, isScanned: shape.isScanned)
+        guard !shape.isNever else { return }
+        place(slot, subscription.firesOn, in: forest.list(root), covers: shape.allCovers, used: 0)
+    }
+
+    /// Deletes nothing where nothing is.
+    mutating func delete(_ identity: Subscription.Identity) {
+        guard let home = home(identity), let slot = store.find(identity, home: home) else { return }
+        delete(slot)
+    }
+
+    mutating func delete(_ slot: Int32) {
+        let placement = store[slot].placement
+        if placement == .several {
+            for placement in placements.removeValue(forKey: slot) ?? [] { remove(slot, placement) }
+        } else {
+            remove(slot, placement)
+        }
+        predicates.forget(slot)
+        store.remove(slot)
+    }
+}
+
+// MARK: - What is asked
+
+extension SubscriptionIndex {
+    /// - Returns: The key of the root.
+    private mutating func readShape(_ subscription: borrowing Subscription, _ home: Int32) -> Forest.Key {
+        shape.clear()
+        let scope = addScope(subscription.identity, home)
+        let recordType = subscription.recordType.map { names.intern(text: $0) }
+        guard subscription.subject == .query, let recordType else {
+            if let recordType { shape.addOther(.equal(Columns.recordType, UInt32(recordType) + 1)) }
+            guard case .one(let zone) = subscription.zone else { return SubscriptionIndex.rootKey(.database, scope, 0) }
+            return SubscriptionIndex.rootKey(.zone, scope, number(ofZone: zone))
+        }
+        shape.read(subscription.predicate, &types[addType(recordType)], &values, &names)
+        guard case .one(let zone) = subscription.zone else {
+            return SubscriptionIndex.rootKey(.queryEverywhere, scope, recordType)
+        }
+        return SubscriptionIndex.rootKey(.query, scope, recordType, zone: number(ofZone: zone))
+    }
+
+    private mutating func number(ofZone zone: JSONValue?) -> Int32 {
+        zone.map { names.intern(text: $0) } ?? defaultZone
+    }
+
+    /// Makes room for the columns of a record type.
+    private mutating func addType(_ name: Int32) -> Int {
+        if let number = typeNumber(name) { return number }
+        while typeNumbers.count <= name { typeNumbers.append(-1) }
+        typeNumbers[Int(name)] = Int32(types.count)
+        types.append(Columns())
+        return types.count - 1
+    }
+
+    private mutating func addHome(_ identity: Subscription.Identity) -> Int32 {
+        let home = Home(
+            container: names.intern(text: identity.container), environment: names.intern(text: identity.environment),
+            database: identity.database)
+        if let number = homes[home] { return number }
+        homes[home] = Int32(homes.count)
+        return Int32(homes.count - 1)
+    }
+
+    private func home(_ identity: Subscription.Identity) -> Int32? {
+        guard let container = names.find(identity.container), let environment = names.find(identity.environment) else {
+            return nil
+        }
+        return homes[Home(container: container, environment: environment, database: identity.database)]
+    }
+
+    private mutating func addScope(_ identity: Subscription.Identity, _ home: Int32) -> Int32 {
+        let scope = Scope(home: home, owner: identity.database == .public ? -1 : owners.intern(text: identity.user))
+        if let number = scopes[scope] { return number }
+        scopes[scope] = Int32(scopes.count)
+        return Int32(scopes.count - 1)
+    }
+}
+
+// MARK: - Places
+
+extension SubscriptionIndex {
+    /// Puts a subscription into a list, or, when that is full, into those of its children that the rarest of the covers
+    /// left says.
+    ///
+    /// - Parameter used: Tests, a bit for each, that are true of whatever comes to the list.
+    private mutating func place(
+        _ slot: Int32, _ firesOn: Reason, in list: UInt32, covers: UInt64, used: UInt64
+    ) {
+        guard forest.header(list).count >= SubscriptionIndex.fullCount, let best = rarest(covers) else {
+            return add(entry(slot, firesOn, used), slot, to: list)
+        }
+        let cover = shape.covers[best]
+        for index in cover.keys {
+            switch shape.keys[index] {
+            case .value(let column, let value):
+                let said: UInt64 = cover.test.map { $0 < 64 ? 1 << UInt64($0) : 0 } ?? 0
+                place(
+                    slot, firesOn, in: forest.child(of: list, column, value), covers: covers & ~(1 << UInt64(best)),
+                    used: used | said)
+            case .interval(let column, let low, let high):
+                add(entry(slot, firesOn, used), slot, toIntervalsOf: list, column, low, high)
+            }
+        }
+    }
+
+    private func rarest(_ covers: UInt64) -> Int? {
+        var best: Int?
+        for index in shape.covers.indices.prefix(64) where covers & 1 << UInt64(index) != 0 {
+            if shape.covers[index].likelihood < best.map({ shape.covers[$0].likelihood }) ?? .infinity { best = index }
+        }
+        return best
+    }
+
+    private func entry(_ slot: Int32, _ firesOn: Reason, _ used: UInt64) -> Entry {
+        guard used != 0 else {
+            return Entry(slot: slot, firesOn: firesOn, tests: shape.tests, isCertain: shape.isCertain)
+        }
+        let left = shape.tests.indices.filter { $0 >= 64 || used & 1 << UInt64($0) == 0 }.map { shape.tests[$0] }
+        return Entry(slot: slot, firesOn: firesOn, tests: left, isCertain: shape.isCertain)
+    }
+
+    private mutating func add(_ entry: Entry, _ slot: Int32, to list: UInt32) {
+        add(SubscriptionStore.Placement(list: list, position: forest.add(entry, to: list)), slot)
+    }
+
+    private mutating func add(
+        _ entry: Entry, _ slot: Int32, toIntervalsOf list: UInt32, _ column: Columns.Number, _ low: UInt32,
+        _ high: UInt32
+    ) {
+        let key = UInt64(list) << 8 | UInt64(column)
+        let known = intervalNumbers[key]
+        let number = known ?? intervals.add(Intervals(parent: list, column: column))
+        if known == nil { intervalNumbers[key] = number }
+        forest.addIntervals(to: list, column, isNew: known == nil)
+        let start = intervals[number].add(entry, low: low, high: high)
+        add(SubscriptionStore.Placement(intervals: number, start), slot)
+    }
+
+    private mutating func add(_ placement: SubscriptionStore.Placement, _ slot: Int32) {
+        switch store[slot].placement {
+        case .none: store[slot].placement = placement
+        case .several: placements[slot, default: []].append(placement)
+        case let first:
+            placements[slot] = [first, placement]
+            store[slot].placement = .several
+        }
+    }
+
+    private mutating func remove(_ slot: Int32, _ placement: SubscriptionStore.Placement) {
+        if let list = placement.listID {
+            guard let moved = forest.remove(Int(placement.position), from: list) else { return }
+            move(moved.slot, list, from: moved.position, to: Int(placement.position))
+        } else if let (number, start) = placement.intervals {
+            intervals[number].remove(slot, startingAt: start)
+            guard intervals[number].isEmpty else { return }
+            let (parent, column) = (intervals[number].parent, intervals[number].column)
+            intervalNumbers[UInt64(parent) << 8 | UInt64(column)] = nil
+            intervals.free(number)
+            forest.removeChild(of: parent)
+        }
+    }
+
+    private mutating func move(_ slot: Int32, _ list: UInt32, from before: Int, to after: Int) {
+        let (before, after) = (
+            SubscriptionStore.Placement(list: list, position: before),
+            SubscriptionStore.Placement(list: list, position: after)
+        )
+        if store[slot].placement == before {
+            store[slot].placement = after
+        } else if let index = placements[slot]?.firstIndex(of: before) {
+            placements[slot]?[index] = after
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import JSON
+import PipelineKit
+
+extension SubscriptionIndex {
+    /// The subscriptions as they were saved, in that order. In which list each stands is found anew, and may be found
+    /// another: it decides how soon a match is found, not which.
+    func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(all: savedOrder) { found, snapshot in
+            snapshot.write(found.saved)
+            snapshot.write(store.text(found.slot))
+        }
+    }
+
+    mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        let count = try snapshot.count(bytesEach: 3)
+        reserveCapacity(count)
+        var parser = JSONParser(limits: SubscriptionStore.limits)
+        var last: UInt64 = 0
+        for number in 0..<count {
+            let saved = try snapshot.number()
+            guard saved > last else { throw snapshot.error("a subscription was saved out of its turn") }
+            last = saved
+            try readOne(&snapshot, &parser, saved)
+            guard self.count == number + 1 else { throw snapshot.error("a subscription is there twice") }
+        }
+    }
+
+    private mutating func readOne(
+        _ snapshot: inout SnapshotReader, _ parser: inout JSONParser, _ saved: UInt64
+    ) throws(SnapshotError) {
+        do {
+            try save(SubscriptionReader.subscription(parser.parse(try snapshot.view())), at: saved)
+        } catch let error as SnapshotError {
+            throw error
+        } catch {
+            throw snapshot.error("a subscription does not read: \(error)")
+        }
+    }
+
+    var savedOrder: [Found] {
+        var order = store.slots.map { Found(saved: store[$0].saved, slot: $0) }
+        order.sort()
+        return order
+    }
+}
+
+// MARK: - State
+
+extension SubscriptionIndex {
+    /// One line a subscription, in the order in which they were saved: what names it, and all of it as it was saved.
+    func writeState(into lines: inout ByteBuffer) {
+        for found in savedOrder {
+            store.withSubscription(found.slot) { writeState($0, found, into: &lines) }
+        }
+    }
+
+    private func writeState(_ subscription: Subscription, _ found: Found, into lines: inout ByteBuffer) {
+        lines.append("{")
+        writeHead(found.slot, into: &lines)
+        if let recordType = subscription.recordType {
+            lines.append(",\"recordType\":")
+            lines.append(recordType.raw)
+        }
+        lines.append(",\"savedAt\":")
+        lines.appendJSON(found.saved)
+        lines.append(",\"subscription\":")
+        if let body = subscription.body { lines.append(body.raw) }
+        lines.append("}\n")
+    }
+
+    /// What is the same in every match: `"container":…` to `"subscriptionType":…`.
+    @inline(__always)
+    func writeHead(_ slot: Int32, into buffer: inout ByteBuffer) {
+        let row = store[slot]
+        store.heads[Int(row.head)].text.withUnsafeBytes { buffer.append($0) }
+        buffer.append(",\"user\":\"")
+        store.withUser(slot) { buffer.append($0) }
+        buffer.append("\",\"subscriptionID\":\"")
+        store.withID(slot) { buffer.append($0) }
+        buffer.append("\",\"subscriptionType\":\"")
+        buffer.append(row.subject.word)
+        buffer.append("\"")
+    }
+}

@@ -1,0 +1,278 @@
+import JSON
+import PipelineKit
+
+/// What is known of each saved subscription beside its place in the index, by slot: 32 bytes, and its packed text.
+struct SubscriptionStore {
+    struct Row {
+        /// The event that saved it.
+        var saved: UInt64
+        /// Of its container, environment and database, as they were written.
+        var head: Int32
+        /// Of its notification info; -1 without one.
+        var info: Int32
+        /// Where it stands in the index.
+        var placement: Placement
+        var subject: Subscription.Subject
+        var firesOnce: Bool
+        /// Whether it is looked at for every change of its record type.
+        var isScanned: Bool
+    }
+
+    /// Container, environment and database, as a subscription writes them.
+    struct Head {
+        let home: Int32
+        /// `"container":…,"environment":…,"database":…`
+        let text: [UInt8]
+        /// With its quotes.
+        let container: [UInt8]
+    }
+
+    /// A list of the index, or intervals of one, and where in it.
+    struct Placement: Equatable {
+        private let list: UInt32
+        let position: UInt32
+
+        private static let intervalsBit: UInt32 = 1 << 31
+
+        static let none = Placement(list: .max, position: 0)
+        /// Stands for several, which are kept apart.
+        static let several = Placement(list: .max, position: 1)
+
+        private init(list: UInt32, position: UInt32) { (self.list, self.position) = (list, position) }
+
+        init(list: UInt32, position: Int) { self.init(list: list, position: UInt32(position)) }
+
+        init(intervals: Int32, _ start: Intervals.Start) {
+            self.init(
+                list: UInt32(bitPattern: intervals) << 1 | Placement.intervalsBit | (start.isMirrored ? 1 : 0),
+                position: start.key)
+        }
+
+        var listID: UInt32? { list & Placement.intervalsBit == 0 ? list : nil }
+
+        var intervals: (number: Int32, start: Intervals.Start)? {
+            guard list != .max, list & Placement.intervalsBit != 0 else { return nil }
+            return (
+                Int32(bitPattern: (list & ~Placement.intervalsBit) >> 1),
+                Intervals.Start(key: position, isMirrored: list & 1 == 1)
+            )
+        }
+    }
+
+    private(set) var rows = Pool<Row>()
+    /// Of each: the lengths of user and subscription ID, both as they were written but without quotes, and the packed text.
+    private var texts: [[UInt8]] = []
+    private(set) var heads: [Head] = []
+    private var headNumbers = SymbolTable()
+    private(set) var infos = NotificationInfos()
+    /// By identity.
+    private var numbers = HashedNumbers()
+    /// What is packed, before it is kept.
+    private var scratch: [UInt8] = []
+
+    var count: Int { numbers.count }
+
+    var slots: [Int32] { numbers.all }
+
+    subscript(slot: Int32) -> Row {
+        @inline(__always) _read { yield rows[slot] }
+        _modify { yield &rows[slot] }
+    }
+
+    mutating func reserveCapacity(_ count: Int) {
+        rows.reserveCapacity(count)
+        texts.reserveCapacity(count)
+        numbers.reserveCapacity(count)
+    }
+}
+
+// MARK: - Saving and deleting
+
+extension SubscriptionStore {
+    func find(_ identity: Subscription.Identity, home: Int32) -> Int32? {
+        numbers.find(identity.hash) { slot in
+            heads[Int(rows[slot].head)].home == home && user(slot).isSame(as: identity.user)
+                && id(slot).isSame(as: identity.subscriptionID)
+        }
+    }
+
+    /// - Parameters:
+    ///   - subscription: One of an identity that no other has.
+    ///   - info: What ``addInfo(_:)`` gave.
+    mutating func add(
+        _ subscription: borrowing Subscription, home: Int32, info: Int32, saved: UInt64, isScanned: Bool
+    ) -> Int32 {
+        let slot = rows.add(
+            Row(
+                saved: saved, head: head(subscription.identity, home), info: info, placement: .none,
+                subject: subscription.subject, firesOnce: subscription.firesOnce, isScanned: isScanned))
+        while texts.count <= slot { texts.append([]) }
+        texts[Int(slot)] = packed(subscription)
+        numbers.insert(slot, subscription.identity.hash)
+        return slot
+    }
+
+    mutating func addInfo(_ info: JSONValue?) throws(Rejection) -> Int32 { try infos.add(info) }
+
+    mutating func remove(_ slot: Int32) {
+        numbers.remove(slot, identityHash(slot))
+        infos.remove(rows[slot].info)
+        texts[Int(slot)] = []
+        rows.free(slot)
+    }
+
+    private mutating func head(_ identity: Subscription.Identity, _ home: Int32) -> Int32 {
+        var text = ByteBuffer()
+        text.append("\"container\":")
+        text.append(identity.container.raw)
+        text.append(",\"environment\":")
+        text.append(identity.environment.raw)
+        text.append(",\"database\":\"")
+        text.append(identity.database.word)
+        text.append("\"")
+        let number = headNumbers.intern(text.bytes)
+        if number == heads.count {
+            heads.append(Head(home: home, text: Array(text.bytes), container: Array(identity.container.raw)))
+        }
+        return number
+    }
+}
+
+// MARK: - Texts
+
+extension SubscriptionStore {
+    private mutating func packed(_ subscription: borrowing Subscription) -> [UInt8] {
+        let identity = subscription.identity
+        let (user, id) = (identity.user.inner, identity.subscriptionID.inner)
+        scratch.removeAll(keepingCapacity: true)
+        scratch.appendLength(user.count)
+        scratch.appendLength(id.count)
+        scratch.append(contentsOf: user)
+        scratch.append(contentsOf: id)
+        let start = subscription.event.offset
+        var places = [
+            (PackedText.Part.container, identity.container), (.user, identity.user), (.id, identity.subscriptionID),
+        ].map { part, value in
+            PackedText.Place(part: part, start: value.offset - start, count: value.raw.count)
+        }
+        if let info = subscription.notificationInfo {
+            places.append(PackedText.Place(part: .info, start: info.offset - start, count: info.raw.count))
+        }
+        places.sort { $0.start < $1.start }
+        PackedText.pack(subscription.event.raw, leavingOut: places, into: &scratch)
+        return Array(scratch)
+    }
+
+    /// The text of the event that saved it.
+    func text(_ slot: Int32) -> [UInt8] {
+        let bytes = texts[Int(slot)]
+        let (user, id) = ranges(bytes)
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 5)
+        PackedText.unpack(bytes[id.upperBound...], into: &text) { part, text in
+            switch part {
+            case .container: text += heads[Int(rows[slot].head)].container
+            case .info: text += infos[rows[slot].info].text
+            case .user: text += [UInt8(ascii: "\"")] + bytes[user] + [UInt8(ascii: "\"")]
+            case .id: text += [UInt8(ascii: "\"")] + bytes[id] + [UInt8(ascii: "\"")]
+            }
+        }
+        return text
+    }
+
+    /// Calls `body` with what was saved, read again.
+    func withSubscription<Result>(_ slot: Int32, _ body: (Subscription) -> Result) -> Result {
+        var parser = JSONParser(limits: SubscriptionStore.limits)
+        return text(slot).withUnsafeBytes { text in
+            do {
+                return body(try SubscriptionReader.subscription(try parser.parse(text)))
+            } catch {
+                preconditionFailure("a subscription's text was read when it was saved")
+            }
+        }
+    }
+
+    /// What a log's event may be, as the host takes it.
+    static let limits = JSONLimits(depthMax: JSONLimits().depthMax + 8)
+
+    /// The user as it was written.
+    @inline(__always)
+    func withUser(_ slot: Int32, _ body: (UnsafeRawBufferPointer) -> Void) {
+        texts[Int(slot)].withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[ranges(texts[Int(slot)]).user])) }
+    }
+
+    @inline(__always)
+    func withID(_ slot: Int32, _ body: (UnsafeRawBufferPointer) -> Void) {
+        texts[Int(slot)].withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[ranges(texts[Int(slot)]).id])) }
+    }
+
+    func user(_ slot: Int32) -> WrittenText { WrittenText(texts[Int(slot)][ranges(texts[Int(slot)]).user]) }
+
+    func id(_ slot: Int32) -> WrittenText { WrittenText(texts[Int(slot)][ranges(texts[Int(slot)]).id]) }
+
+    @inline(__always)
+    private func ranges(_ bytes: [UInt8]) -> (user: Range<Int>, id: Range<Int>) {
+        var index = 0
+        let user = bytes.length(&index)
+        let id = bytes.length(&index)
+        return (index..<(index + user), (index + user)..<(index + user + id))
+    }
+
+    private func identityHash(_ slot: Int32) -> Int {
+        Subscription.Identity.hash(user: user(slot).utf8, subscriptionID: id(slot).utf8)
+    }
+}
+
+/// A JSON string without its quotes.
+struct WrittenText {
+    private let bytes: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    func isSame(as value: JSONValue) -> Bool {
+        if let plain = value.plain, !isEscaped { return bytes.withUnsafeBytes { $0.isSame(as: plain) } }
+        return utf8.elementsEqual(value.utf8)
+    }
+
+    var utf8: [UInt8] {
+        guard isEscaped else { return Array(bytes) }
+        var parser = JSONParser()
+        let quoted = [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")]
+        do {
+            return try quoted.withUnsafeBytes { try parser.parse($0).utf8 }
+        } catch {
+            preconditionFailure("it was read when it was saved")
+        }
+    }
+
+    private var isEscaped: Bool { bytes.contains(UInt8(ascii: "\\")) }
+}
+
+extension JSONValue {
+    /// A string's bytes as they stand, without the quotes.
+    fileprivate var inner: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)]) }
+}
+
+extension [UInt8] {
+    fileprivate mutating func appendLength(_ length: Int) {
+        var rest = length
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(rest))
+    }
+
+    @inline(__always)
+    fileprivate func length(_ index: inout Int) -> Int {
+        var (length, shift) = (0, 0)
+        while self[index] >= 0x80 {
+            length |= Int(self[index] & 0x7F) << shift
+            shift += 7
+            index += 1
+        }
+        length |= Int(self[index]) << shift
+        index += 1
+        return length
+    }
+}

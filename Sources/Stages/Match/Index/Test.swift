@@ -1,0 +1,83 @@
+/// One comparison of a column with numbers, as an ``Entry`` holds it.
+///
+/// It says no only of records for which its clause is false.
+struct Test {
+    enum Operation: UInt32 {
+        /// From `low` to `high`.
+        case range
+        /// The same; where the number is one of the two, the clause itself must be asked.
+        case fuzzyRange
+        /// Not `low`, and of the kind `high`.
+        case not
+        /// `low` or `high`.
+        case pair
+        /// In the set `low`.
+        case set
+        /// Not in the set `low`, and of the kind `high`.
+        case notSet
+        /// Of a column of many: one is `low`.
+        case member
+        /// Of a column of many: one is in the set `low`.
+        case memberSet
+    }
+
+    let column: Columns.Number
+    var operation: Operation
+    var low: UInt32
+    var high: UInt32
+
+    /// The kind of a value, for what must be of another value but of the same type.
+    enum Kind: UInt8 {
+        case other, text, number, reference
+    }
+
+    static func equal(_ column: Columns.Number, _ value: UInt32) -> Test {
+        Test(column: column, operation: .range, low: value, high: value)
+    }
+
+    var isRange: Bool { operation == .range || operation == .fuzzyRange }
+
+    /// One test for two ranges of one column.
+    mutating func narrow(to other: Test) {
+        if other.operation == .fuzzyRange { operation = .fuzzyRange }
+        (low, high) = (max(low, other.low), min(high, other.high))
+    }
+}
+
+/// A subscription in a list of the index: its slot, what it fires on, and up to three tests. 32 bytes.
+struct Entry {
+    static let testsMax = 3
+    static let slotMax: Int32 = 1 << 26 - 1
+
+    let bits: SIMD8<UInt32>
+
+    @inline(__always)
+    init(bits: SIMD8<UInt32>) { self.bits = bits }
+
+    /// - Parameter isCertain: Whether a record that passes the tests satisfies the predicate.
+    init(slot: Int32, firesOn: Reason, tests: some Collection<Test>, isCertain: Bool) {
+        var bits = SIMD8<UInt32>(repeating: 0)
+        let count = min(tests.count, Entry.testsMax)
+        let isCertain = isCertain && tests.count == count
+        bits[0] =
+            UInt32(bitPattern: slot) << 6 | (isCertain ? 0 : 1) << 5 | UInt32(count) << 3 | UInt32(firesOn.rawValue)
+        for (index, test) in tests.prefix(count).enumerated() {
+            bits[1] |= (test.operation.rawValue << 7 | UInt32(test.column)) << UInt32(10 * index)
+            bits[2 + 2 * index] = test.low
+            bits[3 + 2 * index] = test.high
+        }
+        self.bits = bits
+    }
+
+    @inline(__always)
+    var slot: Int32 { Int32(bitPattern: bits[0] >> 6) }
+
+    @inline(__always)
+    func fires(on reason: Reason) -> Bool { bits[0] & UInt32(reason.rawValue) != 0 }
+
+    @inline(__always)
+    var testCount: Int { Int(bits[0] >> 3 & 3) }
+
+    @inline(__always)
+    var isCertain: Bool { bits[0] & 32 == 0 }
+}

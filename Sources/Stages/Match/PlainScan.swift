@@ -1,0 +1,71 @@
+import JSON
+import PipelineKit
+import Predicates
+
+/// Matching by a look at every subscription: what the index is measured against.
+package struct PlainScan: ~Copyable {
+    private struct Saved {
+        let id: [UInt8]
+        let container: [UInt8]
+        let environment: [UInt8]
+        let database: Database
+        let user: [UInt8]
+        let subject: Subscription.Subject
+        let recordType: [UInt8]?
+        /// nil for all zones.
+        let zone: [UInt8]?
+        let firesOn: Reason
+        let predicate: RecordPredicate
+    }
+
+    private var all: [Saved] = []
+    private var parser = JSONParser(limits: SubscriptionStore.limits)
+
+    package init() {}
+
+    /// Takes a `subscription.save` of a subscription that was not saved before.
+    package mutating func take(_ line: UnsafeRawBufferPointer) throws {
+        let one = try SubscriptionReader.subscription(parser.parse(line))
+        let zone: [UInt8]? =
+            switch one.zone {
+            case .all: nil
+            case .one(let zone): zone?.utf8 ?? SubscriptionReader.defaultZone
+            }
+        all.append(
+            Saved(
+                id: one.identity.subscriptionID.utf8, container: one.identity.container.utf8,
+                environment: one.identity.environment.utf8,
+                database: one.identity.database, user: one.identity.user.utf8, subject: one.subject,
+                recordType: one.recordType?.utf8, zone: zone, firesOn: one.firesOn, predicate: one.predicate))
+    }
+
+    /// Calls `body` with the ID of each subscription that watches a change.
+    package mutating func find(_ line: UnsafeRawBufferPointer, _ body: (borrowing [UInt8]) -> Void) throws {
+        let json = try parser.parse(line)
+        let event = InputEvent(sequence: 1, json: json, line: line)
+        let change = try Change(event, isDelete: json["type"]?.equals("record.delete") ?? false)
+        for one in all where watches(one, change) { body(one.id) }
+    }
+
+    private func watches(_ one: Saved, _ change: Change) -> Bool {
+        one.firesOn.contains(change.reason) && one.database == change.database
+            && change.container.equals(one.container) && change.environment.equals(one.environment)
+            && change.owner?.equals(one.user) ?? true
+            && one.recordType.map { change.recordType?.equals($0) ?? false } ?? true && isInZone(one, change)
+            && one.predicate.matches(change.fields, of: change.record)
+    }
+
+    /// A database subscription watches every zone but the default one (CKDatabaseSubscription).
+    private func isInZone(_ one: Saved, _ change: Change) -> Bool {
+        if let zone = one.zone {
+            return change.zone.name?.equals(zone) ?? (zone == SubscriptionReader.defaultZone)
+        }
+        return one.subject != .database || !(change.zone.name?.equals(SubscriptionReader.defaultZone) ?? true)
+    }
+}
+
+extension JSONValue {
+    fileprivate func equals(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { bytes in plain?.isSame(as: bytes) ?? (withUTF8 { $0.isSame(as: bytes) } ?? false) }
+    }
+}
