@@ -17,6 +17,7 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry explain --change 17 --user _alice        why was it pushed, or not?
               belfry state Pipelines/quickstart.yaml devices  what does a stage know?
               belfry whatif Pipelines/quickstart.yaml --set coalesce.window=5s
+              belfry doctor Pipelines/quickstart.yaml         is anything wrong with it?
 
             Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 it worked and the \
             answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 73 cannot create; 74 I/O; \
@@ -26,6 +27,6 @@ struct BelfryCommand: AsyncParsableCommand {
         subcommands: [
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
             ReplayCommand.self, WhatIfCommand.self, StateCommand.self, TraceCommand.self, ExplainCommand.self,
-            BenchCommand.self, StageCommand.self,
+            DoctorCommand.self, BenchCommand.self, StageCommand.self,
         ])
 }

@@ -4,33 +4,6 @@ import Testing
 @testable import Predicates
 
 struct PropertyTests {
-    private static let values = [
-        "\"a\"", "\"A\"", "\"Ä\"", "\"ä\"", "\"\"", "1", "1.0", "2", "-0.0", "0", "1.5", "9007199254740993",
-        "9007199254740992.0", #"{"recordName":"a"}"#,
-    ]
-
-    @Test func `what is equal has the same key, whatever the case rule`() throws {
-        for given in Self.values {
-            for held in Self.values {
-                for foldsCase in [false, true] { try check(given, held, foldsCase) }
-            }
-        }
-    }
-
-    private func check(_ given: String, _ held: String, _ foldsCase: Bool) throws {
-        let read = try RecordPredicate.filter(
-            #"[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":\#(given)}}]"#
-        ).clauses[0]
-        let clause = Clause(field: "f", .equals, read.values, foldsCase: foldsCase)
-        try withJSON(#"{"value":\#(held)}"#) { field in
-            let view = FieldView(field: field)
-            guard clause.holds(for: view) else { return }
-            var keys: [EqualityKey] = []
-            EqualityKey.forEach(in: view, field: 3) { keys.append($0) }
-            #expect(keys == [EqualityKey(clause.values[0], field: 3)], "\(given) and \(held)")
-        }
-    }
-
     @Test(arguments: [UInt64(1), 2, 3])
     func `no text of tokens in any order does harm`(seed: UInt64) {
         var random = Seeded(seed)

@@ -13,7 +13,7 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench link                            one hop
               belfry bench log                             the log alone
               belfry bench restart                         how soon stages are ready again
-              belfry bench match --subscriptions F --changes F   matching alone
+              belfry bench match                           matching alone
               belfry bench replay                          recorded logs, re-run and compared
             """,
         subcommands: [

@@ -37,6 +37,8 @@ struct StageHealth: Hashable, Sendable {
     var stage: String
     var phase: String
     var log: String
+    /// The log's; nil while it cannot be opened.
+    var identity: String?
     /// The oldest event that the log still has.
     var first: UInt64
     var last: UInt64
@@ -59,6 +61,7 @@ struct StageHealth: Hashable, Sendable {
             let first = json["first"]?.int64, let last = json["last"]?.int64, let pid = json["pid"]?.int64
         else { return nil }
         (self.stage, self.phase, self.log, self.pid) = (stage, phase, log, pid)
+        identity = json["identity"]?.string
         (self.first, self.last) = (UInt64(max(0, first)), UInt64(max(0, last)))
     }
 }

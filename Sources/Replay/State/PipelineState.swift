@@ -7,7 +7,7 @@ import PipelineRuntime
 ///
 /// Each state is that of its stage's newest snapshot before the moment, brought on by what the logs hold after it.
 package struct PipelineState: Sendable {
-    private let recorded: RecordedPipeline
+    let recorded: RecordedPipeline
     private let factory: MachineFactory
     private let problem: @Sendable (String) -> Void
 
@@ -64,7 +64,7 @@ package struct PipelineState: Sendable {
         return sequence
     }
 
-    private func machine(of stage: RecordedStage, at target: StageTarget) throws -> (any StatefulMachine, UInt64) {
+    func machine(of stage: RecordedStage, at target: StageTarget) throws -> (any StatefulMachine, UInt64) {
         guard let machine = try factory.machine(for: stage) as? any StatefulMachine else {
             throw ReplayError.unsupported("stage \(stage.name) is a program, whose state is its own")
         }

@@ -5,6 +5,7 @@ import Predicates
 /// Matching by a look at every subscription: what the index is measured against.
 package struct PlainScan: ~Copyable {
     private struct Saved {
+        let id: [UInt8]
         let container: [UInt8]
         let environment: [UInt8]
         let database: Database
@@ -32,17 +33,18 @@ package struct PlainScan: ~Copyable {
             }
         all.append(
             Saved(
-                container: one.identity.container.utf8, environment: one.identity.environment.utf8,
+                id: one.identity.subscriptionID.utf8, container: one.identity.container.utf8,
+                environment: one.identity.environment.utf8,
                 database: one.identity.database, user: one.identity.user.utf8, subject: one.subject,
                 recordType: one.recordType?.utf8, zone: zone, firesOn: one.firesOn, predicate: one.predicate))
     }
 
-    /// How many subscriptions watch a change.
-    package mutating func count(_ line: UnsafeRawBufferPointer) throws -> Int {
+    /// Calls `body` with the ID of each subscription that watches a change.
+    package mutating func find(_ line: UnsafeRawBufferPointer, _ body: (borrowing [UInt8]) -> Void) throws {
         let json = try parser.parse(line)
         let event = InputEvent(sequence: 1, json: json, line: line)
         let change = try Change(event, isDelete: json["type"]?.equals("record.delete") ?? false)
-        return all.count { watches($0, change) }
+        for one in all where watches(one, change) { body(one.id) }
     }
 
     private func watches(_ one: Saved, _ change: Change) -> Bool {

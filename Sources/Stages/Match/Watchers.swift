@@ -4,7 +4,7 @@ import PipelineKit
 /// Matching alone, without a log around it: from an event's bytes to the subscriptions that watch the change. For
 /// measurements, and for tests against other engines.
 package struct Watchers: ~Copyable {
-    private var index = SubscriptionIndex()
+    var index = SubscriptionIndex()
     private var parser = JSONParser(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
     private var found: [SubscriptionIndex.Found] = []
     private var sequence: UInt64 = 0

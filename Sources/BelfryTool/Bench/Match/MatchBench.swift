@@ -1,28 +1,46 @@
+import EventLog
 import Foundation
 import Match
+import PipelineKit
+import PipelineRuntime
 
-/// Matches a file of changes against a file of subscriptions, on one thread and with nothing around it.
+/// Matches changes against subscriptions, on one thread and with nothing around it.
+///
+/// Pairs are compared in the same run: those that the index finds, those of a look at every subscription, those found
+/// while subscriptions are deleted and saved in between, after that, and those found from a snapshot.
 struct MatchBench: Sendable {
     let subscriptions: MatchInput
     let changes: MatchInput
-    /// How many changes are also matched by looking at every subscription.
+    /// How many changes are also matched by a look at every subscription.
     let scanned: Int
+    /// Where the snapshot is written.
+    let folder: String
 
-    /// Of so many operations of the mixed run, one is a save and one in two of those takes the place of a delete.
-    private static let changesPerEdit = 100
+    private static let passes = 3
 
+    /// - Throws: ``ToolFailure`` with 65 where a subscription is there twice, with 70 where two ways find different pairs.
     func run() throws -> MatchMeasure {
         var measure = MatchMeasure(subscriptions: subscriptions.count, changes: changes.count)
-        let before = residentBytes
+        let before = MatchBench.memory
         var watchers = Watchers()
         measure.buildSeconds = try timed { try fill(&watchers) }
-        measure.bytesEach = (residentBytes - before) / Double(max(subscriptions.count, 1))
-        (measure.pairs, measure.watched) = try match(&watchers)
-        let best = try (0..<3).map { _ in try timed { _ = try match(&watchers) } }.min() ?? 0
-        measure.perSecond = Double(changes.count) / best
-        measure.latency = Percentiles(try latencies(&watchers))
-        measure.scannedPerSecond = try scan()
-        measure.mixedPerSecond = try mixed(&watchers)
+        guard watchers.count == subscriptions.count else {
+            throw ToolFailure(
+                .badData,
+                "\(subscriptions.name): \(subscriptions.count.of("line")) of \(watchers.count.of("subscription")); to be "
+                    + "measured, each is to be saved once")
+        }
+        measure.bytesEach = (MatchBench.memory - before) / Double(subscriptions.count)
+
+        let pairs = try pairs(&watchers)
+        (measure.pairs, measure.watched, measure.digest) = (pairs.pairs, pairs.watched, pairs.digest)
+        measure.perSecond = try rate { try changes.readLines { _ = try watchers.count($1) } }
+        measure.latency = try latency(&watchers)
+        measure.scannedPerSecond = try scan(&watchers)
+        try mix(&watchers, into: &measure)
+        try check("after saves and deletes", self.pairs(&watchers), pairs)
+        measure.snapshot = try snapshot(&watchers)
+        try check("from a snapshot", self.pairs(&watchers), pairs)
         return measure
     }
 
@@ -30,66 +48,68 @@ struct MatchBench: Sendable {
     func writePairs(to path: String) throws {
         var watchers = Watchers()
         try fill(&watchers)
-        var text: [UInt8] = []
-        try changes.readLines { index, line in
-            var ids: [[UInt8]] = []
-            try watchers.find(line) { ids.append(copy $0) }
-            for id in ids.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-                text += Array("\(index) ".utf8) + id + [0x0A]
-            }
-        }
-        do { try Data(text).write(to: URL(fileURLWithPath: path)) } catch {
+        let text = try pairs(&watchers, MatchPairs(keepsText: true)).text
+        do { try text.write(to: URL(fileURLWithPath: path)) } catch {
             throw ToolFailure(.cannotCreate, "cannot write \(path): \(error.localizedDescription)")
         }
     }
 
     private func fill(_ watchers: inout Watchers) throws { try subscriptions.readLines { try watchers.take($1) } }
 
-    private func match(_ watchers: inout Watchers) throws -> (pairs: Int, watched: Int) {
-        var (pairs, watched) = (0, 0)
-        try changes.readLines { _, line in
-            let before = pairs
-            pairs += try watchers.count(line)
-            if pairs > before { watched += 1 }
+    private func pairs(
+        _ watchers: inout Watchers, _ empty: MatchPairs = MatchPairs(), of range: Range<Int>? = nil
+    ) throws -> MatchPairs {
+        var pairs = empty
+        try changes.readLines(of: range) { index, line in
+            try watchers.find(line) { pairs.add($0) }
+            pairs.end(change: index)
         }
-        return (pairs, watched)
+        return pairs
+    }
+
+    private func check(_ way: String, _ found: MatchPairs, _ expected: MatchPairs) throws {
+        guard found.digest != expected.digest else { return }
+        throw ToolFailure(
+            .software,
+            "\(way): \(found.pairs.of("pair")), \(found.digest), and not \(expected.pairs.of("pair")), \(expected.digest)"
+        )
+    }
+}
+
+// MARK: - Speed
+
+extension MatchBench {
+    /// Changes a second, of the fastest of some passes.
+    private func rate(_ pass: () throws -> Void) throws -> Double {
+        let best = try (0..<MatchBench.passes).map { _ in try timed(pass) }.min() ?? 0
+        return Double(changes.count) / best
     }
 
     /// In nanoseconds.
-    private func latencies(_ watchers: inout Watchers) throws -> [Int64] {
-        var (all, pairs) = ([Int64](), 0)
+    private func latency(_ watchers: inout Watchers) throws -> Percentiles {
+        var all: [Int64] = []
         all.reserveCapacity(changes.count)
         try changes.readLines { _, line in
             let start = MatchBench.now
-            pairs += try watchers.count(line)
+            _ = try watchers.count(line)
             all.append(MatchBench.now - start)
         }
-        return all
+        return Percentiles(all)
     }
 
-    private func scan() throws -> Double {
+    private func scan(_ watchers: inout Watchers) throws -> Double {
         var plain = PlainScan()
         try subscriptions.readLines { try plain.take($1) }
-        let count = min(scanned, changes.count)
-        var pairs = 0
+        let range = 0..<min(scanned, changes.count)
+        var found = MatchPairs()
         let seconds = try timed {
-            try changes.readLines(of: 0..<count) { _, line in pairs += try plain.count(line) }
-        }
-        return Double(count) / seconds
-    }
-
-    /// The same changes with subscriptions saved again in between, each of which replaces itself.
-    private func mixed(_ watchers: inout Watchers) throws -> Double {
-        var (pairs, next) = (0, 0)
-        let seconds = try timed {
-            try changes.readLines { index, line in
-                pairs += try watchers.count(line)
-                guard index % MatchBench.changesPerEdit == 0 else { return }
-                try subscriptions.readLines(of: next..<(next + 1)) { try watchers.take($1) }
-                next = (next + 7_919) % subscriptions.count
+            try changes.readLines(of: range) { index, line in
+                try plain.find(line) { found.add($0) }
+                found.end(change: index)
             }
         }
-        return Double(changes.count) / seconds
+        try check("by a look at every subscription", found, pairs(&watchers, of: range))
+        return Double(range.count) / seconds
     }
 
     private func timed(_ body: () throws -> Void) rethrows -> Double {
@@ -98,25 +118,92 @@ struct MatchBench: Sendable {
         return Double(MatchBench.now - start) / 1e9
     }
 
-    private var residentBytes: Double { ProcessUse(pid: getpid()).map { Double($0.residentBytes) } ?? 0 }
-
     private static var now: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
+
+    /// What the process holds, without files.
+    private static var memory: Double {
+        ProcessUse.giveBackMemory()
+        return ProcessUse(pid: getpid()).map { Double($0.anonymousBytes) } ?? 0
+    }
 }
 
-/// What was measured; times in seconds and, for one change, in nanoseconds.
-struct MatchMeasure: Sendable {
-    let subscriptions: Int
-    let changes: Int
-    var buildSeconds = 0.0
-    var bytesEach = 0.0
-    var perSecond = 0.0
-    var latency = Percentiles([])
-    var pairs = 0
-    var watched = 0
-    var scannedPerSecond = 0.0
-    var mixedPerSecond = 0.0
+// MARK: - Saves and deletes in between
+
+extension MatchBench {
+    /// Who is not deleted for a while is found as ever; in the end all are saved again.
+    private func mix(_ watchers: inout Watchers, into measure: inout MatchMeasure) throws {
+        let edits = try MatchEdits(subscriptions, changes: changes.count)
+        var found = MatchPairs(ignoring: edits.touched)
+        var times: [Int64] = []
+        try pass(
+            edits, &watchers, found: { found.add($0) }, ended: { found.end(change: $0) },
+            edited: { times.append($0) })
+        try check(
+            "with saves and deletes in between", found, pairs(&watchers, MatchPairs(ignoring: edits.touched)))
+        measure.edit = Percentiles(times)
+        measure.mixedPerSecond = try rate { try pass(edits, &watchers) }
+    }
+
+    /// - Parameter edited: Given how long each edit took, in nanoseconds.
+    private func pass(
+        _ edits: MatchEdits, _ watchers: inout Watchers, found: (borrowing [UInt8]) -> Void = { _ in },
+        ended: (Int) -> Void = { _ in }, edited: (Int64) -> Void = { _ in }
+    ) throws {
+        var missing: Int?
+        try changes.readLines { index, line in
+            try watchers.find(line, found)
+            ended(index)
+            guard let edit = edits.edit(after: index) else { return }
+            let start = MatchBench.now
+            if edit.isDelete {
+                try edits.deletions[edit.number].withUnsafeBytes { try watchers.take($0) }
+            } else {
+                try save(edits.lines[edit.number], &watchers)
+            }
+            edited(MatchBench.now - start)
+            missing = edit.isDelete ? edits.lines[edit.number] : nil
+        }
+        if let missing { try save(missing, &watchers) }
+    }
+
+    private func save(_ line: Int, _ watchers: inout Watchers) throws {
+        try subscriptions.readLines(of: line..<(line + 1)) { try watchers.take($1) }
+    }
+}
+
+// MARK: - Snapshots
+
+extension MatchBench {
+    /// Writes a snapshot to the disk, and goes on from it.
+    private func snapshot(_ watchers: inout Watchers) throws -> MatchMeasure.SnapshotMeasure {
+        var measure = MatchMeasure.SnapshotMeasure()
+        let store = SnapshotStore(logDirectory: folder)
+        measure.writeSeconds = try timed {
+            var writer = SnapshotWriter()
+            watchers.write(into: &writer)
+            try store.write(MatchBench.header, state: writer.bytes)
+            measure.bytes = writer.bytes.count
+        }
+        watchers = Watchers()
+        measure.loadSeconds = try timed {
+            let newest = try store.newest(where: { _ in true }) { StandardError.write($0) }
+            guard let newest else { throw ToolFailure(.software, "the snapshot just written is not there") }
+            try newest.state.withUnsafeBytes { bytes in
+                var reader = SnapshotReader(bytes)
+                try watchers.read(from: &reader)
+            }
+        }
+        return measure
+    }
+
+    private static var header: SnapshotHeader {
+        let log = LogIdentity(seed: "bench", name: MatchStage.logName)
+        return SnapshotHeader(
+            stage: MatchStage.kind, version: MatchStage.snapshotVersion ?? 0, log: log, upstream: log,
+            cursor: Cursor(["changes": 1]), sequence: 1, now: .epoch)
+    }
 }

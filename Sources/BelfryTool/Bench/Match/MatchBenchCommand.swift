@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import ZeroMQ
 
 struct MatchBenchCommand: AsyncParsableCommand {
@@ -6,37 +7,100 @@ struct MatchBenchCommand: AsyncParsableCommand {
         commandName: "match",
         abstract: "Measures matching alone: from a change's JSON bytes to the subscriptions that watch it.",
         discussion: """
-            Reads subscriptions (lines of subscription.save) and changes (record.save and record.delete as in the log of \
-            changes), builds the index, and matches the changes on one thread: three passes after one to warm up, the best \
-            counts. Beside it, in the same run, a look at every subscription, for the first changes only; and the changes \
-            once more with one subscription in a hundred changes saved again.
+            Makes a workload from a seed, the same bytes everywhere, or reads one: subscriptions (lines of \
+            subscription.save) and changes (record.save and record.delete as in the log of changes). Builds the index and \
+            matches the changes on one thread: three passes after one to warm up, the best counts. In the same run: a look \
+            at every subscription, for the first changes only; the changes with one operation in a hundred a delete or \
+            save of a subscription; a snapshot's way to the disk and back. All ways must find the same pairs, whose \
+            SHA-256 stands in the report: of lines '<change, from 0> <subscriptionID>', in order.
 
+              belfry bench match                     10,000 and 100,000
+              belfry bench match --count 1000000     a million: 2 GB of memory
+              belfry bench match --count 2000 --dense --json
+              belfry bench match --count 10000 --save small
               belfry bench match --subscriptions s.ndjson --changes c.ndjson
-              belfry bench match --subscriptions s.ndjson --changes c.ndjson --pairs pairs.txt
             """)
 
-    @Option(help: "A file of subscription.save commands, one a line.", completion: .file())
-    var subscriptions: String
+    @Option(help: "How many subscriptions to make, one or several numbers: 10000,100000.")
+    var count: Counts?
+
+    @Option(help: "How many changes to make.")
+    var length = 20_000
+
+    @Option(help: "The seed of what is made.")
+    var seed: UInt64 = 1
+
+    @Flag(help: "Make fewer record types, fuller records and shorter predicates: much matches.")
+    var dense = false
+
+    @Option(
+        help: "A file of subscription.save commands, each of another subscription, in place of made ones.",
+        completion: .file())
+    var subscriptions: String?
 
     @Option(help: "A file of changes, one a line.", completion: .file())
-    var changes: String
+    var changes: String?
 
     @Option(
         help: "Write what matches to this file, and measure nothing: a line '<change, from 0> <subscriptionID>' each.",
         completion: .file())
     var pairs: String?
 
+    @Option(
+        help: "Write subscriptions.ndjson and changes.ndjson to this folder, and measure nothing.",
+        completion: .directory)
+    var save: String?
+
     @Option(help: "How many changes to match by a look at every subscription.")
     var scanned = 200
 
     @OptionGroup var common: BenchOptions
 
+    func validate() throws {
+        guard (subscriptions == nil) == (changes == nil) else {
+            throw ValidationError("--subscriptions and --changes go together")
+        }
+        guard subscriptions == nil || count == nil && save == nil else {
+            throw ValidationError("files are measured as they are: leave out --count and --save")
+        }
+        guard pairs == nil && save == nil || count?.numbers.count ?? 1 == 1 else {
+            throw ValidationError("--pairs and --save take one --count")
+        }
+        guard (1...10_000_000).contains(length), scanned > 0 else {
+            throw ValidationError("--length takes a number from 1 to 10000000, --scanned one from 1 on")
+        }
+    }
+
     func run() async throws {
-        let bench = MatchBench(
-            subscriptions: try MatchInput(subscriptions), changes: try MatchInput(changes), scanned: scanned)
-        guard bench.subscriptions.count > 0, bench.changes.count > 0 else {
+        if let subscriptions, let changes {
+            return try await run(MatchInput(subscriptions), MatchInput(changes))
+        }
+        let isForFiles = pairs != nil || save != nil
+        for count in count?.numbers ?? (isForFiles ? [10_000] : [10_000, 100_000]) {
+            let workload = MatchWorkload(seed: seed, subscriptions: count, isDense: dense)
+            let subscriptions = MatchInput(name: "subscriptions", workload.forEachSubscription)
+            let changes = MatchInput(name: "changes") { workload.forEachChange(length, $0) }
+            if let save { return try write(subscriptions, changes, to: save) }
+            try await run(subscriptions, changes)
+        }
+    }
+
+    private func write(_ subscriptions: MatchInput, _ changes: MatchInput, to folder: String) throws {
+        do { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) } catch {
+            throw ToolFailure(.cannotCreate, "cannot make \(folder): \(error.localizedDescription)")
+        }
+        try subscriptions.write(to: folder + "/subscriptions.ndjson")
+        try changes.write(to: folder + "/changes.ndjson")
+    }
+
+    private func run(_ subscriptions: MatchInput, _ changes: MatchInput) async throws {
+        guard subscriptions.count > 0, changes.count > 0 else {
             throw ToolFailure(.badData, "both files need at least one line")
         }
+        let scratch = try ScratchFolder(in: common.folder)
+        defer { scratch.finish() }
+        let bench = MatchBench(
+            subscriptions: subscriptions, changes: changes, scanned: scanned, folder: scratch.path)
         if let pairs { return try bench.writePairs(to: pairs) }
         BuildKind.warn()
         let runs = common.runs
@@ -46,39 +110,15 @@ struct MatchBenchCommand: AsyncParsableCommand {
     }
 }
 
-/// The figures as a table for people and as JSON for programs.
-struct MatchBenchReport: BenchReport {
-    let measure: MatchMeasure
-    let runs: Int
+extension MatchBenchCommand {
+    /// One number or several, with commas between them.
+    struct Counts: ExpressibleByArgument {
+        let numbers: [Int]
 
-    var lines: [String] {
-        let (pairs, watched) = (measure.pairs.of("pair"), measure.watched.of("change"))
-        var table = TextTable("RATE", "changes/s", "of scan")
-        for (name, rate) in [
-            ("look at every subscription", measure.scannedPerSecond), ("index", measure.perSecond),
-            ("index, one save in a hundred", measure.mixedPerSecond),
-        ] { table.add(name, rate.text(decimals: 0), (rate / measure.scannedPerSecond).text(decimals: 0)) }
-        return [
-            "\(measure.subscriptions.of("subscription")), \(measure.changes.of("change")), \(pairs) in \(watched), "
-                + "\(runs.of("run")), \(BuildKind.word) build",
-            "built in \(measure.buildSeconds.text(decimals: 3)) s, \(measure.bytesEach.text(decimals: 0)) bytes each",
-            "a change: p50 \(microseconds(measure.latency.p50)) µs, p99 \(microseconds(measure.latency.p99)) µs", "",
-        ] + table.lines
-    }
-
-    private func microseconds(_ nanoseconds: Int64) -> String { (Double(nanoseconds) / 1_000).text(decimals: 2) }
-
-    var json: ReportValue {
-        .object([
-            "bench": .text("match"), "build": .text(BuildKind.word), "runs": .count(runs),
-            "subscriptions": .count(measure.subscriptions), "changes": .count(measure.changes),
-            "pairs": .count(measure.pairs), "watchedChanges": .count(measure.watched),
-            "buildSeconds": .number(measure.buildSeconds), "bytesPerSubscription": .number(measure.bytesEach),
-            "changesPerSecond": .number(measure.perSecond),
-            "p50Microseconds": .number(Double(measure.latency.p50) / 1_000),
-            "p99Microseconds": .number(Double(measure.latency.p99) / 1_000),
-            "scanChangesPerSecond": .number(measure.scannedPerSecond),
-            "mixedChangesPerSecond": .number(measure.mixedPerSecond),
-        ])
+        init?(argument: String) {
+            let numbers = argument.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+            guard numbers.allSatisfy({ (1...9_999_999).contains($0) }) else { return nil }
+            self.numbers = numbers
+        }
     }
 }

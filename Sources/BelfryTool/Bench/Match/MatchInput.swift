@@ -1,16 +1,27 @@
 import Foundation
 
-/// A file of lines in memory, and where each line stands.
+/// Lines in memory, and where each stands.
 struct MatchInput: Sendable {
-    let path: String
+    /// What messages call it.
+    let name: String
     let bytes: Data
     private let lines: [Range<Int>]
 
     init(_ path: String) throws {
-        self.path = path
-        do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
+        do { self.init(name: path, bytes: try Data(contentsOf: URL(fileURLWithPath: path))) } catch {
             throw ToolFailure(.noInput, "cannot read \(path): \(error.localizedDescription)")
         }
+    }
+
+    /// - Parameter make: Calls its argument with line after line, each with its line feed.
+    init(name: String, _ make: ((UnsafeRawBufferPointer) -> Void) -> Void) {
+        var bytes = Data()
+        make { bytes.append(contentsOf: $0) }
+        self.init(name: name, bytes: bytes)
+    }
+
+    private init(name: String, bytes: Data) {
+        (self.name, self.bytes) = (name, bytes)
         lines = bytes.withUnsafeBytes { MatchInput.lines(in: $0) }
     }
 
@@ -33,9 +44,15 @@ struct MatchInput: Sendable {
         try bytes.withUnsafeBytes { bytes in
             for index in range ?? lines.indices {
                 do { try body(index, UnsafeRawBufferPointer(rebasing: bytes[lines[index]])) } catch {
-                    throw ToolFailure(.badData, "\(path), line \(index + 1): \(error)")
+                    throw ToolFailure(.badData, "\(name), line \(index + 1): \(error)")
                 }
             }
+        }
+    }
+
+    func write(to path: String) throws {
+        do { try bytes.write(to: URL(fileURLWithPath: path)) } catch {
+            throw ToolFailure(.cannotCreate, "cannot write \(path): \(error.localizedDescription)")
         }
     }
 }

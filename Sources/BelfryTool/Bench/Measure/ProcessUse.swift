@@ -5,6 +5,8 @@ struct ProcessUse: Hashable, Sendable {
     var userSeconds: Double
     var systemSeconds: Double
     var residentBytes: UInt64
+    /// Of the resident bytes those of no file.
+    var anonymousBytes: UInt64
     var peakBytes: UInt64
 
     var seconds: Double { userSeconds + systemSeconds }
@@ -28,6 +30,7 @@ struct ProcessUse: Hashable, Sendable {
         userSeconds = user / ticksPerSecond
         systemSeconds = system / ticksPerSecond
         residentBytes = ProcessUse.bytes("VmRSS:", in: status)
+        anonymousBytes = ProcessUse.bytes("RssAnon:", in: status)
         peakBytes = ProcessUse.bytes("VmHWM:", in: status)
     }
 
@@ -37,6 +40,13 @@ struct ProcessUse: Hashable, Sendable {
         use.userSeconds -= earlier.userSeconds
         use.systemSeconds -= earlier.systemSeconds
         return use
+    }
+
+    /// Gives the system back what this process has freed, so that using it again shows as memory gained (malloc_trim(3),
+    /// which Swift's Glibc does not declare).
+    static func giveBackMemory() {
+        guard let trim = dlsym(nil, "malloc_trim") else { return }
+        _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)
     }
 
     private static func bytes(_ key: String, in status: String) -> UInt64 {

@@ -69,8 +69,8 @@ extension Shape {
             add(alternative, columns, values, &names)
         }
         isScanned =
-            !(predicate.clauses.isEmpty && predicate.alternatives.isEmpty)
-            && covers.allSatisfy { $0.likelihood >= Shape.presence }
+            !isNever && !(predicate.clauses.isEmpty && predicate.alternatives.isEmpty)
+            && covers.allSatisfy { $0.keys.contains { keys[$0].isPresence(columns) } }
     }
 
     private mutating func add(_ reading: ClauseReading, _ columns: Columns, _ values: ValueTable) {
@@ -130,6 +130,10 @@ extension Shape {
 extension Shape.Key {
     var isInterval: Bool {
         if case .interval = self { true } else { false }
+    }
+
+    fileprivate func isPresence(_ columns: Columns) -> Bool {
+        if case .value(let column, _) = self { columns.aspect(column) == .present } else { false }
     }
 }
 

@@ -26,12 +26,12 @@ struct PlainEvaluatorTests {
     @Test(arguments: Seeded.seeds)
     func `a stage restored in the middle says what the one that went on says`(seed: UInt64) throws {
         var both = try Both(.wide, seed: seed)
-        let cut = both.random.below(400)
-        for step in 0..<600 {
-            if step == cut || step == 500 { try both.restore() }
+        let cut = both.random.below(800)
+        for step in 0..<1200 {
+            if step == cut || step == 1000 { try both.restore() }
             try both.step(saves: 30, deletes: 10)
         }
-        try both.check(changes: 200, share: 0.3)
+        try both.check(changes: 500, share: 0.4)
     }
 
     @Test func `every comparator takes part in a match`() throws {

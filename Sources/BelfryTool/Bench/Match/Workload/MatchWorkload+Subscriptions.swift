@@ -1,0 +1,116 @@
+import JSON
+
+extension MatchWorkload {
+    private static let firesOn: [StaticString] = [
+        #"["create","update"]"#, #"["create"]"#, #"["update"]"#, #"["delete"]"#, #"["create","update","delete"]"#,
+    ]
+
+    /// What no user may have twice: everything but the ID.
+    private struct Content: Hashable {
+        let head: Int
+        let tail: Int
+    }
+
+    /// Calls `body` with one `subscription.save` a line, with its line feed. No user has two of the same content: CloudKit
+    /// refuses them.
+    func forEachSubscription(_ body: (UnsafeRawBufferPointer) -> Void) {
+        var draw = WorkloadDraw(seed: seed, stream: "subscriptions")
+        var seen: Set<Content> = []
+        seen.reserveCapacity(count)
+        var line = ByteBuffer(capacity: 4096)
+        for number in 0..<count {
+            repeat { line.removeAll() } while !seen.insert(write(number, &draw, to: &line)).inserted
+            body(line.bytes)
+        }
+    }
+
+    private func write(_ number: Int, _ draw: inout WorkloadDraw, to line: inout ByteBuffer) -> Content {
+        let roll = draw.below(100)
+        let isPublic = roll < 60
+        line.append("{\"type\":\"subscription.save\",")
+        MatchWorkload.appendPlace(isPublic: isPublic, to: &line)
+        line.append(raw: ",\"user\":\"_u\(draw.skewed(users))\"")
+        let head = ByteHash.of(line.bytes)
+        line.append(raw: ",\"subscription\":{\"subscriptionID\":\"s\(MatchWorkload.digits(number))\"")
+        let start = line.count
+        if roll < 78 {
+            writeQuery(isPublic: isPublic, &draw, to: &line)
+        } else {
+            writeArea(isZone: roll < 90, &draw, to: &line)
+        }
+        line.append(",\"notificationInfo\":{\"shouldSendContentAvailable\":true}}}\n")
+        return Content(head: head, tail: ByteHash.of(UnsafeRawBufferPointer(rebasing: line.bytes[start...])))
+    }
+
+    private func writeQuery(isPublic: Bool, _ draw: inout WorkloadDraw, to line: inout ByteBuffer) {
+        line.append(",\"subscriptionType\":\"query\"")
+        let type = types[draw.weighted(typeSums)]
+        if !isPublic {
+            if draw.chance(50) { appendZone(&draw, to: &line) } else { line.append(",\"zoneWide\":true") }
+        }
+        line.append(raw: ",\"query\":{\"recordType\":\"\(type.name)\",\"filterBy\":[")
+        for (index, clause) in clauses(type, isPublic: isPublic, &draw).enumerated() {
+            if index > 0 { line.append(",") }
+            line.append(clause)
+        }
+        line.append("]},\"firesOn\":")
+        line.append(MatchWorkload.firesOn[draw.weighted([50, 70, 80, 90, 100])])
+    }
+
+    private func writeArea(isZone: Bool, _ draw: inout WorkloadDraw, to line: inout ByteBuffer) {
+        line.append(isZone ? ",\"subscriptionType\":\"zone\"" : ",\"subscriptionType\":\"database\"")
+        if isZone { appendZone(&draw, to: &line) }
+        if draw.chance(30) { line.append(raw: ",\"recordType\":\"\(types[draw.weighted(typeSums)].name)\"") }
+    }
+
+    private func appendZone(_ draw: inout WorkloadDraw, to line: inout ByteBuffer) {
+        line.append(raw: ",\"zoneID\":{\"zoneName\":\"\(MatchWorkload.zones[draw.below(4)])\"}")
+    }
+
+    static func appendPlace(isPublic: Bool, to line: inout ByteBuffer) {
+        line.append("\"container\":\"iCloud.bench\",\"environment\":\"production\",\"database\":")
+        line.append(isPublic ? "\"public\"" : "\"private\"")
+    }
+
+    /// Seven of them.
+    private static func digits(_ number: Int) -> String { "\(number)".leftPadded(to: 7).replacing(" ", with: "0") }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func append(_ clause: WorkloadClause) {
+        append(raw: "{\"comparator\":\"\(clause.comparator)\",\"fieldName\":\"\(clause.field.name)\",\"fieldValue\":")
+        let element = clause.field.isList ? String(clause.field.type.dropLast("_LIST".count)) : clause.field.type
+        if clause.takesList {
+            append(clause.values, of: clause.field, type: element + "_LIST")
+        } else {
+            append(clause.values[0], of: clause.field, type: element)
+        }
+        append("}")
+    }
+
+    /// Appends a field dictionary.
+    mutating func append(_ value: WorkloadValue, of field: WorkloadField, type: String) {
+        append("{\"value\":")
+        append(value, of: field)
+        append(raw: ",\"type\":\"\(type)\"}")
+    }
+
+    mutating func append(_ values: [WorkloadValue], of field: WorkloadField, type: String) {
+        append("{\"value\":[")
+        for (index, value) in values.enumerated() {
+            if index > 0 { append(",") }
+            append(value, of: field)
+        }
+        append(raw: "],\"type\":\"\(type)\"}")
+    }
+
+    private mutating func append(_ value: WorkloadValue, of field: WorkloadField) {
+        switch value {
+        case .integer(let number): appendJSON(number)
+        case .hundredths(let number): append(raw: "\(number / 100).\(number % 100 < 10 ? "0" : "")\(number % 100)")
+        case .text(let text) where field.type == "REFERENCE":
+            append(raw: "{\"recordName\":\"\(text)\",\"action\":\"NONE\"}")
+        case .text(let text): append(raw: "\"\(text)\"")
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/// Whole numbers drawn from one stream of a seed.
+struct WorkloadDraw {
+    private var twister: MersenneTwister
+
+    init(seed: UInt64, stream: String) {
+        let digest = SHA256.digest(of: "\(seed)/\(stream)")
+        twister = MersenneTwister(seed: digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    /// 0 ..< limit, evenly.
+    mutating func below(_ limit: Int) -> Int {
+        let product = twister.fraction().multipliedFullWidth(by: UInt64(limit))
+        return Int(product.high << 11 | product.low >> 53)
+    }
+
+    /// - Parameter percent: Whole ones.
+    mutating func chance(_ percent: Int) -> Bool { below(10_000) < percent * 100 }
+
+    /// 0 ..< limit, the density falling with the square root of the rank (Zipf, exponent 1/2).
+    mutating func skewed(_ limit: Int) -> Int {
+        let fraction = twister.fraction() >> 21
+        return Int((fraction * fraction).multipliedFullWidth(by: UInt64(limit)).high)
+    }
+
+    /// The index of the part that a number falls in.
+    ///
+    /// - Parameter sums: Of the parts' weights up to and with each.
+    mutating func weighted(_ sums: [Int]) -> Int {
+        let number = below(sums[sums.count - 1])
+        var (low, high) = (0, sums.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if number < sums[middle] { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// So many of the elements, in an order of their own.
+    mutating func sample<Element>(_ elements: [Element], _ count: Int) -> [Element] {
+        var elements = elements
+        for index in 0..<count { elements.swapAt(index, index + below(elements.count - index)) }
+        return Array(elements.prefix(count))
+    }
+
+    /// The sums of weights that fall with the rank (Zipf, exponent 1), for ``weighted(_:)``.
+    static func zipf(_ count: Int) -> [Int] { sums((1...count).map { 1_000_000_000_000 / $0 }) }
+
+    static func sums(_ weights: [Int]) -> [Int] {
+        var sum = 0
+        return weights.map { weight in
+            sum += weight
+            return sum
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import EventLog
+import PipelineKit
+import PipelineRuntime
+import ZeroMQ
+
+/// Whether the stages answer, where the pipeline runs at all, and what they say.
+struct HealthCheck: DoctorCheck {
+    static let name = "health"
+    /// How long all of them together are waited for.
+    static let patience = Duration.seconds(1)
+
+    func findings(in patient: Patient) async throws -> [Finding] {
+        guard patient.logs == nil, let file = patient.file else { return [] }
+        let answers = try await Self.ask(file)
+        guard answers.contains(where: { $0.answer != nil }) else {
+            return [Finding(.note, "health.not_running", "the pipeline is not running: no stage answers")]
+        }
+        let found = try answers.compactMap { try Self.finding($0.plan, $0.answer) }
+        if !found.isEmpty { return found }
+        let names = answers.map(\.plan.stage).joined(separator: ", ")
+        return [Finding(.ok, "health.running", "\(names): running")]
+    }
+
+    private typealias Answer = (plan: HostPlan, answer: String?)
+
+    /// All at once, each on a thread of its own.
+    private static func ask(_ file: PipelineFile) async throws -> [Answer] {
+        let context = try HostContext()
+        let pipeline = try PipelineProcess(file, in: HostSurroundings(registry: .builtIns, context: context))
+        return try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
+            for (index, plan) in pipeline.hosts.map(\.plan).enumerated() {
+                group.addTask {
+                    let answer = try await SocketThread.run(name: "doctor \(plan.stage)") {
+                        try HealthProbe(plan, context).ask(timeout: patience)
+                    }
+                    return (index, (plan, answer))
+                }
+            }
+            var answers: [(Int, Answer)] = []
+            for try await answer in group { answers.append(answer) }
+            return answers.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    /// Nil for a stage that runs.
+    private static func finding(_ plan: HostPlan, _ answer: String?) throws -> Finding? {
+        guard let answer else {
+            return Finding(
+                .error, "health.silent", "\(plan.stage) does not answer, though others do",
+                fix: "see what it said when it ended; start it with `belfry up`, or by itself",
+                ["stage": .text(plan.stage)])
+        }
+        guard let health = StageHealth(answer), try isOurs(health, plan) else {
+            return Finding(
+                .error, "health.other", "what answers at \(plan.bind) is not \(plan.stage) of this pipeline",
+                fix: "two pipelines share an address: give one of them another with bind:", ["stage": .text(plan.stage)]
+            )
+        }
+        return finding(plan.stage, health)
+    }
+
+    /// Whether the log that a stage says it writes is the one that lies here.
+    private static func isOurs(_ health: StageHealth, _ plan: HostPlan) throws -> Bool {
+        guard health.stage == plan.stage, let identity = health.identity else { return health.stage == plan.stage }
+        let directory = plan.logsDirectory + "/" + plan.logName
+        guard LogPlace.isLog(directory) else { return false }
+        return try EventLogs.summary(directory: directory).identity.description == identity
+    }
+
+    static func finding(_ stage: String, _ health: StageHealth) -> Finding? {
+        let details: KeyValuePairs<String, ReportValue> = ["stage": .text(stage), "phase": .text(health.phase)]
+        switch HostReport.Phase(rawValue: health.phase) {
+        case .running: return nil
+        case .diskFull:
+            return Finding(
+                .error, "health.disk_full", "\(stage) has no room for its log and takes nothing in",
+                fix: "make room: it goes on by itself", details)
+        case .rebuilding, .starting:
+            return Finding(.note, "health.starting", "\(stage) is not ready yet: \(health.phase)", details)
+        default:
+            return Finding(.warning, "health.not_ready", "\(stage) is not ready: \(health.phase)", details)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import EventLog
+import JSON
+import PipelineRuntime
+
+/// Whether every log is there and whole where it is read first, and what was set aside.
+struct LogsCheck: DoctorCheck {
+    static let name = "logs"
+    static let deadLetters = ".dead-letters"
+
+    func findings(in patient: Patient) throws -> [Finding] {
+        guard let place = patient.logPlace else { return [] }
+        let logs = try LogPlace.logs(in: place)
+        let absent = try AbsentLogs.find(in: place).map { Finding(.error, "log.missing", $0.message) }
+        guard !logs.isEmpty else {
+            return absent + [Finding(.note, "log.none", try LogPlace.nothing(in: place))]
+        }
+        var found: [Finding] = []
+        var sizes: [LogSummary] = []
+        for log in logs {
+            do throws(EventLogError) {
+                let summary = try EventLogs.summary(directory: log)
+                sizes.append(summary)
+                found += try Self.findings(summary)
+            } catch {
+                found.append(Self.damage(log, error))
+            }
+            if let gap = try AbsentLogs.gap(ofLogAt: log) { found.append(Finding(.error, "log.gap", gap.message)) }
+        }
+        let wrong = absent + found
+        return wrong.contains { $0.severity.matters } ? wrong : wrong + [Self.wellness(sizes)]
+    }
+
+    private static func wellness(_ logs: [LogSummary]) -> Finding {
+        let events = logs.reduce(0) { $0 + $1.events }
+        let bytes = logs.reduce(0) { $0 + $1.bytes }
+        return Finding(
+            .ok, "log.whole",
+            "\(logs.count.of("log")), \(events.of("event")), \(byteText(bytes)); their ends are whole",
+            ["logs": .count(logs.count), "events": .count(events), "bytes": .count(bytes)])
+    }
+
+    private static func damage(_ log: String, _ error: EventLogError) -> Finding {
+        Finding(
+            .error, "log.damaged", "\(LogPlace.name(ofLogAt: log)): \(error)",
+            fix:
+                "`belfry log verify \(log)` says all that is wrong, `belfry log repair \(log)` what mending would lose",
+            ["log": .text(LogPlace.name(ofLogAt: log))])
+    }
+
+    private static func findings(_ log: LogSummary) throws(EventLogError) -> [Finding] {
+        var findings: [Finding] = []
+        if log.hasTornTail {
+            findings.append(
+                Finding(
+                    .note, "log.torn_tail",
+                    "\(log.name) ends in a batch that is not whole: one being written, or what a crash left; its stage "
+                        + "cuts it off when it starts, and no event before it is lost",
+                    ["log": .text(log.name)]))
+        }
+        if log.name.hasSuffix(deadLetters), log.events > 0 { findings.append(try deadLetters(in: log)) }
+        return findings
+    }
+}
+
+// MARK: - Dead letters
+
+extension LogsCheck {
+    /// So many of the newest are looked at for their codes.
+    static let lettersMax: UInt64 = 1_000
+
+    private static func deadLetters(in log: LogSummary) throws(EventLogError) -> Finding {
+        let codes = try codes(in: log)
+        let most = codes.prefix(5).map { "\($0.code.printable) \($0.count.grouped)" }.joined(separator: ", ")
+        let newest = log.events > lettersMax ? "of the newest \(lettersMax.grouped): " : ""
+        return Finding(
+            .warning, "log.dead_letters",
+            "\(log.name): \(log.events.of("event")) set aside, the newest \(log.lastNow?.rfc3339 ?? "-") (\(newest)\(most))",
+            fix: "`belfry log show \(log.directory)` shows each with its reason; they go with log: { retention: { "
+                + "deadLetters: … } }",
+            [
+                "log": .text(log.name), "deadLetters": .count(log.events),
+                "codes": .object(codes.map { ReportValue.Member(key: $0.code, value: .count($0.count)) }),
+            ])
+    }
+
+    /// The most frequent first.
+    private static func codes(in log: LogSummary) throws(EventLogError) -> [(code: String, count: Int)] {
+        let first = max(log.firstSequence, log.lastSequence - min(log.lastSequence, lettersMax) + 1)
+        let reader = try EventLogReader(directory: log.directory, from: .sequence(first))
+        var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
+        var counts: [String: Int] = [:]
+        while let batch = try reader.next() {
+            for line in Lines(EventLogReader.slice(batch.body, header: batch.header, from: first)) {
+                counts[code(of: line, &parser), default: 0] += 1
+            }
+        }
+        return counts.map { (code: $0.key, count: $0.value) }.sorted { ($1.count, $0.code) < ($0.count, $1.code) }
+    }
+
+    private static func code(of line: UnsafeRawBufferPointer, _ parser: inout JSONParser) -> String {
+        do throws(JSONError) { return try parser.parse(line)["code"]?.string ?? "no code" } catch { return "not JSON" }
+    }
+}
+
+extension LogSummary {
+    /// How many events the log holds.
+    var events: UInt64 { lastSequence + 1 - firstSequence }
+}

@@ -1,0 +1,57 @@
+import JSON
+import Predicates
+
+/// A query subscription by what names it, for people and for tools.
+package struct SavedQuery: Sendable {
+    package let container: String
+    package let environment: String
+    package let database: String
+    package let user: String
+    package let subscriptionID: String
+    package let recordType: String
+    /// The sequence of the event that saved it.
+    package let savedAt: UInt64
+    /// As text, whichever way it was written.
+    package let predicate: String
+
+    init(_ subscription: Subscription, _ saved: UInt64) {
+        let identity = subscription.identity
+        container = identity.container.string ?? ""
+        environment = identity.environment.string ?? ""
+        database = identity.database.rawValue
+        user = identity.user.string ?? ""
+        subscriptionID = identity.subscriptionID.string ?? ""
+        recordType = subscription.recordType?.string ?? ""
+        savedAt = saved
+        predicate = subscription.predicate.text
+    }
+
+    /// Whose changes concern the same subscriptions.
+    struct Place: Hashable {
+        let container: String
+        let environment: String
+        let database: String
+        let owner: String
+        let recordType: String
+    }
+
+    var place: Place {
+        Place(
+            container: container, environment: environment, database: database,
+            owner: database == Database.public.rawValue ? "" : user, recordType: recordType)
+    }
+}
+
+extension MatchStage {
+    /// How many subscriptions are saved.
+    package var subscriptionCount: Int { index.count }
+
+    /// The subscriptions that can never match, each with the reason, in the order in which they were saved.
+    package var neverTrue: [(query: SavedQuery, reason: String)] {
+        index.savedOrder.compactMap { found in
+            index.store.withSubscription(found.slot) { subscription in
+                subscription.predicate.contradiction.map { (SavedQuery(subscription, found.saved), $0) }
+            }
+        }
+    }
+}

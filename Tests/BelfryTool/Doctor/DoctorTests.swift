@@ -1,0 +1,156 @@
+import EventLog
+import Foundation
+import Match
+import PipelineKit
+import PipelineRuntime
+import Testing
+
+@testable import BelfryTool
+
+struct DoctorTests {
+    private func log(_ name: String, _ lines: [String], in folder: TemporaryFolder) throws -> String {
+        let options = EventLogOptions(
+            directory: folder.path + "/logs", name: name, identity: LogIdentity(seed: "test", name: name), sync: .never)
+        let writer = try EventLogWriter(options)
+        for (number, line) in lines.enumerated() {
+            try Array((line + "\n").utf8).withUnsafeBytes {
+                _ = try writer.append($0, count: 1, now: Instant(microseconds: Int64(number) * 1_000_000))
+            }
+        }
+        try writer.close()
+        return options.logDirectory
+    }
+
+    private func findings(_ check: some DoctorCheck, _ place: String) async throws -> [Finding] {
+        try await check.findings(in: Patient(place, logs: nil))
+    }
+
+    // MARK: Findings
+
+    @Test func `a finding is one object for programs, and lines for people`() {
+        let finding = Finding(
+            .warning, "log.x", "two\u{7}words", lines: ["more"], fix: "do it", ["log": .text("a"), "count": .count(2)])
+        #expect(
+            finding.json("logs")
+                == #"{"check":"logs","severity":"warning","code":"log.x","text":"two\u0007words","fix":"do it","log":"a","count":2}"#
+        )
+        var report = DoctorReport(isJSON: false, isColoured: false)
+        #expect(
+            report.add([finding], of: "logs") == [
+                #"warning  logs           two\u{7}words"#, "                        more",
+                "                        do: do it",
+            ])
+        #expect(report.matters && report.verdict == "1 warning")
+    }
+
+    @Test func `people see some of many, programs all`() {
+        let notes = (0..<25).map { Finding(.note, "a.b", "\($0)") }
+        var (people, programs) = (
+            DoctorReport(isJSON: false, isColoured: false), DoctorReport(isJSON: true, isColoured: true)
+        )
+        #expect(
+            people.add(notes, of: "x").last?.trimmingCharacters(in: .whitespaces) == "… and 5 more: --json shows all")
+        #expect(programs.add(notes, of: "x").count == 25)
+        #expect(!people.matters && people.verdict == "all is well; 25 notes")
+        #expect(DoctorReport(isJSON: false, isColoured: false).verdict == "all is well")
+    }
+
+    @Test func `every check has a name of its own, and help tells of it`() throws {
+        let names = DoctorCommand.checks.map { type(of: $0).name }
+        #expect(Set(names).count == names.count)
+        for name in names { #expect(DoctorCommand.configuration.discussion.contains("\n  \(name) ")) }
+        #expect(throws: (any Error).self) { try DoctorCommand.parse(["x", "--only", "nothing"]) }
+    }
+
+    // MARK: File
+
+    @Test func `every mistake in the file is a finding with its place`() async throws {
+        let folder = try TemporaryFolder()
+        let good = try folder.file("good.yaml", fiveStages)
+        #expect(try await findings(FileCheck(), good).map(\.code) == ["file.valid"])
+        let bad = try folder.file(
+            "bad.yaml", fiveStages.replacing("ingest: {}", with: "ingest: { bindd: x, door: 7 }"))
+        let found = try await findings(FileCheck(), bad)
+        #expect(!found.isEmpty && found.allSatisfy { $0.severity == .error && $0.code == "file.invalid" })
+        #expect(found[0].json("file").contains(#""line":3,"column":13,"key":"stages.ingest.bindd""#))
+        #expect(try await findings(FileCheck(), folder.path).isEmpty)
+    }
+
+    // MARK: Data
+
+    @Test func `room runs low before it runs out`() {
+        #expect(DataCheck.finding("d", 5 << 30, nil).severity == .ok)
+        #expect(DataCheck.finding("d", (1 << 30) - 1, 5_000).severity == .warning)
+        #expect(DataCheck.finding("d", 10 << 20, 5_000).severity == .error)
+        #expect(DataCheck.finding("d", 5 << 30, 999).code == "data.few_files")
+    }
+
+    @Test func `a folder that is not there yet is looked for above`() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.file("p.yaml", fiveStages.replacing("stages:", with: "data: a/b\nstages:"))
+        let found = try await findings(DataCheck(), file)
+        #expect(found.map(\.code) == ["data.writable"])
+        #expect(found[0].text.hasPrefix("\(folder.path) (for \(folder.path)/a/b, which is not there yet)"))
+    }
+
+    // MARK: Logs
+
+    @Test func `logs are whole, torn, damaged or missing`() async throws {
+        let folder = try TemporaryFolder()
+        let none = try await findings(LogsCheck(), folder.path)
+        #expect(none.map(\.code) == ["log.none"] && none[0].severity == .note)
+        let changes = try log("changes", ["{\"n\":1}", "{\"n\":2}"], in: folder)
+        let whole = try await findings(LogsCheck(), folder.path)
+        #expect(whole.map(\.code) == ["log.whole"])
+        #expect(whole[0].json("logs").contains(#""logs":1,"events":2,"#))
+
+        let name = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: changes).first { $0.hasSuffix(".log") })
+        let segment = changes + "/" + name
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: segment))
+        try bytes.dropLast(3).write(to: URL(fileURLWithPath: segment))
+        #expect(try await findings(LogsCheck(), folder.path).map(\.code) == ["log.torn_tail", "log.whole"])
+
+        var damaged = bytes
+        damaged[70] ^= 0xFF
+        try damaged.write(to: URL(fileURLWithPath: segment))
+        let found = try await findings(LogsCheck(), folder.path)
+        #expect(found.map(\.code) == ["log.damaged"] && found[0].severity == .error, "\(found)")
+        #expect(found[0].fix?.contains("belfry log repair \(changes)") == true)
+        try bytes.write(to: URL(fileURLWithPath: segment))
+
+        _ = try log("matches.dead-letters", [], in: folder)
+        let missing = try await findings(LogsCheck(), folder.path)
+        #expect(missing.map(\.code) == ["log.missing"])
+    }
+
+    @Test func `dead letters are counted by their codes, of the newest thousand`() async throws {
+        let folder = try TemporaryFolder()
+        let letters = (0..<1_200).map { number in
+            let code = number < 300 ? "old" : number % 3 == 0 ? "field.missing" : "predicate.syntax"
+            return #"{"type":"dead_letter","stage":"match","code":"\#(code)"}"#
+        }
+        _ = try log("matches", [], in: folder)
+        _ = try log("matches.dead-letters", letters, in: folder)
+        let found = try await findings(LogsCheck(), folder.path)
+        #expect(found.map(\.code) == ["log.dead_letters"] && found[0].severity == .warning)
+        let json = found[0].json("logs")
+        #expect(
+            json.contains(#""deadLetters":1200,"codes":{"predicate.syntax":600,"field.missing":300,"old":100}"#),
+            "\(json)")
+    }
+
+    // MARK: Health
+
+    @Test func `a stage that does not run is told by what it does instead`() throws {
+        func code(_ phase: HostReport.Phase) throws -> String? {
+            let answer =
+                #"{"type":"health","stage":"s","phase":"\#(phase.rawValue)","log":"l","first":1,"last":2,"pid":3}"#
+            return HealthCheck.finding("s", try #require(StageHealth(answer)))?.code
+        }
+        #expect(try code(.running) == nil)
+        #expect(try code(.diskFull) == "health.disk_full")
+        #expect(try code(.rebuilding) == "health.starting")
+        #expect(try code(.waitingForUpstream) == "health.not_ready")
+    }
+}

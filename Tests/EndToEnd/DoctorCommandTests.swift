@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct DoctorCommandTests {
+    private static func doctor(_ arguments: [String], onTerminal: Bool = false) async throws -> Program.Result {
+        try await Program.run("belfry", ["doctor"] + arguments, onTerminal: onTerminal)
+    }
+
+    private static func codes(_ result: Program.Result) -> [String] {
+        result.output.matches(of: /"code":"([^"]*)"/).map { String($0.1) }
+    }
+
+    @Test func `a pipeline that is well says so, with its file and without`() async throws {
+        let notes = try await Notes.recorded()
+        let result = try await Self.doctor([notes.pipeline, "--logs", notes.logs])
+        #expect(result.status == 0 && result.errors == "" && result.isNDJSON, "\(result)")
+        #expect(Self.codes(result) == ["file.valid", "data.writable", "log.whole", "subscription.indexed"])
+        let snapshots = notes.logs + "/matches/snapshots"
+        try FileManager.default.createDirectory(atPath: snapshots, withIntermediateDirectories: true)
+        try notes.write("junk", to: "logs/matches/snapshots/1-1.snapshot")
+        let folder = try await Self.doctor([notes.logs], onTerminal: true)
+        #expect(folder.errors == "" && folder.output.contains("snapshot passed over"), "\(folder)")
+        #expect(folder.status == 0 && folder.output.hasSuffix("all is well; 1 note\n"), "\(folder)")
+        let fresh = try await Self.doctor([notes.pipeline])
+        #expect(fresh.status == 0, "\(fresh)")
+        #expect(Self.codes(fresh) == ["file.valid", "data.writable", "log.none", "health.not_running"])
+        #expect(try await Self.doctor([notes.folder + "/none.yaml"]).status == 66)
+        #expect(try await Self.doctor([]).status == 64)
+    }
+
+    @Test func `subscriptions that no index narrows are named; many in one place matter`() async throws {
+        let notes = try Notes()
+        func saves(_ range: Range<Int>) -> String {
+            range.map { number in
+                """
+                {"type":"subscription.save","container":"iCloud.c","environment":"production","database":"public",\
+                "user":"_u\(number)","subscription":{"subscriptionID":"open","subscriptionType":"query",\
+                "query":{"recordType":"Task","predicate":"state != 'done'"},"firesOn":["create"],\
+                "notificationInfo":{"alertBody":"A task"}}}
+
+                """
+            }.joined()
+        }
+        let few = try await Program.run("belfry", ["run", notes.pipeline, "--logs", notes.logs], input: saves(0..<3))
+        #expect(few.status == 0, "\(few)")
+        let arguments = [notes.pipeline, "--only", "subscriptions", "--logs"]
+        let noted = try await Self.doctor(arguments + [notes.logs])
+        #expect(
+            noted.status == 0 && Self.codes(noted) == Array(repeating: "subscription.unindexed", count: 3), "\(noted)")
+        let member =
+            #""user":"_u0","subscriptionID":"open","container":"iCloud.c","environment":"production","database":"public","recordType":"Task","savedAt":1,"#
+        #expect(noted.output.contains(member) && noted.output.contains(#""lookedAt":3,"#), "\(noted)")
+
+        let many = notes.folder + "/many"
+        _ = try await Program.run("belfry", ["run", notes.pipeline, "--logs", many], input: saves(0..<101))
+        let warned = try await Self.doctor(arguments + [many], onTerminal: true)
+        #expect(warned.status == 1 && warned.output.hasSuffix("101 warnings\n"), "\(warned)")
+        #expect(warned.output.contains("\"open\" of _u0 and 100 others are looked at for every change of Task"))
+        #expect(warned.output.contains("it says what state is not"))
+        #expect(warned.output.contains("or state IN {…} with the values that are left"))
+    }
+
+    @Test func `a subscription that can never match is named`() async throws {
+        let notes = try Notes()
+        let phone = Notes.phone().replacing(
+            #""query":{"recordType":"Note"}"#, with: #""query":{"recordType":"Note","predicate":"n == 1 AND n == 2"}"#)
+        try await notes.record(phone)
+        let result = try await Self.doctor([notes.pipeline, "--only", "subscriptions", "--logs", notes.logs])
+        #expect(result.status == 0 && Self.codes(result) == ["subscription.never"], "\(result)")
+        #expect(
+            result.output.contains(#"feed\" of _alice never matches: the predicate can never be true: "#), "\(result)")
+        #expect(result.output.contains(#""predicate":"n == 1 AND n == 2""#), "\(result)")
+    }
+
+    @Test func `a broken file, and what it keeps from being checked, are told apart`() async throws {
+        let notes = try await Notes.recorded()
+        try notes.write(notes.read("notes.yaml").replacing("window: 2s", with: "window: fast"), to: "notes.yaml")
+        let result = try await Self.doctor([notes.pipeline, "--logs", notes.logs])
+        #expect(result.status == 1, "\(result)")
+        #expect(Self.codes(result) == ["file.invalid", "data.writable", "log.whole", "subscriptions.unchecked"])
+    }
+
+    @Test func `stages that answer are told from those that do not`() async throws {
+        let notes = try Notes()
+        let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+        await ingest.error("running")
+        let some = try await Self.doctor([notes.pipeline, "--only", "health"])
+        #expect(some.status == 1 && Self.codes(some) == Array(repeating: "health.silent", count: 4), "\(some)")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+        let up = try Program("belfry", ["up", notes.pipeline])
+        await up.error("deliver: ready")
+        let all = try await Self.doctor([notes.pipeline, "--only", "health"])
+        #expect(all.status == 0 && Self.codes(all) == ["health.running"], "\(all)")
+        let place = "ipc://\(notes.folder)/data/match.link"
+        let copy = try notes.write(
+            notes.read("notes.yaml").replacing("data: data", with: "data: other")
+                .replacing("match: {", with: "match: { bind: \"\(place)\","), to: "copy.yaml")
+        let other = try await Self.doctor([copy, "--only", "health"])
+        let codes = Array(repeating: "health.silent", count: 4) + ["health.other"]
+        #expect(other.status == 1 && Self.codes(other).sorted() == codes.sorted(), "\(other)")
+        #expect(other.output.contains("what answers at \(place) is not match of this pipeline"), "\(other)")
+        up.signal(SIGTERM)
+        _ = await up.result()
+    }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import Match
+
+struct UnindexedTests {
+    private static func stage(_ lines: [String]) throws -> MatchStage {
+        var feed = try Feed()
+        for line in lines { _ = try feed.send(line) }
+        return feed.stage
+    }
+
+    private static func save(_ predicate: String, id: String = "s", user: String = "_a") -> String {
+        let query = Line.query(predicate.isEmpty ? "" : #""predicate":"\#(predicate)""#)
+        return Line.save(query, id: id, database: "public", user: user)
+    }
+
+    @Test(arguments: [
+        ("state != 'done'", ["it says what state is not"], ["state IN {…}"]),
+        (
+            "NOT n IN {1, 2} AND photo != nil", ["it says what n is not", "any value of photo"],
+            ["n IN {…}", "has_photo"]
+        ),
+        ("NOT tags CONTAINS 'x'", ["it says what tags is not"], []),
+        ("ALL stars > 3", ["all elements of stars"], ["ANY stars"]),
+        ("a == 1 OR b != 2", ["one side or the other"], ["for each side of OR"]),
+    ])
+    func `what no index narrows is named with the reason and what to write instead`(
+        predicate: String, reasons: [String], instead: [String]
+    ) throws {
+        let found = try Self.stage([Self.save(predicate)]).unindexed
+        let subscription = try #require(found.first)
+        #expect(found.count == 1 && subscription.lookedAt == 1 && subscription.query.savedAt == 1)
+        #expect(subscription.parts.count == reasons.count)
+        for (part, reason) in zip(subscription.parts, reasons) { #expect(part.reason.contains(reason), "\(part)") }
+        let ways = subscription.parts.compactMap(\.instead).joined(separator: "; ")
+        for way in instead { #expect(ways.contains(way), "\(ways)") }
+        #expect(instead.isEmpty == ways.isEmpty)
+    }
+
+    @Test(arguments: [
+        "", "FALSEPREDICATE", "n > 3 AND n < 2", "n == 1", "n > 1", "t BEGINSWITH 'x'", "a == 1 OR b > 2",
+        "n != 1 AND m IN {1, 2}", "tags CONTAINS 'x'", "ANY tags IN {'x'}", "n IN {}",
+        "(a != 1 OR b == 2) AND c == 3",
+    ])
+    func `what the index finds, what is never true and what asks for every record is not named`(
+        predicate: String
+    ) throws {
+        let zone = Line.save(#""subscriptionType":"zone","zoneID":{"zoneName":"Y"}"#, id: "z")
+        let stage = try Self.stage([Self.save(predicate), zone])
+        #expect(stage.unindexed.isEmpty)
+        #expect(stage.subscriptionCount == 2)
+    }
+
+    @Test func `the longest lists come first, and a deleted one counts no more`() throws {
+        let stage = try Self.stage([
+            Line.save(Line.query(#""predicate":"n != 1""#), id: "own"), Self.save("n != 1", id: "one"),
+            Self.save("n != 2", id: "gone"), Self.save("n != 3", id: "two", user: "_b"),
+            Self.save("n == 3", id: "found"),
+            Line.remove(id: "gone", database: "public"),
+        ])
+        #expect(stage.unindexed.map(\.query.subscriptionID) == ["one", "two", "own"])
+        #expect(stage.unindexed.map(\.lookedAt) == [2, 2, 1])
+        let two = stage.unindexed[1].query
+        #expect([two.user, two.database, two.recordType, two.predicate] == ["_b", "public", "Note", "n != 3"])
+    }
+
+    @Test func `what can never be true is named with the reason`() throws {
+        let stage = try Self.stage([
+            Self.save("n > 3 AND n < 2", id: "empty"), Self.save("n > 1", id: "some"),
+            Self.save("FALSEPREDICATE", id: "never"),
+        ])
+        #expect(stage.neverTrue.map(\.query.subscriptionID) == ["empty", "never"])
+        #expect(stage.neverTrue.allSatisfy { $0.reason.hasPrefix("the predicate can never be true: ") })
+    }
+}
