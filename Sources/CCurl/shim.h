@@ -1,5 +1,9 @@
 #include <curl/curl.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
+
+// glibc declares it for _GNU_SOURCE only, which Swift's Glibc module is built without.
+int pthread_setname_np(pthread_t thread, const char *name);
 
 // Swift cannot call C functions with variable arguments.
 

@@ -1,3 +1,4 @@
+import CCurl
 import Foundation
 import PipelineKit
 import Synchronization
@@ -40,7 +41,8 @@ final class HTTPSession: Sendable {
         guard let inbox = HTTPInbox() else { throw TransportError("the system has no file descriptor left") }
         self.inbox = inbox
         Thread.detachNewThread {
-            Thread.current.name = "webhook"
+            // Foundation's own name is lost when the thread runs before its maker knows it.
+            pthread_setname_np(pthread_self(), "webhook")
             HTTPTransfers(connections: connections)?.run(inbox) ?? inbox.close()
         }
     }
