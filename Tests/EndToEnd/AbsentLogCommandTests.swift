@@ -166,7 +166,7 @@ struct AbsentLogCommandTests {
         #expect(try await Program.run("belfry", ["trace", "n1", "-p", folder]).status == 0)
         try Data("nonsense of sixty-four bytes and more, so that it has a header to be compared with".utf8)
             .write(to: URL(fileURLWithPath: folder + "/changes/index/00000000000000000001.index"))
-        let noted = try await Program.run("belfry", ["log", "verify", folder])
+        let noted = try await Program.run("belfry", ["log", "verify", folder], onTerminal: true)
         #expect(noted.status == 0, "\(noted.output)")
         #expect(noted.output.contains("changes: sound") && noted.output.contains("changes: a note: "))
         let path = folder + "/notifications/settings.ndjson"

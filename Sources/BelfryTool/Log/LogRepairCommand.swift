@@ -10,7 +10,8 @@ struct LogRepairCommand: ParsableCommand {
         discussion: """
             Says what would be lost and changes nothing, unless --yes is given. Then every file that changes is kept \
             as it was in a folder `damaged-...` below the log's. A log that a stage has open is refused. Exits with 0 \
-            where there is nothing to repair or it is done, with 1 where there is and --yes is not given.
+            where there is nothing to repair or it is done, with 1 where there is and --yes is not given. Text on a \
+            terminal; one JSON object otherwise, or with --json.
 
             The log then ends before the damage: events behind it go too, since sequences have no gaps. Stages that \
             have read on from there hold what came of lost events; they are named.
@@ -32,7 +33,7 @@ struct LogRepairCommand: ParsableCommand {
     @Option(help: "The time that names the copy (RFC 3339); now where it is not given.")
     var now: Instant?
 
-    @Flag(help: "Print one JSON object.")
+    @Flag(help: "Print JSON, also on a terminal.")
     var json = false
 
     func run() throws {
@@ -41,7 +42,9 @@ struct LogRepairCommand: ParsableCommand {
         let repair = try LogRepair(directory: directory) { progress.add($0) }
         progress.end()
         let copy = yes ? try repair.apply(at: now ?? .wall()) : nil
-        let lines = json ? [RepairText.json(repair.plan, copy)] : RepairText.lines(repair.plan, copy)
+        let lines =
+            json || !StandardOutput.isTerminal
+            ? [RepairText.json(repair.plan, copy)] : RepairText.lines(repair.plan, copy)
         for line in lines { try StandardOutput.write(line: line) }
         if !repair.plan.isSound, copy == nil { throw ToolFailure(.no) }
     }
