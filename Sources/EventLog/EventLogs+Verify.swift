@@ -1,7 +1,7 @@
 import Glibc
 
 extension EventLogs {
-    /// Reads all of a log and reports what is wrong: every CRC, that sequences have no gaps, that `now` never goes
+    /// Reads all of a log and reports what is wrong: the name in `log.json`, every CRC, that sequences have no gaps, that `now` never goes
     /// back, that each batch holds as many lines as it says, that each line begins with `{` and ends with `}`, and that
     /// the cursor never goes back or beyond the log that this one was made from.
     ///
@@ -19,6 +19,7 @@ extension EventLogs {
         let log = LogDirectory(path: directory)
         let manifest = try LogManifest.required(in: log)
         var verification = try Verification(log, manifest)
+        verification.checkName(manifest)
         guard try verification.isLogOfManifest(manifest) else { return verification.report }
         try verification.run(progress)
         try verification.finish(manifest.name, checks)
@@ -87,6 +88,13 @@ private struct Verification {
             let found = try check.check(verified)
             if check.isOfCache { report.notes += found } else { report.problems += found }
         }
+    }
+
+    /// A writer refuses a log that has another name than its folder.
+    mutating func checkName(_ manifest: LogManifest) {
+        guard !log.isNamed(manifest.name) else { return }
+        let reason = "log.json names log '\(manifest.name)', and its folder is '\(LogDirectory.split(log.path).name)'"
+        note(log.manifestPath, 0, segments.first ?? 1, reason)
     }
 
     /// False where no segment is of the log that `log.json` names: then the segments agree, and it is wrong.

@@ -184,4 +184,32 @@ struct AbsentLogCommandTests {
         try FileManager.default.removeItem(atPath: path)
         #expect(try await Program.run("belfry", ["replay", notes.pipeline, "--logs", folder]).status == 0)
     }
+
+    @Test func `verify names what is missing or altered beside a log`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let settings = folder + "/notifications/settings.ndjson"
+        let cases: [(file: String, change: (String) -> String?, reason: String)] = [
+            (settings, { $0.replacing("\"0s\"", with: "\"9s\"") }, "CRC differs"),
+            (settings, { _ in nil }, "it is missing, and "),
+            (folder + "/changes/settings.ndjson", { _ in nil }, "it is missing, and "),
+            (folder + "/matches/upstream.json", { _ in nil }, "the log was made from 'changes'"),
+            (folder + "/outcomes/upstream.json", { _ in nil }, "the log was made from 'pushes'"),
+            (folder + "/pushes/log.json", { $0.replacing("pushes", with: "pushed") }, "log.json names log 'pushed'"),
+        ]
+        for (file, change, reason) in cases {
+            let sound = try String(contentsOfFile: file, encoding: .utf8)
+            if let changed = change(sound) {
+                #expect(changed != sound)
+                try Data(changed.utf8).write(to: URL(fileURLWithPath: file))
+            } else {
+                try FileManager.default.removeItem(atPath: file)
+            }
+            let verified = try await Program.run("belfry", ["log", "verify", folder])
+            #expect(verified.status == 1, "\(file): \(verified)")
+            #expect(verified.output.contains("\"file\":\"\(file)\"") && verified.output.contains(reason), "\(verified)")
+            try Data(sound.utf8).write(to: URL(fileURLWithPath: file))
+        }
+        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 0)
+    }
 }
