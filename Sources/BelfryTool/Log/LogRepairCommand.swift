@@ -68,7 +68,17 @@ enum RepairText {
             "\(plan.name): sequences \($0.lowerBound) to \($0.upperBound) are missing, and no retention removed them; "
                 + "a copy may have them, or the log begins behind them from now on"
         }
-        return [problem, manifest, missing].compactMap(\.self) + loss(plan, isDone: copy != nil) + [verdict(plan, copy)]
+        return [problem, manifest, missing, lostEnd(plan)].compactMap(\.self) + loss(plan, isDone: copy != nil) + [
+            verdict(plan, copy)
+        ]
+    }
+
+    /// Where nothing is cut, so that only what lies beside the log shows that something is lost.
+    private static func lostEnd(_ plan: RepairPlan) -> String? {
+        guard plan.cuts.isEmpty, let known = plan.knownThrough else { return nil }
+        return
+            "\(plan.name): sequences \(plan.keptThrough + 1) to \(known) are lost, as \(plan.derived.joined(separator: ", ")) "
+            + "shows; a copy may have them, or the log goes on without them, and that goes"
     }
 
     private static func loss(_ plan: RepairPlan, isDone: Bool) -> [String] {
@@ -101,6 +111,7 @@ enum RepairText {
         object.add("repaired", copy != nil)
         object.add("keptThrough", plan.keptThrough)
         if let last = plan.lostThrough { object.add("lostThrough", last) }
+        if let known = plan.knownThrough { object.add("knownThrough", known) }
         object.add("eventsLost", plan.eventsLost)
         object.add("bytesLost", plan.bytesLost)
         if let damage = plan.damage { object.add("damage", raw: VerifyText.json(damage)) }
