@@ -120,6 +120,7 @@ struct AbsentLogCommandTests {
             {"segment":5,"now":"1970-01-01T00:00:00Z","cursor":{}}
             {"first":5,"count":1,"now":"1970-01-01T00:00:01Z","cursor":{}}
             \(event)
+            {"end":[{"log":"changes","batches":1,"events":1}]}
 
             """
         let imported = try await Program.run("belfry", ["log", "import", "-", "--to", folder], input: lines)

@@ -34,7 +34,7 @@ enum OldLogs {
         for log in try OldLogs.logs(of: "v1") {
             let folder = try Folder()
             var lines = Data()
-            try LogExport.run(directory: log) { lines.append(contentsOf: $0) }
+            try LogExport.run(directories: [log]) { lines.append(contentsOf: $0) }
             try lines.write(to: URL(fileURLWithPath: folder.file("export")))
             let name = try #require(try LogImportCommand.run(folder.file("export"), into: folder.file("logs")).first)
             let made = folder.file("logs") + "/" + name
