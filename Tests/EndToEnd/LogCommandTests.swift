@@ -107,6 +107,38 @@ struct LogCommandTests {
         #expect(shown.status == 0 && shown.output.split(separator: "\n").count == 1)
     }
 
+    @Test func `what shows nothing says what there is`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let said = "nothing matched; changes holds sequences 1 to 52, "
+        for option in [
+            ["--from", "53"], ["--from", "2099-01-01T00:00:00Z"], ["--type", "record.delete"], ["--where", "x=1"],
+        ] {
+            let shown = try await Program.run("belfry", ["log", "show", folder + "/changes"] + option)
+            #expect(shown.status == 0 && shown.output == "" && shown.errors.hasPrefix(said), "\(shown)")
+        }
+        let one = try await Program.run("belfry", ["log", "show", folder + "/changes", "--from", "52"])
+        #expect(one.status == 0 && one.errors == "")
+    }
+
+    @Test func `advice does not lead astray`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        for command in ["export", "stat", "verify", "migrate"] {
+            let result = try await Program.run("belfry", ["log", command, "nope"], in: folder)
+            #expect(result.status == 66 && !result.errors.contains("-p"), "\(result)")
+            #expect(result.errors.contains("name a pipeline file, its data folder, a folder of logs, or a log"))
+        }
+        let shown = try await Program.run("belfry", ["log", "show", "nope"], in: folder)
+        #expect(shown.errors.contains("-p FILE"), "\(shown)")
+        try FileManager.default.removeItem(atPath: folder + "/pushes/00000000000000000001.log")
+        for command in [["repair", folder + "/pushes"], ["ls", folder]] {
+            let result = try await Program.run("belfry", ["log"] + command)
+            #expect(result.status == 65 && !result.errors.contains("log repair"), "\(result)")
+            #expect(result.errors.contains("all segments are missing") && result.errors.contains("from a copy"))
+        }
+    }
+
     @Test func `show follows a log as it grows`() async throws {
         let notes = try Notes()
         let ingest = try Program(

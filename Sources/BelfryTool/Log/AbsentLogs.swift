@@ -40,10 +40,12 @@ enum AbsentLogs {
 
     static func gap(ofLogAt directory: String) throws -> ToolFailure? {
         guard let range = try EventLogs.missingStart(directory: directory) else { return nil }
+        // Of a log that has lost all of them, repair can save nothing.
+        let other = range.upperBound == .max ? "" : ", or see 'belfry log repair \(directory)'"
         return ToolFailure(
             .badData,
             "log \(LogPlace.name(ofLogAt: directory)): \(EventLogs.reason(forMissing: range)); restore the segments from a "
-                + "copy, or see 'belfry log repair \(directory)'")
+                + "copy\(other)")
     }
 
     static func check(_ absent: [ToolFailure]) throws {

@@ -39,7 +39,7 @@ struct LogRepairCommand: ParsableCommand {
     func run() throws {
         let directory = try LogPlace.folder(ofLog: log, pipeline: pipeline)
         var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
-        let repair = try LogRepair(directory: directory) { progress.add($0) }
+        let repair = try LogRepairCommand.look(at: directory) { progress.add($0) }
         progress.end()
         let copy = yes ? try repair.apply(at: now ?? .wall()) : nil
         let lines =
@@ -47,6 +47,15 @@ struct LogRepairCommand: ParsableCommand {
             ? [RepairText.json(repair.plan, copy)] : RepairText.lines(repair.plan, copy)
         for line in lines { try StandardOutput.write(line: line) }
         if !repair.plan.isSound, copy == nil { throw ToolFailure(.no) }
+    }
+
+    /// Where no cut helps, what the error says of other commands must not lead back here.
+    private static func look(at directory: String, _ progress: (UInt64) -> Void) throws -> LogRepair {
+        do throws(EventLogError) { return try LogRepair(directory: directory, progress: progress) } catch {
+            guard case .damaged(let file, _, _, let reason) = error else { throw error }
+            let copy = reason.contains("from a copy") ? "" : "; restore the log's folder from a copy"
+            throw ToolFailure(.badData, "\(file): \(reason)\(copy); no cut puts it right, and nothing was changed")
+        }
     }
 }
 
