@@ -43,29 +43,32 @@ struct LostEnd {
         for name in try LogDirectory.entries(of: folder).sorted() where name.hasSuffix(".index") {
             guard let file = try OpenFile.ifPresent("\(folder)/\(name)"),
                 try IndexHeader.identity(of: file) == identity,
-                let last = try IndexHeader.lastSequence(of: file)
+                let (first, last) = try IndexHeader.sequences(of: file)
             else { continue }
-            witnesses.append(Witness(file: file.path, sequence: last))
+            // One is made only where there is a segment, which was begun for an event.
+            let isOrphan = try OpenFile.ifPresent(log.segmentPath(first)) == nil
+            witnesses.append(Witness(file: file.path, sequence: isOrphan ? max(first, last) : last))
         }
         return witnesses
     }
 }
 
 extension IndexHeader {
-    /// The last sequence of the blocks that are right in themselves and follow each other from the beginning.
+    /// The first sequence of the segment, and the last one of the blocks that are right in themselves and follow each other from the beginning.
     ///
     /// - Parameter file: One whose header is right.
-    fileprivate static func lastSequence(of file: OpenFile) throws(EventLogError) -> UInt64? {
+    fileprivate static func sequences(of file: OpenFile) throws(EventLogError) -> (first: UInt64, last: UInt64)? {
         let bytes = try file.contents(bytesMax: IndexFormat.headerBytes)
         let mark = mark(ofEncoded: bytes)
-        var next = bytes.withUnsafeBytes { $0.word(40, UInt64.self) }
-        guard next > 0 else { return nil }
+        let first = bytes.withUnsafeBytes { $0.word(40, UInt64.self) }
+        var next = first
+        guard first > 0 else { return nil }
         var position = UInt64(IndexFormat.headerBytes)
         while let head = try head(in: file, at: position, mark), head.firstSequence == next {
             next = head.nextSequence
             position += UInt64(head.fileBytes)
         }
-        return next - 1
+        return (first, next - 1)
     }
 
     private static func head(in file: OpenFile, at position: UInt64, _ mark: UInt64) throws(EventLogError) -> BlockHead?

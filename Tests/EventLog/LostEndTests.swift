@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import EventLog
@@ -45,6 +46,20 @@ import Testing
         let repair = try LogRepair(directory: scratch.log)
         #expect(repair.plan.knownThrough == 10 && repair.plan.derived.count == 1 && !repair.plan.isSound)
         _ = try repair.apply(at: now)
+        #expect(try EventLogs.verify(directory: scratch.log).isSound)
+    }
+
+    @Test func theIndexOfASegmentThatIsGoneIsNamed() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        let scheme = KeyScheme(name: "test", version: 1, makeExtractor: { { _, _ in } })
+        // Its last block is not in the file: it is of a part that still grows.
+        try LogIndex(directory: scratch.log, scheme: scheme, limits: BlockLimits(events: 100)).update()
+        let last = try #require(try EventLogs.segments(directory: scratch.log).last)
+        try FileManager.default.removeItem(atPath: last.path)
+        let report = try EventLogs.verify(directory: scratch.log)
+        #expect(report.problems.first?.reason.contains("/index/") == true, "\(report)")
+        _ = try LogRepair(directory: scratch.log).apply(at: now)
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
     }
 
