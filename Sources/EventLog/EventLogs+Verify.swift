@@ -1,9 +1,11 @@
 import Glibc
 
 extension EventLogs {
-    /// Reads all of a log and reports what is wrong: every CRC, that sequences have no gaps, that `now` never goes
+    /// Reads all of a log and reports what is wrong: the name in `log.json`, every CRC, that sequences have no gaps, that `now` never goes
     /// back, that each batch holds as many lines as it says, that each line begins with `{` and ends with `}`, and that
     /// the cursor never goes back or beyond the log that this one was made from.
+    ///
+    /// A log that ends before what a snapshot or an index beside it knows has lost its end.
     ///
     /// Behind damage it goes on at the next batch that is right in itself. May run beside a writer, but then a batch
     /// that is just being written counts as a torn tail.
@@ -19,6 +21,7 @@ extension EventLogs {
         let log = LogDirectory(path: directory)
         let manifest = try LogManifest.required(in: log)
         var verification = try Verification(log, manifest)
+        verification.checkName(manifest)
         guard try verification.isLogOfManifest(manifest) else { return verification.report }
         try verification.run(progress)
         try verification.finish(manifest.name, checks)
@@ -65,10 +68,14 @@ private struct Verification {
     private var upstream: UpstreamCheck?
     private var cursor = Cursor()
     private var (lastSequence, lastNow) = (UInt64(0), Instant.epoch)
+    private let lostEnd: LostEnd
+    /// Where the whole batches end.
+    private var end: (file: String, offset: UInt64, sequence: UInt64)?
 
     init(_ log: LogDirectory, _ manifest: LogManifest) throws(EventLogError) {
         self.log = log
         identity = manifest.identity
+        lostEnd = try LostEnd(of: log, manifest.identity)
         segments = try log.segments()
         do throws(EventLogError) { upstream = try UpstreamCheck(directory: log.path) } catch .damaged(
             let file, let offset, let sequence, let reason)
@@ -79,6 +86,10 @@ private struct Verification {
 
     mutating func finish(_ name: String, _ checks: [any LogCheck]) throws(EventLogError) {
         if let problem = try upstream?.finish() { report.problems.append(problem) }
+        if report.problems.isEmpty, let end {
+            let problem = lostEnd.problem(in: end.file, at: end.offset, after: end.sequence)
+            if let problem { report.problems.append(problem) }
+        }
         let verified = VerifiedLog(
             directory: log.path, name: name, identity: identity, segments: segments, lastSequence: lastSequence,
             lastNow: lastNow, cursor: cursor)
@@ -87,6 +98,13 @@ private struct Verification {
             let found = try check.check(verified)
             if check.isOfCache { report.notes += found } else { report.problems += found }
         }
+    }
+
+    /// A writer refuses a log that has another name than its folder.
+    mutating func checkName(_ manifest: LogManifest) {
+        guard !log.isNamed(manifest.name) else { return }
+        let reason = "log.json names log '\(manifest.name)', and its folder is '\(LogDirectory.split(log.path).name)'"
+        note(log.manifestPath, 0, segments.first ?? 1, reason)
     }
 
     /// False where no segment is of the log that `log.json` names: then the segments agree, and it is wrong.
@@ -114,6 +132,7 @@ private struct Verification {
             }
             try read(segment, isLast: first == segments.last, progress)
             report.segments += 1
+            end = (segment.file.path, segment.offset, segment.nextSequence - 1)
             previous = segment
         }
     }

@@ -4,8 +4,8 @@ import Glibc
 extension LogExport {
     /// The settings that the log was made under.
     static func exportSettings(of log: LogDirectory, _ put: (String) throws -> Void) throws {
-        for line in try SettingsFile.read(logDirectory: log.path)?.lines ?? [] {
-            try put("{\"settings\":\(line.text)}")
+        for line in try SettingsFile.read(logDirectory: log.path)?.texts ?? [] {
+            try put("{\"settings\":\(line)}")
         }
     }
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A log as lines of JSON, from which ``LogImport`` makes the same log again.
+/// Logs as lines of JSON, from which ``LogImport`` makes the same logs again.
 ///
 /// - `{"log":"matches","identity":"<uuid>","format":1,"upstream":{"log":"changes","identity":"<uuid>"}}` begins a log;
 ///   `upstream` only where it was made from another.
@@ -10,16 +10,25 @@ import Glibc
 /// - `{"segment":17,"now":"2026-11-20T09:30:00Z","cursor":{"changes":12}}` begins a segment: its opening.
 /// - `{"first":17,"count":2,"now":"2026-11-20T09:30:00.000001Z","cursor":{"changes":13}}` begins a batch.
 /// - The `count` lines after it are its events, byte for byte.
+/// - `{"end":[{"log":"matches","batches":1,"events":2}]}` is the last line, with what was exported of each log: an
+///   export without it was cut off.
 public enum LogExport {
-    /// Passes on a log's lines, whole ones, a piece at a time.
+    /// Passes on the lines of some logs, whole ones, a piece at a time.
     ///
     /// - Parameters:
-    ///   - directory: The log's own folder. A torn last batch is left out.
+    ///   - directories: The logs' own folders. A torn last batch is left out.
     ///   - write: Takes a piece; valid during the call alone.
     /// - Throws: ``EventLogError/notALog(directory:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/wrongSettings(file:line:reason:)``;
     ///   what `write` throws.
-    public static func run(directory: String, write: (UnsafeRawBufferPointer) throws -> Void) throws {
+    public static func run(directories: [String], write: (UnsafeRawBufferPointer) throws -> Void) throws {
+        let logs = try directories.map { try run($0, write) }
+        try put(ExportLine.end(logs), write)
+    }
+
+    private static func run(_ directory: String, _ write: (UnsafeRawBufferPointer) throws -> Void) throws
+        -> ExportedLog
+    {
         let log = LogDirectory(path: directory)
         let manifest = try LogManifest.required(in: log)
         let upstream = try UpstreamNote.read(directory: directory)
@@ -29,17 +38,20 @@ public enum LogExport {
         let segments = try log.segments()
         var lastNow = Instant.epoch
         var next: UInt64?
+        var exported = ExportedLog(name: manifest.name)
         for first in segments {
             let file = try OpenFile(log.segmentPath(first), O_RDONLY)
             let segment = SegmentReader(file, first: first, identity: manifest.identity, lastNow: lastNow)
             if let next, next != first { throw segment.damaged("the segment before ends with sequence \(next - 1)") }
-            try export(segment, isLast: first == segments.last, write)
+            try export(segment, isLast: first == segments.last, &exported, write)
             (lastNow, next) = (segment.lastNow, segment.nextSequence)
         }
+        return exported
     }
 
     private static func export(
-        _ segment: SegmentReader, isLast: Bool, _ write: (UnsafeRawBufferPointer) throws -> Void
+        _ segment: SegmentReader, isLast: Bool, _ exported: inout ExportedLog,
+        _ write: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         while true {
             switch try segment.peek() {
@@ -50,6 +62,7 @@ public enum LogExport {
             case .batch(let batch):
                 try put(ExportLine.batch(batch.header, isOpening: batch.isOpening), write)
                 if batch.body.count > 0 { try write(batch.body) }
+                if !batch.isOpening { exported.add(events: batch.header.count) }
                 segment.consume(batch)
             }
         }
@@ -60,8 +73,30 @@ public enum LogExport {
     }
 }
 
+/// What an export holds of one log.
+public struct ExportedLog: Hashable, Sendable {
+    public var name: String
+    public private(set) var batches: UInt64 = 0
+    public private(set) var events: UInt64 = 0
+
+    public init(name: String, batches: UInt64 = 0, events: UInt64 = 0) {
+        (self.name, self.batches, self.events) = (name, batches, events)
+    }
+
+    /// Takes note of a batch.
+    public mutating func add(events count: Int) {
+        batches += 1
+        events += UInt64(count)
+    }
+}
+
 /// The lines of an export that are no events.
 enum ExportLine {
+    static func end(_ logs: [ExportedLog]) -> String {
+        let counts = logs.map { "{\"log\":\"\($0.name)\",\"batches\":\($0.batches),\"events\":\($0.events)}" }
+        return "{\"end\":[\(counts.joined(separator: ","))]}"
+    }
+
     static func log(_ manifest: LogManifest, _ upstream: UpstreamNote?) -> String {
         let note = upstream.map { ",\"upstream\":" + $0.text.dropLast() } ?? ""
         return

@@ -31,6 +31,7 @@ public final class LogImport {
     /// - Parameter line: Without a line feed.
     public func add(settings line: UnsafeRawBufferPointer) throws {
         guard let line = SettingsFile.Line(line) else { throw LogImportError("these are no settings of a stage") }
+        if settings.lines.isEmpty { settings.isChecked = line.crc != nil }
         settings.lines.append(line)
     }
 
@@ -79,6 +80,7 @@ public final class LogImport {
         // A log without events has an empty segment.
         if nextSequence == nil { _ = try OpenFile(log.segmentPath(1), O_WRONLY | O_CREAT | O_EXCL) }
         try endSnapshot()
+        if settings.firstWrongLine != nil { throw LogImportError("the settings of \(manifest.name): CRC differs") }
         try settings.write(in: log)
         if let upstream {
             let file = try OpenFile(UpstreamNote.path(in: log.path), O_WRONLY | O_CREAT | O_TRUNC)

@@ -31,6 +31,8 @@ public final class LogRepair {
         try scan.run(progress)
         var plan = scan.plan
         plan.manifest = wrong
+        let beyond = try LostEnd(of: log, manifest.identity).beyond(plan.keptThrough)
+        plan.knownThrough = beyond.map(\.sequence).max()
         let past =
             plan.cuts.isEmpty ? nil : try SettingsPast(of: log, cursor: scan.cursor, plan.keptThrough, scan.lastNow)
         settings = past?.kept
@@ -39,6 +41,8 @@ public final class LogRepair {
             plan.derived = try DerivedFiles.ahead(of: plan, in: log)
             plan.consumersBeyond = try EventLogs.consumers(ofLogAt: directory).filter { $0.done > plan.keptThrough }
                 .map { RepairPlan.Consumer(name: $0.name, done: $0.done) }
+        } else {
+            plan.derived = beyond.map(\.file)
         }
         (self.plan, self.manifest) = (plan, manifest)
     }
@@ -133,7 +137,8 @@ private struct SettingsPast {
         }
         let last = note.map { cursor.positions[$0.log] ?? 0 } ?? lastSequence
         let lines = file?.lines ?? []
-        kept = SettingsFile(lines: Array(lines.prefix { $0.after <= last && $0.now <= lastNow }))
+        kept = SettingsFile(
+            lines: Array(lines.prefix { $0.after <= last && $0.now <= lastNow }), isChecked: file?.isChecked ?? true)
         dropped = lines.count - kept.lines.count
         if dropped == 0 { return nil }
     }

@@ -28,6 +28,8 @@ public struct RepairPlan: Hashable, Sendable {
     public var lostThrough: UInt64?
     /// Events that would be lost, as far as one can see.
     public var eventsLost: UInt64 = 0
+    /// The last sequence that snapshots and index files beside the log know, where that is more than stays.
+    public var knownThrough: UInt64?
     /// Snapshots and index files that are ahead of what stays.
     public var derived: [String] = []
     /// Changes of the stage's settings that are on record for what would be cut.

@@ -2,20 +2,33 @@ import Glibc
 
 /// `settings.ndjson` beside a log: the settings that its stage ran with, each from where on. Stages write it and need
 /// it to run their past again; the log's own tools know no more of a line than where it belongs.
+///
+/// The first line bears the CRC-32C of all lines, without it: `{"after":0,"now":0,"crc":"e3069283","kind":…}`. Files of
+/// earlier builds have none, and are believed.
 package struct SettingsFile: Hashable, Sendable {
     package struct Line: Hashable, Sendable {
         /// The last upstream event that the stage had taken in before.
         package var after: UInt64
         /// The `now` of the log's last batch before.
         package var now: Instant
-        /// As it stands in the file, without the line feed.
+        /// As it stands in the file, without the line feed and ``crc``.
         package var text: String
+        /// What the line says of the whole file; the first one alone says it.
+        package var crc: String?
+
+        package init(after: UInt64, now: Instant, text: String, crc: String? = nil) {
+            (self.after, self.now, self.text, self.crc) = (after, now, text, crc)
+        }
     }
 
     package var lines: [Line]
+    /// Whether the file bears its CRC.
+    package var isChecked: Bool
 
     package static let name = "settings.ndjson"
     package static let bytesMax = 16 << 20
+
+    package init(lines: [Line], isChecked: Bool = true) { (self.lines, self.isChecked) = (lines, isChecked) }
 
     package static func path(in directory: String) -> String { "\(directory)/\(name)" }
 
@@ -45,11 +58,32 @@ package struct SettingsFile: Hashable, Sendable {
             }
             lines.append(line)
         }
-        return SettingsFile(lines: lines)
+        let found = SettingsFile(lines: lines, isChecked: lines.first?.crc != nil)
+        guard let line = found.firstWrongLine else { return found }
+        throw .wrongSettings(
+            file: path, line: line + 1, reason: "the lines are not those that were written: CRC differs")
+    }
+
+    /// The index of a line whose CRC is not that of the file, or that should have none.
+    package var firstWrongLine: Int? {
+        if isChecked, let first = lines.first, first.crc != crc { return 0 }
+        return lines.indices.dropFirst().first { lines[$0].crc != nil }
+    }
+
+    private var crc: String {
+        let bytes = Array(lines.map { $0.text + "\n" }.joined().utf8)
+        let digits = String(bytes.withUnsafeBytes { CRC32C.checksum($0) }, radix: 16)
+        return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+    }
+
+    /// The lines as they stand in the file, without line feeds.
+    package var texts: [String] {
+        guard isChecked, let first = lines.first else { return lines.map(\.text) }
+        return [first.text(with: crc)] + lines.dropFirst().map(\.text)
     }
 
     /// As it stands in the file.
-    package var text: String { lines.map { $0.text + "\n" }.joined() }
+    package var text: String { texts.map { $0 + "\n" }.joined() }
 
     /// Writes it whole or not at all, and durably; nothing where there are no lines.
     func write(in log: LogDirectory) throws(EventLogError) {
@@ -63,11 +97,22 @@ extension SettingsFile.Line {
     package init?(_ bytes: some Collection<UInt8>) {
         guard let text = String(validating: Array(bytes), as: UTF8.self), text.hasSuffix("}}"),
             let after = UInt64(text.between(#"{"after":"#, ",")),
-            let now = Int64(text.between(#"{"after":\#(after),"now":"#, ",")),
-            text.hasPrefix(#"{"after":\#(after),"now":\#(now),"kind":""#)
+            let now = Int64(text.between(#"{"after":\#(after),"now":"#, ","))
         else { return nil }
-        self.init(after: after, now: Instant(microseconds: now), text: text)
+        let place = Self.place(after, now)
+        let crc = text.between(place + #""crc":""#, "\"")
+        let start = crc.isEmpty ? place : place + #""crc":"\#(crc)","#
+        guard text.hasPrefix(start + #""kind":""#) else { return nil }
+        let plain = crc.isEmpty ? text : place + text.dropFirst(start.count)
+        self.init(after: after, now: Instant(microseconds: now), text: plain, crc: crc.isEmpty ? nil : String(crc))
     }
+
+    fileprivate func text(with crc: String) -> String {
+        let place = Self.place(after, now.microseconds)
+        return place + #""crc":"\#(crc)","# + text.dropFirst(place.count)
+    }
+
+    private static func place(_ after: UInt64, _ now: Int64) -> String { #"{"after":\#(after),"now":\#(now),"# }
 }
 
 extension String {

@@ -80,6 +80,14 @@ extension EventLogs {
 }
 
 extension LogDirectory {
+    /// Whether a log of that name belongs here: the folder has its name, also by the path that a link leads to.
+    func isNamed(_ name: String) -> Bool {
+        if LogDirectory.split(path).name == name { return true }
+        guard let resolved = realpath(path, nil) else { return false }
+        defer { free(resolved) }
+        return LogDirectory.split(String(cString: resolved)).name == name
+    }
+
     /// A path's folder and its last part.
     static func split(_ path: String) -> (folder: String, name: String) {
         let parts = path.split(separator: "/")

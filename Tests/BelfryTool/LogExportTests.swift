@@ -60,7 +60,7 @@ struct LogExportTests {
 
     private func export(_ folder: String, _ names: [String]) throws -> Data {
         var lines = Data()
-        for name in names { try LogExport.run(directory: folder + "/" + name) { lines.append(contentsOf: $0) } }
+        try LogExport.run(directories: names.map { folder + "/" + $0 }) { lines.append(contentsOf: $0) }
         return lines
     }
 
@@ -94,11 +94,25 @@ struct LogExportTests {
         #"{"first":\#(first),"count":\#(count),"now":"1970-01-01T00:00:0\#(second)Z","cursor":{}}"#
     }
 
+    private static func end(_ events: Int) -> String {
+        #"{"end":[{"log":"changes","batches":1,"events":\#(events)}]}"#
+    }
+
     @Test(arguments: [
         (["{}"], 1, "number"), ([head, batch(1, 0)], 2, "segment must begin"),
         ([head, segment, "nonsense"], 3, "offset"), ([head, segment, batch(2, 0)], 3, "begin with 1"),
         ([head, segment, batch(1, 2), "{}", "[]"], 5, "JSON object"),
-        ([head, segment, batch(1, 1)], 3, "missing"),
+        (
+            [head, segment, batch(1, 1)], 3,
+            "1 event of the last batch of log changes are missing: the export was cut off"
+        ),
+        (
+            [head, segment, batch(1, 1), "{}"], 4,
+            "no line {\"end\":…}, the last of an export, behind sequence 1 of log changes"
+        ),
+        ([head, segment, batch(1, 1), "{}", end(2)], 5, "1 event in 1 batch of log changes, and there were 2 events"),
+        ([head, segment, batch(1, 1), "{}", "{\"end\":[]}"], 5, "there are 1 log, and there were 0"),
+        ([head, segment, batch(1, 1), "{}", end(1), segment], 6, "only another export"),
         ([head, segment, batch(1, 0, second: 5), batch(1, 0, second: 4)], 4, "time goes back"),
         ([head.replacing("1}", with: "9}")], 1, "format 9"), ([head, head], 2, "already"),
         ([head, #"{"settings":{"after":1}}"#], 2, "no settings of a stage"),
@@ -143,6 +157,36 @@ struct LogExportTests {
         #expect(try LogImportCommand.run(folder.file("all.ndjson"), into: folder.file("new")) == names)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("new")).sorted() == names)
         #expect(try export(folder.file("new"), names) == whole)
+    }
+
+    /// Behind every line, and within the last one.
+    @Test func `what is there of an export that was cut off is taken only with --partial`() throws {
+        let folder = try Folder()
+        let event = #"{"type":"x"}"#
+        let lines = [Self.head, Self.segment, Self.batch(1, 2), event, event, Self.batch(3, 1), event]
+        let whole = lines + [#"{"end":[{"log":"changes","batches":2,"events":3}]}"#]
+        for (count, events) in [(2, 0), (3, 0), (4, 0), (5, 2), (6, 2), (7, 3), (8, 3)] as [(Int, UInt64)] {
+            let file = folder.file("\(count).ndjson")
+            let text = whole.prefix(count).map { $0 + "\n" }.joined() + (count < 8 ? "{\"ty" : "")
+            try folder.write(text, to: "\(count).ndjson")
+            if count < 8 {
+                let failure = #expect(throws: ToolFailure.self) {
+                    try LogImportCommand.run(file, into: folder.file("\(count)"))
+                }
+                #expect(failure?.message.contains("with --partial") == true, "\(failure?.message ?? "")")
+            }
+            var notices: [String] = []
+            let names = try LogImportCommand.run(file, into: folder.file("\(count)"), isPartial: true) {
+                notices.append($0)
+            }
+            #expect(names == ["changes"] && notices.count == (count < 8 ? 1 : 0))
+            let report = try EventLogs.verify(directory: folder.file("\(count)/changes"))
+            #expect(report.isSound && report.events == events, "\(count): \(report)")
+        }
+        let two = try folder.write(
+            (whole + whole).map { $0 + "\n" }.joined().replacing("x", with: "y"), to: "two.ndjson")
+        let again = #expect(throws: ToolFailure.self) { try LogImportCommand.run(two, into: folder.file("two")) }
+        #expect(again?.message.contains("line 9: ") == true && again?.message.contains("already") == true)
     }
 
     @Test func `a log that exists is not touched`() throws {

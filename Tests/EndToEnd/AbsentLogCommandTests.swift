@@ -29,7 +29,8 @@ struct AbsentLogCommandTests {
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: folder + "/" + name)
         for place in [notes.pipeline, notes.folder + "/data", folder] {
-            for command in commands(on: place, of: notes) {
+            // The last log's folder is like that of a stage which never ran, where no pipeline file names it.
+            for command in commands(on: place, of: notes) where name != "outcomes" || command.contains(notes.pipeline) {
                 let result = try await Program.run("belfry", command)
                 #expect(result.status == 66, "\(command): \(result.errors)")
                 #expect(
@@ -120,6 +121,7 @@ struct AbsentLogCommandTests {
             {"segment":5,"now":"1970-01-01T00:00:00Z","cursor":{}}
             {"first":5,"count":1,"now":"1970-01-01T00:00:01Z","cursor":{}}
             \(event)
+            {"end":[{"log":"changes","batches":1,"events":1}]}
 
             """
         let imported = try await Program.run("belfry", ["log", "import", "-", "--to", folder], input: lines)
@@ -166,7 +168,7 @@ struct AbsentLogCommandTests {
         #expect(try await Program.run("belfry", ["trace", "n1", "-p", folder]).status == 0)
         try Data("nonsense of sixty-four bytes and more, so that it has a header to be compared with".utf8)
             .write(to: URL(fileURLWithPath: folder + "/changes/index/00000000000000000001.index"))
-        let noted = try await Program.run("belfry", ["log", "verify", folder])
+        let noted = try await Program.run("belfry", ["log", "verify", folder], onTerminal: true)
         #expect(noted.status == 0, "\(noted.output)")
         #expect(noted.output.contains("changes: sound") && noted.output.contains("changes: a note: "))
         let path = folder + "/notifications/settings.ndjson"
@@ -183,5 +185,58 @@ struct AbsentLogCommandTests {
         }
         try FileManager.default.removeItem(atPath: path)
         #expect(try await Program.run("belfry", ["replay", notes.pipeline, "--logs", folder]).status == 0)
+    }
+
+    @Test func `verify names what is missing or altered beside a log`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let settings = folder + "/notifications/settings.ndjson"
+        let cases: [(file: String, change: (String) -> String?, reason: String)] = [
+            (settings, { $0.replacing("\"0s\"", with: "\"9s\"") }, "CRC differs"),
+            (settings, { _ in nil }, "it is missing, and "),
+            (folder + "/changes/settings.ndjson", { _ in nil }, "it is missing, and "),
+            (folder + "/matches/upstream.json", { _ in nil }, "the log was made from 'changes'"),
+            (folder + "/outcomes/upstream.json", { _ in nil }, "the log was made from 'pushes'"),
+            (folder + "/pushes/log.json", { $0.replacing("pushes", with: "pushed") }, "log.json names log 'pushed'"),
+        ]
+        for (file, change, reason) in cases {
+            let sound = try String(contentsOfFile: file, encoding: .utf8)
+            if let changed = change(sound) {
+                #expect(changed != sound)
+                try Data(changed.utf8).write(to: URL(fileURLWithPath: file))
+            } else {
+                try FileManager.default.removeItem(atPath: file)
+            }
+            let verified = try await Program.run("belfry", ["log", "verify", folder])
+            #expect(verified.status == 1, "\(file): \(verified)")
+            #expect(verified.output.contains("\"file\":\"\(file)\"") && verified.output.contains(reason), "\(verified)")
+            try Data(sound.utf8).write(to: URL(fileURLWithPath: file))
+        }
+        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 0)
+    }
+
+    @Test(arguments: [2, 3, 4])
+    func `the first of the standard logs are taken as they are, with a note`(count: Int) async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let names = ["changes", "matches", "notifications", "pushes", "outcomes"]
+        for name in names[count...] { try FileManager.default.removeItem(atPath: folder + "/" + name) }
+        let note =
+            "note: \(folder) holds no \(names[count...].joined(separator: ", ")), and nothing shows that it ever did"
+        for command in [
+            ["log", "ls", folder], ["log", "stat", folder], ["log", "verify", folder], ["log", "export", folder],
+            ["trace", "3", "-p", folder], ["replay", folder],
+        ] {
+            let result = try await Program.run("belfry", command)
+            #expect(result.status == 0 && result.errors.hasPrefix(note), "\(command): \(result)")
+        }
+        let explained = try await Program.run(
+            "belfry", ["explain", "--change", "3", "--user", "_alice", "-p", folder])
+        #expect(explained.status == 1 && explained.output.contains("outcome.pending"), "\(explained)")
+        // Retention keeps what readers need, and so knows of them.
+        let readers = #"[{"name":"next","first":1}]"# + "\n"
+        try Data(readers.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(names[count - 1])/consumers.json"))
+        let known = try await Program.run("belfry", ["log", "ls", folder])
+        #expect(known.status == 66 && known.errors.contains("log \(names[count]) is missing"), "\(known)")
     }
 }

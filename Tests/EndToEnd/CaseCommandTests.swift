@@ -37,6 +37,11 @@ struct CaseCommandTests {
         #expect(pushed.output.hasPrefix(#"{"change":3,"#) && pushed.output.contains(#""pushed":true"#))
         let same = try await explain("3", "--device", "alice-phone", "--no-index")
         #expect(same.output == pushed.output)
+        let apart = try await Program.run(
+            "belfry", ["explain", "-p", notes.pipeline, "--logs", place, "--change", "3", "--device", "alice-phone"])
+        #expect(apart.status == 0 && apart.output == pushed.output, "\(apart)")
+        let export = try await Program.run("belfry", ["trace", "3", "-p", place, "--export", notes.folder + "/case"])
+        #expect(export.status == 64 && export.errors.contains("with -p FILE, and the logs with --logs"), "\(export)")
         #expect(try await explain("1", "--user", "_alice").status == 1)
         #expect(try await explain("3").status == 64)
         #expect(try await explain("9", "--user", "_alice").status == 66)

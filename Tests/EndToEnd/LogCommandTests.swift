@@ -17,11 +17,11 @@ struct LogCommandTests {
     @Test func `sound logs verify, damage is found`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
-        let sound = try await Program.run("belfry", ["log", "verify", folder])
+        let sound = try await Program.run("belfry", ["log", "verify", folder], onTerminal: true)
         #expect(sound.status == 0)
         #expect(sound.output.contains("changes: sound, 52 events"))
         try damage(folder + "/changes")
-        let damaged = try await Program.run("belfry", ["log", "verify", folder])
+        let damaged = try await Program.run("belfry", ["log", "verify", folder], onTerminal: true)
         #expect(damaged.status == 1)
         #expect(damaged.output.contains("changes: damaged"))
         #expect(damaged.output.contains("matches: sound"))
@@ -35,21 +35,21 @@ struct LogCommandTests {
     @Test func `a damaged log is repaired only with --yes and keeps a copy`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
-        let sound = try await Program.run("belfry", ["log", "repair", folder + "/changes"])
+        let sound = try await Program.run("belfry", ["log", "repair", folder + "/changes"], onTerminal: true)
         #expect(sound.status == 0 && sound.output.contains("sound, nothing to repair"))
         try damage(folder + "/changes")
-        let asked = try await Program.run("belfry", ["log", "repair", folder + "/changes"])
+        let asked = try await Program.run("belfry", ["log", "repair", folder + "/changes"], onTerminal: true)
         #expect(asked.status == 1)
         #expect(
             asked.output.contains("changes: damaged at byte ") && asked.output.contains("would be lost: sequences "))
         #expect(asked.output.contains("matches has done its sequence 52") && asked.output.contains("--yes does it"))
         #expect(try await Program.run("belfry", ["log", "show", folder + "/changes"]).status == 65)
         let arguments = ["log", "repair", "changes", "-p", folder, "--yes", "--now", "2026-11-20T09:30:00Z"]
-        let done = try await Program.run("belfry", arguments)
+        let done = try await Program.run("belfry", arguments, onTerminal: true)
         #expect(done.status == 0 && done.output.contains("changes now ends with sequence "))
         #expect(FileManager.default.fileExists(atPath: folder + "/changes/damaged-2026-11-20T09:30:00Z"))
         #expect(try await Program.run("belfry", ["log", "show", folder + "/changes"]).status == 0)
-        let verified = try await Program.run("belfry", ["log", "verify", folder])
+        let verified = try await Program.run("belfry", ["log", "verify", folder], onTerminal: true)
         #expect(verified.status == 1)
         #expect(verified.output.contains("changes: sound") && verified.output.contains("of 'changes', which ends with"))
     }
@@ -66,6 +66,23 @@ struct LogCommandTests {
         #expect(second.status != 0 && second.errors.contains("log 'changes' in "), "\(second.errors)")
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)
+    }
+
+    @Test func `in a pipe verify, repair and migrate print JSON as all others do`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        try damage(folder + "/changes")
+        for (command, status) in [
+            (["verify", folder], 1), (["repair", folder + "/changes"], 1), (["repair", folder + "/matches"], 0),
+            (["migrate", folder], 0), (["migrate", "--dry-run", folder + "/pushes"], 0),
+        ] as [([String], Int32)] {
+            let piped = try await Program.run("belfry", ["log"] + command)
+            #expect(piped.status == status && piped.isNDJSON, "\(command): \(piped)")
+            let asked = try await Program.run("belfry", ["log"] + command + ["--json"], onTerminal: true)
+            #expect(asked.output == piped.output, "\(command): \(asked)")
+            let read = try await Program.run("belfry", ["log"] + command, onTerminal: true)
+            #expect(!read.isNDJSON, "\(command): \(read)")
+        }
     }
 
     @Test func `an export is imported as the same logs, and counted and filtered alike`() async throws {
@@ -88,6 +105,38 @@ struct LogCommandTests {
         let shown = try await Program.run(
             "belfry", ["log", "show", copy + "/matches", "--record", "n40", "--from", "-15s", "--bare"])
         #expect(shown.status == 0 && shown.output.split(separator: "\n").count == 1)
+    }
+
+    @Test func `what shows nothing says what there is`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let said = "nothing matched; changes holds sequences 1 to 52, "
+        for option in [
+            ["--from", "53"], ["--from", "2099-01-01T00:00:00Z"], ["--type", "record.delete"], ["--where", "x=1"],
+        ] {
+            let shown = try await Program.run("belfry", ["log", "show", folder + "/changes"] + option)
+            #expect(shown.status == 0 && shown.output == "" && shown.errors.hasPrefix(said), "\(shown)")
+        }
+        let one = try await Program.run("belfry", ["log", "show", folder + "/changes", "--from", "52"])
+        #expect(one.status == 0 && one.errors == "")
+    }
+
+    @Test func `advice does not lead astray`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        for command in ["export", "stat", "verify", "migrate"] {
+            let result = try await Program.run("belfry", ["log", command, "nope"], in: folder)
+            #expect(result.status == 66 && !result.errors.contains("-p"), "\(result)")
+            #expect(result.errors.contains("name a pipeline file, its data folder, a folder of logs, or a log"))
+        }
+        let shown = try await Program.run("belfry", ["log", "show", "nope"], in: folder)
+        #expect(shown.errors.contains("-p FILE"), "\(shown)")
+        try FileManager.default.removeItem(atPath: folder + "/pushes/00000000000000000001.log")
+        for command in [["repair", folder + "/pushes"], ["ls", folder]] {
+            let result = try await Program.run("belfry", ["log"] + command)
+            #expect(result.status == 65 && !result.errors.contains("log repair"), "\(result)")
+            #expect(result.errors.contains("all segments are missing") && result.errors.contains("from a copy"))
+        }
     }
 
     @Test func `show follows a log as it grows`() async throws {

@@ -80,6 +80,19 @@ struct ReplayDifferenceCommandTests {
         #expect(replayed.output.hasPrefix(#"{"result":"different","#) == (status == 1), "\(replayed.output)")
     }
 
+    /// One push stands for all five notes and names the last; an outcome names neither note nor subscription.
+    @Test(arguments: ["pushes", "outcomes"], ["record=n2", "record=n5", "subscription=feed", "record=n9"])
+    func `what is asked about is followed to the end`(_ log: String, _ only: String) async throws {
+        let notes = try await Notes.recorded()
+        let logs = try RewrittenLogs(of: notes.logs)
+        let same = try await Self.replay(notes, logs, "--only", only)
+        #expect(same.status == (only == "record=n9" ? 66 : 0), "\(same)")
+        try logs.rewrite(log) { [$1.replacing("A note", with: "B note").replacing("apns-id", with: "apns-di")] }
+        let replayed = try await Self.replay(notes, logs, "--only", only)
+        #expect(replayed.status == (only == "record=n9" ? 66 : 1), "\(replayed)")
+        #expect(only == "record=n9" || replayed.output.contains(#""log":"\#(log)""#), "\(replayed)")
+    }
+
     @Test func `pushes come at the recorded pace, or as much faster as is asked for`() async throws {
         let notes = try Notes()
         try await notes.record(seconds: 10)

@@ -63,6 +63,26 @@ struct WhatIfCommandTests {
         #expect(piped.output.contains(#""changed":1,"categories":{"alert text":1},"change":7}"#), "\(piped.output)")
     }
 
+    @Test func `commands that change nothing are told of`() async throws {
+        let notes = try await Notes.recorded()
+        let empty = try notes.write("\n  \n", to: "empty.ndjson")
+        let nothing = try await Self.whatIf(notes, "--with", empty)
+        #expect(nothing.status == 0 && nothing.errors.contains("--with: no command: nothing is changed"), "\(nothing)")
+        let line = String(try String(contentsOfFile: Self.otherText(notes), encoding: .utf8).drop(while: \.isNewline))
+        let later = try notes.write(
+            line.replacing(
+                #"{"type":"subscription.save","#, with: ##"{"type":"subscription.save","time":"2099-01-01T00:00:00Z","##
+            ),
+            to: "later.ndjson")
+        let late = try await Self.whatIf(notes, "--with", later)
+        #expect(
+            late.status == 0 && late.errors.contains("2099-01-01T00:00:00Z or later, and the recording ends"), "\(late)"
+        )
+        let both = try await Self.whatIf(
+            notes, "--with", notes.write(try notes.read("later.ndjson") + line, to: "both.ndjson"))
+        #expect(both.status == 1 && both.errors == "", "\(both)")
+    }
+
     @Test func `a command that cannot be taken is named by file and line`() async throws {
         let notes = try await Notes.recorded()
         let good = try String(contentsOfFile: Self.otherText(notes), encoding: .utf8)

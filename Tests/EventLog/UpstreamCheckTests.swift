@@ -70,6 +70,17 @@ import Testing
         #expect(try problems(scratch) == [])
     }
 
+    @Test func anotherNameThanTheFoldersIsNamed() throws {
+        let scratch = Scratch()
+        try matches(scratch, done: [1], of: identity)
+        let path = scratch.log + "/log.json"
+        let name = scratch.log.split(separator: "/").last ?? ""
+        let text = String(decoding: try bytes(of: path), as: UTF8.self)
+        try write(Array(text.replacing("\"\(name)\"", with: "\"other\"").utf8), to: path)
+        #expect(try problems(scratch).map(\.file) == [path])
+        #expect(try problems(scratch).first?.reason == "log.json names log 'other', and its folder is '\(name)'")
+    }
+
     private struct Check: LogCheck {
         var isOfCache = false
         let body: @Sendable (VerifiedLog) -> [VerifyReport.Problem]

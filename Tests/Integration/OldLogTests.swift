@@ -26,7 +26,7 @@ enum OldLogs {
             #expect(report.isSound && report.events > 0, "\(log): \(report.problems)")
             #expect(try EventLogs.format(directory: log) == 1)
             let name = log.split(separator: "/").last ?? ""
-            #expect(try LogMigration.run(log, isDryRun: true) == "\(name): format 1, nothing to migrate")
+            #expect(try LogMigration.run(log, isDryRun: true).text == "\(name): format 1, nothing to migrate")
         }
     }
 
@@ -34,7 +34,7 @@ enum OldLogs {
         for log in try OldLogs.logs(of: "v1") {
             let folder = try Folder()
             var lines = Data()
-            try LogExport.run(directory: log) { lines.append(contentsOf: $0) }
+            try LogExport.run(directories: [log]) { lines.append(contentsOf: $0) }
             try lines.write(to: URL(fileURLWithPath: folder.file("export")))
             let name = try #require(try LogImportCommand.run(folder.file("export"), into: folder.file("logs")).first)
             let made = folder.file("logs") + "/" + name

@@ -16,7 +16,10 @@ enum CaseFile {
     ) throws {
         let logs = try RecordedLogs(place: pipeline, logs: logs)
         guard logs.isOwn else {
-            throw ToolFailure(.usage, "a case depends on the pipeline's settings: name its file with -p FILE")
+            throw ToolFailure(
+                .usage,
+                "a case is for `belfry run`, which takes the pipeline's file: name it with -p FILE, and the logs with --logs FOLDER"
+            )
         }
         guard !FileManager.default.fileExists(atPath: path) else {
             throw ToolFailure(.cannotCreate, "\(path) is there already; name another file, or remove it")

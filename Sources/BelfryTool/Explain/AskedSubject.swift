@@ -71,16 +71,40 @@ struct ResolvedSubject {
     let devices: [DeviceHistory]
 }
 
-/// All names in the log: what was probably meant is among them.
-private struct KnownNames {
+/// Names in the log: what was probably meant is among them.
+///
+/// Where a user is given, all of the user's names; else those at both ends of the log: a mistyped name is not worth
+/// reading all of it.
+struct KnownNames {
+    /// Events to look at, at each end.
+    static let eventsMax: UInt64 = 100_000
+
     private(set) var users: Set<String> = []
     private(set) var devices: Set<String> = []
     private(set) var subscriptions: Set<String> = []
 
-    init(in log: String, user: String?, _ finder: any EventFinder) throws {
-        try finder.events(in: log, from: 1, through: .max, naming: [user.map(EventName.user)].compactMap { $0 }) {
-            event in
-            guard let name = event.json["user"]?.string, user ?? name == name else { return true }
+    init(
+        in log: String, user: String?, _ finder: any EventFinder, eventsMax: UInt64 = KnownNames.eventsMax
+    ) throws {
+        if let user {
+            try take(1...UInt64.max, of: log, [.user(user)], finder) { $0 == user }
+            return
+        }
+        let summary = try EventLogs.summary(directory: log)
+        let (first, last) = (summary.firstSequence, max(summary.lastSequence, summary.firstSequence))
+        let start = first...min(first + eventsMax - 1, last)
+        try take(start, of: log, [], finder) { _ in true }
+        guard start.upperBound < last else { return }
+        let rest = max(start.upperBound + 1, last - min(eventsMax - 1, last))...last
+        try take(rest, of: log, [], finder) { _ in true }
+    }
+
+    private mutating func take(
+        _ range: ClosedRange<UInt64>, of log: String, _ names: [EventName], _ finder: any EventFinder,
+        where isWanted: (String) -> Bool
+    ) throws {
+        try finder.events(in: log, from: range.lowerBound, through: range.upperBound, naming: names) { event in
+            guard let name = event.json["user"]?.string, isWanted(name) else { return true }
             users.insert(name)
             if let device = event.json["device"]?.string { devices.insert(device) }
             if let id = (event.json["subscription"] ?? event.json)["subscriptionID"]?.string {

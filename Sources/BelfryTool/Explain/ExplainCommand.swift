@@ -15,6 +15,7 @@ struct ExplainCommand: ParsableCommand {
               belfry explain --change 17 --device alice-mac -p Pipelines/quickstart.yaml
               belfry explain --change 17 --user _alice -p Pipelines/quickstart.yaml
               belfry explain --change 17 --subscription my-notes -p .belfry/quickstart
+              belfry explain --change 17 --user _alice -p Pipelines/quickstart.yaml --logs out
               belfry explain --change 17 --user _alice -p out --json | jq -r .code
 
             The first question reads each log that it needs once and leaves an index in it, LOG/index, which may be \
@@ -38,6 +39,9 @@ struct ExplainCommand: ParsableCommand {
     @Option(name: .shortAndLong, help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
     var pipeline = "."
 
+    @Option(help: "Where the logs are (default: where the pipeline file has them).", completion: .directory)
+    var logs: String?
+
     @Flag(help: "Print one JSON object, also on a terminal.")
     var json = false
 
@@ -52,7 +56,7 @@ struct ExplainCommand: ParsableCommand {
     }
 
     func run() throws {
-        let logs = try RecordedLogs(place: pipeline)
+        let logs = try RecordedLogs(place: pipeline, logs: self.logs)
         let change = try ExplainedChange(change, in: logs)
         let finder: any EventFinder = ignoresIndex ? LogScan() : IndexFinder()
         let asked = AskedSubject(user: user, device: device, subscriptionID: subscription)
@@ -64,7 +68,7 @@ struct ExplainCommand: ParsableCommand {
             let printer = ExplanationPrinter(painter: Painter(isColoured: true))
             for line in printer.lines(of: answer) { try StandardOutput.write(line: line) }
         }
-        try AbsentLogs.checkGaps(in: pipeline)
+        try AbsentLogs.checkGaps(in: self.logs ?? pipeline)
         if !answer.isPushed { throw ToolFailure(.no) }
     }
 }

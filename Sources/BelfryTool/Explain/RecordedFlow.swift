@@ -167,7 +167,11 @@ extension RecordedFlow {
         where isIt: (JSONValue) -> Bool
     ) throws -> LoggedEvent? {
         var found: LoggedEvent?
-        let hasCome = try LogScan.events(in: logs.log(of: stage), from: event.now, marks: [mark]) { answer in
+        guard let log = logs.existingLog(of: stage) else {
+            end = pending(stage)
+            return nil
+        }
+        let hasCome = try LogScan.events(in: log, from: event.now, marks: [mark]) { answer in
             if found == nil, isIt(answer.json) { found = answer.kept }
         } isEnough: {
             found != nil || $0.reaches(event.sequence)

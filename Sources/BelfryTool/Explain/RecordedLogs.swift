@@ -40,8 +40,12 @@ struct RecordedLogs {
 
     /// Nil where the pipeline has no such stage, or the stage never ran.
     func log(ofKind kind: String) -> String? {
-        guard let stage = path.first(where: { $0.kind == kind }) else { return nil }
-        return FileManager.default.fileExists(atPath: log(of: stage) + "/log.json") ? log(of: stage) : nil
+        path.first { $0.kind == kind }.flatMap(existingLog)
+    }
+
+    /// Nil where the stage never ran.
+    func existingLog(of stage: PipelineStage) -> String? {
+        FileManager.default.fileExists(atPath: log(of: stage) + "/log.json") ? log(of: stage) : nil
     }
 
     func stage(ofKind kind: String) -> PipelineStage? { path.first { $0.kind == kind } }

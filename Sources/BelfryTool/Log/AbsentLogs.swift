@@ -1,5 +1,7 @@
 import EventLog
+import Foundation
 import PipelineKit
+import PipelineRuntime
 
 /// The logs that a command is to work on.
 struct LogChoice {
@@ -40,10 +42,12 @@ enum AbsentLogs {
 
     static func gap(ofLogAt directory: String) throws -> ToolFailure? {
         guard let range = try EventLogs.missingStart(directory: directory) else { return nil }
+        // Of a log that has lost all of them, repair can save nothing.
+        let other = range.upperBound == .max ? "" : ", or see 'belfry log repair \(directory)'"
         return ToolFailure(
             .badData,
             "log \(LogPlace.name(ofLogAt: directory)): \(EventLogs.reason(forMissing: range)); restore the segments from a "
-                + "copy, or see 'belfry log repair \(directory)'")
+                + "copy\(other)")
     }
 
     static func check(_ absent: [ToolFailure]) throws {
@@ -86,13 +90,30 @@ enum AbsentLogs {
             if stage == nil { read.insert(upstream) }
         }
         let begun = RecordedLogs.standardNames.prefix { present.contains($0) }
-        if begun.count > 1, begun.count < RecordedLogs.standardNames.count, let last = begun.last, !read.contains(last)
-        {
-            reasons[RecordedLogs.standardNames[begun.count]] =
-                "which is made from \(last); where the pipeline has no such log, name its file"
+        let later = RecordedLogs.standardNames.dropFirst(begun.count)
+        if begun.count > 1, let last = begun.last, let next = later.first, !read.contains(last), reasons[next] == nil {
+            if let reader = try reader(ofLogAt: folder + "/" + last) {
+                reasons[next] =
+                    "which is made from \(last), as \(reader) tells; where the pipeline has no such log, name its file"
+            } else if !present.contains(where: later.contains) {
+                StandardError.write(
+                    "note: \(folder) holds no \(later.joined(separator: ", ")), and nothing shows that it ever did: "
+                        + "taken as the logs of stages that never ran")
+            }
         }
         return reasons.filter { !present.contains($0.key) }.sorted { $0.key < $1.key }
             .map { missing($0.key, $0.value, folder) }
+    }
+
+    /// The file that tells of a stage which read the log; nil where there is none, as without retention.
+    private static func reader(ofLogAt directory: String) throws -> String? {
+        let path = directory + "/consumers.json"
+        guard LogPlace.isFile(path) else { return nil }
+        let text: String
+        do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
+            throw ToolFailure(.inputOutput, "cannot read \(path): \(error.localizedDescription)")
+        }
+        return text.contains("\"name\":") ? path : nil
     }
 
     private static func upstream(ofLogAt directory: String) throws(EventLogError) -> String? {

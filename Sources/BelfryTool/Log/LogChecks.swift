@@ -3,7 +3,52 @@ import PipelineRuntime
 
 /// What `belfry log verify` checks beside the logs themselves.
 enum LogChecks {
-    static let all: [any LogCheck & Sendable] = [SettingsCheck(), SnapshotCheck(), IndexCheck()]
+    static let all: [any LogCheck & Sendable] = [
+        UpstreamNoteCheck(), SettingsCheck(), SnapshotCheck(), IndexCheck(),
+    ]
+}
+
+extension VerifiedLog {
+    fileprivate var isOfDeadLetters: Bool { name.hasSuffix(".dead-letters") }
+
+    /// The headers of its own snapshots that can be read.
+    fileprivate func snapshots() throws(EventLogError) -> [SnapshotHeader] {
+        try SnapshotStore(logDirectory: directory).list().compactMap(\.header).filter { $0.log == identity }
+    }
+
+    /// The folder of another log in the same place.
+    fileprivate func sibling(_ name: String) -> String { directory + "/../" + name }
+
+    fileprivate func problem(_ file: String, _ reason: String) -> VerifyReport.Problem {
+        VerifyReport.Problem(file: "\(directory)/\(file)", offset: 0, sequence: 1, reason: reason)
+    }
+}
+
+/// `upstream.json` may be missing in a source's log alone. A source's cursor names producers, any other log's the log
+/// that it was made from; and so do its snapshots.
+private struct UpstreamNoteCheck: LogCheck {
+    func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
+        guard !log.isOfDeadLetters, try UpstreamNote.read(directory: log.directory) == nil,
+            let (upstream, witness) = try evidence(log)
+        else { return [] }
+        return [
+            log.problem(
+                "upstream.json",
+                "it is missing, and the log was made from '\(upstream)', as \(witness) says: restore it from a copy, or "
+                    + "start the stage, which writes it again")
+        ]
+    }
+
+    private func evidence(_ log: VerifiedLog) throws(EventLogError) -> (upstream: String, witness: String)? {
+        if let header = try log.snapshots().last(where: { $0.upstream != log.identity }) {
+            return (header.cursor.positions.keys.first ?? "", "the snapshot at sequence \(header.sequence)")
+        }
+        guard log.name != RecordedLogs.standardNames.first, log.cursor.positions.count == 1,
+            let name = log.cursor.positions.keys.first
+        else { return nil }
+        let isLog = RecordedLogs.standardNames.contains(name) || LogPlace.isLog(log.sibling(name))
+        return isLog ? (name, "its cursor") : nil
+    }
 }
 
 /// Without the settings that a log was made under, it cannot be replayed.
@@ -14,8 +59,27 @@ private struct SettingsCheck: LogCheck {
             let reason = String(error.description.dropFirst(file.count + ", ".count))
             return [VerifyReport.Problem(file: file, offset: 0, sequence: 1, reason: reason)]
         }
-        return []
+        guard let witness = try witnessOfLoss(log) else { return [] }
+        let cost = "for all of the log's past a replay takes the settings in the pipeline file"
+        return [
+            log.problem(SettingsFile.name, "it is missing, and \(witness): restore it from a copy; else \(cost)")
+        ]
     }
+
+    /// What shows that the log was written by a build that puts settings on record. Logs of earlier ones have none, nor
+    /// have those of dead letters and of stages that are programs in another language.
+    private func witnessOfLoss(_ log: VerifiedLog) throws(EventLogError) -> String? {
+        guard !log.isOfDeadLetters, log.lastNow > .epoch, !hasSettings(log.directory) else { return nil }
+        if let snapshot = try log.snapshots().last {
+            return "a stage that takes snapshots, as the one at sequence \(snapshot.sequence), keeps one"
+        }
+        guard RecordedLogs.standardNames.contains(log.name) else { return nil }
+        return RecordedLogs.standardNames.first { $0 != log.name && hasSettings(log.sibling($0)) }.map {
+            "log \($0) has one"
+        }
+    }
+
+    private func hasSettings(_ directory: String) -> Bool { LogPlace.isFile(SettingsFile.path(in: directory)) }
 }
 
 /// A stage passes a wrong snapshot over.

@@ -8,6 +8,10 @@ struct LogImporter: ~Copyable {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: SettingsFile.bytesMax, depthMax: 512))
     private var current: (name: String, log: LogImport)?
     private var batch: Batch?
+    /// What came since the last end.
+    private var counts: [ExportedLog] = []
+    private var lastSequence: UInt64 = 0
+    private var hasEnded = false
     private(set) var logs: [String] = []
 
     private struct Batch {
@@ -29,6 +33,11 @@ struct LogImporter: ~Copyable {
         if object["log"] != nil {
             try finishLog()
             try beginLog(object)
+        } else if hasEnded {
+            throw LogImportError("only another export may stand behind the end of one")
+        } else if let end = object["end"] {
+            try finishLog()
+            try check(end)
         } else if object["segment"] != nil {
             try log().begin(
                 segment: object.number("segment"), cursor: object.cursor(), now: object.now())
@@ -49,10 +58,40 @@ struct LogImporter: ~Copyable {
         }
     }
 
+    /// What an export that was cut off lacks; nil where it is whole.
+    var missing: String? {
+        if hasEnded { return nil }
+        guard let name = current?.name else { return "there is no line {\"end\":…}, the last of an export" }
+        if let batch { return "\(batch.left.of("event")) of the last batch of log \(name) are missing" }
+        return "there is no line {\"end\":…}, the last of an export, behind sequence \(lastSequence) of log \(name)"
+    }
+
+    /// What to do about it.
+    static func cut(_ missing: String) -> String {
+        "\(missing): the export was cut off; export again, or take what is there with --partial (also where an earlier "
+            + "version made it)"
+    }
+
+    /// Makes logs of what came; of a batch that is not whole, nothing.
     mutating func finish() throws {
-        if let batch { throw LogImportError("\(batch.left.of("event")) of the last batch are missing") }
+        batch = nil
         try finishLog()
         try folder.publish()
+    }
+
+    private mutating func check(_ end: JSONValue) throws {
+        let told = try end.elements.map {
+            ExportedLog(name: try $0.text("log"), batches: try $0.number("batches"), events: try $0.number("events"))
+        }
+        if let (found, was) = zip(counts, told).first(where: { $0 != $1 }) {
+            throw LogImportError(
+                "there are \(found.events.of("event")) in \(found.batches.of("batch")) of log \(found.name), and there were "
+                    + "\(was.events.of("event")) in \(was.batches.of("batch")) of log \(was.name)")
+        }
+        guard counts.count == told.count else {
+            throw LogImportError("there are \(counts.count.of("log")), and there were \(told.count)")
+        }
+        (counts, hasEnded) = ([], true)
     }
 
     private mutating func takeEvent(_ line: UnsafeRawBufferPointer) throws {
@@ -70,6 +109,8 @@ struct LogImporter: ~Copyable {
         try done.body.withUnsafeBytes {
             try log.append($0, first: done.first, count: done.count, cursor: done.cursor, now: done.now)
         }
+        counts[counts.count - 1].add(events: done.count)
+        lastSequence = done.first + UInt64(done.count) - 1
     }
 
     private mutating func beginLog(_ object: JSONValue) throws {
@@ -83,6 +124,8 @@ struct LogImporter: ~Copyable {
         }
         let log = try LogImport(in: folder, name: name, identity: object.identity(), upstream: upstream)
         current = (name, log)
+        counts.append(ExportedLog(name: name))
+        (hasEnded, lastSequence) = (false, 0)
     }
 
     private mutating func finishLog() throws {

@@ -7,21 +7,28 @@ struct LogMigrateCommand: ParsableCommand {
         abstract: "Brings logs of earlier formats to the one of this version.",
         discussion: """
             Says for each log which format it has and what would be done. There is one format so far, so there is \
-            nothing to migrate. A format that this version does not know ends it with 65.
+            nothing to migrate. A format that this version does not know ends it with 65. Text on a terminal; one \
+            JSON object a log otherwise, or with --json.
 
               belfry log migrate --dry-run Pipelines/quickstart.yaml
               belfry log migrate out/changes
+              belfry log migrate --dry-run out --json | jq 'select(.steps != [])'
             """)
 
     @Flag(help: "Only say what would be done.")
     var dryRun = false
 
+    @Flag(help: "Print JSON, also on a terminal.")
+    var json = false
+
     @Argument(help: "A log, or a place: then all logs in it.", completion: .file())
     var place: String
 
     func run() throws {
+        let asJSON = json || !StandardOutput.isTerminal
         for directory in try LogPlace.oneOrAll(place).whole() {
-            try StandardOutput.write(line: try LogMigration.run(directory, isDryRun: dryRun))
+            let report = try LogMigration.run(directory, isDryRun: dryRun)
+            try StandardOutput.write(line: asJSON ? report.json : report.text)
         }
     }
 }
@@ -38,7 +45,7 @@ struct LogMigration {
     static var all: [LogMigration] { [] }
 
     /// Takes a log through the steps that it needs, and says so.
-    static func run(_ directory: String, isDryRun: Bool) throws -> String {
+    static func run(_ directory: String, isDryRun: Bool) throws -> MigrationReport {
         let name = LogPlace.name(ofLogAt: directory)
         let format = try EventLogs.format(directory: directory)
         let steps = all.filter { $0.from >= format }
@@ -47,10 +54,33 @@ struct LogMigration {
                 .badData,
                 "\(name) in \(directory) has format \(format); this version reads formats 1 to \(BatchFormat.version)")
         }
-        if steps.isEmpty { return "\(name): format \(format), nothing to migrate" }
         for step in steps where !isDryRun { try step.migrate(directory) }
+        return MigrationReport(name: name, format: format, steps: steps.map(\.summary), isDryRun: isDryRun)
+    }
+}
+
+/// What was done to a log, or would be, for people and for programs.
+struct MigrationReport: Hashable {
+    var name: String
+    /// The one that it was found with.
+    var format: Int
+    /// What each step changes; none where there is nothing to migrate.
+    var steps: [String]
+    var isDryRun: Bool
+
+    var text: String {
+        if steps.isEmpty { return "\(name): format \(format), nothing to migrate" }
         let start = isDryRun ? "would go" : "gone"
-        return "\(name): \(start) from format \(format) to \(BatchFormat.version): "
-            + steps.map(\.summary).joined(separator: "; ")
+        return "\(name): \(start) from format \(format) to \(BatchFormat.version): " + steps.joined(separator: "; ")
+    }
+
+    var json: String {
+        var object = JSONLine()
+        object.add("name", name)
+        object.add("format", format)
+        object.add("to", BatchFormat.version)
+        object.add("steps", steps)
+        object.add("migrated", !isDryRun && !steps.isEmpty)
+        return object.text
     }
 }

@@ -50,10 +50,13 @@ enum LogPlace {
 
     /// One log's own folder: a path to it, or its name below a place, as in `.belfry/quickstart/changes`.
     static func log(_ path: String, pipeline: String?) throws -> String {
-        if let pipeline {
-            let folder = try folder(pipeline)
-            return try existing(folder + "/" + path, named: path, in: folder)
-        }
+        guard let pipeline else { return try log(path, hint: "name its pipeline with -p FILE (--pipeline)") }
+        let folder = try folder(pipeline)
+        return try existing(folder + "/" + path, named: path, in: folder)
+    }
+
+    /// - Parameter hint: What to do where a bare name is no log below this folder.
+    private static func log(_ path: String, hint: String) throws -> String {
         if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
         try checkIsNoInput(path)
         let (place, name) = split(path)
@@ -61,7 +64,7 @@ enum LogPlace {
         let folder = try folder(place)
         do { return try existing(folder + "/" + name, named: name, in: folder) } catch let failure as ToolFailure {
             guard !path.contains("/") else { throw failure }
-            throw ToolFailure(failure.status, "\(failure.message); name its pipeline with -p FILE (--pipeline)")
+            throw ToolFailure(failure.status, "\(failure.message); \(hint)")
         }
     }
 
@@ -88,7 +91,7 @@ enum LogPlace {
     ///
     /// - Throws: ``ToolFailure`` with 66 where there is none.
     static func oneOrAll(_ place: String) throws -> LogChoice {
-        guard try isPlace(place) else { return try LogChoice(logs: [log(place, pipeline: nil)], absent: []) }
+        guard try isPlace(place) else { return try LogChoice(logs: [log(place, hint: placeHint)], absent: []) }
         let choice = try LogChoice(logs: logs(in: place), absent: AbsentLogs.find(in: place))
         guard !choice.logs.isEmpty || !choice.absent.isEmpty else {
             throw ToolFailure(.noInput, try nothing(in: place))
@@ -124,8 +127,10 @@ enum LogPlace {
                 + "export with `belfry log import \(path) --to FOLDER`, and name FOLDER")
     }
 
+    private static let placeHint = "name a pipeline file, its data folder, a folder of logs, or a log"
+
     private static func missing(_ path: String) -> ToolFailure {
-        ToolFailure(.noInput, "there is no \(path); name a pipeline file, its data folder, a folder of logs, or a log")
+        ToolFailure(.noInput, "there is no \(path); \(placeHint)")
     }
 
     private static func split(_ path: String) -> (place: String, name: String) {

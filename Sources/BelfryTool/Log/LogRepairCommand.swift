@@ -10,7 +10,8 @@ struct LogRepairCommand: ParsableCommand {
         discussion: """
             Says what would be lost and changes nothing, unless --yes is given. Then every file that changes is kept \
             as it was in a folder `damaged-...` below the log's. A log that a stage has open is refused. Exits with 0 \
-            where there is nothing to repair or it is done, with 1 where there is and --yes is not given.
+            where there is nothing to repair or it is done, with 1 where there is and --yes is not given. Text on a \
+            terminal; one JSON object otherwise, or with --json.
 
             The log then ends before the damage: events behind it go too, since sequences have no gaps. Stages that \
             have read on from there hold what came of lost events; they are named.
@@ -32,18 +33,29 @@ struct LogRepairCommand: ParsableCommand {
     @Option(help: "The time that names the copy (RFC 3339); now where it is not given.")
     var now: Instant?
 
-    @Flag(help: "Print one JSON object.")
+    @Flag(help: "Print JSON, also on a terminal.")
     var json = false
 
     func run() throws {
         let directory = try LogPlace.folder(ofLog: log, pipeline: pipeline)
         var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
-        let repair = try LogRepair(directory: directory) { progress.add($0) }
+        let repair = try LogRepairCommand.look(at: directory) { progress.add($0) }
         progress.end()
         let copy = yes ? try repair.apply(at: now ?? .wall()) : nil
-        let lines = json ? [RepairText.json(repair.plan, copy)] : RepairText.lines(repair.plan, copy)
+        let lines =
+            json || !StandardOutput.isTerminal
+            ? [RepairText.json(repair.plan, copy)] : RepairText.lines(repair.plan, copy)
         for line in lines { try StandardOutput.write(line: line) }
         if !repair.plan.isSound, copy == nil { throw ToolFailure(.no) }
+    }
+
+    /// Where no cut helps, what the error says of other commands must not lead back here.
+    private static func look(at directory: String, _ progress: (UInt64) -> Void) throws -> LogRepair {
+        do throws(EventLogError) { return try LogRepair(directory: directory, progress: progress) } catch {
+            guard case .damaged(let file, _, _, let reason) = error else { throw error }
+            let copy = reason.contains("from a copy") ? "" : "; restore the log's folder from a copy"
+            throw ToolFailure(.badData, "\(file): \(reason)\(copy); no cut puts it right, and nothing was changed")
+        }
     }
 }
 
@@ -65,7 +77,17 @@ enum RepairText {
             "\(plan.name): sequences \($0.lowerBound) to \($0.upperBound) are missing, and no retention removed them; "
                 + "a copy may have them, or the log begins behind them from now on"
         }
-        return [problem, manifest, missing].compactMap(\.self) + loss(plan, isDone: copy != nil) + [verdict(plan, copy)]
+        return [problem, manifest, missing, lostEnd(plan)].compactMap(\.self) + loss(plan, isDone: copy != nil) + [
+            verdict(plan, copy)
+        ]
+    }
+
+    /// Where nothing is cut, so that only what lies beside the log shows that something is lost.
+    private static func lostEnd(_ plan: RepairPlan) -> String? {
+        guard plan.cuts.isEmpty, let known = plan.knownThrough else { return nil }
+        return
+            "\(plan.name): sequences \(plan.keptThrough + 1) to \(known) are lost, as \(plan.derived.joined(separator: ", ")) "
+            + "shows; a copy may have them, or the log goes on without them, and that goes"
     }
 
     private static func loss(_ plan: RepairPlan, isDone: Bool) -> [String] {
@@ -98,6 +120,7 @@ enum RepairText {
         object.add("repaired", copy != nil)
         object.add("keptThrough", plan.keptThrough)
         if let last = plan.lostThrough { object.add("lostThrough", last) }
+        if let known = plan.knownThrough { object.add("knownThrough", known) }
         object.add("eventsLost", plan.eventsLost)
         object.add("bytesLost", plan.bytesLost)
         if let damage = plan.damage { object.add("damage", raw: VerifyText.json(damage)) }

@@ -10,6 +10,16 @@ struct LogShow {
     let until: LogPoint?
     var left: UInt64
     let follows: Bool
+    /// Events that were printed.
+    private(set) var printed: UInt64 = 0
+
+    init(
+        printer: EventPrinter, filter: EventFilter? = nil, from: LogPoint?, until: LogPoint?, left: UInt64,
+        follows: Bool
+    ) {
+        (self.printer, self.filter, self.from, self.until) = (printer, filter, from, until)
+        (self.left, self.follows) = (left, follows)
+    }
 
     mutating func run(_ directory: String) throws {
         let reader = try EventLogReader(directory: directory, from: from?.start ?? .beginning)
@@ -37,12 +47,14 @@ struct LogShow {
             let count = min(left, end - start)
             try printer.print(lines.prefix(Int(count)), first: start, now: batch.header.now)
             left -= count
+            printed += count
             return
         }
         for (line, sequence) in zip(lines, start...) where left > 0 {
             guard try filter.accepts(parser.parse(line)) else { continue }
             try printer.print(CollectionOfOne(line), first: sequence, now: batch.header.now)
             left -= 1
+            printed += 1
         }
     }
 }

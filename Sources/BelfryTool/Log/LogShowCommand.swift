@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLog
+import PipelineRuntime
 
 struct LogShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -63,5 +64,17 @@ struct LogShowCommand: ParsableCommand {
                     + "use --from \(first)")
         }
         if from == nil, let gap = try AbsentLogs.gap(ofLogAt: directory) { throw gap }
+        if show.printed == 0 { StandardError.write(try LogShowCommand.nothing(in: directory)) }
+    }
+
+    /// What there would be, for one who looked elsewhere.
+    private static func nothing(in directory: String) throws -> String {
+        let log = try EventLogs.summary(directory: directory)
+        guard log.firstSequence <= log.lastSequence, let first = log.firstNow, let last = log.lastNow else {
+            return "\(log.name) holds no event"
+        }
+        return
+            "nothing matched; \(log.name) holds sequences \(log.firstSequence) to \(log.lastSequence), \(first) to "
+            + "\(last); `belfry log stat` counts its types"
     }
 }

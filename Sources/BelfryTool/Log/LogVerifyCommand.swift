@@ -12,27 +12,29 @@ struct LogVerifyCommand: ParsableCommand {
             cursor fits the log that it reads, and what is kept beside a log. Exits with 1 where something is wrong; a \
             wrong index or snapshot is only noted, since it is made anew or passed over. \
             A last batch that is not whole is what a crash leaves: the stage cuts it off when it starts, and no event \
-            before it is lost. Anything else keeps the stage from starting; see `belfry log repair`.
+            before it is lost. Anything else keeps the stage from starting; see `belfry log repair`. Text on a \
+            terminal; one JSON object a log otherwise, or with --json.
 
               belfry log verify Pipelines/quickstart.yaml
               belfry log verify out/changes
-              belfry log verify out --json | jq 'select(.sound | not)'
+              belfry log verify out | jq 'select(.sound | not)'
             """)
 
     @Argument(help: "A log, or a place: then all logs in it.", completion: .file())
     var place: String
 
-    @Flag(help: "Print one JSON object a log.")
+    @Flag(help: "Print JSON, also on a terminal.")
     var json = false
 
     func run() throws {
+        let asJSON = json || !StandardOutput.isTerminal
         var isSound = true
         let choice = try LogPlace.oneOrAll(place)
         for directory in choice.logs {
             let report = try verify(directory)
             let name = LogPlace.name(ofLogAt: directory)
             isSound = isSound && report.isSound
-            for line in json ? [VerifyText.json(name, report)] : VerifyText.lines(name, report) {
+            for line in asJSON ? [VerifyText.json(name, report)] : VerifyText.lines(name, report) {
                 try StandardOutput.write(line: line)
             }
         }

@@ -41,7 +41,8 @@ struct ReplayCommand: AsyncParsableCommand {
         help: "Re-run these stages alone; NAME=PATH: by that program, such as another build's belfry-match.")
     var stages: [StageChoice] = []
 
-    @Option(help: "Compare what is about this alone: user=U, subscription=ID, record=NAME or stage=NAME.")
+    @Option(
+        help: "Compare what is about this alone, or came of it: user=U, subscription=ID, record=NAME or stage=NAME.")
     var only: OnlyOption?
 
     @Option(
@@ -79,13 +80,14 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     /// - Parameter names: The stages that are re-run; empty for all.
-    private func sending(_ checked: CheckedPipeline, _ names: [String]) throws -> ReplaySending? {
+    private func sending(_ checked: CheckedPipeline, _ names: [String], _ focus: ReplayFocus?) throws -> ReplaySending?
+    {
         guard let name = to.transport else { return nil }
         let stages = checked.file.stagesInOrder.filter { names.isEmpty || names.contains($0.name) }
         let route = try ReplayRoute(name, of: stages, .builtIns)
         guard reallySend else { throw route.refusal }
         let transport = try Registry.builtIns.transport(route.binding) { try StandardOutput.write(line: $0) }
-        return ReplaySending(route, transport, speed: speed, only: only?.focus)
+        return ReplaySending(route, transport, speed: speed, only: focus)
     }
 
     /// - Parameter hasPushes: Whether standard output is for pushes.
@@ -112,7 +114,8 @@ struct ReplayCommand: AsyncParsableCommand {
         let programs = try StageChoice.programs(stages, of: checked)
         let names = stages.map(\.name) + (only?.stage.map { [$0] } ?? [])
         for name in names { _ = try checked.stage(name) }
-        let sending = try sending(checked, names)
+        let focus = try only?.focus?.following(recorded)
+        let sending = try sending(checked, names, focus)
         for stage in try recorded.stagesUnderOtherSettings where names.isEmpty || names.contains(stage) {
             StandardError.write(
                 "\(stage) was recorded under other settings than \(pipeline) has now: the recorded ones count; see "
@@ -124,8 +127,8 @@ struct ReplayCommand: AsyncParsableCommand {
             parts: try parts(of: recorded))
         replay.problem = { StandardError.write("snapshot passed over: \($0)") }
         replay.notice = { StandardError.write($0) }
-        replay.focus = only?.focus
-        replay.watch = try sending ?? to.pushes(speed: speed, only: only?.focus)
+        replay.focus = focus
+        replay.watch = try sending ?? to.pushes(speed: speed, only: focus)
         let sent: @Sendable () -> String = { sending.map { ", \($0.sent.text)" } ?? "" }
         let results = try await ReplayDisplay.showing(replay.progress, more: sent) { [replay] in
             guard let sending else { return try await replay.run() }

@@ -20,9 +20,11 @@ struct TraceCommand: ParsableCommand {
               belfry trace 17 -p out --mermaid > trace.mmd
 
             --export FILE writes the smallest slice of the pipeline's inputs that still leads to the outcome, with the \
-            names, tokens and texts of people replaced by pseudonyms; `belfry run` on it shows the outcome again.
+            names, tokens and texts of people replaced by pseudonyms; `belfry run` on it shows the outcome again. It \
+            needs the pipeline file.
 
               belfry trace outcomes:3 -p Pipelines/quickstart.yaml --export case.ndjson
+              belfry trace outcomes:3 -p Pipelines/quickstart.yaml --logs out --export case.ndjson
               belfry trace 17 -p Pipelines/quickstart.yaml --export case.ndjson --user _alice --device alice-mac
 
             The first trace reads each log once and leaves an index in it, LOG/index, which may be removed at any time; \

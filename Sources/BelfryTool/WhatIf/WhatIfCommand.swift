@@ -65,7 +65,7 @@ struct WhatIfCommand: AsyncParsableCommand {
         let place = try RecordedPlace(pipeline, logs: logs)
         let (checked, recorded) = (place.checked, place.recorded)
         var whatIf = try whatIf(recorded, checked)
-        whatIf.focus = only?.focus
+        whatIf.focus = try only?.focus?.following(recorded)
         whatIf.notice = { StandardError.write($0) }
         let report = try await ReplayDisplay.showing([whatIf.progress]) { [whatIf] in try whatIf.run() }
         let text = WhatIfText(report)

@@ -74,9 +74,11 @@ struct IndexHeader: Hashable {
     }
 
     /// Mixed into each block's CRCs, so that no block of another file is taken for one of this.
-    var mark: UInt64 {
+    var mark: UInt64 { IndexHeader.mark(ofEncoded: encoded) }
+
+    static func mark(ofEncoded bytes: [UInt8]) -> UInt64 {
         var hash = KeyHash(kind: 1)
-        encoded.withUnsafeBytes { hash.absorb($0) }
+        bytes.withUnsafeBytes { hash.absorb($0) }
         return hash.value
     }
 }

@@ -48,7 +48,10 @@ package struct SettingsHistory: Sendable {
     package mutating func append(_ entry: Entry) throws {
         if let last = entries.last, last.kind == entry.kind, last.settings == entry.settings { return }
         let all = entries + [entry]
-        try SmallText.write(all.map(SettingsHistory.line).joined(), to: path)
+        let lines = all.map { entry in
+            SettingsFile.Line(after: entry.after, now: entry.now, text: SettingsHistory.line(entry))
+        }
+        try SmallText.write(SettingsFile(lines: lines).text, to: path)
         entries = all
     }
 
@@ -71,7 +74,7 @@ package struct SettingsHistory: Sendable {
         buffer.appendJSON(entry.kind)
         buffer.append(",\"settings\":")
         buffer.append(raw: entry.settings)
-        buffer.append("}\n")
+        buffer.append("}")
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 

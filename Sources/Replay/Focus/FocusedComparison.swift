@@ -1,8 +1,11 @@
 import EventLog
+import JSON
 import PipelineRuntime
 
 /// Compares the events about one thing alone, in their order: what else is different moves their sequences, and does
 /// not count.
+///
+/// An outcome names no subscription; it is about one where its push is.
 struct FocusedComparison {
     private struct Given {
         var text: String
@@ -11,9 +14,28 @@ struct FocusedComparison {
 
     private let focus: ReplayFocus
     private var given: [Given] = []
+    /// Input about the subscription.
+    private var upstream: Set<UInt64> = []
     private(set) var compared = ComparedEvents()
 
     init(_ focus: ReplayFocus) { self.focus = focus }
+
+    /// Takes note of input, before what comes of it is compared.
+    mutating func note(_ run: UpstreamFeed.Run) {
+        guard focus.subject == .subscription else { return }
+        for (sequence, line) in zip(run.first..., Lines(run.lines)) where focus.concerns(line) {
+            upstream.insert(sequence)
+        }
+    }
+
+    private func concerns(_ line: UnsafeRawBufferPointer) -> Bool {
+        if focus.concerns(line) { return true }
+        guard !upstream.isEmpty else { return false }
+        var parser = JSONParser(limits: EventReader.linkLimits)
+        do throws(JSONError) {
+            return try parser.parse(line).natural("push").map(upstream.contains) ?? false
+        } catch { return false }
+    }
 
     /// Compares a batch of the log with what the machine has given so far, and empties the machine's output.
     ///
@@ -23,7 +45,7 @@ struct FocusedComparison {
     {
         defer { output.removeAll() }
         take(output)
-        for (sequence, line) in zip(batch.header.firstSequence..., Lines(batch.body)) where focus.concerns(line) {
+        for (sequence, line) in zip(batch.header.firstSequence..., Lines(batch.body)) where concerns(line) {
             let recorded = String(decoding: line, as: UTF8.self)
             let replayed = given.isEmpty ? nil : given.removeFirst()
             if isSkipped { continue }
@@ -50,7 +72,7 @@ struct FocusedComparison {
         for line in Lines(output.lines) {
             events += 1
             while let mark = marks.first, mark.events < events { marks.removeFirst() }
-            if focus.concerns(line) {
+            if concerns(line) {
                 given.append(Given(text: String(decoding: line, as: UTF8.self), mark: marks.first))
             }
         }

@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineRuntime
 
@@ -11,8 +12,24 @@ package struct ReplayFocus: Hashable, Sendable {
 
     package let subject: Subject
     package let name: String
+    /// Changes of the record: what they led to is about it too, also where it names a newer record in whose
+    /// notification they went along.
+    private var changes: Set<UInt64> = []
 
     package init(_ subject: Subject, _ name: String) { (self.subject, self.name) = (subject, name) }
+
+    /// The same, with what the record's changes in a pipeline's log led to. Reads the log of the source.
+    package func following(_ recorded: RecordedPipeline) throws -> ReplayFocus {
+        guard subject == .record, let source = recorded.stages.first(where: \.isSource) else { return self }
+        var focus = self
+        let reader = try EventLogReader(directory: source.log.directory, from: .beginning)
+        while let batch = try reader.next() {
+            for (sequence, line) in zip(batch.header.firstSequence..., Lines(batch.body)) where concerns(line) {
+                focus.changes.insert(sequence)
+            }
+        }
+        return focus
+    }
 
     /// Whether an event or a push is about it.
     func concerns(_ line: UnsafeRawBufferPointer) -> Bool {
@@ -28,8 +45,15 @@ package struct ReplayFocus: Hashable, Sendable {
                 || isInPayload(of: event, "sid")
         case .record:
             event.text("recordName") == name || event["record"]?.text("recordName") == name
-                || isInPayload(of: event, "rid")
+                || isInPayload(of: event, "rid") || isCaused(event)
         }
+    }
+
+    private func isCaused(_ event: JSONValue) -> Bool {
+        guard !changes.isEmpty else { return false }
+        let causes = event["causes"].map { $0.elements.compactMap { $0.natural("sequence") } } ?? []
+        let named = [event.natural("change"), event.natural("replacedByChange")].compactMap(\.self)
+        return (causes + named).contains(where: changes.contains)
     }
 
     /// `ck.qry.sid` and its like, whatever kind of notification it is.

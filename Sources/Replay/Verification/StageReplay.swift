@@ -114,6 +114,7 @@ final class StageReplay {
 
     private func feed(through last: UInt64, limit: Int) throws {
         while let run = try feed.run(through: last) {
+            focused?.note(run)
             try machine.receive(run.lines, first: run.first, at: run.now)
             time = max(time, run.now)
             progress.add(events: run.count, bytes: run.lines.count)

@@ -46,6 +46,20 @@ final class InsertedCommands {
         return Command(event: event, time: time ?? .epoch, identity: identity)
     }
 
+    /// Why they change nothing of what happened until a moment; nil where one counts by then.
+    ///
+    /// - Parameter last: The end of the recording; nil where nothing is recorded.
+    func idleness(through last: Instant?) -> String? {
+        guard let first = waiting.first else {
+            return
+                "no command: nothing is changed by it; a command is a JSON object on one line, such as subscription.save"
+        }
+        guard let last, first.time > last else { return nil }
+        return
+            "all of them count from \(first.time) or later, and the recording ends at \(last): they change nothing; give "
+            + "them an earlier \"time\", or none to count from the beginning"
+    }
+
     /// Calls back for each command whose time has come, with the moment at which it happens.
     func forEachDue(at now: Instant, _ body: (UnsafeRawBufferPointer, Instant) throws -> Void) rethrows {
         while let command = waiting.first, command.time <= now {

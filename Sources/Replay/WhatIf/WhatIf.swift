@@ -20,8 +20,11 @@ package struct WhatIf: Sendable {
     private let recorded: RecordedPipeline
     private let registry: Registry
     private let change: WhatIfChange
+    /// Why the commands change nothing; nil where they may, or there are none to be read.
+    private let idleness: String?
     package let progress: StageProgress
-    /// Told of each stage that begins with a snapshot because the logs do not hold all.
+    /// Told of each stage that begins with a snapshot because the logs do not hold all, and of commands that cannot
+    /// change anything.
     package var notice: @Sendable (String) -> Void = { _ in }
     /// What alone is compared; nil: every push.
     package var focus: ReplayFocus?
@@ -37,15 +40,20 @@ package struct WhatIf: Sendable {
                 other.kind == stage.stage.kind
             else { throw ReplayError.unsupported("the other pipeline has no stage \(stage.name) in the same place") }
         }
-        if let source = recorded.stages.first {
-            _ = try InsertedCommands(change.commands, of: source, MachineFactory(registry: registry))
-        }
+        idleness =
+            change.commands.isEmpty
+            ? nil
+            : try recorded.stages.first.flatMap { source in
+                try InsertedCommands(change.commands, of: source, MachineFactory(registry: registry))
+                    .idleness(through: source.log.lastNow)
+            }
         progress = StageProgress(
             stage: "whatif", bytesTotal: recorded.stages.first.map { $0.log.bytes } ?? 0)
     }
 
     package func run() throws -> WhatIfReport {
         for stage in recorded.stages { try stage.checkEnd() }
+        if let idleness { notice("--with: \(idleness)") }
         let comparison = PushComparison(focus)
         for stage in roots {
             let lockstep = try lockstep(stage, comparison)

@@ -7,9 +7,7 @@ extension VirtualPipeline {
     /// The folder of logs that `belfry log import` makes of what `belfry log export` prints of these.
     func exportedAndImported() throws -> String {
         var lines = Data()
-        for log in Self.logs {
-            try LogExport.run(directory: folderOfLogs + "/" + log) { lines.append(contentsOf: $0) }
-        }
+        try LogExport.run(directories: Self.logs.map { "\(folderOfLogs)/\($0)" }) { lines.append(contentsOf: $0) }
         try lines.write(to: URL(fileURLWithPath: folder.path + "/all.ndjson"))
         let copy = folder.path + "/copy"
         _ = try LogImportCommand.run(folder.path + "/all.ndjson", into: copy)

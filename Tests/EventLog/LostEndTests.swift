@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+
+@testable import EventLog
+
+/// A log that was cut off where nothing in it shows it.
+@Suite struct LostEndTests {
+    private let now = Instant(microseconds: 1_763_631_000_000_000)
+
+    /// Ten events in batches of one, over several segments.
+    private func log(_ scratch: Scratch) throws {
+        let writer = try scratch.writer(segmentBytesMax: 300)
+        for number in 1...10 { try writer.append([event(number)]) }
+        try writer.close()
+    }
+
+    private func addSnapshot(_ scratch: Scratch, at sequence: UInt64, of name: String = "matches") throws {
+        let identity = LogIdentity(seed: "test", name: name)
+        let header = SnapshotHeader(
+            stage: "match", version: 1, log: identity, upstream: LogIdentity(seed: "test", name: "changes"),
+            cursor: Cursor(["changes": sequence]), sequence: sequence, now: .epoch)
+        try SnapshotStore(logDirectory: scratch.log).write(header, state: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    private func addIndex(_ scratch: Scratch) throws {
+        let scheme = KeyScheme(name: "test", version: 1, makeExtractor: { { _, _ in } })
+        try LogIndex(directory: scratch.log, scheme: scheme, limits: BlockLimits(events: 1)).update()
+    }
+
+    @Test(arguments: ["snapshot", "index"], [0, 1])
+    func whatKnowsMoreThanTheLogIsNamed(witness: String, kept: Int) throws {
+        let scratch = Scratch()
+        try log(scratch)
+        if witness == "index" { try addIndex(scratch) } else { try addSnapshot(scratch, at: 10) }
+        #expect(try EventLogs.verify(directory: scratch.log).isSound)
+        let last = try #require(try EventLogs.segments(directory: scratch.log).last)
+        // To nothing, or into the middle of its first batch, which alone would be a torn tail.
+        try write(Array(try bytes(of: last.path).prefix(kept * 100)), to: last.path)
+        let report = try EventLogs.verify(directory: scratch.log)
+        let problem = try #require(report.problems.first)
+        #expect(!report.isSound && problem.file == last.path && problem.sequence == last.firstSequence)
+        #expect(
+            problem.reason.contains(
+                "the log ends with sequence \(last.firstSequence - 1), and \(scratch.log)/\(witness)"))
+        #expect(problem.reason.contains("had come to 10: \(11 - last.firstSequence) or more events are lost"))
+        let repair = try LogRepair(directory: scratch.log)
+        #expect(repair.plan.knownThrough == 10 && repair.plan.derived.count == 1 && !repair.plan.isSound)
+        _ = try repair.apply(at: now)
+        #expect(try EventLogs.verify(directory: scratch.log).isSound)
+    }
+
+    @Test func theIndexOfASegmentThatIsGoneIsNamed() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        let scheme = KeyScheme(name: "test", version: 1, makeExtractor: { { _, _ in } })
+        // Its last block is not in the file: it is of a part that still grows.
+        try LogIndex(directory: scratch.log, scheme: scheme, limits: BlockLimits(events: 100)).update()
+        let last = try #require(try EventLogs.segments(directory: scratch.log).last)
+        try FileManager.default.removeItem(atPath: last.path)
+        let report = try EventLogs.verify(directory: scratch.log)
+        #expect(report.problems.first?.reason.contains("/index/") == true, "\(report)")
+        _ = try LogRepair(directory: scratch.log).apply(at: now)
+        #expect(try EventLogs.verify(directory: scratch.log).isSound)
+    }
+
+    @Test func whatIsOfAnotherLogOrKnowsNoMoreShowsNothing() throws {
+        let scratch = Scratch()
+        try log(scratch)
+        try addSnapshot(scratch, at: 10)
+        try addSnapshot(scratch, at: 12, of: "others")
+        #expect(try EventLogs.verify(directory: scratch.log).isSound)
+        #expect(try LogRepair(directory: scratch.log).plan.isSound)
+    }
+}

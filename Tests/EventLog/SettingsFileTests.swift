@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@testable import EventLog
+
+/// `settings.ndjson` says of itself whether it is what was written.
+@Suite struct SettingsFileTests {
+    private func line(_ after: UInt64, window: String = "1s") -> SettingsFile.Line {
+        let text = #"{"after":\#(after),"now":\#(after),"kind":"coalesce","settings":{"window":"\#(window)"}}"#
+        return SettingsFile.Line(after: after, now: Instant(microseconds: Int64(after)), text: text)
+    }
+
+    private func scratch() throws -> Scratch {
+        let scratch = Scratch()
+        try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: false)
+        return scratch
+    }
+
+    private func read(_ scratch: Scratch, _ text: String) throws -> SettingsFile? {
+        try write(Array(text.utf8), to: scratch.path + "/settings.ndjson")
+        return try SettingsFile.read(logDirectory: scratch.path)
+    }
+
+    @Test func whatIsWrittenIsReadAndWrittenAlike() throws {
+        let scratch = try scratch()
+        for count in 1...3 {
+            let file = SettingsFile(lines: (0..<UInt64(count)).map { line($0) })
+            let found = try #require(try read(scratch, file.text))
+            #expect(found.lines.map(\.text) == file.lines.map(\.text) && found.isChecked && found.text == file.text)
+        }
+    }
+
+    @Test func everyChangeOfAByteAndEveryLostLineIsFound() throws {
+        let scratch = try scratch()
+        let text = SettingsFile(lines: [line(0), line(7, window: "5s"), line(9)]).text
+        let bytes = Array(text.utf8)
+        for place in bytes.indices {
+            var changed = bytes
+            changed[place] ^= 1
+            try write(changed, to: scratch.path + "/settings.ndjson")
+            #expect(throws: EventLogError.self, "byte \(place)") {
+                try SettingsFile.read(logDirectory: scratch.path)
+            }
+        }
+        let lines = text.split(separator: "\n").map { $0 + "\n" }
+        for wrong in [lines.dropLast(), lines.dropLast(2), [lines[0], lines[2]], [lines[0], lines[2], lines[1]]] {
+            #expect(throws: EventLogError.self) { try read(scratch, wrong.joined()) }
+        }
+        #expect(throws: EventLogError.self, "a second file behind the first") { try read(scratch, text + text) }
+    }
+
+    @Test func aFileOfAnEarlierBuildIsBelieved() throws {
+        let scratch = try scratch()
+        let text = line(0).text + "\n" + line(7).text + "\n"
+        let file = try #require(try read(scratch, text))
+        #expect(!file.isChecked && file.text == text)
+    }
+}
