@@ -1,24 +1,33 @@
 import CloudKitModel
 import EventLog
 import JSON
+import PipelineKit
 import Predicates
 
 /// Every rule that a command must keep, in the order of its example; the first broken one is the answer.
 struct CommandCheck {
+    /// What a command that keeps them is.
+    struct Passed {
+        let type: CommandType
+        /// What there is to warn of; empty for all but subscriptions.
+        var warnings: [SavedSubscription.Warning] = []
+    }
+
     let takesAnySubscription: Bool
     let predicates: PredicateReader
 
     private static let originKeys: [StaticString] = ["user", "device"]
 
     @inline(__always)
-    func callAsFunction(_ command: JSONValue) throws(ModelError) -> CommandType {
+    func callAsFunction(_ command: JSONValue) throws(ModelError) -> Passed {
         let type = try CommandType(of: command)
+        var passed = Passed(type: type)
         try type.checkKeys(of: command)
         try checkPlace(command)
         switch type {
         case .recordSave: try checkSave(command)
         case .recordDelete: try checkDelete(command)
-        case .subscriptionSave: try checkSubscription(command)
+        case .subscriptionSave: passed.warnings = try checkSubscription(command)
         case .subscriptionDelete: try checkSubscriptionID(command)
         case .deviceRegister: try checkDevice(command)
         case .deviceUnregister: try checkDeviceName(command)
@@ -26,7 +35,7 @@ struct CommandCheck {
         if let time = command["time"] {
             try under("time") { () throws(ModelError) in try check(time: time) }
         }
-        return type
+        return passed
     }
 
     @inline(__always)
@@ -74,23 +83,27 @@ extension CommandCheck {
         try NameRule.subscriptionID.check("subscriptionID", of: command)
     }
 
-    private func checkSubscription(_ command: JSONValue) throws(ModelError) {
+    private func checkSubscription(_ command: JSONValue) throws(ModelError) -> [SavedSubscription.Warning] {
         let scope = try database(of: command)
         try NameRule.user.check("user", of: command)
         let (user, json) = (try command.required("user"), try command.required("subscription"))
-        try under("subscription") { () throws(ModelError) in
+        return try under("subscription") { () throws(ModelError) in
             let subscription = try Subscription(json, in: scope, anyScope: takesAnySubscription)
             if let zone = subscription.zoneID {
                 try under("zoneID") { () throws(ModelError) in try zone.expectOwner(user, in: scope) }
             }
-            guard let query = subscription.query else { return }
-            try under("query") { () throws(ModelError) in try check(query: query) }
+            guard let query = subscription.query else { return [] }
+            return try under("query") { () throws(ModelError) in try check(query: query) }
         }
     }
 
-    private func check(query: JSONValue) throws(ModelError) {
+    private func check(query: JSONValue) throws(ModelError) -> [SavedSubscription.Warning] {
         do throws(PredicateError) {
-            _ = try predicates.read(query: query)
+            return try predicates.read(query: query).warnings.map { warning in
+                SavedSubscription.Warning(
+                    code: warning.code, path: "subscription.query.\(warning.place.path)", offset: warning.place.offset,
+                    reason: warning.queryReason(in: query))
+            }
         } catch {
             throw ModelError(error.code, at: error.queryPath, error.queryReason(in: query))
         }

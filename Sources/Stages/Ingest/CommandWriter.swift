@@ -27,6 +27,22 @@ enum CommandWriter {
         buffer.append("}")
     }
 
+    /// Writes the `subscription.delete` that a save in another database comes to.
+    static func write(
+        deleteOf subscriptionID: JSONValue?, in database: DatabaseScope, for save: JSONValue,
+        into buffer: inout ByteBuffer
+    ) {
+        buffer.append("{\"type\":\"subscription.delete\"")
+        buffer.append(",\"container\":", save["container"])
+        buffer.append(",\"environment\":", save["environment"])
+        buffer.append(",\"database\":\"")
+        buffer.append(database.word)
+        buffer.append("\"")
+        buffer.append(",\"user\":", save["user"])
+        buffer.append(",\"subscriptionID\":", subscriptionID)
+        buffer.append("}")
+    }
+
     private static func write(_ last: KnownRecord, missingFrom command: JSONValue, into buffer: inout ByteBuffer) {
         if command["before"] == nil {
             buffer.append(",\"before\":")
@@ -60,5 +76,14 @@ enum CommandWriter {
             buffer.append(UnsafeRawBufferPointer(rebasing: text[start..<end]))
             isFirst = false
         }
+    }
+}
+
+extension ByteBuffer {
+    /// A member that a checked command has.
+    fileprivate mutating func append(_ key: StaticString, _ value: JSONValue?) {
+        guard let value else { return }
+        append(key)
+        append(value.raw)
     }
 }

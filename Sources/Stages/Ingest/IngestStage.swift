@@ -7,7 +7,8 @@ import Predicates
 /// The door: checks each command and writes what is accepted to the log that every later state is a function of.
 ///
 /// A command goes to the log as it came, without `time` (its batch carries it). A record's command ends with what ingest
-/// found out: `change`, and for a delete the fields last seen as `before`, and a `recordType` that it lacks.
+/// found out: `change`, and for a delete the fields last seen as `before`, and a `recordType` that it lacks. Before a
+/// `subscription.save` stands a `subscription.delete` for each other database where the user had that ID.
 public struct IngestStage: Stage {
     public static let kind = "ingest"
     public static let logName = "changes"
@@ -15,6 +16,7 @@ public struct IngestStage: Stage {
 
     private let check: CommandCheck
     var memory = RecordMemory()
+    var homes = SubscriptionHomes()
 
     public init(_ settings: IngestSettings, context: StageContext) throws(SettingsError) {
         check = CommandCheck(
@@ -24,8 +26,8 @@ public struct IngestStage: Stage {
 
     public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do {
-            let type = try check(event.json)
-            append(event.json, of: type, into: &out)
+            let passed = try check(event.json)
+            append(event.json, passed, into: &out)
         } catch {
             out.reject(event, Rejection(code: error.code, reason: error.reason, path: error.path))
         }
@@ -36,16 +38,23 @@ public struct IngestStage: Stage {
             _ = memory.save(event.json)
         } else if event.isOfType("record.delete") {
             _ = memory.delete(event.json)
+        } else if event.isOfType("subscription.save") {
+            _ = homes.save(event.json)
+        } else if event.isOfType("subscription.delete") {
+            homes.delete(event.json)
         }
     }
 
     @inline(__always)
-    private mutating func append(_ command: JSONValue, of type: CommandType, into out: inout Outbox) {
-        switch type {
+    private mutating func append(_ command: JSONValue, _ passed: CommandCheck.Passed, into out: inout Outbox) {
+        switch passed.type {
         case .recordSave: appendSave(command, into: &out)
         case .recordDelete: appendDelete(command, into: &out)
-        case .deviceRegister, .deviceUnregister, .subscriptionSave, .subscriptionDelete:
+        case .subscriptionSave: appendSubscription(command, passed.warnings, into: &out)
+        case .subscriptionDelete:
+            homes.delete(command)
             out.append { CommandWriter.write(command, into: &$0) }
+        case .deviceRegister, .deviceUnregister: out.append { CommandWriter.write(command, into: &$0) }
         }
     }
 
@@ -56,6 +65,22 @@ public struct IngestStage: Stage {
         let given = command["change"]
         let isUpdate = given.map { $0.equals("update") } ?? (wasKnown || command["before"] != nil)
         out.append { CommandWriter.write(command, change: isUpdate ? .update : .create, into: &$0) }
+    }
+
+    /// A subscription's ID is unique for its user in a container (CKSubscription): the newest save has it.
+    private mutating func appendSubscription(
+        _ command: JSONValue, _ warnings: [SavedSubscription.Warning], into out: inout Outbox
+    ) {
+        let subscriptionID = command["subscription"]?["subscriptionID"]
+        let left = homes.save(command)
+        for database in left {
+            out.append { CommandWriter.write(deleteOf: subscriptionID, in: database, for: command, into: &$0) }
+        }
+        out.append { CommandWriter.write(command, into: &$0) }
+        out.saved(
+            SavedSubscription(
+                subscriptionID: subscriptionID?.string ?? "",
+                warnings: warnings + left.map { SubscriptionHomes.warning(moved: subscriptionID, from: $0) }))
     }
 
     private mutating func appendDelete(_ command: JSONValue, into out: inout Outbox) {

@@ -10,7 +10,9 @@ extension MatchStage {
         guard isDelete || event.isOfType("record.save") else { return [] }
         do throws(Rejection) {
             let change = try Change(event, isDelete: isDelete)
-            return index.all.filter { $0.subscription.fits(subject) }.map { ChangeCheck(change, $0).explanation }
+            return index.all.filter { $0.subscription.fits(subject) }.map {
+                ChangeCheck(change, $0, settings).explanation
+            }
         } catch {
             return [
                 Explanation(
@@ -39,15 +41,17 @@ private struct ChangeCheck {
     let change: Change
     let subscription: Subscription
     let saved: UInt64
+    let settings: MatchSettings
 
-    init(_ change: Change, _ stored: SubscriptionIndex.Stored) {
+    init(_ change: Change, _ stored: SubscriptionIndex.Stored, _ settings: MatchSettings) {
+        self.settings = settings
         self.change = change
         subscription = stored.subscription
         saved = stored.saved
     }
 
     private static let passed: Set<ExplanationCode> = [
-        .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue, .conditionTrue,
+        .scopeSame, .zoneSame, .recordTypeSame, .recordTypeIgnored, .firesOnSame, .clauseTrue, .conditionTrue,
     ]
 
     /// A subscription of another scope is checked no further.
@@ -122,10 +126,8 @@ extension ChangeCheck {
     }
 
     private var recordType: Explanation {
-        guard let watched = subscription.recordType else {
-            return part(.recordTypeSame, "it watches every record type")
-        }
         let type = change.recordType?.text
+        guard let watched = subscription.recordType else { return ignoredRecordType(type) }
         guard let type, type.utf8.elementsEqual(watched) else {
             return part(
                 .recordTypeDiffers, "the record is of type \(type ?? "unknown"), it watches \(watched.text)",
@@ -134,12 +136,32 @@ extension ChangeCheck {
         return part(.recordTypeSame, "the record is of type \(type)")
     }
 
+    private func ignoredRecordType(_ type: String?) -> Explanation {
+        guard settings.strictRecordType == .ignore, let named = subscription.namedRecordType, named != type else {
+            return part(.recordTypeSame, "it watches every record type")
+        }
+        return part(
+            .recordTypeIgnored,
+            "the record is of type \(type ?? "unknown"), it names \(named), which strictRecordType: ignore passes over",
+            [.init("recordType", type ?? ""), .init("named", named)])
+    }
+
     private var firesOn: Explanation {
         let word = "\(change.reason.word)"
         if subscription.firesOn.contains(change.reason) { return part(.firesOnSame, "it fires on \(word)") }
         return part(
             .firesOnDiffers, "it fires on \(subscription.firesOn.words.joined(separator: ", ")), not on \(word)",
             [.init("reason", word), .init("firesOn", subscription.firesOn.words)])
+    }
+}
+
+extension Subscription {
+    /// The type that a zone or database subscription names, whatever the settings make of it.
+    fileprivate var namedRecordType: String? {
+        var parser = JSONParser(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
+        return text.withUnsafeBytes { text in
+            do { return try parser.parse(text)["subscription"]?["recordType"]?.string } catch { return nil }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ extension SubscriptionIndex {
         }
     }
 
-    mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+    mutating func read(from snapshot: inout SnapshotReader, _ settings: MatchSettings) throws(SnapshotError) {
         let count = try snapshot.count(bytesEach: 3)
         reserveCapacity(count)
         var parser = JSONParser(limits: Self.limits)
@@ -25,16 +25,16 @@ extension SubscriptionIndex {
             let saved = try snapshot.number()
             guard saved > last else { throw snapshot.error("a subscription was saved out of its turn") }
             last = saved
-            add(try Self.subscription(&snapshot, &parser), at: saved)
+            add(try Self.subscription(&snapshot, &parser, settings), at: saved)
             guard self.count == number + 1 else { throw snapshot.error("a subscription is there twice") }
         }
     }
 
     private static func subscription(
-        _ snapshot: inout SnapshotReader, _ parser: inout JSONParser
+        _ snapshot: inout SnapshotReader, _ parser: inout JSONParser, _ settings: MatchSettings
     ) throws(SnapshotError) -> Subscription {
         do {
-            return try SubscriptionReader.subscription(parser.parse(try snapshot.view()))
+            return try SubscriptionReader.subscription(parser.parse(try snapshot.view()), settings)
         } catch let error as SnapshotError {
             throw error
         } catch {

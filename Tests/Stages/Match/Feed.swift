@@ -19,7 +19,7 @@ struct Feed: ~Copyable {
     init() throws {
         let context = StageContext(
             log: LogIdentity(seed: "match tests", name: "matches"), upstream: Feed.upstream, upstreamName: "changes")
-        clock = StageClock(try MatchStage(NoSettings(), context: context))
+        clock = StageClock(try MatchStage(MatchSettings(), context: context))
     }
 
     var deadline: Instant? { clock.stage.deadline }
