@@ -151,9 +151,13 @@ extension CommandCheck {
         try under("before") { () throws(ModelError) in try Fields.check(before) }
     }
 
-    /// Nil only in the public database, which belongs to no user.
+    /// Nil in the public database, which belongs to no user, and where participants are named instead.
     @inline(__always)
     private func owner(of command: JSONValue, in scope: DatabaseScope) throws(ModelError) -> JSONValue? {
+        if let participants = command["participants"] {
+            try ParticipantCheck(command: command, scope: scope)(participants)
+            return nil
+        }
         guard let owner = command["owner"] else {
             guard scope == .public else {
                 throw ModelError.missing("owner", "says whose \(scope.word) database it is: add the user's record name")

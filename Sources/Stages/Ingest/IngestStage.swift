@@ -35,11 +35,11 @@ public struct IngestStage: Stage {
 
     public mutating func recall(_ event: borrowing InputEvent, at now: Instant) {
         if event.isOfType("record.save") {
-            _ = memory.save(event.json)
+            _ = memory.save(event.json, of: event.json["owner"])
         } else if event.isOfType("record.delete") {
-            _ = memory.delete(event.json)
+            _ = memory.delete(event.json, of: event.json["owner"])
         } else if event.isOfType("subscription.save") {
-            _ = homes.save(event.json)
+            homes.recall(event.json)
         } else if event.isOfType("subscription.delete") {
             homes.delete(event.json)
         }
@@ -58,13 +58,35 @@ public struct IngestStage: Stage {
         }
     }
 
-    /// Who says what happened, or sends the last known fields, knows better than a memory that may have begun later.
+    /// A change of a shared record is an event for each participant, in whose shared database it is.
     @inline(__always)
     private mutating func appendSave(_ command: JSONValue, into out: inout Outbox) {
-        let wasKnown = memory.save(command)
+        guard let participants = command["participants"] else {
+            return appendSave(command, of: command["owner"], for: nil, into: &out)
+        }
+        for participant in participants.elements {
+            appendSave(command, of: participant, for: participant, into: &out)
+        }
+    }
+
+    private mutating func appendDelete(_ command: JSONValue, into out: inout Outbox) {
+        guard let participants = command["participants"] else {
+            return appendDelete(command, of: command["owner"], for: nil, into: &out)
+        }
+        for participant in participants.elements {
+            appendDelete(command, of: participant, for: participant, into: &out)
+        }
+    }
+
+    /// Who says what happened, or sends the last known fields, knows better than a memory that may have begun later.
+    @inline(__always)
+    private mutating func appendSave(
+        _ command: JSONValue, of owner: JSONValue?, for participant: JSONValue?, into out: inout Outbox
+    ) {
+        let wasKnown = memory.save(command, of: owner)
         let given = command["change"]
         let isUpdate = given.map { $0.equals("update") } ?? (wasKnown || command["before"] != nil)
-        out.append { CommandWriter.write(command, change: isUpdate ? .update : .create, into: &$0) }
+        out.append { CommandWriter.write(command, for: participant, change: isUpdate ? .update : .create, into: &$0) }
     }
 
     /// A subscription's ID is unique for its user in a container (CKSubscription): the newest save has it.
@@ -83,8 +105,10 @@ public struct IngestStage: Stage {
                 warnings: warnings + left.map { SubscriptionHomes.warning(moved: subscriptionID, from: $0) }))
     }
 
-    private mutating func appendDelete(_ command: JSONValue, into out: inout Outbox) {
-        let last = memory.delete(command)
-        out.append { CommandWriter.write(delete: command, of: last, into: &$0) }
+    private mutating func appendDelete(
+        _ command: JSONValue, of owner: JSONValue?, for participant: JSONValue?, into out: inout Outbox
+    ) {
+        let last = memory.delete(command, of: owner)
+        out.append { CommandWriter.write(delete: command, for: participant, of: last, into: &$0) }
     }
 }

@@ -26,6 +26,12 @@ struct SubscriptionHomes {
         }
     }
 
+    /// Takes note of a `subscription.save` in the log; where one was moved, its deletion stands before.
+    mutating func recall(_ command: JSONValue) {
+        let print = fingerprint(command, command["subscription"]?["subscriptionID"])
+        homes[print, default: 0] |= SubscriptionHomes.bit(of: command)
+    }
+
     /// Takes note of a checked `subscription.delete`.
     mutating func delete(_ command: JSONValue) {
         let print = fingerprint(command, command["subscriptionID"])
