@@ -211,7 +211,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         for line in Lines(lines) {
             if number > before {
                 guard try admit(line, number, of: producer) else { break }
-                admission.take(out.takeSaved(), of: number, at: lastWithPending)
+                if !out.saved.isEmpty { admission.take(out.takeSaved(), of: number, at: lastWithPending) }
             }
             number += 1
             if out.lines.count >= StageOutlet.batchBytesFull, try !leave(producer, through: number - 1) { break }

@@ -11,6 +11,8 @@ struct CommandCheck {
         let type: CommandType
         /// What there is to warn of; empty for all but subscriptions.
         var warnings: [SavedSubscription.Warning] = []
+        /// Who sees the change of a shared record, where the command names several.
+        var participants: JSONValue?
     }
 
     let takesAnySubscription: Bool
@@ -25,8 +27,8 @@ struct CommandCheck {
         try type.checkKeys(of: command)
         try checkPlace(command)
         switch type {
-        case .recordSave: try checkSave(command)
-        case .recordDelete: try checkDelete(command)
+        case .recordSave: passed.participants = try checkSave(command)
+        case .recordDelete: passed.participants = try checkDelete(command)
         case .subscriptionSave: passed.warnings = try checkSubscription(command)
         case .subscriptionDelete: try checkSubscriptionID(command)
         case .deviceRegister: try checkDevice(command)
@@ -114,30 +116,31 @@ extension CommandCheck {
 
 extension CommandCheck {
     @inline(__always)
-    private func checkSave(_ command: JSONValue) throws(ModelError) {
-        try checkRecord(command, isDeleted: false)
+    private func checkSave(_ command: JSONValue) throws(ModelError) -> JSONValue? {
+        let participants = try checkRecord(command, isDeleted: false)
         let change = try change(of: command)
         guard change != .delete else {
             throw ModelError(
                 "record.change", at: "change", "record.save creates or updates: send record.delete instead")
         }
-        guard change == .create, command["before"] != nil else { return }
+        guard change == .create, command["before"] != nil else { return participants }
         throw ModelError("member.conflict", at: "before", "a record that is created had no fields before: leave it out")
     }
 
-    private func checkDelete(_ command: JSONValue) throws(ModelError) {
-        try checkRecord(command, isDeleted: true)
+    private func checkDelete(_ command: JSONValue) throws(ModelError) -> JSONValue? {
+        let participants = try checkRecord(command, isDeleted: true)
         if let recordType = command["recordType"] {
             try under("recordType") { () throws(ModelError) in try NameRule.recordType.check(recordType) }
         }
-        guard let change = try change(of: command), change != .delete else { return }
+        guard let change = try change(of: command), change != .delete else { return participants }
         throw ModelError("record.change", at: "change", "record.delete deletes: leave change out or send record.save")
     }
 
     @inline(__always)
-    private func checkRecord(_ command: JSONValue, isDeleted: Bool) throws(ModelError) {
-        let scope = try database(of: command)
-        let owner = try owner(of: command, in: scope)
+    private func checkRecord(_ command: JSONValue, isDeleted: Bool) throws(ModelError) -> JSONValue? {
+        let (scope, participants) = (try database(of: command), command["participants"])
+        if let participants { try ParticipantCheck(command: command, scope: scope)(participants) }
+        let owner = try participants == nil ? owner(of: command, in: scope) : nil
         if let origin = command["origin"] {
             try under("origin") { () throws(ModelError) in try check(origin: origin) }
         }
@@ -147,17 +150,14 @@ extension CommandCheck {
             guard let owner, let zone = record.zoneID else { return }
             try under("zoneID") { () throws(ModelError) in try zone.expectOwner(owner, in: scope) }
         }
-        guard let before = command["before"] else { return }
+        guard let before = command["before"] else { return participants }
         try under("before") { () throws(ModelError) in try Fields.check(before) }
+        return participants
     }
 
-    /// Nil in the public database, which belongs to no user, and where participants are named instead.
+    /// Nil only in the public database, which belongs to no user.
     @inline(__always)
     private func owner(of command: JSONValue, in scope: DatabaseScope) throws(ModelError) -> JSONValue? {
-        if let participants = command["participants"] {
-            try ParticipantCheck(command: command, scope: scope)(participants)
-            return nil
-        }
         guard let owner = command["owner"] else {
             guard scope == .public else {
                 throw ModelError.missing("owner", "says whose \(scope.word) database it is: add the user's record name")

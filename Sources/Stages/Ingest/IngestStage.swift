@@ -48,8 +48,8 @@ public struct IngestStage: Stage {
     @inline(__always)
     private mutating func append(_ command: JSONValue, _ passed: CommandCheck.Passed, into out: inout Outbox) {
         switch passed.type {
-        case .recordSave: appendSave(command, into: &out)
-        case .recordDelete: appendDelete(command, into: &out)
+        case .recordSave: appendSave(command, seenBy: passed.participants, into: &out)
+        case .recordDelete: appendDelete(command, seenBy: passed.participants, into: &out)
         case .subscriptionSave: appendSubscription(command, passed.warnings, into: &out)
         case .subscriptionDelete:
             homes.delete(command)
@@ -60,8 +60,10 @@ public struct IngestStage: Stage {
 
     /// A change of a shared record is an event for each participant, in whose shared database it is.
     @inline(__always)
-    private mutating func appendSave(_ command: JSONValue, into out: inout Outbox) {
-        guard let participants = command["participants"] else {
+    private mutating func appendSave(
+        _ command: JSONValue, seenBy participants: JSONValue?, into out: inout Outbox
+    ) {
+        guard let participants else {
             return appendSave(command, of: command["owner"], for: nil, into: &out)
         }
         for participant in participants.elements {
@@ -69,8 +71,10 @@ public struct IngestStage: Stage {
         }
     }
 
-    private mutating func appendDelete(_ command: JSONValue, into out: inout Outbox) {
-        guard let participants = command["participants"] else {
+    private mutating func appendDelete(
+        _ command: JSONValue, seenBy participants: JSONValue?, into out: inout Outbox
+    ) {
+        guard let participants else {
             return appendDelete(command, of: command["owner"], for: nil, into: &out)
         }
         for participant in participants.elements {

@@ -118,6 +118,13 @@ extension ChangeCheck {
                 : part(.zoneSame, "it watches every zone but the default one", [.init("zone", name)])
         }
         guard let watched = subscription.zone else { return part(.zoneSame, "it watches every zone") }
+        if change.database == .shared, name.utf8.elementsEqual(watched), !subscription.isInSharedZone(change) {
+            return part(
+                .zoneDiffers,
+                "the record is in another user's zone \(name), it watches that of "
+                    + "\(subscription.sharedZoneOwner?.text ?? "")",
+                [.init("zone", name), .init("watched", watched.text)])
+        }
         return name.utf8.elementsEqual(watched)
             ? part(.zoneSame, "the record is in zone \(name)")
             : part(

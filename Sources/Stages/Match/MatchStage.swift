@@ -56,6 +56,7 @@ public struct MatchStage: Stage {
     @inline(__always)
     private mutating func match(_ change: Change, at now: Instant, into out: inout Outbox) {
         index.find(change, into: &found)
+        if change.database == .shared { found.removeAll { !index[$0.slot].subscription.isInSharedZone(change) } }
         if found.isEmpty {
             tally.add(at: now)
         } else {
