@@ -34,7 +34,7 @@ import Testing
     ]
 
     private static func save(_ type: String, _ name: String) -> String {
-        #"{"type":"record.save",\#(place),"database":"private","owner":"_a","record":{"recordName":"\#(name)","#
+        #"{"type":"record.save","time":"2026-01-01T00:00:0\#(name.dropFirst())Z",\#(place),"database":"private","owner":"_a","record":{"recordName":"\#(name)","#
             + #""recordType":"\#(type)","zoneID":{"zoneName":"Work"}}}"#
     }
 
@@ -42,13 +42,13 @@ import Testing
     private static func edited() async throws -> VirtualPipeline {
         let log = LogSettings(sync: .never)
         let first = try VirtualPipeline(file("narrow"), log: log)
-        try await first.live(preparation + [save("Task", "t1"), save("Note", "n1")], cuts: [], drains: false) {
+        try await first.live(preparation + [save("Task", "t1"), save("Note", "n2")], cuts: [], drains: false) {
             pipeline in
             let match = try #require(pipeline.host("match"))
             try await match.wait(for: "the changes") { $0.taken >= 4 }
         }
         let second = try VirtualPipeline(file("ignore"), log: log, folder: first.folder)
-        try await second.live([save("Task", "t2"), save("Note", "n2")], cuts: [], drains: true)
+        try await second.live([save("Task", "t3"), save("Note", "n4")], cuts: [], drains: true)
         return second
     }
 
@@ -56,7 +56,7 @@ import Testing
         let pipeline = try await Self.edited()
         let watched = try pipeline.events(of: "matches").filter { $0.contains(#""type":"match""#) }
         #expect(
-            watched.map { $0.firstMatch(of: /"recordName":"([a-z0-9]+)"/).map { String($0.1) } } == ["n1", "t2", "n2"])
+            watched.map { $0.firstMatch(of: /"recordName":"([a-z0-9]+)"/).map { String($0.1) } } == ["n2", "t3", "n4"])
         let history = try SettingsHistory(logDirectory: pipeline.folderOfLogs + "/matches")
         #expect(
             history.entries.map(\.settings) == [#"{"strictRecordType":"narrow"}"#, #"{"strictRecordType":"ignore"}"#])
@@ -70,7 +70,7 @@ import Testing
     @Test func theOtherReadingCanBeTried() async throws {
         let pipeline = try VirtualPipeline(Self.file("narrow"))
         try await pipeline.live(
-            Self.preparation + [Self.save("Task", "t1"), Self.save("Note", "n1")], cuts: [], drains: true)
+            Self.preparation + [Self.save("Task", "t1"), Self.save("Note", "n2")], cuts: [], drains: true)
         var other = try WhatIfChange(Self.file("narrow"))
         other.file = try Self.file("ignore")
         let report = try WhatIf(
