@@ -162,16 +162,6 @@ extension ChangeCheck {
     }
 }
 
-extension Subscription {
-    /// The type that a zone or database subscription names, whatever the settings make of it.
-    fileprivate var namedRecordType: String? {
-        var parser = JSONParser(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
-        return text.withUnsafeBytes { text in
-            do { return try parser.parse(text)["subscription"]?["recordType"]?.string } catch { return nil }
-        }
-    }
-}
-
 extension Reason {
     fileprivate var words: [String] {
         [Reason.create, .update, .delete].filter { contains($0) }.map { "\($0.word)" }

@@ -12,13 +12,10 @@ extension Subscription {
     }
 
     var sharedZoneOwner: [UInt8]? {
-        var parser = JSONParser(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
-        return text.withUnsafeBytes { text in
-            do {
-                let zone = try parser.parse(text)["subscription"]?["zoneID"]
-                let owner = zone?.given("ownerRecordName") ?? zone?.given("ownerName")
-                return owner.flatMap { $0.equals("__defaultOwner__") ? nil : $0.utf8 }
-            } catch { return nil }
+        withEvent { event in
+            let zone = event["subscription"]?["zoneID"]
+            guard let owner = zone?.given("ownerRecordName") ?? zone?.given("ownerName") else { return nil }
+            return owner.equals("__defaultOwner__") ? nil : owner.utf8
         }
     }
 }
