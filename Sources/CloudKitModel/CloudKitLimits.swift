@@ -17,6 +17,9 @@ package enum CloudKitLimits {
     // APNs, Sending notification requests: apns-collapse-id has at most 64 bytes.
     package static let collapseIDBytesMax = 64
 
+    // Ours: the events of one command are one batch of the log, and each has up to 2 MB.
+    package static let participantsMax = 20
+
     // Ours: APNs tokens are of variable length, webhook tokens may be addresses.
     package static let tokenBytesMax = 2048
     package static let topicBytesMax = 255

@@ -26,7 +26,8 @@ struct SubscriptionRules {
         let homes = scopes.map { "\($0.word)" }.joined(separator: " or ")
         throw ModelError(
             "subscription.scope", at: "subscriptionType",
-            "a \(subscription.form.word) subscription lives in a \(homes) database, not in a \(scope.word) one")
+            "a \(subscription.form.word) subscription lives in a \(homes) database, not in a \(scope.word) one: save it there, "
+                + "or let ingest take it with subscriptionsInAnyDatabase: true")
     }
 
     private func checkZone(anyScope: Bool) throws(ModelError) {

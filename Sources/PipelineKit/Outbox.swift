@@ -10,6 +10,7 @@ public struct Outbox: ~Copyable {
     public private(set) var count = 0
     package private(set) var rejections: [Rejected] = []
     package private(set) var deliveries: [Delivery] = []
+    package private(set) var saved: [SavedSubscription] = []
 
     package struct Rejected {
         package let sequence: UInt64
@@ -48,6 +49,10 @@ public struct Outbox: ~Copyable {
         rejections.append(Rejected(sequence: sequence, rejection: rejection, line: Array(line)))
     }
 
+    /// Tells the producer of the event in hand what its subscription came to. Only a source's producers hear it, and only
+    /// after the event that saves it was appended.
+    public mutating func saved(_ subscription: SavedSubscription) { saved.append(subscription) }
+
     /// Hands a push to the transport it names; the answer comes back through ``Stage/receive(_:at:into:)-(TransportAnswer,_,_)``.
     public mutating func deliver(_ delivery: Delivery) { deliveries.append(delivery) }
 
@@ -60,6 +65,7 @@ public struct Outbox: ~Copyable {
         events.removeAll()
         events.shrink(to: 4 << 20)
         count = 0
+        if !saved.isEmpty { saved = [] }
     }
 
     /// Forgets everything: what a stage says again while its past is fed to it.
@@ -74,6 +80,11 @@ public struct Outbox: ~Copyable {
     package mutating func takeRejections() -> [Rejected] {
         defer { rejections.removeAll(keepingCapacity: true) }
         return rejections
+    }
+
+    package mutating func takeSaved() -> [SavedSubscription] {
+        defer { saved = [] }
+        return saved
     }
 
     package mutating func takeDeliveries() -> [Delivery] {

@@ -113,5 +113,8 @@ final class DoorLoop {
         admission.refusals += answer.refusals.map {
             Admission.Refusal(line: $0.line, code: $0.code, path: $0.path, reason: $0.reason)
         }
+        admission.saved += answer.saved.map {
+            Admission.Saved(line: $0.line, subscription: $0.subscription, activeFrom: $0.activeFrom)
+        }
     }
 }

@@ -147,6 +147,17 @@ public struct Admission: Sendable, Hashable {
         public let reason: String
     }
 
+    /// A subscription that was saved.
+    public struct Saved: Sendable, Hashable {
+        /// Which of the commands sent since the start, from 1.
+        public let line: UInt64
+        /// Its ID, and what there is to warn of.
+        public let subscription: SavedSubscription
+        /// The event of the changes log that saved it: every change after it is looked at, none before.
+        public let activeFrom: UInt64
+    }
+
     public internal(set) var accepted = 0
+    public internal(set) var saved: [Saved] = []
     public internal(set) var refusals: [Refusal] = []
 }

@@ -1,3 +1,5 @@
+import JSON
+
 /// Something about a predicate that is allowed and surely not meant.
 public struct PredicateWarning: Sendable, Hashable {
     /// Where in a query.
@@ -18,6 +20,13 @@ public struct PredicateWarning: Sendable, Hashable {
 
     public init(code: String, place: Place, reason: String) {
         (self.code, self.place, self.reason) = (code, place, reason)
+    }
+}
+
+extension PredicateWarning {
+    /// The reason; for a predicate's text with the place, and on two more lines that place and a caret under it.
+    public func queryReason(in query: JSONValue) -> String {
+        PredicateError(code: code, offset: place.offset, reason: reason).queryReason(in: query)
     }
 }
 

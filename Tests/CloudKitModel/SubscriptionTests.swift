@@ -145,19 +145,23 @@ struct SubscriptionTests {
     static let homeless: [(String, DatabaseScope, String)] = [
         (
             "{\(query),\(fires)}", .shared,
-            "a query subscription lives in a public or private database, not in a shared one"
+            "a query subscription lives in a public or private database, not in a shared one: save it there, "
+                + "or let ingest take it with subscriptionsInAnyDatabase: true"
         ),
         (
             #"{\#(zone),"zoneID":{"zoneName":"Z"}}"#, .shared,
-            "a zone subscription lives in a private database, not in a shared one"
+            "a zone subscription lives in a private database, not in a shared one: save it there, "
+                + "or let ingest take it with subscriptionsInAnyDatabase: true"
         ),
         (
             #"{\#(zone),"zoneID":{"zoneName":"Z"}}"#, .public,
-            "a zone subscription lives in a private database, not in a public one"
+            "a zone subscription lives in a private database, not in a public one: save it there, "
+                + "or let ingest take it with subscriptionsInAnyDatabase: true"
         ),
         (
             "{\(database)}", .public,
-            "a database subscription lives in a private or shared database, not in a public one"
+            "a database subscription lives in a private or shared database, not in a public one: save it there, "
+                + "or let ingest take it with subscriptionsInAnyDatabase: true"
         ),
     ]
 

@@ -20,7 +20,7 @@ struct RecordedLogs {
         folder = try LogPlace.folder(logs ?? place)
         var isDirectory: ObjCBool = false
         isOwn = FileManager.default.fileExists(atPath: place, isDirectory: &isDirectory) && !isDirectory.boolValue
-        file = try isOwn ? CheckedPipeline(path: place).file : RecordedLogs.standard()
+        file = try isOwn ? CheckedPipeline(path: place).file : RecordedLogs.recorded(in: folder)
         path = RecordedLogs.path(of: file)
         try AbsentLogs.check(logs ?? place)
         let changes = folder + "/" + (path.first?.logName ?? "changes")
@@ -72,6 +72,12 @@ struct RecordedLogs {
 
     /// The logs of the built-in stages, in the order in which they are made from each other.
     static let standardNames = ["changes", "matches", "notifications", "pushes", "outcomes"]
+
+    /// The pipeline that the logs tell of, with the settings that it had last; the built-in stages where they do not say
+    /// enough.
+    private static func recorded(in folder: String) throws -> PipelineFile {
+        do { return try RecordedFolder(folder).pipeline() } catch { return try standard() }
+    }
 
     private static func standard() throws -> PipelineFile {
         try PipelineFile.parse(

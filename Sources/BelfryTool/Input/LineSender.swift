@@ -12,6 +12,13 @@ final class LineSender {
         var known: UInt64 = 0
     }
 
+    /// A line that saved a subscription.
+    struct Saved {
+        var source: String
+        var line: UInt64
+        var answer: Producer.Saved
+    }
+
     /// What a line's number meant to the door is here.
     private struct Span {
         var first: UInt64
@@ -32,6 +39,8 @@ final class LineSender {
     private var heard = ContinuousClock.now
     /// Called after every step; sending stops when it is false.
     var mayContinue: (Totals) -> Bool = { _ in true }
+    /// Called for every subscription that was saved, in order; what there is to warn of is said without it.
+    var onSaved: (Saved) -> Void = { _ in }
 
     init(_ producer: Producer, _ sources: [InputSource], complain: @escaping (String) -> Void) {
         self.producer = producer
@@ -108,16 +117,29 @@ final class LineSender {
         for refusal in answer.refusals { complain(text(refusal)) }
         let unnamed = answer.refused - answer.refusals.count
         if unnamed > 0 { complain("\(unnamed.of("more line")) refused") }
+        for saved in answer.saved { take(saved) }
+        let unsaid = answer.warnings - answer.saved.reduce(0) { $0 + $1.subscription.warnings.count }
+        if unsaid > 0 { complain(unsaid.of("more warning")) }
         while spans.count > 1, spans[1].first <= answer.through { spans.removeFirst() }
     }
 
-    private func text(_ refusal: Producer.Refusal) -> String {
-        let path = refusal.path.isEmpty ? "" : "\(refusal.path.printable): "
-        // Below the reason of a predicate stand its text and a caret.
-        let lines = refusal.reason.split(separator: "\n", omittingEmptySubsequences: false).map {
-            String($0).withoutControls
+    private func take(_ saved: Producer.Saved) {
+        for warning in saved.subscription.warnings {
+            complain(text(saved.line, "warning: ", warning.path, warning.reason, warning.code))
         }
-        let head = "\(place(refusal.line)): \(path)\(lines.first ?? "") (\(refusal.code))"
+        let (source, line) = origin(saved.line) ?? ("line", saved.line)
+        onSaved(Saved(source: source, line: line, answer: saved))
+    }
+
+    private func text(_ refusal: Producer.Refusal) -> String {
+        text(refusal.line, "", refusal.path, refusal.reason, refusal.code)
+    }
+
+    private func text(_ line: UInt64, _ kind: String, _ path: String, _ reason: String, _ code: String) -> String {
+        let path = path.isEmpty ? "" : "\(path.printable): "
+        // Below the reason of a predicate stand its text and a caret.
+        let lines = reason.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).withoutControls }
+        let head = "\(place(line)): \(kind)\(path)\(lines.first ?? "") (\(code))"
         return ([head] + lines.dropFirst().map { "    " + $0 }).joined(separator: "\n")
     }
 
@@ -134,8 +156,13 @@ final class LineSender {
     }
 
     private func place(_ number: UInt64) -> String {
-        guard let span = spans.last(where: { $0.first <= number }) else { return "line \(number)" }
-        return "\(span.source):\(span.line + number - span.first)"
+        guard let (source, line) = origin(number) else { return "line \(number)" }
+        return "\(source):\(line)"
+    }
+
+    private func origin(_ number: UInt64) -> (source: String, line: UInt64)? {
+        guard let span = spans.last(where: { $0.first <= number }) else { return nil }
+        return (span.source, span.line + number - span.first)
     }
 }
 

@@ -82,8 +82,7 @@ struct RecordedFolder {
             text.append(",\"from\":")
             text.appendJSON(try self.entry(of: folder + "/" + upstream).kind)
         }
-        let settings = entry.settings.dropFirst().dropLast()
-        if !settings.isEmpty { text.append(raw: "," + settings) }
+        try RecordedSettings(entry.settings).write(to: &text)
         text.append("}")
     }
 
@@ -94,5 +93,54 @@ struct RecordedFolder {
             .noInput,
             "\(history.path) is not there, so that nothing tells how \(log) was made: name the pipeline file, and the "
                 + "logs with --logs")
+    }
+}
+
+/// A stage's settings as they were recorded, in which numbers and truth values stand in quotes as everything else does.
+private struct RecordedSettings {
+    private let record: String
+
+    init(_ record: String) { self.record = record }
+
+    /// Appends its members as a pipeline file has them.
+    func write(to text: inout ByteBuffer) throws {
+        var parser = JSONParser()
+        try Array(record.utf8).withUnsafeBytes { bytes in
+            for (key, value) in try parser.parse(bytes).members {
+                text.append(",")
+                RecordedSettings.write(key, value, to: &text)
+            }
+        }
+    }
+
+    private static func write(_ key: JSONValue, _ value: JSONValue, to text: inout ByteBuffer) {
+        text.append(key.raw)
+        text.append(": ")
+        write(value, to: &text)
+    }
+
+    private static func write(_ value: JSONValue, to text: inout ByteBuffer) {
+        switch value.kind {
+        case .object:
+            text.append("{")
+            for (index, (key, value)) in value.members.enumerated() {
+                if index > 0 { text.append(",") }
+                write(key, value, to: &text)
+            }
+            text.append("}")
+        case .array:
+            text.append("[")
+            for (index, value) in value.elements.enumerated() {
+                if index > 0 { text.append(",") }
+                write(value, to: &text)
+            }
+            text.append("]")
+        default:
+            if let plain = value.string, isPlain(plain) { text.append(raw: plain) } else { text.append(value.raw) }
+        }
+    }
+
+    private static func isPlain(_ text: String) -> Bool {
+        text == "true" || text == "false" || !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 }

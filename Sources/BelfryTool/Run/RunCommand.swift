@@ -17,7 +17,7 @@ struct RunCommand: AsyncParsableCommand {
               belfry run Pipelines/quickstart.yaml in.ndjson --logs out; belfry log ls out
 
             A line that is refused is reported as FILE:LINE: path: reason (code), the others are kept, and the exit \
-            status is 65.
+            status is 65. A warning is reported as FILE:LINE: warning: …, and its line is kept.
             """)
 
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))

@@ -9,7 +9,8 @@ struct SendCommand: AsyncParsableCommand {
         discussion: """
             Each line is sent as soon as it is there and acknowledged when it is durable. A line that is refused is \
             reported as FILE:LINE: path: reason (code); the others are kept. Exits with 65 if any was refused, with 69 \
-            when the door does not answer.
+            when the door does not answer. For each subscription saved it prints from which event of the changes log on \
+            it is active, and warnings: in a pipe {"source":…,"line":…,"subscriptionID":…,"activeFrom":…,"warnings":[…]}.
 
               belfry send Pipelines/quickstart.yaml changes.ndjson
               echo '{"type":"record.delete",...}' | belfry send Pipelines/quickstart.yaml
@@ -74,6 +75,9 @@ private struct Sending: Sendable {
         defer { socket.close() }
         let producer = try Producer(socket, endpoint: door, name: producer ?? ProducerName.passing)
         let sender = LineSender(producer, sources) { StandardError.write($0) }
+        let printer = SavedPrinter(isForPeople: StandardOutput.isTerminal)
+        sender.onSaved = { printer.print($0) }
+        defer { printer.finish() }
         do { return try sender.run(patience: patience, resumes: self.producer != nil) } catch {
             guard let failure = ToolFailure(explaining: error) else { throw error }
             throw ToolFailure(failure.status, "\(failure.message)\n\(sender.progress(producer: self.producer))")

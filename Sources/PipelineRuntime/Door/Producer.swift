@@ -1,5 +1,6 @@
 import EventLog
 import JSON
+import PipelineKit
 import ZeroMQ
 
 /// The producers' end of a door: sends numbered lines, keeps what is not acknowledged, and sends it again after the
@@ -14,6 +15,17 @@ package final class Producer {
         package var refusals: [Refusal]
         /// Last sequence of the changes log.
         package var last: UInt64
+        package var saved: [Saved] = []
+        /// Warnings of all saved subscriptions; an answer does not spell out more than a thousand.
+        package var warnings = 0
+    }
+
+    /// What a line's subscription came to.
+    package struct Saved: Sendable, Hashable {
+        package var line: UInt64
+        package var subscription: SavedSubscription
+        /// The event of the changes log that saved it: every change after it is looked at, none before.
+        package var activeFrom: UInt64
     }
 
     package struct Refusal: Sendable, Hashable {
@@ -179,7 +191,24 @@ package final class Producer {
             Answer(
                 through: through, accepted: Int(control.natural("accepted") ?? 0),
                 refused: Int(control.natural("refused") ?? 0),
-                refusals: control["refusals"].map { $0.elements.map(Producer.refusal) } ?? [], last: logLast))
+                refusals: control["refusals"].map { $0.elements.map(Producer.refusal) } ?? [], last: logLast,
+                saved: control["saved"].map { $0.elements.map(Producer.saved) } ?? [],
+                warnings: Int(control.natural("warnings") ?? 0)))
+    }
+
+    private static func saved(_ value: JSONValue) -> Saved {
+        Saved(
+            line: value.natural("line") ?? 0,
+            subscription: SavedSubscription(
+                subscriptionID: value.text("subscriptionID") ?? "",
+                warnings: value["warnings"].map { $0.elements.map(Producer.warning) } ?? []),
+            activeFrom: value.natural("activeFrom") ?? 0)
+    }
+
+    private static func warning(_ value: JSONValue) -> SavedSubscription.Warning {
+        SavedSubscription.Warning(
+            code: value.text("code") ?? "", path: value.text("path") ?? "",
+            offset: value.natural("offset").map { Int($0) }, reason: value.text("reason") ?? "")
     }
 
     private static func refusal(_ value: JSONValue) -> Refusal {

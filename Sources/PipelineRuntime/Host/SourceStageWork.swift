@@ -207,22 +207,20 @@ final class SourceStageWork<S: Stage>: HostWork {
     ) throws -> Admission {
         if plan.clock == .wall { clock.advance(to: plan.time.wall(), into: &out) }
         var admission = Admission(through: before)
-        let count = out.count
         var number = first
         for line in Lines(lines) {
-            if number > before, try !admit(line, number, of: producer) { break }
+            if number > before {
+                guard try admit(line, number, of: producer) else { break }
+                if !out.saved.isEmpty { admission.take(out.takeSaved(), of: number, at: lastWithPending) }
+            }
             number += 1
             if out.lines.count >= StageOutlet.batchBytesFull, try !leave(producer, through: number - 1) { break }
         }
         admission.through = max(before, number - 1)
-        admission.accepted = out.count - count + committedInTurn
-        committedInTurn = 0
         admission.refused = out.takeRejections()
+        admission.accepted = Int(admission.through - before) - admission.refused.count
         return admission
     }
-
-    /// Events of the frame in hand that left with an earlier batch, because it was full or virtual time moved on.
-    private var committedInTurn = 0
 
     /// - Returns: False where the log has no room for what came before: the producer sends this line again.
     @inline(__always)
@@ -252,11 +250,9 @@ final class SourceStageWork<S: Stage>: HostWork {
     ///
     /// - Returns: False where the log has no room.
     private func leave(_ producer: String, through number: UInt64) throws -> Bool {
-        let count = out.count
         let rejections = out.takeRejections()
         producers.advance(producer, to: number)
         let isDone = try commit()
-        if isDone { committedInTurn += count }
         for rejected in rejections {
             rejected.line.withUnsafeBytes { out.reject(sequence: rejected.sequence, line: $0, rejected.rejection) }
         }

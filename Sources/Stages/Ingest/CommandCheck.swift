@@ -1,24 +1,35 @@
 import CloudKitModel
 import EventLog
 import JSON
+import PipelineKit
 import Predicates
 
 /// Every rule that a command must keep, in the order of its example; the first broken one is the answer.
 struct CommandCheck {
+    /// What a command that keeps them is.
+    struct Passed {
+        let type: CommandType
+        /// What there is to warn of; empty for all but subscriptions.
+        var warnings: [SavedSubscription.Warning] = []
+        /// Who sees the change of a shared record, where the command names several.
+        var participants: JSONValue?
+    }
+
     let takesAnySubscription: Bool
     let predicates: PredicateReader
 
     private static let originKeys: [StaticString] = ["user", "device"]
 
     @inline(__always)
-    func callAsFunction(_ command: JSONValue) throws(ModelError) -> CommandType {
+    func callAsFunction(_ command: JSONValue) throws(ModelError) -> Passed {
         let type = try CommandType(of: command)
+        var passed = Passed(type: type)
         try type.checkKeys(of: command)
         try checkPlace(command)
         switch type {
-        case .recordSave: try checkSave(command)
-        case .recordDelete: try checkDelete(command)
-        case .subscriptionSave: try checkSubscription(command)
+        case .recordSave: passed.participants = try checkSave(command)
+        case .recordDelete: passed.participants = try checkDelete(command)
+        case .subscriptionSave: passed.warnings = try checkSubscription(command)
         case .subscriptionDelete: try checkSubscriptionID(command)
         case .deviceRegister: try checkDevice(command)
         case .deviceUnregister: try checkDeviceName(command)
@@ -26,7 +37,7 @@ struct CommandCheck {
         if let time = command["time"] {
             try under("time") { () throws(ModelError) in try check(time: time) }
         }
-        return type
+        return passed
     }
 
     @inline(__always)
@@ -74,23 +85,27 @@ extension CommandCheck {
         try NameRule.subscriptionID.check("subscriptionID", of: command)
     }
 
-    private func checkSubscription(_ command: JSONValue) throws(ModelError) {
+    private func checkSubscription(_ command: JSONValue) throws(ModelError) -> [SavedSubscription.Warning] {
         let scope = try database(of: command)
         try NameRule.user.check("user", of: command)
         let (user, json) = (try command.required("user"), try command.required("subscription"))
-        try under("subscription") { () throws(ModelError) in
+        return try under("subscription") { () throws(ModelError) in
             let subscription = try Subscription(json, in: scope, anyScope: takesAnySubscription)
             if let zone = subscription.zoneID {
                 try under("zoneID") { () throws(ModelError) in try zone.expectOwner(user, in: scope) }
             }
-            guard let query = subscription.query else { return }
-            try under("query") { () throws(ModelError) in try check(query: query) }
+            guard let query = subscription.query else { return [] }
+            return try under("query") { () throws(ModelError) in try check(query: query) }
         }
     }
 
-    private func check(query: JSONValue) throws(ModelError) {
+    private func check(query: JSONValue) throws(ModelError) -> [SavedSubscription.Warning] {
         do throws(PredicateError) {
-            _ = try predicates.read(query: query)
+            return try predicates.read(query: query).warnings.map { warning in
+                SavedSubscription.Warning(
+                    code: warning.code, path: "subscription.query.\(warning.place.path)", offset: warning.place.offset,
+                    reason: warning.queryReason(in: query))
+            }
         } catch {
             throw ModelError(error.code, at: error.queryPath, error.queryReason(in: query))
         }
@@ -101,30 +116,31 @@ extension CommandCheck {
 
 extension CommandCheck {
     @inline(__always)
-    private func checkSave(_ command: JSONValue) throws(ModelError) {
-        try checkRecord(command, isDeleted: false)
+    private func checkSave(_ command: JSONValue) throws(ModelError) -> JSONValue? {
+        let participants = try checkRecord(command, isDeleted: false)
         let change = try change(of: command)
         guard change != .delete else {
             throw ModelError(
                 "record.change", at: "change", "record.save creates or updates: send record.delete instead")
         }
-        guard change == .create, command["before"] != nil else { return }
+        guard change == .create, command["before"] != nil else { return participants }
         throw ModelError("member.conflict", at: "before", "a record that is created had no fields before: leave it out")
     }
 
-    private func checkDelete(_ command: JSONValue) throws(ModelError) {
-        try checkRecord(command, isDeleted: true)
+    private func checkDelete(_ command: JSONValue) throws(ModelError) -> JSONValue? {
+        let participants = try checkRecord(command, isDeleted: true)
         if let recordType = command["recordType"] {
             try under("recordType") { () throws(ModelError) in try NameRule.recordType.check(recordType) }
         }
-        guard let change = try change(of: command), change != .delete else { return }
+        guard let change = try change(of: command), change != .delete else { return participants }
         throw ModelError("record.change", at: "change", "record.delete deletes: leave change out or send record.save")
     }
 
     @inline(__always)
-    private func checkRecord(_ command: JSONValue, isDeleted: Bool) throws(ModelError) {
-        let scope = try database(of: command)
-        let owner = try owner(of: command, in: scope)
+    private func checkRecord(_ command: JSONValue, isDeleted: Bool) throws(ModelError) -> JSONValue? {
+        let (scope, participants) = (try database(of: command), command["participants"])
+        if let participants { try ParticipantCheck(command: command, scope: scope)(participants) }
+        let owner = try participants == nil ? owner(of: command, in: scope) : nil
         if let origin = command["origin"] {
             try under("origin") { () throws(ModelError) in try check(origin: origin) }
         }
@@ -134,8 +150,9 @@ extension CommandCheck {
             guard let owner, let zone = record.zoneID else { return }
             try under("zoneID") { () throws(ModelError) in try zone.expectOwner(owner, in: scope) }
         }
-        guard let before = command["before"] else { return }
+        guard let before = command["before"] else { return participants }
         try under("before") { () throws(ModelError) in try Fields.check(before) }
+        return participants
     }
 
     /// Nil only in the public database, which belongs to no user.

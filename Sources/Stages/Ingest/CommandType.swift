@@ -35,7 +35,10 @@ enum CommandType: CaseIterable {
 
     // In the order of the examples, so that a member is found soon.
     private static let common: [StaticString] = ["type", "container", "environment"]
-    private static let saveKeys = common + ["database", "owner", "origin", "record", "change", "before", "time"]
+    private static let recordKeys: [StaticString] = [
+        "database", "owner", "origin", "record", "change", "before", "time",
+    ]
+    private static let saveKeys = common + recordKeys + ["participants"]
     /// `recordType` is what ingest itself appends: an exported log can be sent again.
     private static let deleteKeys = saveKeys + ["recordType"]
     private static let subscriptionKeys = common + ["database", "user", "subscription", "time"]

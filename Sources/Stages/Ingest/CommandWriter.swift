@@ -1,7 +1,8 @@
 import CloudKitModel
 import JSON
 
-/// Writes accepted commands: the producer's bytes, without `time` and `change`, and what ingest adds at the end.
+/// Writes accepted commands: the producer's bytes, without `time`, `change` and `participants`, and what ingest adds at
+/// the end.
 enum CommandWriter {
     @inline(__always)
     static func write(_ command: JSONValue, into buffer: inout ByteBuffer) {
@@ -10,8 +11,10 @@ enum CommandWriter {
     }
 
     @inline(__always)
-    static func write(_ command: JSONValue, change: RecordChange, into buffer: inout ByteBuffer) {
-        copyOpen(command, into: &buffer)
+    static func write(
+        _ command: JSONValue, for participant: JSONValue?, change: RecordChange, into buffer: inout ByteBuffer
+    ) {
+        copyOpen(command, for: participant, into: &buffer)
         switch change {
         case .create: buffer.append(",\"change\":\"create\"}")
         case .update: buffer.append(",\"change\":\"update\"}")
@@ -20,10 +23,28 @@ enum CommandWriter {
     }
 
     /// - Parameter last: What was known of the record; fills in for what the command does not say.
-    static func write(delete command: JSONValue, of last: KnownRecord?, into buffer: inout ByteBuffer) {
-        copyOpen(command, into: &buffer)
+    static func write(
+        delete command: JSONValue, for participant: JSONValue?, of last: KnownRecord?, into buffer: inout ByteBuffer
+    ) {
+        copyOpen(command, for: participant, into: &buffer)
         buffer.append(",\"change\":\"delete\"")
         if let last { write(last, missingFrom: command, into: &buffer) }
+        buffer.append("}")
+    }
+
+    /// Writes the `subscription.delete` that a save in another database comes to.
+    static func write(
+        deleteOf subscriptionID: JSONValue?, in database: DatabaseScope, for save: JSONValue,
+        into buffer: inout ByteBuffer
+    ) {
+        buffer.append("{\"type\":\"subscription.delete\"")
+        buffer.append(",\"container\":", save["container"])
+        buffer.append(",\"environment\":", save["environment"])
+        buffer.append(",\"database\":\"")
+        buffer.append(database.word)
+        buffer.append("\"")
+        buffer.append(",\"user\":", save["user"])
+        buffer.append(",\"subscriptionID\":", subscriptionID)
         buffer.append("}")
     }
 
@@ -38,13 +59,18 @@ enum CommandWriter {
     }
 
     /// Everything up to the closing bracket.
+    ///
+    /// - Parameter participant: Who is to be the owner, where the command names participants.
     @inline(__always)
-    private static func copyOpen(_ command: JSONValue, into buffer: inout ByteBuffer) {
+    private static func copyOpen(
+        _ command: JSONValue, for participant: JSONValue? = nil, into buffer: inout ByteBuffer
+    ) {
         let text = command.raw
-        guard command["time"] != nil || command["change"] != nil else {
+        guard command["time"] != nil || command["change"] != nil || participant != nil else {
             return buffer.append(UnsafeRawBufferPointer(rebasing: text[..<(text.count - 1)]))
         }
         copyMembers(of: command, text, into: &buffer)
+        if let participant { buffer.append(",\"owner\":", participant) }
     }
 
     /// A member goes with the separator before it, the first one kept with none.
@@ -56,9 +82,18 @@ enum CommandWriter {
         for (key, value) in command.members {
             let start = isFirst ? key.offset - command.offset : end
             end = value.offset - command.offset + value.raw.count
-            if key.equals("time") || key.equals("change") { continue }
+            if key.equals("time") || key.equals("change") || key.equals("participants") { continue }
             buffer.append(UnsafeRawBufferPointer(rebasing: text[start..<end]))
             isFirst = false
         }
+    }
+}
+
+extension ByteBuffer {
+    /// A member that a checked command has.
+    fileprivate mutating func append(_ key: StaticString, _ value: JSONValue?) {
+        guard let value else { return }
+        append(key)
+        append(value.raw)
     }
 }

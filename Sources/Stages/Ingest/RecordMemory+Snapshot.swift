@@ -40,26 +40,7 @@ extension RecordMemory {
 }
 
 extension RecordKey {
-    fileprivate static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
-
-    /// Depends on the bytes alone, unlike a hash.
-    fileprivate var fingerprint: UInt64 {
-        bytes.withUnsafeBytes { bytes in
-            var (print, index) = (UInt64(bytes.count), 0)
-            while index + 8 <= bytes.count {
-                let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                print = RecordKey.mixed(print, UInt64(littleEndian: word))
-                index += 8
-            }
-            for byte in bytes[index...] { print = RecordKey.mixed(print, UInt64(byte)) }
-            return print
-        }
-    }
-
-    private static func mixed(_ print: UInt64, _ word: UInt64) -> UInt64 {
-        let product = (print ^ word) &* multiplier
-        return product ^ product >> 32
-    }
+    fileprivate var fingerprint: UInt64 { Fingerprint.of(bytes) }
 
     fileprivate func precedes(_ other: RecordKey) -> Bool { bytes.lexicographicallyPrecedes(other.bytes) }
 }

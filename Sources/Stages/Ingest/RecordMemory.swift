@@ -13,21 +13,22 @@ struct RecordMemory {
 
     /// Remembers the record of a checked `record.save`.
     ///
+    /// - Parameter owner: Whose database it is.
     /// - Returns: Whether a record of that name and type was known.
     @inline(__always)
-    mutating func save(_ command: JSONValue) -> Bool {
+    mutating func save(_ command: JSONValue, of owner: JSONValue?) -> Bool {
         guard let record = command["record"], let recordType = record["recordType"] else { return false }
         let known = KnownRecord(recordType: recordType, fields: record["fields"])
-        guard let last = records.updateValue(known, forKey: key(of: command, record)) else { return false }
+        guard let last = records.updateValue(known, forKey: key(of: command, owner, record)) else { return false }
         return last.isOfType(recordType)
     }
 
     /// Forgets the record of a checked `record.delete`.
     ///
     /// - Returns: What was known of it; nil when the command names another type than the known one.
-    mutating func delete(_ command: JSONValue) -> KnownRecord? {
+    mutating func delete(_ command: JSONValue, of owner: JSONValue?) -> KnownRecord? {
         guard let record = command["record"] else { return nil }
-        guard let index = records.index(forKey: key(of: command, record)) else { return nil }
+        guard let index = records.index(forKey: key(of: command, owner, record)) else { return nil }
         let last = records[index].value
         if let type = record["recordType"] ?? command["recordType"], !last.isOfType(type) { return nil }
         records.remove(at: index)
@@ -36,13 +37,13 @@ struct RecordMemory {
 
     /// Names hold no control characters, so that a zero byte separates them.
     @inline(__always)
-    private mutating func key(of command: JSONValue, _ record: JSONValue) -> RecordKey {
+    private mutating func key(of command: JSONValue, _ owner: JSONValue?, _ record: JSONValue) -> RecordKey {
         keyBytes.removeAll(keepingCapacity: true)
         append(command["container"])
         append(command["environment"])
         append(command["database"])
         let isPublic = command["database"]?.equals("public") ?? false
-        append(isPublic ? nil : command["owner"])
+        append(isPublic ? nil : owner)
         appendZone(record["zoneID"], isShared: command["database"]?.equals("shared") ?? false)
         append(record["recordName"])
         return RecordKey(bytes: keyBytes)

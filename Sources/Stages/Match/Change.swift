@@ -86,24 +86,69 @@ struct Change {
     }
 
     init(_ event: borrowing InputEvent, isDelete: Bool) throws(Rejection) {
-        let json = event.json
-        let record = try json.object("record")
+        let members = Members(of: event.json)
+        let record = try JSONValue.object(members.record, "record")
         self.record = record
         sequence = event.sequence
-        reason = try isDelete ? .delete : Change.saveReason(json)
-        container = try json.text("container")
-        environment = try json.text("environment")
-        database = try json.database()
-        owner = try database == .public ? nil : json.text("owner")
+        reason = try isDelete ? .delete : Change.saveReason(members.change)
+        container = try JSONValue.text(members.container, "container")
+        environment = try JSONValue.text(members.environment, "environment")
+        database = try JSONValue.database(members.database)
+        owner = try database == .public ? nil : JSONValue.text(members.owner, "owner")
         recordName = try record.text("recordName", in: "record.")
-        recordType = try Change.recordType(json, record, isDelete: isDelete)
+        recordType = try Change.recordType(members.recordType, record, isDelete: isDelete)
         zone = try Change.zone(record)
-        origin = json.given("origin")
-        fields = isDelete ? json.given("before") : record.given("fields")
+        origin = members.origin
+        fields = isDelete ? members.before : record.given("fields")
     }
 
-    private static func saveReason(_ json: JSONValue) throws(Rejection) -> Reason {
-        guard let reason = Reason(try json.text("change")), reason != .delete else {
+    /// What an event has, found in one pass; nil for what is missing or null.
+    private struct Members {
+        private(set) var container: JSONValue?
+        private(set) var environment: JSONValue?
+        private(set) var database: JSONValue?
+        private(set) var owner: JSONValue?
+        private(set) var origin: JSONValue?
+        private(set) var change: JSONValue?
+        private(set) var record: JSONValue?
+        private(set) var before: JSONValue?
+        private(set) var recordType: JSONValue?
+
+        @inline(__always)
+        init(of event: JSONValue) {
+            for (key, value) in event.members where !value.isNull {
+                // The lengths with quotes; a key with escapes is longer than it says.
+                switch key.raw.count {
+                case 7 where key.equals("owner"): owner = owner ?? value
+                case 8 where key.equals("record"): record = record ?? value
+                case 8 where key.equals("change"): change = change ?? value
+                case 8 where key.equals("origin"): origin = origin ?? value
+                case 8 where key.equals("before"): before = before ?? value
+                case 10 where key.equals("database"): database = database ?? value
+                case 11 where key.equals("container"): container = container ?? value
+                case 12 where key.equals("recordType"): recordType = recordType ?? value
+                case 13 where key.equals("environment"): environment = environment ?? value
+                case 14...: takeEscaped(key, value)
+                default: break
+                }
+            }
+        }
+
+        private mutating func takeEscaped(_ key: JSONValue, _ value: JSONValue) {
+            if key.equals("owner") { owner = owner ?? value }
+            if key.equals("record") { record = record ?? value }
+            if key.equals("change") { change = change ?? value }
+            if key.equals("origin") { origin = origin ?? value }
+            if key.equals("before") { before = before ?? value }
+            if key.equals("database") { database = database ?? value }
+            if key.equals("container") { container = container ?? value }
+            if key.equals("recordType") { recordType = recordType ?? value }
+            if key.equals("environment") { environment = environment ?? value }
+        }
+    }
+
+    private static func saveReason(_ change: JSONValue?) throws(Rejection) -> Reason {
+        guard let reason = Reason(try JSONValue.text(change, "change")), reason != .delete else {
             throw Rejection(
                 code: "field.invalid", reason: "the change of a record.save is \"create\" or \"update\"", path: "change"
             )
@@ -112,10 +157,10 @@ struct Change {
     }
 
     private static func recordType(
-        _ json: JSONValue, _ record: JSONValue, isDelete: Bool
+        _ outer: JSONValue?, _ record: JSONValue, isDelete: Bool
     ) throws(Rejection) -> JSONValue? {
         guard isDelete else { return try record.text("recordType", in: "record.") }
-        return [record.given("recordType"), json.given("recordType")].lazy.compactMap { $0 }.first { $0.isString }
+        return [record.given("recordType"), outer].lazy.compactMap { $0 }.first { $0.isString }
     }
 
     private static func zone(_ record: JSONValue) throws(Rejection) -> Zone {

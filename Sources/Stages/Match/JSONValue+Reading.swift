@@ -14,7 +14,15 @@ extension JSONValue {
     /// - Parameter place: The path of this object, with a dot at its end; empty for the event itself.
     @inline(__always)
     func text(_ key: StaticString, in place: StaticString = "") throws(Rejection) -> JSONValue {
-        guard let value = given(key) else { throw JSONValue.missing("\(place)\(key)") }
+        try JSONValue.text(given(key), key, in: place)
+    }
+
+    /// - Parameter value: The member, unless it is missing or null.
+    @inline(__always)
+    static func text(
+        _ value: JSONValue?, _ key: StaticString, in place: StaticString = ""
+    ) throws(Rejection) -> JSONValue {
+        guard let value else { throw missing("\(place)\(key)") }
         guard value.isString, value.raw.count > 2 else {
             throw Rejection(
                 code: "field.invalid", reason: "a string that is not empty is needed", path: "\(place)\(key)")
@@ -23,7 +31,13 @@ extension JSONValue {
     }
 
     func object(_ key: StaticString, in place: StaticString = "") throws(Rejection) -> JSONValue {
-        guard let value = given(key) else { throw JSONValue.missing("\(place)\(key)") }
+        try JSONValue.object(given(key), key, in: place)
+    }
+
+    static func object(
+        _ value: JSONValue?, _ key: StaticString, in place: StaticString = ""
+    ) throws(Rejection) -> JSONValue {
+        guard let value else { throw missing("\(place)\(key)") }
         guard value.isObject else {
             throw Rejection(code: "field.invalid", reason: "an object is needed", path: "\(place)\(key)")
         }
@@ -39,8 +53,10 @@ extension JSONValue {
         return flag
     }
 
-    func database() throws(Rejection) -> Database {
-        guard let database = Database(try text("database")) else {
+    func database() throws(Rejection) -> Database { try JSONValue.database(given("database")) }
+
+    static func database(_ value: JSONValue?) throws(Rejection) -> Database {
+        guard let database = Database(try text(value, "database")) else {
             throw Rejection(
                 code: "field.invalid", reason: "a database is \"public\", \"private\" or \"shared\"", path: "database")
         }

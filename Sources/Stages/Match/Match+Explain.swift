@@ -11,7 +11,9 @@ extension MatchStage {
         do throws(Rejection) {
             let change = try Change(event, isDelete: isDelete)
             return index.savedOrder.filter { index.fits($0.slot, subject) }.map { found in
-                index.store.withSubscription(found.slot) { ChangeCheck(change, $0, found.saved).explanation }
+                index.store.withSubscription(found.slot, settings) {
+                    ChangeCheck(change, $0, found.saved, settings).explanation
+                }
             }
         } catch {
             return [
@@ -42,13 +44,14 @@ private struct ChangeCheck {
     let change: Change
     let subscription: Subscription
     let saved: UInt64
+    let settings: MatchSettings
 
-    init(_ change: Change, _ subscription: Subscription, _ saved: UInt64) {
-        (self.change, self.subscription, self.saved) = (change, subscription, saved)
+    init(_ change: Change, _ subscription: Subscription, _ saved: UInt64, _ settings: MatchSettings) {
+        (self.change, self.subscription, self.saved, self.settings) = (change, subscription, saved, settings)
     }
 
     private static let passed: Set<ExplanationCode> = [
-        .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue, .conditionTrue,
+        .scopeSame, .zoneSame, .recordTypeSame, .recordTypeIgnored, .firesOnSame, .clauseTrue, .conditionTrue,
     ]
 
     /// A subscription of another scope is checked no further.
@@ -116,6 +119,13 @@ extension ChangeCheck {
         }
         guard case .one(let zone) = subscription.zone else { return part(.zoneSame, "it watches every zone") }
         let watched = zone?.text ?? SubscriptionReader.defaultZone.text
+        if name.utf8.elementsEqual(watched.utf8), !change.isInSharedZone(of: subscription.sharedZoneOwner?.utf8) {
+            return part(
+                .zoneDiffers,
+                "the record is in another user's zone \(name), it watches that of "
+                    + "\(subscription.sharedZoneOwner?.text ?? "")",
+                [.init("zone", name), .init("watched", watched)])
+        }
         return name.utf8.elementsEqual(watched.utf8)
             ? part(.zoneSame, "the record is in zone \(name)")
             : part(
@@ -124,16 +134,24 @@ extension ChangeCheck {
     }
 
     private var recordType: Explanation {
-        guard let watched = subscription.recordType?.text else {
-            return part(.recordTypeSame, "it watches every record type")
-        }
         let type = change.recordType?.text
+        guard let watched = subscription.recordType?.text else { return ignoredRecordType(type) }
         guard let type, type.utf8.elementsEqual(watched.utf8) else {
             return part(
                 .recordTypeDiffers, "the record is of type \(type ?? "unknown"), it watches \(watched)",
                 [.init("recordType", type ?? ""), .init("watched", watched)])
         }
         return part(.recordTypeSame, "the record is of type \(type)")
+    }
+
+    private func ignoredRecordType(_ type: String?) -> Explanation {
+        guard settings.strictRecordType == .ignore, let named = subscription.namedRecordType, named != type else {
+            return part(.recordTypeSame, "it watches every record type")
+        }
+        return part(
+            .recordTypeIgnored,
+            "the record is of type \(type ?? "unknown"), it names \(named), which strictRecordType: ignore passes over",
+            [.init("recordType", type ?? ""), .init("named", named)])
     }
 
     private var firesOn: Explanation {

@@ -12,8 +12,8 @@ extension MatchStage {
 
     public mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         try tally.read(from: &snapshot)
-        try index.read(from: &snapshot)
+        try index.read(from: &snapshot, settings)
     }
 
-    public func writeState(into lines: inout ByteBuffer) { index.writeState(into: &lines) }
+    public func writeState(into lines: inout ByteBuffer) { index.writeState(into: &lines, settings) }
 }

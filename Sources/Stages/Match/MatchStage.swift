@@ -11,13 +11,15 @@ public struct MatchStage: Stage {
     public static let logName = "matches"
 
     private let context: StageContext
+    let settings: MatchSettings
     var index = SubscriptionIndex()
     var tally = UnmatchedTally()
     /// Empty between events; kept for its memory.
     private var found: [SubscriptionIndex.Found] = []
 
-    public init(_ settings: NoSettings, context: StageContext) throws(SettingsError) {
+    public init(_ settings: MatchSettings, context: StageContext) throws(SettingsError) {
         self.context = context
+        self.settings = settings
     }
 
     public var deadline: Instant? { tally.deadline }
@@ -43,7 +45,7 @@ public struct MatchStage: Stage {
         } else if type.equals("record.delete") {
             match(try Change(event, isDelete: true), at: now, into: &out)
         } else if type.equals("subscription.save") {
-            try index.save(SubscriptionReader.subscription(event.json), at: event.sequence)
+            try index.save(SubscriptionReader.subscription(event.json, settings), at: event.sequence)
         } else if type.equals("subscription.delete") {
             index.delete(try SubscriptionReader.identity(event.json, event.json, ""))
         } else {

@@ -18,7 +18,9 @@ enum SubscriptionReader {
             subscriptionID: try holder.text("subscriptionID", in: place))
     }
 
-    static func subscription(_ json: JSONValue) throws(Rejection) -> Subscription {
+    static func subscription(
+        _ json: JSONValue, _ settings: MatchSettings = MatchSettings()
+    ) throws(Rejection) -> Subscription {
         let body = try json.object("subscription")
         let subject = try subject(body)
         let query = try subject == .query ? body.object("query", in: "subscription.") : nil
@@ -26,7 +28,7 @@ enum SubscriptionReader {
             event: json,
             identity: try identity(json, body, "subscription."),
             subject: subject,
-            recordType: try recordType(body, query),
+            recordType: try recordType(body, query, settings),
             zone: try zone(body, subject),
             firesOn: try subject == .query ? firesOn(body) : .any,
             firesOnce: subject == .query ? try body.flag("firesOnce", in: "subscription.") : false,
@@ -48,8 +50,11 @@ enum SubscriptionReader {
         return try body.flag("zoneWide", in: "subscription.") ? .database : .zone
     }
 
-    private static func recordType(_ body: JSONValue, _ query: JSONValue?) throws(Rejection) -> JSONValue? {
+    private static func recordType(
+        _ body: JSONValue, _ query: JSONValue?, _ settings: MatchSettings
+    ) throws(Rejection) -> JSONValue? {
         if let query { return try query.text("recordType", in: "subscription.query.") }
+        guard settings.strictRecordType == .narrow else { return nil }
         return try body.given("recordType") == nil ? nil : body.text("recordType", in: "subscription.")
     }
 

@@ -6,6 +6,6 @@ extension Watchers {
 
     /// Takes over the subscriptions of a snapshot, before any other.
     package mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
-        try index.read(from: &snapshot)
+        try index.read(from: &snapshot, MatchSettings())
     }
 }

@@ -4,6 +4,8 @@ import TestSupport
 /// now and then a line that the door refuses.
 struct Load {
     private(set) var lines: [String] = []
+    /// What must be in the log of changes, in order.
+    private(set) var good: [String] = []
     /// The numbers of the lines that are refused.
     private(set) var bad: Set<Int> = []
     private var random: Seeded
@@ -21,11 +23,32 @@ struct Load {
         for _ in 0..<length { happen() }
     }
 
-    /// The lines that must be in the log of changes, in order.
-    var good: [String] { lines.enumerated().filter { !bad.contains($0.offset + 1) }.map(\.element) }
+    /// Which database each user has each subscription ID in.
+    private var homes: [String: String] = [:]
+
+    private static func line(_ type: String, _ rest: String) -> String { #"{"type":"\#(type)",\#(place),\#(rest)}"# }
 
     private mutating func tell(_ type: String, _ rest: String) {
-        lines.append(#"{"type":"\#(type)",\#(Load.place),\#(rest)}"#)
+        lines.append(Load.line(type, rest))
+        good.append(Load.line(type, rest))
+    }
+
+    private mutating func tellSubscription(_ number: Int, _ database: String, _ rest: String) {
+        let id = "s\(random.below(3))"
+        let key = #""user":"\#(user(number))","subscriptionID":"\#(id)""#
+        // An ID that the user has in another database moves.
+        if let left = homes.updateValue(database, forKey: key), left != database {
+            good.append(Load.line("subscription.delete", #""database":"\#(left)",\#(key)"#))
+        }
+        tell(
+            "subscription.save",
+            #""database":"\#(database)","user":"\#(user(number))","subscription":{"subscriptionID":"\#(id)",\#(rest)}"#)
+    }
+
+    private mutating func unsubscribe(_ number: Int) {
+        let key = #""user":"\#(user(number))","subscriptionID":"s\#(random.below(3))""#
+        if homes[key] == "private" { homes[key] = nil }
+        tell("subscription.delete", #""database":"private",\#(key)"#)
     }
 
     private mutating func happen() {
@@ -34,10 +57,7 @@ struct Load {
         case 0: device(user)
         case 1: tell("device.unregister", #""user":"\#(self.user(user))","device":"d\#(random.below(3))""#)
         case 2: subscribe(user)
-        case 3:
-            tell(
-                "subscription.delete",
-                #""database":"private","user":"\#(self.user(user))","subscriptionID":"s\#(random.below(3))""#)
+        case 3: unsubscribe(user)
         case 4...6: tell("record.delete", whose(user, ""))
         case 7: refuse()
         default: tell("record.save", whose(user, #","fields":{\#(fields())}"#))
@@ -74,10 +94,7 @@ struct Load {
                     + #""firesOn":["create","update","delete"],"firesOnce":\#(random.isOneIn(4))"#
             ),
         ])
-        tell(
-            "subscription.save",
-            #""database":"\#(database)","user":"\#(user(number))","subscription":{"subscriptionID":"s\#(random.below(3))","#
-                + #"\#(kind),"notificationInfo":\#(info)}"#)
+        tellSubscription(number, database, #"\#(kind),"notificationInfo":\#(info)"#)
     }
 
     private mutating func whose(_ number: Int, _ fields: String) -> String {

@@ -8,6 +8,8 @@ struct Door {
     var stage: IngestStage
     private(set) var log: [String] = []
     private(set) var lineNumber: UInt64 = 0
+    /// What the last command's subscription came to.
+    private(set) var saved: SavedSubscription?
 
     init(_ settings: IngestSettings = IngestSettings()) throws {
         let identity = LogIdentity(high: 1, low: 2)
@@ -32,6 +34,7 @@ struct Door {
         lineNumber += 1
         try Door.read(line, lineNumber) { stage.receive($0, at: Instant(microseconds: 0), into: &out) }
         log += out.lines.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+        saved = out.takeSaved().first
         return out.takeRejections().first?.rejection
     }
 

@@ -144,7 +144,8 @@ struct RefusedCommandsTests {
         Row(
             Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "public"),
             "subscription.scope", at: "subscription.subscriptionType",
-            "a database subscription lives in a private or shared database, not in a public one"),
+            "a database subscription lives in a private or shared database, not in a public one: save it there, "
+                + "or let ingest take it with subscriptionsInAnyDatabase: true"),
         Row(
             Example.subscribe(
                 #"{"subscriptionID":"s","subscriptionType":"database","notificationInfo":{"desiredKeys":["a","b","c","d"]}}"#

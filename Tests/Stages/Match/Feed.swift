@@ -16,11 +16,16 @@ struct Feed: ~Copyable {
     /// Code and path of what was rejected last.
     private(set) var rejections: [String] = []
 
-    init() throws {
-        let context = StageContext(
+    private static let context =
+        StageContext(
             log: LogIdentity(seed: "match tests", name: "matches"), upstream: Feed.upstream, upstreamName: "changes")
-        clock = StageClock(try MatchStage(NoSettings(), context: context))
+
+    init(_ settings: MatchSettings = MatchSettings()) throws {
+        clock = StageClock(try MatchStage(settings, context: Feed.context))
     }
+
+    /// Goes on under other settings.
+    mutating func adopt(_ settings: MatchSettings) throws { try clock.adopt(settings, context: Feed.context) }
 
     var deadline: Instant? { clock.stage.deadline }
     var stage: MatchStage { clock.stage }

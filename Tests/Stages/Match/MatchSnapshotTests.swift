@@ -11,7 +11,7 @@ struct MatchSnapshotTests {
     private static func fresh() throws -> MatchStage {
         let context = StageContext(
             log: LogIdentity(seed: "match tests", name: "matches"), upstream: Feed.upstream, upstreamName: "changes")
-        return try MatchStage(NoSettings(), context: context)
+        return try MatchStage(MatchSettings(), context: context)
     }
 
     private static func run(_ lines: [String]) throws -> Run {

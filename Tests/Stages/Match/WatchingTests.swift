@@ -63,6 +63,30 @@ struct WatchingTests {
         }
     }
 
+    /// Such subscriptions are behind a switch of ingest.
+    @Test(arguments: [
+        #""subscriptionType":"zone","zoneID":{"zoneName":"Z"%}"#, Line.query(more: #","zoneID":{"zoneName":"Z"%}"#),
+    ])
+    func `zones of one name in a shared database are told apart by their owners`(_ body: String) throws {
+        func save(_ owner: String) -> String {
+            Line.save(body.replacing("%", with: owner), database: "shared")
+        }
+        func change(_ owner: String) -> String {
+            Line.change(database: "shared", zone: "Z").replacing(#""zoneName":"Z""#, with: #""zoneName":"Z"\#(owner)"#)
+        }
+        let (one, other) = (#","ownerRecordName":"_x""#, #","ownerName":"_y""#)
+        #expect(try watches(save(one), change(one)))
+        #expect(try !watches(save(one), change(other)))
+        #expect(try watches(save(""), change(other)))
+        #expect(try watches(save(one), change("")))
+        var feed = try Feed()
+        _ = try feed.send(save(one))
+        #expect(try feed.codes(change(other)).contains(.zoneDiffers))
+        #expect(try feed.codes(change(one)).contains(.zoneSame))
+        // Nobody watched it, which is counted.
+        #expect(try feed.send(change(other)).isEmpty && feed.deadline != nil)
+    }
+
     @Test func `a delete of a record never seen reaches zones but no queries`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query(more: #","zoneWide":true"#), id: "query"))

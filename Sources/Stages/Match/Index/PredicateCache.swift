@@ -1,18 +1,32 @@
 import Predicates
 
-/// Predicates that were read again for what tests cannot decide.
+/// What of subscriptions was read again for what tests cannot decide.
 struct PredicateCache {
-    private static let countMax = 10_000
+    struct Rest {
+        let predicate: RecordPredicate
+        let sharedZoneOwner: [UInt8]?
 
-    private var predicates: [Int32: RecordPredicate] = [:]
+        init(_ subscription: Subscription) {
+            predicate = subscription.predicate
+            sharedZoneOwner = subscription.sharedZoneOwner?.utf8
+        }
 
-    mutating func predicate(_ slot: Int32, read: () -> RecordPredicate) -> RecordPredicate {
-        if let known = predicates[slot] { return known }
-        if predicates.count == PredicateCache.countMax { predicates.removeAll(keepingCapacity: true) }
-        let predicate = read()
-        predicates[slot] = predicate
-        return predicate
+        func holds(for change: Change) -> Bool {
+            change.isInSharedZone(of: sharedZoneOwner) && predicate.matches(change.fields, of: change.record)
+        }
     }
 
-    mutating func forget(_ slot: Int32) { if !predicates.isEmpty { predicates[slot] = nil } }
+    private static let countMax = 10_000
+
+    private var all: [Int32: Rest] = [:]
+
+    mutating func rest(of slot: Int32, read: () -> Rest) -> Rest {
+        if let known = all[slot] { return known }
+        if all.count == PredicateCache.countMax { all.removeAll(keepingCapacity: true) }
+        let rest = read()
+        all[slot] = rest
+        return rest
+    }
+
+    mutating func forget(_ slot: Int32) { if !all.isEmpty { all[slot] = nil } }
 }

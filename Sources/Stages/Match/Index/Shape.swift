@@ -38,8 +38,27 @@ struct Shape {
     /// All covers, a bit for each; of more than 64 the first.
     var allCovers: UInt64 { covers.count < 64 ? 1 << UInt64(covers.count) - 1 : .max }
 
+    /// The rarest to be true first.
+    ///
+    /// - Parameter said: Those left out, a bit for each.
+    func tests(but said: UInt64) -> [Test] {
+        let left = tests.indices.filter { said & 1 << UInt64($0) == 0 }
+        guard left.count > 1 else { return left.map { tests[$0] } }
+        return left.map { (tests[$0], likelihood(ofTest: $0)) }.sorted { $0.1 < $1.1 }.map(\.0)
+    }
+
+    private func likelihood(ofTest index: Int) -> Double {
+        covers.first { $0.test == index }?.likelihood ?? Shape.presence
+    }
+
+    /// Whether a test is of a range and asks no more than whether a number lies in it.
+    func isExactRange(_ index: Int) -> Bool { index < 64 && tests[index].operation == .range }
+
     /// Adds a test that is no clause's.
     mutating func addOther(_ test: Test) { tests.append(test) }
+
+    /// Something is asked that no test says.
+    mutating func leaveRest() { isCertain = false }
 
     mutating func clear() {
         tests.removeAll(keepingCapacity: true)

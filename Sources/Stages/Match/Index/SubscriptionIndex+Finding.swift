@@ -18,7 +18,7 @@ extension SubscriptionIndex {
         collect(change, sought)
         for hit in hits {
             let slot = Int32(bitPattern: hit >> 1)
-            if hit & 1 == 1, !asks(slot, change) { continue }
+            if hit & 1 == 1, !asks(slot, copy change) { continue }
             found.append(Found(saved: store[slot].saved, slot: slot))
         }
         hits.removeAll(keepingCapacity: true)
@@ -89,9 +89,8 @@ extension SubscriptionIndex {
 
     /// What tests could not decide.
     @inline(never)
-    private mutating func asks(_ slot: Int32, _ change: borrowing Change) -> Bool {
-        predicates.predicate(slot) { store.withSubscription(slot) { $0.predicate } }
-            .matches(change.fields, of: change.record)
+    private mutating func asks(_ slot: Int32, _ change: Change) -> Bool {
+        predicates.rest(of: slot) { store.withSubscription(slot) { PredicateCache.Rest($0) } }.holds(for: change)
     }
 
     /// Lists of two of a clause's values lead to one subscription twice.

@@ -45,6 +45,7 @@ extension SubscriptionIndex {
     /// - Returns: The key of the root.
     private mutating func readShape(_ subscription: borrowing Subscription, _ home: Int32) -> Forest.Key {
         shape.clear()
+        if subscription.sharedZoneOwner != nil { shape.leaveRest() }
         let scope = addScope(subscription.identity, home)
         let recordType = subscription.recordType.map { names.intern(text: $0) }
         guard subscription.subject == .query, let recordType else {
@@ -109,7 +110,8 @@ extension SubscriptionIndex {
                     slot, firesOn, in: forest.child(of: list, column, value), covers: covers & ~(1 << UInt64(best)),
                     used: used | said)
             case .interval(let column, let low, let high):
-                add(entry(slot, firesOn, used), slot, toIntervalsOf: list, column, low, high)
+                let said: UInt64 = cover.test.map { shape.isExactRange($0) ? 1 << UInt64($0) : 0 } ?? 0
+                add(entry(slot, firesOn, used | said), slot, toIntervalsOf: list, column, low, high)
             }
         }
     }
@@ -123,11 +125,7 @@ extension SubscriptionIndex {
     }
 
     private func entry(_ slot: Int32, _ firesOn: Reason, _ used: UInt64) -> Entry {
-        guard used != 0 else {
-            return Entry(slot: slot, firesOn: firesOn, tests: shape.tests, isCertain: shape.isCertain)
-        }
-        let left = shape.tests.indices.filter { $0 >= 64 || used & 1 << UInt64($0) == 0 }.map { shape.tests[$0] }
-        return Entry(slot: slot, firesOn: firesOn, tests: left, isCertain: shape.isCertain)
+        Entry(slot: slot, firesOn: firesOn, tests: shape.tests(but: used), isCertain: shape.isCertain)
     }
 
     private mutating func add(_ entry: Entry, _ slot: Int32, to list: UInt32) {

@@ -11,7 +11,7 @@ extension SubscriptionIndex {
         }
     }
 
-    mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+    mutating func read(from snapshot: inout SnapshotReader, _ settings: MatchSettings) throws(SnapshotError) {
         let count = try snapshot.count(bytesEach: 3)
         reserveCapacity(count)
         var parser = JSONParser(limits: SubscriptionStore.limits)
@@ -20,16 +20,16 @@ extension SubscriptionIndex {
             let saved = try snapshot.number()
             guard saved > last else { throw snapshot.error("a subscription was saved out of its turn") }
             last = saved
-            try readOne(&snapshot, &parser, saved)
+            try readOne(&snapshot, &parser, saved, settings)
             guard self.count == number + 1 else { throw snapshot.error("a subscription is there twice") }
         }
     }
 
     private mutating func readOne(
-        _ snapshot: inout SnapshotReader, _ parser: inout JSONParser, _ saved: UInt64
+        _ snapshot: inout SnapshotReader, _ parser: inout JSONParser, _ saved: UInt64, _ settings: MatchSettings
     ) throws(SnapshotError) {
         do {
-            try save(SubscriptionReader.subscription(parser.parse(try snapshot.view())), at: saved)
+            try save(SubscriptionReader.subscription(parser.parse(try snapshot.view()), settings), at: saved)
         } catch let error as SnapshotError {
             throw error
         } catch {
@@ -48,9 +48,9 @@ extension SubscriptionIndex {
 
 extension SubscriptionIndex {
     /// One line a subscription, in the order in which they were saved: what names it, and all of it as it was saved.
-    func writeState(into lines: inout ByteBuffer) {
+    func writeState(into lines: inout ByteBuffer, _ settings: MatchSettings) {
         for found in savedOrder {
-            store.withSubscription(found.slot) { writeState($0, found, into: &lines) }
+            store.withSubscription(found.slot, settings) { writeState($0, found, into: &lines) }
         }
     }
 

@@ -182,11 +182,13 @@ extension SubscriptionStore {
     }
 
     /// Calls `body` with what was saved, read again.
-    func withSubscription<Result>(_ slot: Int32, _ body: (Subscription) -> Result) -> Result {
+    func withSubscription<Result>(
+        _ slot: Int32, _ settings: MatchSettings = MatchSettings(), _ body: (Subscription) -> Result
+    ) -> Result {
         var parser = JSONParser(limits: SubscriptionStore.limits)
         return text(slot).withUnsafeBytes { text in
             do {
-                return body(try SubscriptionReader.subscription(try parser.parse(text)))
+                return body(try SubscriptionReader.subscription(try parser.parse(text), settings))
             } catch {
                 preconditionFailure("a subscription's text was read when it was saved")
             }

@@ -66,7 +66,7 @@ private struct Both {
     private static func fresh() throws -> MatchStage {
         let context = StageContext(
             log: LogIdentity(seed: "match tests", name: "matches"), upstream: Feed.upstream, upstreamName: "changes")
-        return try MatchStage(NoSettings(), context: context)
+        return try MatchStage(MatchSettings(), context: context)
     }
 
     /// One command: a save or a delete so many times in a hundred, else a change.

@@ -1,0 +1,67 @@
+import JSON
+import PipelineKit
+
+/// Says of each saved subscription from where on it is active: NDJSON for programs, and a line for people, who see the
+/// first few and a count. Belongs to one thread.
+final class SavedPrinter {
+    private let isForPeople: Bool
+    private let write: (String) throws(OutputError) -> Void
+    private var count = 0
+    /// Nobody reads any more.
+    private var isClosed = false
+
+    /// What a person wants to scroll past.
+    private static let linesMax = 20
+
+    init(
+        isForPeople: Bool,
+        write: @escaping (String) throws(OutputError) -> Void = { (line) throws(OutputError) in
+            try StandardOutput.write(line: line)
+        }
+    ) {
+        (self.isForPeople, self.write) = (isForPeople, write)
+    }
+
+    func print(_ saved: LineSender.Saved) {
+        count += 1
+        guard isForPeople else { return put(saved.json) }
+        if count <= SavedPrinter.linesMax { put(saved.text) }
+    }
+
+    func finish() {
+        guard isForPeople, count > SavedPrinter.linesMax else { return }
+        put("… and \((count - SavedPrinter.linesMax).of("more subscription"))")
+    }
+
+    private func put(_ line: String) {
+        guard !isClosed else { return }
+        do throws(OutputError) { try write(line) } catch { isClosed = true }
+    }
+}
+
+extension LineSender.Saved {
+    fileprivate var text: String {
+        "\(source):\(line): \"\(answer.subscription.subscriptionID.printable)\" is active from change \(answer.activeFrom)"
+    }
+
+    fileprivate var json: String {
+        var line = JSONLine()
+        line.add("source", source)
+        line.add("line", self.line)
+        line.add("subscriptionID", answer.subscription.subscriptionID)
+        line.add("activeFrom", answer.activeFrom)
+        line.add("warnings", raw: "[\(answer.subscription.warnings.map(\.json).joined(separator: ","))]")
+        return line.text
+    }
+}
+
+extension SavedSubscription.Warning {
+    fileprivate var json: String {
+        var line = JSONLine()
+        line.add("code", code)
+        line.add("path", path)
+        if let offset { line.add("offset", offset) }
+        line.add("reason", reason)
+        return line.text
+    }
+}

@@ -1,0 +1,60 @@
+import CloudKitModel
+import JSON
+
+/// What `participants` of a record's command asks for: they stand for one command to each one's shared database.
+struct ParticipantCheck {
+    let command: JSONValue
+    let scope: DatabaseScope
+
+    func callAsFunction(_ participants: JSONValue) throws(ModelError) {
+        guard scope == .shared else {
+            throw conflict("only a shared database has participants: leave them out, or send database \"shared\"")
+        }
+        guard command["owner"] == nil else {
+            throw conflict("owner names one participant, participants several: keep one of them")
+        }
+        let zoneOwner = try zoneOwner()
+        try under("participants") { () throws(ModelError) in try check(participants, zoneOwner) }
+    }
+
+    private func conflict(_ reason: String) -> ModelError { ModelError("member.conflict", at: "participants", reason) }
+
+    /// A shared record is one record for all participants, so that the command must say whose it is.
+    private func zoneOwner() throws(ModelError) -> String {
+        let zone = command["record"]?["zoneID"]
+        guard let owner = (zone?["ownerRecordName"] ?? zone?["ownerName"])?.string else {
+            throw ModelError(
+                "member.missing", at: "record.zoneID.ownerRecordName",
+                "ownerRecordName says who shares the zone with the participants: add it")
+        }
+        return owner
+    }
+
+    private func check(_ participants: JSONValue, _ zoneOwner: String) throws(ModelError) {
+        try participants.expectArray("participants")
+        let allowed = 1...CloudKitLimits.participantsMax
+        guard allowed.contains(participants.count) else {
+            throw ModelError(
+                "participants.count",
+                "a command has 1 to \(CloudKitLimits.participantsMax) participants, not \(participants.count): send the "
+                    + "rest in a second one")
+        }
+        var (names, index) = (Set([zoneOwner]), 0)
+        for participant in participants.elements {
+            try under(element: index) { () throws(ModelError) in try check(participant, &names, zoneOwner) }
+            index += 1
+        }
+    }
+
+    private func check(_ participant: JSONValue, _ names: inout Set<String>, _ zoneOwner: String) throws(ModelError) {
+        try NameRule.user.check(participant)
+        let name = participant.string ?? ""
+        guard !names.insert(name).inserted else { return }
+        throw name == zoneOwner
+            ? ModelError(
+                "zone.owner",
+                "\(zoneOwner) owns the zone and sees it in the private database: send that change with database \"private\""
+            )
+            : ModelError("participants.repeated", "\(name) is there already: name each participant once")
+    }
+}

@@ -1,0 +1,97 @@
+import BuiltIns
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import Replay
+import TestSupport
+import Testing
+
+@testable import BelfryTool
+
+/// `strictRecordType` is a setting as any other: its history counts in a replay, and another one can be tried.
+@Suite struct RecordTypeSetting {
+    private static func file(_ reading: String) throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: types
+            data: /nowhere
+            stages:
+              ingest: {subscriptionsInAnyDatabase: true}
+              match: {from: ingest, strictRecordType: \(reading)}
+              coalesce: {from: match, window: 0s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "types.yaml")
+    }
+
+    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+
+    private static let preparation = [
+        #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"1","topic":"notes"}"#,
+        #"{"type":"subscription.save",\#(place),"database":"private","user":"_a","subscription":{"subscriptionID":"s","#
+            + #""subscriptionType":"database","recordType":"Note","notificationInfo":{"alertBody":"Changed"}}}"#,
+    ]
+
+    private static func save(_ type: String, _ name: String) -> String {
+        #"{"type":"record.save","time":"2026-01-01T00:00:0\#(name.dropFirst())Z",\#(place),"database":"private","owner":"_a","record":{"recordName":"\#(name)","#
+            + #""recordType":"\#(type)","zoneID":{"zoneName":"Work"}}}"#
+    }
+
+    /// Narrowed at first, then not, with nothing saved again.
+    private static func edited() async throws -> VirtualPipeline {
+        let log = LogSettings(sync: .never)
+        let first = try VirtualPipeline(file("narrow"), log: log)
+        try await first.live(preparation + [save("Task", "t1"), save("Note", "n2")], cuts: [], drains: false) {
+            pipeline in
+            let match = try #require(pipeline.host("match"))
+            try await match.wait(for: "the changes") { $0.taken >= 4 }
+        }
+        let second = try VirtualPipeline(file("ignore"), log: log, folder: first.folder)
+        try await second.live([save("Task", "t3"), save("Note", "n4")], cuts: [], drains: true)
+        return second
+    }
+
+    @Test func anEditCountsForWhatComesAfterAndTheWholeReplays() async throws {
+        let pipeline = try await Self.edited()
+        let watched = try pipeline.events(of: "matches").filter { $0.contains(#""type":"match""#) }
+        #expect(
+            watched.map { $0.firstMatch(of: /"recordName":"([a-z0-9]+)"/).map { String($0.1) } } == ["n2", "t3", "n4"])
+        let history = try SettingsHistory(logDirectory: pipeline.folderOfLogs + "/matches")
+        #expect(
+            history.entries.map(\.settings) == [#"{"strictRecordType":"narrow"}"#, #"{"strictRecordType":"ignore"}"#])
+        for reading in ["narrow", "ignore"] {
+            let recorded = try RecordedPipeline(Self.file(reading), logs: pipeline.folderOfLogs)
+            let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
+            #expect(results.compactMap(\.difference) == [])
+        }
+    }
+
+    @Test func theOtherReadingCanBeTried() async throws {
+        let pipeline = try VirtualPipeline(Self.file("narrow"))
+        try await pipeline.live(
+            Self.preparation + [Self.save("Task", "t1"), Self.save("Note", "n2")], cuts: [], drains: true)
+        var other = try WhatIfChange(Self.file("narrow"))
+        other.file = try Self.file("ignore")
+        let report = try WhatIf(
+            RecordedPipeline(Self.file("narrow"), logs: pipeline.folderOfLogs), other, registry: .builtIns
+        ).run()
+        #expect(report.added == 1 && report.removed == 0)
+    }
+
+    /// A folder of logs is explained with the settings that it was made under, truth values among them.
+    @Test func aFolderOfLogsIsExplainedAndReplayedByItsOwnSettings() async throws {
+        let pipeline = try VirtualPipeline(Self.file("ignore"))
+        try await pipeline.live(Self.preparation + [Self.save("Task", "t1")], cuts: [], drains: true)
+        let logs = try RecordedLogs(place: pipeline.folderOfLogs)
+        let change = try ExplainedChange(3, in: logs)
+        let subject = try AskedSubject(user: "_a", device: nil, subscriptionID: nil).resolve(
+            for: change, in: logs, LogScan())
+        let answer = try ExplainedAnswer(change, subject, in: logs, LogScan())
+        #expect(answer.isPushed)
+        #expect(answer.explanations.contains { $0.contains(ExplanationCode.recordTypeIgnored) })
+        #expect(!answer.explanations.contains { $0.contains(ExplanationCode.replayDiffers) })
+        let file = try RecordedFolder(pipeline.folderOfLogs).pipeline()
+        #expect(file.stages.count == 5)
+    }
+}

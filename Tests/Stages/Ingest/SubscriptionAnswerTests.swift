@@ -1,0 +1,110 @@
+import Ingest
+import PipelineKit
+import TestSupport
+import Testing
+
+/// What a producer is told of a subscription that is taken.
+struct SubscriptionAnswerTests {
+    private static func save(
+        _ id: String = "s", query: String = #"{"recordType":"Note"}"#, user: String = "_alice",
+        database: String = "private"
+    ) -> String {
+        Example.subscribe(
+            #"{"subscriptionID":"\#(id)","subscriptionType":"query","firesOn":["create"],"query":\#(query)}"#,
+            database: database
+        ).replacing("_alice", with: user)
+    }
+
+    private static func delete(_ id: String = "s", database: String = "private", user: String = "_alice") -> String {
+        #"{"type":"subscription.delete",\#(Example.place),"database":"\#(database)","user":"\#(user)","subscriptionID":"\#(id)"}"#
+    }
+
+    @Test func `a subscription is answered by its ID, anything else by nothing`() throws {
+        var door = try Door()
+        try door.send(Self.save("feed"))
+        #expect(door.saved == SavedSubscription(subscriptionID: "feed"))
+        for command in [Example.save(), Example.delete(), Example.register(), Self.delete("feed"), "{}"] {
+            try door.send(command)
+            #expect(door.saved == nil)
+        }
+    }
+
+    @Test func `what can never be true is taken with a warning at its place`() throws {
+        var door = try Door()
+        #expect(try door.send(Self.save(query: #"{"recordType":"Note","predicate":"a > 3 AND a < 2"}"#)) == nil)
+        #expect(
+            door.saved?.warnings == [
+                SavedSubscription.Warning(
+                    code: "predicate.never", path: "subscription.query.predicate", offset: 10,
+                    reason: "the predicate can never be true: a would have to be in an empty range (at byte 10 of the "
+                        + "predicate)\na > 3 AND a < 2\n          ^")
+            ])
+        let filter = #"{"comparator":"EQUALS","fieldName":"a","fieldValue":{"value":1}}"#
+        let never = "[\(filter),\(filter.replacing("1", with: "2"))]"
+        try door.send(Self.save(query: #"{"recordType":"Note","filterBy":\#(never)}"#))
+        let warning = try #require(door.saved?.warnings.first)
+        #expect(warning.code == "predicate.never" && warning.path == "subscription.query.filterBy[1]")
+        #expect(warning.offset == nil && !warning.reason.contains("\n"))
+        #expect(door.log.count == 2, "a warning is not stored")
+        #expect(!door.log[0].contains("warning"))
+    }
+
+    // MARK: One ID, one subscription
+
+    @Test func `an ID saved in another database leaves the one before`() throws {
+        var door = try Door()
+        try door.send(Self.save())
+        #expect(door.saved?.warnings == [])
+        try door.send(Self.save(database: "public"))
+        #expect(door.saved?.warnings.map(\.code) == ["subscription.moved"])
+        #expect(door.saved?.warnings.first?.reason.contains(#"the user had "s" in the private database"#) == true)
+        #expect(door.log == [Self.save(), Self.delete(), Self.save(database: "public")])
+    }
+
+    @Test(arguments: [
+        [save(), save()], [save(), save("t", database: "public")], [save(), save(user: "_bob", database: "public")],
+        [save(), delete(), save(database: "public")],
+        [save(), save(database: "public").replacing("example", with: "else")],
+        [save(), save(database: "public").replacing("development", with: "production")],
+        [save(database: "public"), delete(), save(database: "public")],
+    ])
+    func `an ID is one user's in one container`(commands: [String]) throws {
+        var door = try Door()
+        for command in commands {
+            #expect(try door.send(command) == nil)
+            #expect(door.saved?.warnings ?? [] == [])
+        }
+        #expect(door.log == commands)
+    }
+
+    /// Earlier builds let one ID live in several databases.
+    @Test func `a log with an ID in two databases is put in order by the next save`() throws {
+        let log = [Self.save(), Self.save(database: "public")]
+        var door = try Door(recalling: log)
+        let shared = Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "shared")
+        try door.send(shared)
+        #expect(door.log == log + [Self.delete(database: "public"), Self.delete(), shared])
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `IDs are remembered over a restart, by the log or by a snapshot`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        var (door, recalled) = (try Door(), try Door())
+        func fresh() throws -> IngestStage { try Door().stage }
+        var run = StageRun<IngestStage>(try fresh())
+        var snapshots: [StageRun<IngestStage>.Arrival] = []
+        for _ in 0..<200 {
+            let (id, database) = ("s\(draw.below(5))", draw.one(of: ["private", "public"]))
+            let command = draw.isOneIn(3) ? Self.delete(id, database: database) : Self.save(id, database: database)
+            try door.send(command)
+            try recalled.send(command)
+            snapshots.append(.init(command))
+            if draw.isOneIn(8) { recalled = try Door(recalling: recalled.log) }
+            _ = try run.receive(.init(command))
+        }
+        #expect(door.log == recalled.log, "seed \(seed)")
+        #expect(door.log.count > 220, "seed \(seed)")
+        let (itself, restored) = try StageRun<IngestStage>.split(snapshots, at: 100, fresh: fresh)
+        #expect(itself.difference(from: restored) == nil, "seed \(seed)")
+    }
+}
