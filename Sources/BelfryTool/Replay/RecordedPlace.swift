@@ -41,8 +41,9 @@ struct RecordedFolder {
 
     /// The stages by their kinds, with the settings that they had last.
     ///
+    /// - Parameter isCompleted: Whether the built-in stages that come after those with a log are there too.
     /// - Throws: ``ToolFailure`` with 66 where the logs do not say enough.
-    func pipeline() throws -> PipelineFile {
+    func pipeline(isCompleted: Bool = false) throws -> PipelineFile {
         let logs = try LogPlace.logs(in: folder).filter { !$0.hasSuffix(".dead-letters") }
         guard !logs.isEmpty else { throw ToolFailure(.noInput, try LogPlace.nothing(in: folder)) }
         try checkKinds(of: logs)
@@ -54,9 +55,24 @@ struct RecordedFolder {
             if index > 0 { text.append(",") }
             try write(log, to: &text)
         }
+        if isCompleted { try writeRest(after: logs, to: &text) }
         text.append("}}")
         return try PipelineFile.parse(
             text.text, file: folder, folder: folder, check: StageCheck(registry: .builtIns).callAsFunction)
+    }
+
+    /// Nothing where the logs are not those of the first built-in stages.
+    private func writeRest(after logs: [String], to text: inout ByteBuffer) throws {
+        let kinds = ["ingest", "match", "coalesce", "payload", "deliver"]
+        guard try Set(logs.map { try entry(of: $0).kind }) == Set(kinds.prefix(logs.count)) else { return }
+        for (before, kind) in zip(kinds, kinds.dropFirst()).dropFirst(logs.count - 1) {
+            text.append(",")
+            text.appendJSON(kind)
+            text.append(":{\"from\":")
+            text.appendJSON(before)
+            if kind == "deliver" { text.append(",\"transports\":{\"none\":{\"use\":\"console\"}}") }
+            text.append("}")
+        }
     }
 
     /// Stages are called by their kinds, and what a program of its own did stands in the pipeline file alone.
