@@ -11,6 +11,14 @@ public struct Outbox: ~Copyable {
     package private(set) var rejections: [Rejected] = []
     package private(set) var deliveries: [Delivery] = []
     package private(set) var saved: [SavedSubscription] = []
+    /// The lines of ``deliveries``.
+    package private(set) var deliveryBytes = 0
+    /// What of the events is one part of what the stage has to say.
+    package var partBytesMax = Outbox.partBytes
+    private var partStart = 0
+
+    /// Large enough for a batch to cost little, small enough for the next stage to begin soon.
+    package static let partBytes = 256 << 10
 
     package struct Rejected {
         package let sequence: UInt64
@@ -54,7 +62,18 @@ public struct Outbox: ~Copyable {
     public mutating func saved(_ subscription: SavedSubscription) { saved.append(subscription) }
 
     /// Hands a push to the transport it names; the answer comes back through ``Stage/receive(_:at:into:)-(TransportAnswer,_,_)``.
-    public mutating func deliver(_ delivery: Delivery) { deliveries.append(delivery) }
+    public mutating func deliver(_ delivery: Delivery) {
+        deliveries.append(delivery)
+        deliveryBytes += delivery.line.count
+    }
+
+    /// Whether a stage that has more to say had better stop: see ``Stage/isUnfinished``.
+    @inline(__always)
+    public var isFull: Bool { events.count - partStart >= partBytesMax }
+
+    /// To be called before a stage is asked for anything.
+    @inline(__always)
+    package mutating func beginPart() { partStart = events.count }
 
     /// The events as they go to the log: one JSON object a line.
     public var lines: UnsafeRawBufferPointer { events.bytes }
@@ -64,7 +83,19 @@ public struct Outbox: ~Copyable {
     package mutating func removeEvents() {
         events.removeAll()
         events.shrink(to: 4 << 20)
-        count = 0
+        (count, partStart) = (0, 0)
+        if !saved.isEmpty { saved = [] }
+    }
+
+    /// Forgets the first events: the log has them.
+    package mutating func removeEvents(first number: Int) {
+        guard number < count else { return removeEvents() }
+        var end = 0
+        for _ in 0..<number { end = (lines[end...].firstIndex(of: UInt8(ascii: "\n")) ?? lines.count - 1) + 1 }
+        var rest = ByteBuffer(capacity: lines.count - end)
+        rest.append(UnsafeRawBufferPointer(rebasing: lines[end...]))
+        events = rest
+        (count, partStart) = (count - number, 0)
         if !saved.isEmpty { saved = [] }
     }
 
@@ -72,7 +103,7 @@ public struct Outbox: ~Copyable {
     package mutating func discard() {
         removeEvents()
         rejections.removeAll(keepingCapacity: true)
-        deliveries = []
+        (deliveries, deliveryBytes) = ([], 0)
     }
 
     package mutating func removeRejections() { rejections.removeAll(keepingCapacity: true) }
@@ -88,7 +119,7 @@ public struct Outbox: ~Copyable {
     }
 
     package mutating func takeDeliveries() -> [Delivery] {
-        defer { deliveries = [] }
+        defer { (deliveries, deliveryBytes) = ([], 0) }
         return deliveries
     }
 }

@@ -32,6 +32,19 @@ public protocol Stage: SendableMetatype {
     /// Called when `now` has reached ``deadline``. Afterwards the deadline is later than `now`, or nil.
     mutating func wake(at now: Instant, into out: inout Outbox)
 
+    /// Whether there is more to be said of the event, or of the wake, that the stage was given last.
+    ///
+    /// A stage that may have very much to say of one stops where ``Outbox/isFull`` is true, and is asked to go on. So the
+    /// outputs of one event need no more memory than one part of them, and the first are on their way before the last
+    /// are written.
+    var isUnfinished: Bool { get }
+
+    /// Says more of what the stage was given last, and something each time. Called until ``isUnfinished`` is false;
+    /// nothing else is asked of the stage before. Where one part ends and the next begins must not show in what is said.
+    ///
+    /// - Parameter now: The same as when the event or the wake came.
+    mutating func proceed(at now: Instant, into out: inout Outbox)
+
     /// Takes back one event of the stage's own log when it starts again. Only sources are called: every other stage is
     /// rebuilt by feeding it its input again.
     mutating func recall(_ event: borrowing InputEvent, at now: Instant)
@@ -74,6 +87,8 @@ extension Stage {
     public static var isSource: Bool { false }
     public var deadline: Instant? { nil }
     public mutating func wake(at now: Instant, into out: inout Outbox) {}
+    public var isUnfinished: Bool { false }
+    public mutating func proceed(at now: Instant, into out: inout Outbox) {}
     public mutating func recall(_ event: borrowing InputEvent, at now: Instant) {}
     public mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {}
     public static func transports(of settings: Settings) -> [TransportBinding] { [] }

@@ -8,6 +8,7 @@ import EventLog
 public struct StageClock<S: Stage> {
     public private(set) var stage: S
     public private(set) var now: Instant
+    private var isInWake = false
 
     public init(_ stage: S, now: Instant = Instant(microseconds: 0)) {
         self.stage = stage
@@ -17,12 +18,15 @@ public struct StageClock<S: Stage> {
     @inline(__always)
     public mutating func receive(_ event: borrowing InputEvent, at time: Instant, into out: inout Outbox) {
         if time > now || stage.deadline != nil { advance(to: time, into: &out) }
-        stage.receive(event, at: now, into: &out)
+        begin(event, at: now, into: &out)
+        finish(into: &out)
     }
 
     public mutating func receive(_ answer: TransportAnswer, at time: Instant, into out: inout Outbox) {
         advance(to: time, into: &out)
+        out.beginPart()
         stage.receive(answer, at: now, into: &out)
+        finish(into: &out)
     }
 
     public mutating func recall(_ event: borrowing InputEvent, at time: Instant) {
@@ -42,12 +46,9 @@ public struct StageClock<S: Stage> {
     @discardableResult
     public mutating func serveDeadlines(through time: Instant, into out: inout Outbox) -> Bool {
         var served = false
-        while let deadline = stage.deadline, deadline <= time || deadline <= now {
-            now = max(now, deadline)
-            stage.wake(at: now, into: &out)
-            if let next = stage.deadline {
-                precondition(next > now, "a stage that was woken asks for a later deadline")
-            }
+        while isDue(at: time) {
+            beginWake(into: &out)
+            finish(into: &out)
             served = true
         }
         return served
@@ -56,11 +57,66 @@ public struct StageClock<S: Stage> {
     /// Goes on with the same state under other settings. A stage that takes no snapshots keeps those that it has.
     package mutating func adopt(_ settings: S.Settings, context: StageContext) throws {
         guard S.snapshotVersion != nil else { return }
+        precondition(!stage.isUnfinished, "no state is taken down in the middle of an event")
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
         var adopted = try S(settings, context: context)
         var reader = SnapshotReader(writer.bytes)
         try adopted.restore(from: &reader)
         stage = adopted
+    }
+}
+
+/// Part by part, for a host that appends between two parts: see ``Stage/isUnfinished``.
+extension StageClock {
+    /// Whether ``proceed(into:)`` must come before anything else.
+    @inline(__always)
+    package var isUnfinished: Bool { stage.isUnfinished }
+
+    /// When the next deadline is served: its own time, or now where that is over.
+    package var nextWake: Instant? { stage.deadline.map { max($0, now) } }
+
+    /// Whether a deadline is to be served before an event of that time.
+    @inline(__always)
+    package func isDue(at time: Instant) -> Bool {
+        guard let deadline = stage.deadline else { return false }
+        return deadline <= time || deadline <= now
+    }
+
+    /// Gives the stage an event for which no deadline is due any more.
+    @inline(__always)
+    package mutating func begin(_ event: borrowing InputEvent, at time: Instant, into out: inout Outbox) {
+        now = max(now, time)
+        out.beginPart()
+        stage.receive(event, at: now, into: &out)
+    }
+
+    /// Wakes the stage for its next deadline.
+    package mutating func beginWake(into out: inout Outbox) {
+        guard let moment = nextWake else { return }
+        (now, isInWake) = (moment, true)
+        out.beginPart()
+        stage.wake(at: now, into: &out)
+        noteEndOfWake()
+    }
+
+    /// The next part.
+    package mutating func proceed(into out: inout Outbox) {
+        out.beginPart()
+        stage.proceed(at: now, into: &out)
+        noteEndOfWake()
+    }
+
+    @inline(__always)
+    private mutating func finish(into out: inout Outbox) {
+        while stage.isUnfinished { proceed(into: &out) }
+    }
+
+    private mutating func noteEndOfWake() {
+        guard isInWake, !stage.isUnfinished else { return }
+        isInWake = false
+        if let next = stage.deadline {
+            precondition(next > now, "a stage that was woken asks for a later deadline")
+        }
     }
 }

@@ -28,7 +28,7 @@ import Testing
         try await expected.live(commands, cuts: [], drains: true)
         let disk = FlakyDisk(seed: random.next(), every: every, shortagesMax: 25)
         let log = LogSettings(sync: .never, segmentBytes: 20_000, snapshotBytes: 10_000)
-        let pipeline = try VirtualPipeline(Self.file(), log: log, calls: disk.calls)
+        let pipeline = try VirtualPipeline(Self.file(), log: log, calls: disk.calls, partBytes: 1)
         let half = commands.count / 2
         let cuts = (0..<100).map { _ in 1 + random.below(40) }
         let on: @Sendable (PipelineProcess) async -> Void = { _ in disk.turn(on: true) }

@@ -3,7 +3,7 @@ import Foundation
 
 /// A copy of a pipeline's logs in which events can be changed: with right CRCs, so that only a replay can tell.
 public final class RewrittenLogs {
-    private let folder: Folder
+    public let folder: Folder
     public var path: String { folder.file("logs") }
 
     public init(of logs: String) throws {
@@ -17,6 +17,17 @@ public final class RewrittenLogs {
     public func rewrite(
         _ log: String, segmentBytes: Int? = nil, _ change: (UInt64, String) -> [String] = { [$1] }
     ) throws {
+        try rewrite(log, segmentBytes: segmentBytes, batches: .max, change)
+    }
+
+    /// Takes all batches behind so many away, with all that lies beside the log but its notes: as if its stage had been
+    /// killed just then.
+    public func cut(_ log: String, after batches: Int) throws { try rewrite(log, batches: batches) { [$1] } }
+
+    private func rewrite(
+        _ log: String, segmentBytes: Int? = nil, batches: Int, _ change: (UInt64, String) -> [String]
+    ) throws {
+        var left = batches
         let old = folder.file("old")
         try FileManager.default.moveItem(atPath: path + "/" + log, toPath: old)
         let summary = try EventLogs.summary(directory: old)
@@ -24,7 +35,8 @@ public final class RewrittenLogs {
         var options = EventLogOptions(directory: path, name: log, identity: summary.identity, sync: .never)
         if let segmentBytes { options.segmentBytesMax = segmentBytes }
         let writer = try EventLogWriter(options)
-        while let batch = try reader.next() {
+        while left > 0, let batch = try reader.next() {
+            left -= 1
             let lines = String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
             let changed = zip(batch.header.firstSequence..., lines).flatMap { change($0, $1) }
             let body = Array(changed.map { $0 + "\n" }.joined().utf8)

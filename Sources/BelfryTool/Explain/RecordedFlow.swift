@@ -76,7 +76,7 @@ extension JSONValue {
 
 extension BatchHeader {
     /// Whether the log has answered an event of its upstream's.
-    func reaches(_ sequence: UInt64) -> Bool { cursor.positions.values.contains { $0 >= sequence } }
+    func reaches(_ sequence: UInt64) -> Bool { cursor.input.map { $0.position >= sequence } ?? false }
 }
 
 // MARK: - Following a match

@@ -39,6 +39,8 @@ public struct HostPlan: Sendable {
     package var time = HostTime()
     /// How its logs reach the disk.
     package var calls = FileCalls()
+    /// How much of a step's outputs is appended at once.
+    package var partBytes = Outbox.partBytes
     var curve: CurvePlan?
     /// A program that does the stage's work over a link; nil for a stage of this process.
     public var command: [String]

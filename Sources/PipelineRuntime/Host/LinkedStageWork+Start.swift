@@ -10,8 +10,10 @@ extension LinkedStageWork {
         upstreamName = log
         taken = start?.moment.position ?? 0
         committed = max(taken, outlet.log.cursor.positions[log] ?? 0)
-        guard committed <= last else {
-            throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: committed, holds: last)
+        resumption = unfinished(log)
+        let needed = committed + (resumption?.kind == .event ? 1 : 0)
+        guard needed <= last else {
+            throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: needed, holds: last)
         }
         try outlet.recoverDeadLetters(upstream: log)
         let context = StageContext(log: outlet.log.identity, upstream: identity, upstreamName: log)
@@ -22,12 +24,18 @@ extension LinkedStageWork {
         if committed > 0 {
             rebuild = try Rebuild(
                 plan, upstream: log, through: committed, own: start?.moment.firstRead ?? 1,
-                answers: RecordedAnswers(S.self, past.today))
-        } else {
+                answers: RecordedAnswers(S.self, past.today), unfinished: resumption)
+        } else if resumption == nil {
             try goOnUnderTodaysSettings(after: 0)
         }
         start = nil
         keeper?.remove { [first = inlet.upstreamFirst] in $0.position + 1 < first }
+    }
+
+    /// What the log holds a part of; nil where the snapshot was taken when that was whole.
+    private func unfinished(_ upstream: String) -> UnfinishedStep? {
+        let step = UnfinishedStep(outlet.log.cursor, of: upstream)
+        return step.flatMap { $0.first > start?.moment.sequence ?? 0 ? $0 : nil }
     }
 
     /// The upstream has lost events that the snapshot includes, and that our log may know nothing of: then nothing is
@@ -35,7 +43,7 @@ extension LinkedStageWork {
     func fallBack(from start: RestoredStage<S>, because reason: String) throws {
         let position = start.moment.position
         StandardError.write("\(plan.stage): snapshot passed over: it includes event \(position), and \(reason)")
-        let cursor = outlet.log.cursor.positions.values.max() ?? 0
+        let cursor = outlet.log.cursor.input?.position ?? 0
         if cursor < position { try snapshots?.remove(after: position - 1) }
         self.start = try snapshots?.newest(through: position - 1)
         try inlet.open(after: self.start?.moment.position ?? 0)
@@ -43,11 +51,22 @@ extension LinkedStageWork {
 
     // MARK: Feeding the past
 
-    func rebuildStep(before sequence: UInt64) throws {
+    /// Comes to where an event may be fed.
+    ///
+    /// - Returns: False where something before it has to wait.
+    func catchUp(before sequence: UInt64) throws -> Bool {
+        try rebuildStep(before: sequence)
+        guard rebuild == nil, !hasCaughtUp else { return true }
+        taken = sequence - 1
+        return try commit()
+    }
+
+    private func rebuildStep(before sequence: UInt64) throws {
         guard let through = rebuild?.through else { return }
         let isOver = sequence > through
         while let now = try rebuild?.nextWake(before: isOver ? UInt64.max : sequence) {
             while let settings = epochs?.next(beforeWakeAt: now) { try adopt(settings) }
+            _ = try serveDeadlines(through: now)
             clock?.advance(to: now, into: &out)
         }
         while let settings = epochs?.next(beforeEvent: min(sequence, through)) { try adopt(settings) }
@@ -55,7 +74,7 @@ extension LinkedStageWork {
         guard isOver else { return }
         rebuild = nil
         committed = through
-        try goOnUnderTodaysSettings(after: through)
+        if resumption == nil { try goOnUnderTodaysSettings(after: through) } else { try resume() }
     }
 
     /// Pushes are answered first: no state is taken down while one is not.
@@ -69,6 +88,7 @@ extension LinkedStageWork {
         while let settings = epochs?.next(beforeEvent: .max) { try adopt(settings) }
         if past.hasChanged { try adopt(past.today) }
         try past.record(after: sequence, now: outlet.log.lastNow)
+        hasCaughtUp = true
     }
 
     /// What a stage says of its past is in its log already; its pushes were answered then.

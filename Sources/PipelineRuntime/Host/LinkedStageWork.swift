@@ -18,11 +18,11 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var upstreamName = ""
     var taken: UInt64 = 0
     var committed: UInt64 = 0
-    private var ungranted = 0
+    var ungranted = 0
     private var eventsIn: UInt64 = 0
-    private var mark: UInt64 = 0
-    private var passedMark: UInt64 = 0
-    private var promised: Instant?
+    var mark: UInt64 = 0
+    var passedMark: UInt64 = 0
+    var promised: Instant?
     var start: RestoredStage<S>?
     var context: StageContext?
     let snapshots: SnapshotSearch<S>?
@@ -31,6 +31,14 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var held: HeldInput?
     /// Whether the next batch must be appended even if it holds no event: the stage was woken, and that is to be known.
     var mustRecord = false
+    /// What the stage is in the middle of.
+    var step: OpenStep?
+    /// What the log holds a part of since before a restart, until the stage is at it again.
+    var resumption: UnfinishedStep?
+    /// Whether all of the log's past was fed again, and is whole: then today's settings count.
+    var hasCaughtUp = false
+    /// How many batches this turn has appended of steps that are not at their end.
+    var parts = 0
 
     enum HeldInput {
         case lines([UInt8], first: UInt64, now: Instant)
@@ -53,6 +61,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
         self.transports = transports
         self.start = start
         self.snapshots = snapshots
+        out.partBytesMax = plan.partBytes
     }
 
     var sockets: [any MessageSocket] { [inlet.socket] }
@@ -62,8 +71,10 @@ final class LinkedStageWork<S: Stage>: HostWork {
         return min(inlet.patience, max(.zero, deadline - plan.time.wall()))
     }
 
-    var isIdle: Bool { transports.isIdle }
-    var wantsInput: Bool { transports.isIdle && !control.isStopAsked && !outlet.isShort && held == nil }
+    var isIdle: Bool { transports.isIdle && (step == nil || outlet.isShort) }
+    var wantsInput: Bool {
+        transports.isIdle && !control.isStopAsked && !outlet.isShort && held == nil && step == nil
+    }
     /// What of its logs the stage needs to start again.
     var need: StageNeed { keeper.map { StageNeed($0.need) } ?? .everything }
 
@@ -85,6 +96,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     func turn(hasInput: Bool) throws -> Bool {
+        parts = 0
         try takeAnswers()
         var bytes = try takeHeld()
         while hasInput, wantsInput, bytes < Self.turnBytesMax, let arrival = try nextArrival() {
@@ -100,7 +112,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     /// Whether what had to wait need wait no more.
-    private var canGoOn: Bool { held != nil && !outlet.isShort && transports.isIdle }
+    private var canGoOn: Bool { (held != nil || step != nil) && !outlet.isShort && transports.isIdle }
 
     /// Goes on with what had to wait, once what it gave so far is appended.
     private func takeHeld() throws -> Int {
@@ -149,24 +161,43 @@ final class LinkedStageWork<S: Stage>: HostWork {
         }
         var (sequence, end) = (first, 0)
         for line in Lines(lines) {
-            try fold(line, sequence, at: now)
+            guard try fold(line, sequence, at: now) else { break }
             sequence += 1
             end += line.count + 1
-            if out.lines.count >= StageOutlet.batchBytesFull, try !commitFullBatch(through: sequence - 1) { break }
+            if step != nil, try !finishEvent(sequence - 1) { break }
+            if isFull, try !commitFullBatch(through: sequence - 1) { break }
         }
         if end < lines.count { held = .lines(Array(lines[end...]), first: sequence, now: now) }
-        taken = sequence - 1
+        taken = step?.event.map { $0 - 1 } ?? sequence - 1
         eventsIn += sequence - first
         ungranted += end
         keeper?.noteInput(end)
     }
 
+    /// Whether a batch, or a window of pushes, has come together before the input's end: a user may have a thousand devices.
+    private var isFull: Bool { max(out.lines.count, out.deliveryBytes) >= StageOutlet.batchBytesFull }
+
+    /// - Returns: Whether the event was taken; else something before it has to wait.
     @inline(__always)
-    private func fold(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws {
-        if rebuild != nil { try rebuildStep(before: sequence) }
-        events.read(line, sequence: sequence, into: &out) { event, out in
-            clock?.receive(event, at: now, into: &out)
+    private func fold(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
+        if !hasCaughtUp, try !catchUp(before: sequence) { return false }
+        if clock?.isDue(at: now) == true {
+            taken = sequence - 1
+            guard try serveDeadlines(through: now) else { return false }
         }
+        let before = out.count
+        events.read(line, sequence: sequence, into: &out) { event, out in
+            clock?.begin(event, at: now, into: &out)
+        }
+        noteStep(.event, of: sequence, outputsBefore: before)
+        return true
+    }
+
+    /// - Returns: False where the event just taken, or what follows it, has to wait.
+    private func finishEvent(_ sequence: UInt64) throws -> Bool {
+        taken = sequence - 1
+        guard try finishStep() else { return false }
+        return try hasCaughtUp || commitFullBatch(through: sequence)
     }
 
     // MARK: Time
@@ -175,10 +206,9 @@ final class LinkedStageWork<S: Stage>: HostWork {
     ///
     /// - Returns: False where the log has no room for what is due on the way: then it is for later.
     private func advance(to time: Instant) throws -> Bool {
+        guard try finishStep() else { return false }
         while let deadline = clock?.stage.deadline, deadline <= time {
-            guard try commit() else { return false }
-            clock?.serveDeadlines(through: deadline, into: &out)
-            guard try commit() else { return false }
+            guard try commit(), try serveDeadlines(through: deadline), try commit() else { return false }
         }
         if let now = clock?.now, time > now {
             guard try commit() else { return false }
@@ -200,7 +230,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     /// Whether a deadline that passes now is served now: not while the past is fed again, nor before a window is
     /// answered, nor while the log has no room.
-    private var mayWake: Bool { rebuild == nil && transports.isIdle && !outlet.isShort }
+    private var mayWake: Bool { hasCaughtUp && transports.isIdle && !outlet.isShort && step == nil }
 
     private func wakeWhenDue() throws {
         try finishRebuild()
@@ -208,77 +238,8 @@ final class LinkedStageWork<S: Stage>: HostWork {
             return
         }
         guard try commit() else { return }
-        clock?.serveDeadlines(through: plan.time.wall(), into: &out)
-        try commit(always: true)
-    }
-
-    // MARK: Committing
-
-    private func endTurn() throws {
-        try finishRebuild()
-        guard rebuild == nil else {
-            forgetOutputs()
-            return try grant()
-        }
-        guard try commit() else { return }
-        try putAside()
-        guard transports.isIdle, held == nil, plan.clock == .event, let promised else { return }
-        outlet.server.promise(now: promised, mark: mark)
-        passedMark = mark
-    }
-
-    /// - Parameter always: Append even when there are no events: a wake, or a cursor that is far behind.
-    /// - Returns: False where the log has no room; what is to be appended stays, and nothing more is taken in.
-    @discardableResult
-    private func commit(always: Bool = false) throws -> Bool {
-        guard rebuild == nil, let now = clock?.now else {
-            try grant()
-            return true
-        }
-        serveWhatIsDue(at: now)
-        let deliveries = out.takeDeliveries()
-        guard deliveries.isEmpty, transports.isIdle else {
-            transports.deliver(deliveries)
-            return true
-        }
-        mustRecord = mustRecord || always || taken - committed >= 65_536
-        let (cursor, time) = (Cursor([upstreamName: taken]), max(now, outlet.log.lastNow))
-        switch try outlet.commit(&out, cursor: cursor, now: time, always: mustRecord) {
-        case .noRoom: return false
-        case .unneeded: break
-        case .appended: (committed, mustRecord) = (taken, false)
-        }
-        try grant()
-        return true
-    }
-
-    /// No batch leaves a deadline unserved that lies at its own time: whoever feeds the stage its past again could not
-    /// tell whether the log has what came of it.
-    private func serveWhatIsDue(at now: Instant) {
-        if transports.isIdle { clock?.serveDeadlines(through: now, into: &out) }
-    }
-
-    /// In the middle of a batch of the upstream's: one change may have matched thousands of subscriptions.
-    private func commitFullBatch(through sequence: UInt64) throws -> Bool {
-        guard rebuild == nil else {
-            forgetOutputs()
-            return true
-        }
-        taken = sequence
-        return try commit()
-    }
-
-    private func grant() throws {
-        guard ungranted > 0 else { return }
-        try inlet.grant(ungranted)
-        ungranted = 0
-    }
-
-    /// A window of pushes is answered as a whole: then its outcomes and its cursor become one batch.
-    private func takeAnswers() throws {
-        guard let answers = transports.takeAnswers(), let now = clock?.now else { return }
-        let time = plan.clock == .wall ? max(now, plan.time.wall()) : now
-        for answer in answers { clock?.receive(answer, at: time, into: &out) }
+        mustRecord = true
+        guard try serveDeadlines(through: plan.time.wall()) else { return }
         try commit()
     }
 }

@@ -53,7 +53,7 @@ final class PluginWork: HostWork {
         self.inlet = inlet
         self.plugin = plugin
         now = outlet.log.lastNow
-        taken = outlet.log.cursor.positions.values.first ?? 0
+        taken = outlet.log.cursor.input?.position ?? 0
         answered = taken
     }
 

@@ -12,12 +12,18 @@ struct Rebuild {
     private var header: BatchHeader?
     private var cursor: UInt64 = 0
     private var answers: RecordedAnswers?
+    private let unfinished: UnfinishedStep?
 
     /// - Parameters:
     ///   - own: Where to begin in the stage's log. Batches that its state includes bring no later time than it has.
     ///   - answers: How to read transports' answers from the stage's own events; nil for a stage without transports.
-    init(_ plan: HostPlan, upstream: String, through: UInt64, own: UInt64, answers: RecordedAnswers?) throws {
+    ///   - unfinished: What the log's last batches are a part of.
+    init(
+        _ plan: HostPlan, upstream: String, through: UInt64, own: UInt64, answers: RecordedAnswers?,
+        unfinished: UnfinishedStep? = nil
+    ) throws {
         self.through = through
+        self.unfinished = unfinished
         self.upstream = upstream
         self.answers = answers
         reader = try EventLogReader(directory: plan.logDirectory, from: .sequence(own))
@@ -26,9 +32,14 @@ struct Rebuild {
 
     /// The time of the next recorded batch that answers only events before `sequence`; nil when there is none.
     mutating func nextWake(before sequence: UInt64) throws -> Instant? {
-        guard let header, cursor < sequence else { return nil }
+        guard let header, cursor < sequence, !isOfUnfinishedWake(header) else { return nil }
         try step()
         return header.now
+    }
+
+    /// A wake that the log does not hold whole is no past.
+    private func isOfUnfinishedWake(_ header: BatchHeader) -> Bool {
+        unfinished.map { $0.kind == .wake && header.lastSequence >= $0.first } ?? false
     }
 
     /// What a transport answered then: accepted where the log does not say.

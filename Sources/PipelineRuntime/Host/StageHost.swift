@@ -18,6 +18,7 @@ public struct StageHost: Sendable {
     public init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         var plan = try HostPlan(stage, of: file, clock: surroundings.clock, registry: surroundings.registry)
         (plan.time, plan.calls) = (surroundings.time, surroundings.calls)
+        plan.partBytes = surroundings.partBytes
         self.plan = plan
         control = try HostControl()
         kind = stage.kind
@@ -109,7 +110,7 @@ public struct StageHost: Sendable {
     private func runPluginLoop(_ process: PluginProcess, _ sockets: HostSockets) throws {
         let outlet = try StageOutlet(plan, sockets)
         let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
-        let inlet = try sockets.connect(after: outlet.log.cursor.positions.values.first ?? 0)
+        let inlet = try sockets.connect(after: outlet.log.cursor.input?.position ?? 0)
         let work = PluginWork(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin())
         work.onOpen = process.noteOpen
         try loop.run(work)

@@ -155,7 +155,7 @@ final class DeadLetters {
 
     func append(_ rejected: [Outbox.Rejected], cursor: Cursor, now: Instant) throws(EventLogError) {
         let fresh = rejected.filter { $0.sequence > held }
-        guard let last = fresh.last, let upstream = cursor.positions.first?.key else { return }
+        guard let last = fresh.last, let upstream = cursor.input?.log else { return }
         var lines = ByteBuffer()
         for letter in fresh { letter.write(ofStage: plan.stage, log: upstream, to: &lines) }
         let writer = try open()

@@ -17,6 +17,8 @@ public struct HostSurroundings: Sendable {
     public var sink: PushSink?
     package var time = HostTime()
     package var calls = FileCalls()
+    /// How much of a step's outputs is appended at once.
+    package var partBytes = Outbox.partBytes
 
     public init(
         registry: Registry, context: HostContext, clock: HostClock = .wall,

@@ -15,7 +15,7 @@ struct OutputComparison: ~Copyable {
     }
 
     /// What the machine gave before the log holds it: rarely anything.
-    private var carried = ByteBuffer()
+    private var carried = CarriedBytes()
     private var carriedMarks: [MachineOutput.Mark] = []
     /// The next event to be compared.
     private(set) var next: UInt64
@@ -66,9 +66,7 @@ struct OutputComparison: ~Copyable {
 
     private mutating func drop(_ bytes: Int, _ events: Int) {
         next += UInt64(events)
-        var rest = ByteBuffer()
-        rest.append(UnsafeRawBufferPointer(rebasing: carried.bytes[bytes...]))
-        carried = rest
+        carried.drop(bytes)
         carriedMarks = carriedMarks.filter { $0.bytes > bytes }.map { mark in
             var mark = mark
             (mark.bytes, mark.events) = (mark.bytes - bytes, mark.events - events)
@@ -93,6 +91,28 @@ struct OutputComparison: ~Copyable {
     }
 
     private static func text(_ line: UnsafeRawBufferPointer) -> String { String(decoding: line, as: UTF8.self) }
+}
+
+/// Bytes that are added at the end and taken from the beginning.
+private struct CarriedBytes: ~Copyable {
+    private var buffer = ByteBuffer()
+    private var start = 0
+
+    var count: Int { buffer.count - start }
+    var isEmpty: Bool { count == 0 }
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer.bytes[start...]) }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) { buffer.append(bytes) }
+
+    /// One event's outputs may fill very many batches: what is left is moved only when it is less than what is gone.
+    mutating func drop(_ count: Int) {
+        start += count
+        guard start > self.count else { return }
+        var rest = ByteBuffer(capacity: self.count)
+        rest.append(bytes)
+        buffer = rest
+        start = 0
+    }
 }
 
 extension UnsafeRawBufferPointer {

@@ -1,5 +1,6 @@
 import EventLog
 import PipelineKit
+import PipelineRuntime
 
 /// Which part of a pipeline's history is compared.
 package struct ReplayRange: Hashable, Sendable {
@@ -31,10 +32,13 @@ package struct ReplayRange: Hashable, Sendable {
         part.first = .max
         while let header = try reader.nextHeader() {
             cursor = header.cursor.positions[stage.context.upstreamName] ?? cursor
-            if !hasBegun, begins(stage, header, cursor, input) {
+            let unfinished = UnfinishedStep(header.cursor, of: stage.context.upstreamName)
+            // An event's effects are in the log from the first part of them on.
+            let begun: UInt64 = unfinished?.kind == .event ? 1 : 0
+            if !hasBegun, begins(stage, header, cursor + begun, input) {
                 (part.first, hasBegun) = (header.firstSequence, true)
             }
-            if let last = ends(stage, header, cursor, input) {
+            if let last = ends(stage, header, cursor, input, isInWake: unfinished?.kind == .wake) {
                 part.last = last
                 break
             }
@@ -52,7 +56,9 @@ package struct ReplayRange: Hashable, Sendable {
     }
 
     /// The last sequence, where the range ends in or before this batch.
-    private func ends(_ stage: RecordedStage, _ header: BatchHeader, _ cursor: UInt64, _ input: StagePart) -> UInt64? {
+    private func ends(
+        _ stage: RecordedStage, _ header: BatchHeader, _ cursor: UInt64, _ input: StagePart, isInWake: Bool
+    ) -> UInt64? {
         switch until {
         case nil, .end: nil
         case .time(let time): header.now > time ? header.firstSequence - 1 : nil
@@ -60,7 +66,7 @@ package struct ReplayRange: Hashable, Sendable {
             if stage.isSource {
                 header.lastSequence >= sequence ? header.lastSequence : nil
             } else {
-                cursor >= input.last ? header.lastSequence : nil
+                cursor >= input.last && !isInWake ? header.lastSequence : nil
             }
         }
     }

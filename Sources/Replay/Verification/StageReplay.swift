@@ -19,6 +19,8 @@ final class StageReplay {
     private let own: EventLogReader
     private var cursor: UInt64
     private var time: Instant
+    /// What the last batch was a part of.
+    private var unfinished: UnfinishedStep?
     private var outputs: OutputComparison
     private let deadLetters: DeadLetterComparison
     private var focused: FocusedComparison?
@@ -82,11 +84,14 @@ final class StageReplay {
     private func take(_ batch: EventLogReader.Batch) throws -> ReplayDifference? {
         let header = batch.header
         if let position = header.cursor.positions[recorded.context.upstreamName] { cursor = max(cursor, position) }
+        unfinished = UnfinishedStep(header.cursor, of: recorded.context.upstreamName)
         let isSkipped = header.nextSequence <= part.first && part.first > 1
-        try feed(through: cursor, limit: isSkipped ? .max : batch.body.count + StageReplay.aheadBytesMax)
+        let limit = isSkipped ? .max : batch.body.count + StageReplay.aheadBytesMax
+        try feed(through: cursor, limit: limit)
         let isLate = header.now > time
         time = max(time, header.now)
         try machine.advance(to: header.now)
+        if unfinished?.kind == .event { try feed(through: cursor + 1, limit: limit) }
         if !isLate { noteDue() }
         if !isSkipped { try watch?.take(machine.output, recorded, at: header.now) }
         let rejected = machine.output.outbox.takeRejections()
@@ -136,7 +141,7 @@ final class StageReplay {
 
     private func finish() throws -> ReplayDifference? {
         let left = focused == nil ? outputs.surplus() : focused?.surplus(recorded.log.lastSequence + 1)
-        if part.last == .max, let surplus = left, !(isOverdue && surplus.mark?.input == nil) {
+        if part.last == .max, unfinished == nil, let surplus = left, !(isOverdue && surplus.mark?.input == nil) {
             return difference(surplus)
         }
         guard part.last == .max else { return nil }

@@ -15,6 +15,7 @@ public struct CoalesceStage: Stage {
     private let window: Duration
     private let maximumDelay: Duration
     var held = HeldNotifications()
+    public private(set) var isUnfinished = false
 
     public init(_ settings: CoalesceSettings, context: StageContext) throws(SettingsError) {
         window = settings.window
@@ -31,10 +32,16 @@ public struct CoalesceStage: Stage {
         }
     }
 
-    public mutating func wake(at now: Instant, into out: inout Outbox) {
-        while let notification = held.removeFirst(dueAt: now) {
+    public mutating func wake(at now: Instant, into out: inout Outbox) { release(dueAt: now, into: &out) }
+
+    public mutating func proceed(at now: Instant, into out: inout Outbox) { release(dueAt: now, into: &out) }
+
+    /// One part of what is due: a public change may have been held for a hundred thousand users.
+    private mutating func release(dueAt now: Instant, into out: inout Outbox) {
+        while !out.isFull, let notification = held.removeFirst(dueAt: now) {
             out.append { notification.write(into: &$0) }
         }
+        isUnfinished = held.deadline.map { $0 <= now } ?? false
     }
 
     private mutating func take(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {

@@ -16,6 +16,8 @@ public struct MatchStage: Stage {
     var tally = UnmatchedTally()
     /// Empty between events; kept for its memory.
     private var found: [SubscriptionIndex.Found] = []
+    /// What is under way where one event has more matches than one part holds.
+    private var fanOut: FanOut?
 
     public init(_ settings: MatchSettings, context: StageContext) throws(SettingsError) {
         self.context = context
@@ -33,7 +35,20 @@ public struct MatchStage: Stage {
         } catch {
             out.reject(event, error)
         }
-        tally.end(event.sequence, into: &out)
+        if fanOut == nil { tally.end(event.sequence, into: &out) }
+    }
+
+    public var isUnfinished: Bool { fanOut != nil }
+
+    public mutating func proceed(at now: Instant, into out: inout Outbox) {
+        guard var fanOut = fanOut.take() else { return }
+        fanOut.withChange { fanOut.written = write($0, from: fanOut.written, into: &out) }
+        guard fanOut.written == found.count else {
+            self.fanOut = fanOut
+            return
+        }
+        endMatches()
+        tally.end(fanOut.sequence, into: &out)
     }
 
     private mutating func take(
@@ -41,9 +56,9 @@ public struct MatchStage: Stage {
     ) throws(Rejection) {
         guard let type = event.json["type"] else { return out.pass(event) }
         if type.equals("record.save") {
-            match(try Change(event, isDelete: false), at: now, into: &out)
+            match(event, try Change(event, isDelete: false), at: now, into: &out)
         } else if type.equals("record.delete") {
-            match(try Change(event, isDelete: true), at: now, into: &out)
+            match(event, try Change(event, isDelete: true), at: now, into: &out)
         } else if type.equals("subscription.save") {
             try index.save(SubscriptionReader.subscription(event.json, settings), at: event.sequence)
         } else if type.equals("subscription.delete") {
@@ -54,23 +69,36 @@ public struct MatchStage: Stage {
     }
 
     @inline(__always)
-    private mutating func match(_ change: Change, at now: Instant, into out: inout Outbox) {
+    private mutating func match(
+        _ event: borrowing InputEvent, _ change: Change, at now: Instant, into out: inout Outbox
+    ) {
         index.find(change, into: &found)
         if found.isEmpty {
             tally.add(at: now)
         } else {
-            write(change, into: &out)
+            let written = write(change, from: 0, into: &out)
+            if written < found.count { fanOut = FanOut(event, written: written) } else { endMatches() }
         }
     }
 
-    private mutating func write(_ change: Change, into out: inout Outbox) {
+    /// Writes matches until one part is full.
+    ///
+    /// - Returns: How many are written.
+    private func write(_ change: Change, from first: Int, into out: inout Outbox) -> Int {
         var writer = MatchWriter(
             change: change, notificationID: context.upstream.uuid(position: change.sequence))
-        for match in found {
+        var next = first
+        repeat {
+            let match = found[next]
             out.append { writer.write(match.slot, index, to: &$0) }
-        }
-        // firesOnce: CloudKit deletes the subscription after its first push (CKQuerySubscription.Options.firesOnce).
+            next += 1
+        } while next < found.count && !out.isFull
+        return next
+    }
+
+    /// firesOnce: CloudKit deletes the subscription after its first push (CKQuerySubscription.Options.firesOnce).
+    private mutating func endMatches() {
         for match in found where index.store[match.slot].firesOnce { index.delete(match.slot) }
-        found.removeAll(keepingCapacity: true)
+        found.removeAll(keepingCapacity: found.count <= 65_536)
     }
 }

@@ -19,11 +19,12 @@ final class LivePipeline {
 
     /// - Parameters:
     ///   - middle: Stages between match and coalesce, as the pipeline file has them.
+    ///   - window: How long coalesce holds what may be replaced.
     ///   - onSmallDisk: Whether its data lie on a file system of their own.
-    init(coalesceFrom: String = "match", middle: String = "", onSmallDisk: Bool = false) throws {
+    init(coalesceFrom: String = "match", middle: String = "", window: String = "0s", onSmallDisk: Bool = false) throws {
         let folder = try Folder()
         self.folder = folder
-        file = try folder.write(LivePipeline.yaml(coalesceFrom, middle), to: "pipeline.yaml")
+        file = try folder.write(LivePipeline.yaml(coalesceFrom, middle, window), to: "pipeline.yaml")
         context = try ZMQContext()
         if onSmallDisk { mkdir(folder.file("data"), 0o755) }
         launcher = onSmallDisk ? SmallDisk.at(folder.file("data")) : []
@@ -35,7 +36,7 @@ final class LivePipeline {
     /// The folder of its data, as we reach it.
     var data: String { root + folder.path + "/data" }
 
-    static func yaml(_ coalesceFrom: String = "match", _ middle: String = "") -> String {
+    static func yaml(_ coalesceFrom: String = "match", _ middle: String = "", _ window: String = "0s") -> String {
         """
         pipeline: faults
         data: data
@@ -45,7 +46,7 @@ final class LivePipeline {
           ingest: {}
           match: {from: ingest}
         \(middle)
-          coalesce: {from: \(coalesceFrom), window: 0s}
+          coalesce: {from: \(coalesceFrom), window: \(window)}
           payload: {from: coalesce}
           deliver:
             from: payload

@@ -16,19 +16,23 @@ final class VirtualPipeline: Sendable {
     /// Events that each stage took in since it was started last.
     private let eventsIn = Mutex<[String: UInt64]>([:])
 
+    private let largest = Mutex(0)
+
     private let calls: FileCalls
     private let time: HostTime
     private let clock: HostClock
+    private let partBytes: Int
 
     /// - Parameters:
     ///   - calls: The disk.
     ///   - time: The machine's clocks.
+    ///   - partBytes: How much of a step's outputs is appended at once.
     ///   - folder: One that holds the logs of another to go on from.
     init(
         _ original: PipelineFile, log: LogSettings = LogSettings(sync: .never), calls: FileCalls = FileCalls(),
-        time: HostTime = HostTime(), clock: HostClock = .event, folder: Folder? = nil
+        time: HostTime = HostTime(), clock: HostClock = .event, partBytes: Int = Outbox.partBytes, folder: Folder? = nil
     ) throws {
-        (self.calls, self.time, self.clock) = (calls, time, clock)
+        (self.calls, self.time, self.clock, self.partBytes) = (calls, time, clock, partBytes)
         self.folder = try folder ?? Folder()
         let folder = self.folder
         // As `belfry run` has it.
@@ -43,6 +47,9 @@ final class VirtualPipeline: Sendable {
     /// Every push so far, in order.
     var pushes: [String] { taken.withLock { $0 } }
 
+    /// The bytes of the largest window of pushes.
+    var largestWindow: Int { largest.withLock { $0 } }
+
     /// Starts all stages, sends commands in pieces of the sizes that `cuts` says, and stops all stages.
     ///
     /// - Parameters:
@@ -56,10 +63,12 @@ final class VirtualPipeline: Sendable {
         until: @Sendable (PipelineProcess) async throws -> Void = { _ in }
     ) async throws {
         let sink: PushSink = { [self] deliveries in
+            largest.withLock { $0 = max($0, deliveries.reduce(0) { $0 + $1.line.count }) }
             taken.withLock { $0 += deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
         }
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)
         (surroundings.calls, surroundings.time) = (calls, time)
+        surroundings.partBytes = partBytes
         let pipeline = try PipelineProcess(file, in: surroundings)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await pipeline.run() }

@@ -62,6 +62,8 @@ struct ImpatientCoalesce: Stage {
     }
 
     mutating func wake(at now: Instant, into out: inout Outbox) { stage.wake(at: now, into: &out) }
+    var isUnfinished: Bool { stage.isUnfinished }
+    mutating func proceed(at now: Instant, into out: inout Outbox) { stage.proceed(at: now, into: &out) }
 }
 
 /// Hands over a batch twice, as if the link did not check what it has already.

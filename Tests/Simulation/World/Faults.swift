@@ -4,6 +4,7 @@ import Synchronization
 enum Fault: String, CaseIterable, Sendable {
     case processKilled = "process killed between turns"
     case killedInACall = "process killed inside a call"
+    case stepTorn = "process ended in the middle of an event's or a wake's outputs"
     case stopped = "process stopped and started"
     case powerCut = "power cut"
     case bytesLost = "bytes lost with the power"

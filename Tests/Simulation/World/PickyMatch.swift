@@ -27,6 +27,8 @@ struct PickyMatch: Stage {
     }
 
     mutating func wake(at now: Instant, into out: inout Outbox) { stage.wake(at: now, into: &out) }
+    var isUnfinished: Bool { stage.isUnfinished }
+    mutating func proceed(at now: Instant, into out: inout Outbox) { stage.proceed(at: now, into: &out) }
     func snapshot(into snapshot: inout SnapshotWriter) { stage.snapshot(into: &snapshot) }
     mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         try stage.restore(from: &snapshot)

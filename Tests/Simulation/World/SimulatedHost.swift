@@ -59,10 +59,13 @@ final class SimulatedHost {
     private func start() throws -> Life {
         var surroundings = HostSurroundings(registry: world.registry, context: world.context)
         (surroundings.time, surroundings.calls) = (world.time.host, process.calls)
+        surroundings.partBytes = world.partBytes
         let host = try StageHost(stage, of: world.file, in: surroundings)
         let crew = TransportCrew(lanes: world.transports.lanes(of: process))
         let sockets = HostEnds(host.plan, world)
         guard let work = try host.work(over: sockets, crew) else { throw SimulationError("no stage \(stage.kind)") }
+        let upstream = world.file.upstream(of: stage)?.logName ?? ""
+        if UnfinishedStep(work.outlet.log.cursor, of: upstream) != nil { world.faults.note(.stepTorn) }
         return Life(host: host, work: work, crew: crew, sockets: sockets)
     }
 

@@ -23,6 +23,8 @@ final class World {
     var problems: [String] = []
     private(set) var hosts: [SimulatedHost] = []
     private(set) var producers: [SimulatedProducer] = []
+    /// How much of a step's outputs a host appends at once.
+    let partBytes: Int
     private let mayLosePower: Bool
     private var badness = 1
 
@@ -38,6 +40,7 @@ final class World {
             data: folder.path, seed: "simulation \(seed)",
             log: LogSettings(
                 sync: sync, segmentBytes: 4_000 + random.below(60_000), snapshotBytes: 500 + random.below(20_000)))
+        partBytes = random.one(of: [1, 700, 2_000, Outbox.partBytes])
         registry = canary?.registry ?? .simulated
         disk = SimulatedDisk(seed: random.next(), faults: faults)
         network = SimulatedNetwork(seed: random.next(), time, faults)

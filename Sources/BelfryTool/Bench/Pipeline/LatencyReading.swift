@@ -11,18 +11,12 @@ struct LatencyReading: ~Copyable {
     private(set) var outcomes: UInt64 = 0
     private(set) var accepted: UInt64 = 0
     private(set) var last = Instant.epoch
-    private var firsts: [UInt64] = []
-    private var times: [Instant] = []
+    private var times = ChangeTimes()
     private var parser = JSONParser()
 
     /// - Parameter logs: The folder that holds the logs `changes` and `outcomes`.
     init(logs: String) throws {
-        let changes = try EventLogReader(directory: logs + "/changes", from: .beginning)
-        while let header = try changes.nextHeader() {
-            guard header.count > 0 else { continue }
-            firsts.append(header.firstSequence)
-            times.append(header.now)
-        }
+        times = try ChangeTimes(log: logs + "/changes")
         let reader = try EventLogReader(directory: logs + "/outcomes", from: .beginning)
         while let batch = try reader.next() {
             if batch.header.count > 0 { last = batch.header.now }
@@ -37,18 +31,8 @@ struct LatencyReading: ~Copyable {
         accepted += 1
         guard let causes = outcome["causes"] else { return }
         for cause in causes.elements {
-            guard let sequence = cause.natural("sequence"), let time = time(ofChange: sequence) else { continue }
+            guard let sequence = cause.natural("sequence"), let time = times[sequence] else { continue }
             latencies.append(now.microseconds - time.microseconds)
         }
-    }
-
-    /// The last batch that begins at or before a sequence holds it.
-    private func time(ofChange sequence: UInt64) -> Instant? {
-        var (low, high) = (0, firsts.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if firsts[middle] <= sequence { low = middle + 1 } else { high = middle }
-        }
-        return low == 0 ? nil : times[low - 1]
     }
 }

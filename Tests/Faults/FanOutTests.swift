@@ -1,0 +1,92 @@
+import EventLog
+import Glibc
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// `kill -9` in the middle of the outputs of one event, and of one wake: nothing is lost, nothing comes twice.
+@Suite(.serialized) struct FanOutKills {
+    private static let watchers = 2_000
+    private static let rounds = 5
+
+    /// Match writes the matches of a change, coalesce lets go of what a window held, both in several batches.
+    @Test(.timeLimit(.minutes(5)), arguments: [("match", "matches", "0s"), ("coalesce", "notifications", "30ms")])
+    func aStageKilledInTheMiddleGoesOnWhereItWas(_ stage: String, _ log: String, _ window: String) async throws {
+        let seed = Seeded.drawn(for: "kills of \(stage) in the middle")
+        let (pushes, repeated, torn, problems) = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(window: window)
+            var random = Seeded(seed)
+            let producer = try pipeline.producer()
+            _ = try producer.greet(timeout: .seconds(20))
+            try send((0..<Self.watchers).flatMap(Self.watcher), to: producer)
+            var (torn, repeated): (Int, [String]) = (0, [])
+            for round in 1...Self.rounds {
+                let before = try pipeline.bytes(of: log)
+                try send([Self.change(round)], to: producer)
+                try pipeline.waitForGrowth(of: log, to: before + 1 + UInt64(random.below(1_000_000)))
+                try pipeline.kill(stage)
+                if try pipeline.endsInTheMiddle(log) { torn += 1 }
+                try pipeline.waitForRestarts()
+                repeated += try pipeline.waitForOutcomes(round * Self.watchers)
+            }
+            pipeline.up.signal(SIGTERM)
+            _ = try pipeline.up.end()
+            return (try pipeline.pushes(), repeated, torn, try pipeline.problemsOfLogs())
+        }
+        #expect(Set(pushes).count == Self.rounds * Self.watchers)
+        #expect(repeated == [])
+        #expect(problems == [])
+        print("\(torn) of \(Self.rounds) kills of \(stage) in the middle")
+        #expect(torn >= 1)
+    }
+
+    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+
+    private static func watcher(_ number: Int) -> [String] {
+        [
+            """
+            {"type":"device.register",\(place),"user":"_u\(number)","device":"d","transport":"apns","token":"\(number)",\
+            "topic":"com.example.Notes"}
+            """,
+            """
+            {"type":"subscription.save",\(place),"database":"public","user":"_u\(number)","subscription":\
+            {"subscriptionID":"s","subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["create","update"],\
+            "notificationInfo":{"alertBody":"\(String(repeating: "A note. ", count: 20))","collapseIDKey":"c"}}}
+            """,
+        ]
+    }
+
+    private static func change(_ number: Int) -> String {
+        """
+        {"type":"record.save",\(place),"database":"public","record":{"recordName":"n","recordType":"Note","fields":\
+        {"number":{"value":\(number),"type":"INT64"}}}}
+        """
+    }
+}
+
+private func send(_ commands: [String], to producer: Producer) throws {
+    for start in stride(from: 0, to: commands.count, by: 500) {
+        let piece = commands[start..<min(start + 500, commands.count)]
+        try producer.send(Array((piece.joined(separator: "\n") + "\n").utf8), count: piece.count)
+    }
+    while !producer.isDone { try producer.pump(wait: .milliseconds(20)) }
+}
+
+extension LivePipeline {
+    fileprivate func bytes(of log: String) throws -> UInt64 {
+        try EventLogs.summary(directory: folder.file("data/logs/" + log)).bytes
+    }
+
+    fileprivate func waitForGrowth(of log: String, to bytes: UInt64) throws {
+        let end = ContinuousClock.now + .seconds(30)
+        while try self.bytes(of: log) < bytes {
+            guard .now < end else { throw FaultError("\(log) does not grow") }
+        }
+    }
+
+    /// Whether the log's last batch is not the last of an event or a wake.
+    fileprivate func endsInTheMiddle(_ log: String) throws -> Bool {
+        try EventLogs.cursor(directory: folder.file("data/logs/" + log)).positions.keys.contains { $0.contains("/") }
+    }
+}

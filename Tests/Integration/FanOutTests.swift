@@ -1,0 +1,227 @@
+import BuiltIns
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import Replay
+import TestSupport
+import Testing
+
+/// Events and wakes whose outputs take many batches: no cut of a log, and no crash between two batches, shows in a line.
+@Suite(.serialized) struct FanOut {
+    private static func file(window: String = "1s") throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: fanout
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: \(window)}
+            """, file: "fanout.yaml")
+    }
+
+    private static let place =
+        #""container":"iCloud.com.example.Notes","environment":"development","database":"public""#
+
+    private static func subscription(_ number: Int, _ info: String, once: Bool = false) -> String {
+        """
+        {"type":"subscription.save",\(place),"user":"_u\(number)","subscription":{"subscriptionID":"s",\
+        "subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["create","update"],"firesOnce":\(once),\
+        "notificationInfo":\(info)}}
+        """
+    }
+
+    private static func change(_ number: Int, title: String, at second: Int) -> String {
+        """
+        {"type":"record.save",\(place),"time":"2026-01-31T12:00:\(second < 10 ? "0" : "")\(second)Z","record":\
+        {"recordName":"n\(number)","recordType":"Note","fields":{"title":{"value":"\(title)","type":"STRING"}}}}
+        """
+    }
+
+    /// Subscriptions of all kinds that matter here, and changes that all of them watch.
+    private static func story(watchers: Int, changes: Int, _ random: inout Seeded) -> [String] {
+        let infos = [
+            #"{"alertBody":"Changed"}"#, #"{"shouldSendContentAvailable":true}"#,
+            #"{"alertBody":"Changed","collapseIDKey":"c","desiredKeys":["title"]}"#,
+        ]
+        let subscriptions = (0..<watchers).map {
+            subscription($0, random.one(of: infos), once: random.isOneIn(4))
+        }
+        var second = 0
+        return subscriptions
+            + (0..<changes).map { number in
+                second += random.below(3)
+                return change(number % 3, title: "T\(number)", at: second)
+            }
+    }
+
+    /// How many of a log's batches end in the middle of an event, and of a wake.
+    private static func parts(_ log: String, _ upstream: String) throws -> (ofEvents: Int, ofWakes: Int, all: Int) {
+        let reader = try EventLogReader(directory: log, from: .beginning)
+        var parts = (ofEvents: 0, ofWakes: 0, all: 0)
+        while let header = try reader.nextHeader() {
+            parts.all += 1
+            switch UnfinishedStep(header.cursor, of: upstream)?.kind {
+            case .event: parts.ofEvents += 1
+            case .wake: parts.ofWakes += 1
+            case nil: break
+            }
+        }
+        return parts
+    }
+
+    @Test func theSizeOfPartsChangesNoLine() async throws {
+        var random = Seeded(Seeded.drawn(for: "sizes of parts"))
+        let commands = Self.story(watchers: 40, changes: 12, &random)
+        let whole = try VirtualPipeline(Self.file())
+        try await whole.live(commands, cuts: [], drains: true)
+        #expect(try Self.parts(whole.folderOfLogs + "/matches", "changes").ofEvents == 0)
+        for partBytes in [1, 900, 4_000] {
+            let pipeline = try VirtualPipeline(Self.file(), partBytes: partBytes)
+            let (cuts, half) = ((0..<commands.count).map { _ in 1 + random.below(20) }, commands.count - 6)
+            try await pipeline.live(
+                Array(commands[..<half]), cuts: cuts, without: 1 + random.below(2), drains: false)
+            try await pipeline.live(Array(commands[half...]), cuts: cuts, drains: true)
+            for log in ["matches", "notifications"] {
+                #expect(try pipeline.events(of: log) == whole.events(of: log), "\(log), parts of \(partBytes)")
+                #expect(try EventLogs.verify(directory: pipeline.folderOfLogs + "/" + log).isSound)
+            }
+            #expect(try Self.parts(pipeline.folderOfLogs + "/matches", "changes").ofEvents > 8)
+            #expect(try Self.parts(pipeline.folderOfLogs + "/notifications", "matches").ofWakes > 8)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)), arguments: ["matches", "notifications"])
+    func aCrashBehindAnyBatchLosesAndRepeatsNothing(_ log: String) async throws {
+        var random = Seeded(Seeded.drawn(for: "cuts of \(log)"))
+        let commands = Self.story(watchers: 14, changes: 8, &random)
+        let whole = try VirtualPipeline(Self.file(), partBytes: 900)
+        try await whole.live(commands, cuts: [], drains: true)
+        let (events, wakes, all) = try Self.parts(
+            whole.folderOfLogs + "/" + log, log == "matches" ? "changes" : "matches")
+        #expect(log == "matches" ? events > 8 : wakes > 8)
+        for batches in 1..<all {
+            let logs = try RewrittenLogs(of: whole.folderOfLogs)
+            try logs.cut(log, after: batches)
+            if log == "matches" { try FileManager.default.removeItem(atPath: logs.path + "/notifications") }
+            if log == "notifications" { try await Self.expectNoDifference(logs.path, "cut behind \(batches)") }
+            let pipeline = try VirtualPipeline(
+                Self.file(), partBytes: random.one(of: [1, 900, 5_000]), folder: logs.folder)
+            try await pipeline.live([], cuts: [], drains: true)
+            for log in ["matches", "notifications"] {
+                #expect(
+                    try pipeline.events(of: log) == whole.events(of: log), "\(log), \(batches) of \(all) batches left")
+            }
+            try await Self.expectNoDifference(logs.path, "gone on behind \(batches)")
+        }
+    }
+
+    @Test func aStepThatBeganUnderOtherSettingsEndsUnderThem() async throws {
+        var random = Seeded(Seeded.drawn(for: "settings in the middle"))
+        let commands = Self.story(watchers: 14, changes: 8, &random)
+        let whole = try VirtualPipeline(Self.file(), partBytes: 900)
+        try await whole.live(commands, cuts: [], drains: true)
+        let reader = try EventLogReader(directory: whole.folderOfLogs + "/notifications", from: .beginning)
+        var (batches, middles): (Int, [Int]) = (0, [])
+        while let header = try reader.nextHeader() {
+            batches += 1
+            if UnfinishedStep(header.cursor, of: "matches")?.kind == .wake { middles.append(batches) }
+        }
+        for middle in middles {
+            let logs = try RewrittenLogs(of: whole.folderOfLogs)
+            try logs.cut("notifications", after: middle)
+            let after = try Self.file(window: "5s")
+            let pipeline = try VirtualPipeline(after, partBytes: 900, folder: logs.folder)
+            try await pipeline.live([], cuts: [], drains: true)
+            let results = try await PipelineReplay(
+                RecordedPipeline(after, logs: logs.path), MachineFactory(registry: .builtIns)
+            ).run()
+            #expect(results.compactMap(\.difference).isEmpty, "cut behind \(middle)")
+            let (said, once) = (try pipeline.events(of: "notifications"), try whole.events(of: "notifications"))
+            #expect(Set(said).count == said.count && said.count > once.count / 2)
+        }
+    }
+
+    private static func expectNoDifference(_ logs: String, _ what: String) async throws {
+        let recorded = try RecordedPipeline(file(), logs: logs)
+        let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
+        #expect(results.compactMap(\.difference).isEmpty, "\(what)")
+    }
+
+    @Test func aRangeHoldsAllPartsOfItsEvents() async throws {
+        var random = Seeded(5)
+        let commands = Self.story(watchers: 14, changes: 8, &random)
+        let pipeline = try VirtualPipeline(Self.file(), partBytes: 900)
+        try await pipeline.live(commands, cuts: [], drains: true)
+        let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
+        let range = ReplayRange(from: .sequence(16), until: .sequence(16))
+        let parts = try range.parts(of: recorded)
+        let matches = try pipeline.events(of: "matches").enumerated().filter { $1.contains(#""change":16,"#) }
+        #expect(matches.count > 5)
+        let part = try #require(parts["match"])
+        for (index, _) in matches { #expect((part.first...part.last).contains(UInt64(index + 1))) }
+        let last = try #require(parts["coalesce"]?.last)
+        let reader = try EventLogReader(directory: pipeline.folderOfLogs + "/notifications", from: .sequence(last))
+        #expect(try reader.nextHeader().map { UnfinishedStep($0.cursor, of: "matches")?.kind } != .wake)
+        let results = try await PipelineReplay(
+            recorded, MachineFactory(registry: .builtIns), stages: ["match"], parts: parts
+        ).run()
+        #expect(results.map(\.verdict) == [.identical])
+        #expect(results.allSatisfy { $0.compared.count >= UInt64(matches.count) })
+    }
+
+    /// More than one batch can hold, of one event and of one wake.
+    @Test(.timeLimit(.minutes(3))) func outputsLargerThanAnyBatchPass() async throws {
+        let watchers = 9_000
+        let info = #"{"alertBody":"Changed","collapseIDKey":"c","desiredKeys":["title"]}"#
+        let title = String(repeating: "x", count: 8_000)
+        let pipeline = try VirtualPipeline(Self.file(window: "100ms"))
+        let commands = (0..<watchers).map { Self.subscription($0, info) } + [Self.change(1, title: title, at: 1)]
+        try await pipeline.live(commands, cuts: (0..<100).map { _ in 100 }, drains: true)
+        for (log, upstream) in [("matches", "changes"), ("notifications", "matches")] {
+            let path = pipeline.folderOfLogs + "/" + log
+            let summary = try EventLogs.summary(directory: path)
+            #expect(summary.lastSequence == UInt64(watchers))
+            #expect(summary.bytes > UInt64(EventLogLimits.batchBytesMax))
+            let parts = try Self.parts(path, upstream)
+            #expect(parts.ofEvents + parts.ofWakes > 200, "\(log): \(parts)")
+        }
+        try await Self.expectReplay(pipeline.folderOfLogs)
+    }
+
+    @Test func aWindowOfPushesIsBoundedHoweverManyDevicesAUserHas() async throws {
+        let file = try PipelineFile.parse(
+            """
+            pipeline: devices
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "devices.yaml")
+        let (devices, changes) = (200, 150)
+        let pipeline = try VirtualPipeline(file)
+        let registrations = (0..<devices).map {
+            """
+            {"type":"device.register","container":"iCloud.com.example.Notes","environment":"development","user":"_u1",\
+            "device":"d\($0)","transport":"apns","token":"\($0)","topic":"com.example.Notes"}
+            """
+        }
+        let title = String(repeating: "x", count: 900)
+        let subscription = Self.subscription(1, #"{"alertBody":"\#(title)"}"#)
+        let commands = registrations + [subscription] + (0..<changes).map { Self.change($0, title: "T", at: 1) }
+        try await pipeline.live(commands, cuts: [], drains: true)
+        #expect(pipeline.pushes.count == devices * changes)
+        #expect(try pipeline.events(of: "outcomes").count == devices * changes)
+        #expect(((8 << 20)..<(9 << 20)).contains(pipeline.largestWindow), "\(pipeline.largestWindow)")
+    }
+
+    private static func expectReplay(_ logs: String) async throws {
+        let recorded = try RecordedPipeline(file(window: "100ms"), logs: logs)
+        let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
+        #expect(results.map(\.verdict) == [.recalled, .identical, .identical])
+    }
+}

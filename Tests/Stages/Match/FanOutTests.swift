@@ -1,0 +1,90 @@
+import EventLog
+import JSON
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import Match
+
+/// A change with very many matches leaves in parts, and nothing but the parts shows that.
+@Suite struct FanOutTests {
+    private static let watchers = 300
+
+    private static func subscription(_ number: Int, _ random: inout Seeded) -> String {
+        let once = random.isOneIn(3) ? #","firesOnce":true"# : ""
+        let info = #","notificationInfo":{"alertBody":"Changed","desiredKeys":["title"]}"#
+        let filter =
+            #""filterBy":[{"comparator":"EQUALS","fieldName":"topic","fieldValue":{"value":"t\#(random.below(2))"}}]"#
+        return Line.save(
+            Line.query(filter, more: once + info), id: "s\(number)", database: "public", user: "_u\(number)")
+    }
+
+    private static func change(_ random: inout Seeded) -> String {
+        let fields = #"{"topic":{"value":"t\#(random.below(3))"},"title":{"value":"Title \#(random.below(100))"}}"#
+        let kind = random.one(of: ["create", "update", "delete"])
+        return Line.change(kind, database: "public", owner: nil, fields: fields)
+    }
+
+    @Test func partsOfAnySizeSayTheSame() throws {
+        var random = Seeded(Seeded.drawn(for: "parts"))
+        var lines = (0..<Self.watchers).map { Self.subscription($0, &random) }
+        for _ in 0..<12 { lines.append(Self.change(&random)) }
+        lines += (0..<20).map { _ in Self.subscription(random.below(Self.watchers), &random) }
+        for _ in 0..<6 { lines.append(Self.change(&random)) }
+        let (whole, once) = try Self.run(lines, partBytes: 1 << 30)
+        #expect(once == 0)
+        #expect(whole.count > Self.watchers)
+        for partBytes in [1, 600, 5_000, 40_000] {
+            let (said, parts) = try Self.run(lines, partBytes: partBytes)
+            #expect(said == whole, "in parts of \(partBytes) bytes")
+            #expect(parts > 3)
+        }
+    }
+
+    /// What a host does: it takes what is there and asks for more.
+    private static func run(_ lines: [String], partBytes: Int) throws -> (said: [String], parts: Int) {
+        let log = LogIdentity(seed: "match tests", name: "matches")
+        let context = StageContext(log: log, upstream: Feed.upstream, upstreamName: "changes")
+        var clock = StageClock(try MatchStage(MatchSettings(), context: context))
+        var (said, parts) = ("", 0)
+        var parser = JSONParser()
+        var out = Outbox()
+        out.partBytesMax = partBytes
+        for (index, line) in lines.enumerated() {
+            try Array(line.utf8).withUnsafeBytes { line in
+                let sequence = UInt64(index + 1)
+                let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
+                clock.begin(event, at: Instant(microseconds: Int64(index)), into: &out)
+            }
+            // The event's bytes are another's by now.
+            _ = try Array("{}".utf8).withUnsafeBytes { try parser.parse($0).isObject }
+            while clock.isUnfinished {
+                parts += 1
+                #expect(out.count > 0)
+                said += String(decoding: out.lines, as: UTF8.self)
+                out.removeEvents()
+                clock.proceed(into: &out)
+            }
+            said += String(decoding: out.lines, as: UTF8.self)
+            out.removeEvents()
+        }
+        return (said.split(separator: "\n").map(String.init), parts)
+    }
+
+    @Test func aPartIsNotMuchLargerThanItMayBe() throws {
+        var random = Seeded(3)
+        var feed = try Feed()
+        for number in 0..<Self.watchers { _ = try feed.send(Self.subscription(number, &random)) }
+        var clock = StageClock(feed.stage)
+        var out = Outbox()
+        var parser = JSONParser()
+        out.partBytesMax = 10_000
+        let line = Line.change(database: "public", owner: nil, fields: #"{"topic":{"value":"t1"}}"#)
+        try Array(line.utf8).withUnsafeBytes {
+            let event = InputEvent(sequence: 400, json: try parser.parse($0), line: $0)
+            clock.begin(event, at: .epoch, into: &out)
+        }
+        #expect((10_000..<11_000).contains(out.lines.count))
+        #expect(clock.isUnfinished)
+    }
+}
