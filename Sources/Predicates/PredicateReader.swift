@@ -24,13 +24,26 @@ public struct PredicateReader: Sendable {
     ///
     /// - Throws: The first thing wrong; its place is a path below the query, or an offset in `predicate`.
     public func read(query: JSONValue) throws(PredicateError) -> Reading {
+        try read(query: query) { filterBy throws(PredicateError) in try read(filterBy: filterBy) }
+    }
+
+    /// The same where nobody is to be warned.
+    package func predicate(query: JSONValue) throws(PredicateError) -> RecordPredicate {
+        try read(query: query) { filterBy throws(PredicateError) in
+            Reading(predicate: RecordPredicate(clauses: try FilterReader.clauses(filterBy)), warnings: [])
+        }.predicate
+    }
+
+    private func read(
+        query: JSONValue, _ filters: (JSONValue) throws(PredicateError) -> Reading
+    ) throws(PredicateError) -> Reading {
         let (text, filterBy, arguments) = (query.given("predicate"), query.given("filterBy"), query.given("arguments"))
         guard let text else {
             guard arguments == nil else {
                 throw PredicateError(
                     code: "predicate.arguments", path: "arguments", reason: "arguments go with a predicate's text")
             }
-            return try filterBy.map { filterBy throws(PredicateError) in try read(filterBy: filterBy) }
+            return try filterBy.map { filterBy throws(PredicateError) in try filters(filterBy) }
                 ?? Reading(predicate: .always, warnings: [])
         }
         guard filterBy == nil else {

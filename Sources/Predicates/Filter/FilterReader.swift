@@ -21,21 +21,21 @@ enum FilterReader {
         return clauses
     }
 
-    private static func clause(_ filter: JSONValue, path: String) throws(PredicateError) -> Clause {
+    private static func clause(_ filter: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> Clause {
         guard filter.isObject else {
-            throw PredicateError(code: "predicate.type", path: path, reason: "a filter is an object")
+            throw PredicateError(code: "predicate.type", path: path(), reason: "a filter is an object")
         }
         for (key, _) in filter.members where !keys.contains(where: { key.equals($0) }) {
-            throw PredicateError.unknownKey(key, in: path, known: keys)
+            throw PredicateError.unknownKey(key, in: path(), known: keys)
         }
-        let (comparator, isNegated) = try comparator(filter, path: path)
-        let subject = try subject(filter, comparator, path: path)
-        let (asked, values) = try values(filter, comparator, isNegated, path: path + ".fieldValue")
-        let checked = try LiteralReader.at(path + ".fieldValue.value") { () throws(BrokenRule) in
+        let (comparator, isNegated) = try comparator(filter, path: path())
+        let subject = try subject(filter, comparator, path: path())
+        let (asked, values) = try values(filter, comparator, isNegated, path: path() + ".fieldValue")
+        let checked = try LiteralReader.at(path() + ".fieldValue.value") { () throws(BrokenRule) in
             try ClauseRules.checked(subject, asked, values)
         }
         return Clause(
-            subject, asked, checked, foldsCase: try ignoresCase(filter, path: path),
+            subject, asked, checked, foldsCase: try ignoresCase(filter, path: path()),
             isNegated: isNegated && asked != .exists)
     }
 
@@ -43,11 +43,12 @@ enum FilterReader {
         "comparator", "fieldName", "systemFieldName", "fieldValue", "distance", "ignoresCase",
     ]
 
-    private static func ignoresCase(_ filter: JSONValue, path: String) throws(PredicateError) -> Bool {
+    private static func ignoresCase(_ filter: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> Bool
+    {
         guard let flag = filter["ignoresCase"] else { return false }
         guard let flag = flag.bool else {
             throw PredicateError(
-                code: "predicate.type", path: path + ".ignoresCase", reason: "ignoresCase is true or false")
+                code: "predicate.type", path: path() + ".ignoresCase", reason: "ignoresCase is true or false")
         }
         return flag
     }
@@ -57,48 +58,49 @@ enum FilterReader {
 
 extension FilterReader {
     private static func subject(
-        _ filter: JSONValue, _ comparator: Clause.Comparator, path: String
+        _ filter: JSONValue, _ comparator: Clause.Comparator, path: @autoclosure () -> String
     ) throws(PredicateError) -> Clause.Subject {
         guard let system = filter["systemFieldName"] else {
             if filter["fieldName"] == nil, comparator.isWordSearch { return .allText }
-            return .field(try fieldName(filter, path: path + ".fieldName"))
+            return .field(try fieldName(filter, path: path() + ".fieldName"))
         }
         guard filter["fieldName"] == nil else {
             throw PredicateError(
-                code: "predicate.unsupported", path: path + ".systemFieldName",
+                code: "predicate.unsupported", path: path() + ".systemFieldName",
                 reason: "a filter names a field or a system field, not both: keep one of them")
         }
         guard let name = system.string, let field = SystemField(inFilter: name) else {
             let names = SystemField.allCases.map(\.filterName).joined(separator: ", ")
             throw PredicateError(
-                code: "predicate.unsupported", path: path + ".systemFieldName",
+                code: "predicate.unsupported", path: path() + ".systemFieldName",
                 reason: "a system field is one of \(names)")
         }
         return .system(field)
     }
 
-    private static func fieldName(_ filter: JSONValue, path: String) throws(PredicateError) -> String {
+    private static func fieldName(_ filter: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> String
+    {
         guard let name = filter["fieldName"]?.string, !name.isEmpty else {
-            throw PredicateError(code: "predicate.missing", path: path, reason: "a filter names a field: a string")
+            throw PredicateError(code: "predicate.missing", path: path(), reason: "a filter names a field: a string")
         }
         guard FieldName.isValid(name) else {
-            throw PredicateError(code: "predicate.syntax", path: path, reason: FieldName.rule)
+            throw PredicateError(code: "predicate.syntax", path: path(), reason: FieldName.rule)
         }
         return name
     }
 
     private static func comparator(
-        _ filter: JSONValue, path: String
+        _ filter: JSONValue, path: @autoclosure () -> String
     ) throws(PredicateError) -> (Clause.Comparator, Bool) {
-        let path = path + ".comparator"
         guard let name = filter["comparator"]?.string else {
             throw PredicateError(
-                code: "predicate.missing", path: path, reason: "a filter has a comparator, such as \"EQUALS\"")
+                code: "predicate.missing", path: path() + ".comparator",
+                reason: "a filter has a comparator, such as \"EQUALS\"")
         }
         guard let comparator = FilterComparators.byName[name] else {
             let names = FilterComparators.byName.keys.sorted().joined(separator: ", ")
             throw PredicateError(
-                code: "predicate.unsupported", path: path,
+                code: "predicate.unsupported", path: path() + ".comparator",
                 reason: "there is no comparator \"\(name.prefix(64))\"; there are \(names)")
         }
         return comparator
@@ -110,22 +112,23 @@ extension FilterReader {
 extension FilterReader {
     /// - Returns: The comparator too: what is not equal to null exists.
     private static func values(
-        _ filter: JSONValue, _ comparator: Clause.Comparator, _ isNegated: Bool, path: String
+        _ filter: JSONValue, _ comparator: Clause.Comparator, _ isNegated: Bool, path: @autoclosure () -> String
     ) throws(PredicateError) -> (Clause.Comparator, [FieldValue]) {
         guard let fieldValue = filter["fieldValue"], fieldValue.isObject else {
             throw PredicateError(
-                code: "predicate.missing", path: path, reason: "a filter compares with {\"value\":…,\"type\":…}")
+                code: "predicate.missing", path: path(), reason: "a filter compares with {\"value\":…,\"type\":…}")
         }
-        let literal = try LiteralReader.literal(fieldValue: fieldValue, path: path)
+        let literal = try LiteralReader.literal(fieldValue: fieldValue, path: path())
         let distance = filter["distance"]
         guard distance == nil || comparator == .isNear else {
             throw PredicateError(
-                code: "predicate.unsupported", path: filterPath(path) + ".distance", reason: "only NEAR has a distance")
+                code: "predicate.unsupported", path: filterPath(path()) + ".distance",
+                reason: "only NEAR has a distance")
         }
         if case .place(let place) = literal, comparator == .isNear {
-            return (comparator, [try circle(place, distance, path: filterPath(path) + ".distance")])
+            return (comparator, [try circle(place, distance, path: filterPath(path()) + ".distance")])
         }
-        let wanted = try LiteralReader.at(path + ".value") { () throws(BrokenRule) in
+        let wanted = try LiteralReader.at(path() + ".value") { () throws(BrokenRule) in
             try values(literal, comparator, isNegated)
         }
         return wanted
@@ -134,14 +137,15 @@ extension FilterReader {
     private static func filterPath(_ path: String) -> String { String(path.dropLast(".fieldValue".count)) }
 
     private static func circle(
-        _ place: Place, _ distance: JSONValue?, path: String
+        _ place: Place, _ distance: JSONValue?, path: @autoclosure () -> String
     ) throws(PredicateError) -> FieldValue {
         guard let distance else {
-            throw PredicateError(code: "predicate.missing", path: path, reason: "NEAR has a distance in metres: add it")
+            throw PredicateError(
+                code: "predicate.missing", path: path(), reason: "NEAR has a distance in metres: add it")
         }
         guard let metres = distance.double, metres >= 0 else {
             throw PredicateError(
-                code: "predicate.type", path: path, reason: "a distance is a number of metres, 0 or greater")
+                code: "predicate.type", path: path(), reason: "a distance is a number of metres, 0 or greater")
         }
         return .circle(Circle(latitude: place.latitude, longitude: place.longitude, radius: metres.magnitude))
     }
@@ -184,10 +188,12 @@ extension Words {
 }
 
 extension PredicateError {
-    static func unknownKey(_ key: JSONValue, in path: String, known: [StaticString]) -> PredicateError {
+    static func unknownKey(_ key: JSONValue, in path: @autoclosure () -> String, known: [StaticString])
+        -> PredicateError
+    {
         let name = String((key.string ?? "").prefix(64))
         return PredicateError(
-            code: "predicate.unknown_key", path: "\(path).\(name)",
+            code: "predicate.unknown_key", path: "\(path()).\(name)",
             reason: "there is no member \"\(name)\" here: \(Spelling.advice(for: name, among: known))")
     }
 }

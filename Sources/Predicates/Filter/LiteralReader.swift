@@ -12,16 +12,16 @@ enum Literal {
 /// Reads `{"value":…,"type":…}`, the type optional.
 enum LiteralReader {
     /// - Throws: With a path below `path` where a member is wrong.
-    static func literal(fieldValue: JSONValue, path: String) throws(PredicateError) -> Literal {
+    static func literal(fieldValue: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> Literal {
         for (key, _) in fieldValue.members where !key.equals("value") && !key.equals("type") {
-            throw PredicateError.unknownKey(key, in: path, known: ["value", "type"])
+            throw PredicateError.unknownKey(key, in: path(), known: ["value", "type"])
         }
         guard let value = fieldValue["value"] else {
             throw PredicateError(
-                code: "predicate.missing", path: path, reason: "a filter compares with {\"value\":…,\"type\":…}")
+                code: "predicate.missing", path: path(), reason: "a filter compares with {\"value\":…,\"type\":…}")
         }
-        let type = try type(fieldValue, path: path)
-        return try at(path + ".value") { () throws(BrokenRule) in try literal(value, type) }
+        let type = try type(fieldValue, path: path())
+        return try at(path() + ".value") { () throws(BrokenRule) in try literal(value, type) }
     }
 
     /// - Parameter type: One of ``known``, a list's with `_LIST`.
@@ -48,16 +48,17 @@ enum LiteralReader {
 
     /// Runs a check; what it throws stands at `path`.
     static func at<Result>(
-        _ path: String, _ check: () throws(BrokenRule) -> Result
+        _ path: @autoclosure () -> String, _ check: () throws(BrokenRule) -> Result
     ) throws(PredicateError) -> Result {
-        do { return try check() } catch { throw PredicateError(code: error.code, path: path, reason: error.reason) }
+        do { return try check() } catch { throw PredicateError(code: error.code, path: path(), reason: error.reason) }
     }
 
-    private static func type(_ fieldValue: JSONValue, path: String) throws(PredicateError) -> String? {
+    private static func type(_ fieldValue: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> String?
+    {
         guard let type = fieldValue["type"] else { return nil }
         guard let name = type.string, known.contains(name.strippingList) else {
             throw PredicateError(
-                code: "predicate.type", path: path + ".type",
+                code: "predicate.type", path: path() + ".type",
                 reason: "a type is one of \(known.joined(separator: ", "))")
         }
         return name

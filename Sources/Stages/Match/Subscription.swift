@@ -24,11 +24,13 @@ struct Subscription {
         let subscriptionID: JSONValue
 
         /// Container, environment and database tell few apart.
-        var hash: Int { Identity.hash(user: user.utf8, subscriptionID: subscriptionID.utf8) }
+        var hash: Int {
+            user.withUTF8 { user in subscriptionID.withUTF8 { Identity.hash(user: user, subscriptionID: $0) } ?? 0 }
+                ?? 0
+        }
 
-        static func hash(user: [UInt8], subscriptionID: [UInt8]) -> Int {
-            let salt = user.withUnsafeBytes { ByteHash.of($0) }
-            return subscriptionID.withUnsafeBytes { ByteHash.of($0, salt: UInt64(bitPattern: Int64(salt))) }
+        static func hash(user: UnsafeRawBufferPointer, subscriptionID: UnsafeRawBufferPointer) -> Int {
+            ByteHash.of(subscriptionID, salt: UInt64(bitPattern: Int64(ByteHash.of(user))))
         }
     }
 

@@ -99,7 +99,7 @@ extension SubscriptionReader {
                 path: "subscription.query.predicate")
         }
         do {
-            return try PredicateReader(.extended).read(query: query).predicate
+            return try PredicateReader(.extended).predicate(query: query)
         } catch {
             throw Rejection(
                 code: error.code, reason: error.queryReason(in: query), path: "subscription.query.\(error.queryPath)")

@@ -73,7 +73,8 @@ struct ClauseReading {
         else { return readPresence(columns) }
         columns.addUse(of: column)
         let test = exact == .member ? memberTest(column, numbers, values) : valueTest(column, numbers, values)
-        parts.append(Part(test: test, keys: Set(numbers).sorted().map { .value(column, $0) }))
+        let keys = numbers.count == 1 ? numbers : Set(numbers).sorted()
+        parts.append(Part(test: test, keys: keys.map { .value(column, $0) }))
     }
 
     private func valueTest(_ column: Columns.Number, _ numbers: [UInt32], _ values: ValueTable) -> Test {
@@ -119,26 +120,30 @@ struct ClauseReading {
     // MARK: Ranges
 
     private mutating func readRange(_ columns: Columns) {
+        guard let (aspect, bound) = bound, let column = columns.column(clause.subject, name, aspect) else {
+            return readPresence(columns)
+        }
+        let (low, high) = range(clause.comparator, bound)
+        add(column, bound.isExact ? .range : .fuzzyRange, low, high)
+    }
+
+    /// nil where the value has no ordered key.
+    private var bound: (aspect: Aspect, key: OrderedKey)? {
         switch clause.values[0] {
-        case .integer(let number): readRange(columns, .number, OrderedKey(number))
-        case .double(let number): readRange(columns, .number, OrderedKey(number))
-        case .text(let text):
-            let key = text.withUnsafeBytes { OrderedKey($0) }
-            readRange(columns, clause.foldsCase ? .foldedStart : .start, key)
-        default: readPresence(columns)
+        case .integer(let number): (.number, OrderedKey(number))
+        case .double(let number): (.number, OrderedKey(number))
+        case .text(let text): (clause.foldsCase ? .foldedStart : .start, text.withUnsafeBytes { OrderedKey($0) })
+        default: nil
         }
     }
 
-    private mutating func readRange(_ columns: Columns, _ aspect: Aspect, _ bound: OrderedKey) {
-        guard let column = columns.column(clause.subject, name, aspect) else { return readPresence(columns) }
-        var (low, high) = (OrderedKey.min, OrderedKey.max)
-        switch clause.comparator {
-        case .greaterThan: low = bound.isExact ? bound.bits + 1 : bound.bits
-        case .greaterThanOrEquals: low = bound.bits
-        case .lessThan: high = bound.isExact ? bound.bits - 1 : bound.bits
-        default: high = bound.bits
+    private func range(_ comparator: Clause.Comparator, _ bound: OrderedKey) -> (low: UInt32, high: UInt32) {
+        switch comparator {
+        case .greaterThan: (bound.isExact ? bound.bits + 1 : bound.bits, OrderedKey.max)
+        case .greaterThanOrEquals: (bound.bits, OrderedKey.max)
+        case .lessThan: (OrderedKey.min, bound.isExact ? bound.bits - 1 : bound.bits)
+        default: (OrderedKey.min, bound.bits)
         }
-        add(column, bound.isExact ? .range : .fuzzyRange, low, high)
     }
 
     private mutating func add(
@@ -188,14 +193,52 @@ struct ClauseReading {
         }
     }
 
+    /// All elements of an empty list pass every test.
     private mutating func readEvery(_ test: Clause.Test, _ columns: Columns, _ values: ValueTable) {
-        guard test == .equals || test == .isIn, let numbers = numbers(values),
+        isCertain = false
+        guard test == .equals || test == .isIn else { return readEveryInRange(test, columns) }
+        guard let numbers = numbers(values),
             let column = columns.column(clause.subject, name, clause.foldsCase ? .foldedMember : .member)
         else { return readPresence(columns) }
-        isCertain = false
         columns.addUse(of: column)
         let keys = Set(numbers + [ValueTable.emptyList]).sorted()
         parts.append(Part(test: nil, keys: keys.map { .value(column, $0) }))
+    }
+
+    private mutating func readEveryInRange(_ test: Clause.Test, _ columns: Columns) {
+        guard let (aspect, low, high) = everyRange(test), let column = columns.column(clause.subject, name, aspect),
+            let members = columns.column(clause.subject, name, .member)
+        else { return readPresence(columns) }
+        let keys = [.interval(column, low: low, high: high), .value(members, ValueTable.emptyList)] as [Shape.Key]
+        parts.append(Part(test: nil, keys: keys))
+    }
+
+    private func everyRange(_ test: Clause.Test) -> (aspect: Aspect, low: UInt32, high: UInt32)? {
+        guard let bound, let comparator = Clause.Comparator(every: test) else { return nil }
+        if comparator == .beginsWith, case .text(let text) = clause.values[0] {
+            let high = text.withUnsafeBytes { OrderedKey($0, filler: 0xFF).bits }
+            return (.firstStart, bound.key.bits, high)
+        }
+        let (low, high) = range(comparator, bound.key)
+        switch bound.aspect {
+        case .number: return (.firstNumber, low, high)
+        case .start: return (.firstStart, low, high)
+        default: return (.firstFoldedStart, low, high)
+        }
+    }
+}
+
+extension Clause.Comparator {
+    /// What is asked of each element, where that is of its order.
+    fileprivate init?(every test: Clause.Test) {
+        switch test {
+        case .lessThan: self = .lessThan
+        case .lessThanOrEquals: self = .lessThanOrEquals
+        case .greaterThan: self = .greaterThan
+        case .greaterThanOrEquals: self = .greaterThanOrEquals
+        case .beginsWith: self = .beginsWith
+        case .equals, .isIn: return nil
+        }
     }
 }
 

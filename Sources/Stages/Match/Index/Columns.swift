@@ -11,6 +11,8 @@ enum Aspect: UInt8, CaseIterable {
     case number
     /// How a text starts, exactly and regardless of case.
     case start, foldedStart
+    /// A list's first element, as `number`, `start` and `foldedStart` have it.
+    case firstNumber, firstStart, firstFoldedStart
     /// Whether the field has a value: 1.
     case present
     /// A list's elements, as `value`, `folded` and `start` have them.
@@ -19,6 +21,8 @@ enum Aspect: UInt8, CaseIterable {
     case word
     /// The ``Grid`` cells of a location.
     case cell
+
+    var isNumber: Bool { self == .number || self == .firstNumber }
 
     /// Whether a record may have several.
     var isMany: Bool { rawValue >= Aspect.member.rawValue }
@@ -38,6 +42,10 @@ final class Columns {
     struct Field {
         fileprivate(set) var aspects: UInt16 = 0
         fileprivate var numbers = SIMD16<UInt8>(repeating: 0)
+
+        /// Whether somebody asks for all elements of a list.
+        @inline(__always)
+        var asksForFirst: Bool { aspects & 7 << Aspect.firstNumber.rawValue != 0 }
 
         @inline(__always)
         subscript(aspect: Aspect) -> Number? {

@@ -21,6 +21,7 @@ enum PackedText {
 
     /// - Parameter places: In the order of the text.
     static func pack(_ text: UnsafeRawBufferPointer, leavingOut places: [Place], into packed: inout [UInt8]) {
+        let phrases = PhraseTable.shared
         var (position, next) = (0, 0)
         while position < text.count {
             if next < places.count, places[next].start == position {
@@ -29,26 +30,29 @@ enum PackedText {
                 next += 1
             } else {
                 let end = next < places.count ? places[next].start : text.count
-                packOne(UnsafeRawBufferPointer(rebasing: text[position..<end]), &position, into: &packed)
+                let rest = UnsafeRawBufferPointer(rebasing: text[position..<end])
+                if let (code, count) = phrases.find(rest) {
+                    packed.append(code)
+                    position += count
+                } else {
+                    position += packOne(rest, into: &packed)
+                }
             }
         }
     }
 
+    /// - Returns: How many bytes it was.
     @inline(__always)
-    private static func packOne(_ rest: UnsafeRawBufferPointer, _ position: inout Int, into packed: inout [UInt8]) {
-        if let (code, count) = phrase(rest) {
-            packed.append(code)
-            position += count
-        } else if rest[0] < firstPhrase {
+    private static func packOne(_ rest: UnsafeRawBufferPointer, into packed: inout [UInt8]) -> Int {
+        if rest[0] < firstPhrase {
             packed.append(rest[0])
-            position += 1
-        } else {
-            let run = rest.prefix(255).prefix { $0 >= firstPhrase }
-            packed.append(others)
-            packed.append(UInt8(run.count))
-            packed.append(contentsOf: run)
-            position += run.count
+            return 1
         }
+        let run = rest.prefix(255).prefix { $0 >= firstPhrase }
+        packed.append(others)
+        packed.append(UInt8(run.count))
+        packed.append(contentsOf: run)
+        return run.count
     }
 
     /// - Parameter part: What was left out.
@@ -71,40 +75,58 @@ enum PackedText {
         }
     }
 
-    // MARK: Phrases
+    /// Phrases by how they start, the longest first; all in a few arrays.
+    private final class PhraseTable: Sendable {
+        private struct Span {
+            let start: Int
+            let count: Int
+            let code: UInt8
+        }
 
-    @inline(__always)
-    private static func phrase(_ rest: UnsafeRawBufferPointer) -> (code: UInt8, count: Int)? {
-        guard rest.count >= 4, let base = rest.baseAddress else { return nil }
-        let start = rest.loadUnaligned(as: UInt32.self)
-        for candidate in table[hash(start)] {
-            let phrase = candidate.bytes
-            if phrase.count <= rest.count,
-                phrase.withUnsafeBytes({ UnsafeRawBufferPointer(start: base, count: phrase.count).isSame(as: $0) })
-            {
-                return (candidate.code, phrase.count)
+        static let shared = PhraseTable()
+
+        private let bytes: [UInt8]
+        private let spans: [Span]
+        /// Where in `spans` those of each hash begin.
+        private let starts: [Int]
+
+        private init() {
+            var (bytes, spans, starts) = ([UInt8](), [Span](), [0])
+            let byHash = Dictionary(grouping: phrases.enumerated()) { PhraseTable.hash(Array($0.element.utf8)) }
+            for hash in 0..<512 {
+                for (index, phrase) in (byHash[hash] ?? []).sorted(by: { $0.element.utf8.count > $1.element.utf8.count }
+                ) {
+                    let code = firstPhrase + UInt8(index)
+                    spans.append(Span(start: bytes.count, count: phrase.utf8.count, code: code))
+                    bytes += phrase.utf8
+                }
+                starts.append(spans.count)
             }
+            (self.bytes, self.spans, self.starts) = (bytes, spans, starts)
         }
-        return nil
-    }
 
-    private struct Candidate {
-        let code: UInt8
-        let bytes: [UInt8]
-    }
-
-    private static func hash(_ start: UInt32) -> Int { Int((start &* 0x9E37_79B1) >> 23) }
-
-    /// Phrases by how they start, the longest first.
-    private static let table: [[Candidate]] = {
-        var table = [[Candidate]](repeating: [], count: 512)
-        for (index, phrase) in phrases.enumerated() {
-            let bytes = Array(phrase.utf8)
-            let start = bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
-            table[hash(start)].append(Candidate(code: firstPhrase + UInt8(index), bytes: bytes))
+        @inline(__always)
+        func find(_ text: UnsafeRawBufferPointer) -> (code: UInt8, count: Int)? {
+            guard text.count >= 4 else { return nil }
+            let hash = PhraseTable.hash(text.loadUnaligned(as: UInt32.self))
+            for index in starts[hash]..<starts[hash + 1] where spans[index].count <= text.count {
+                let span = spans[index]
+                let start = UnsafeRawBufferPointer(rebasing: text[..<span.count])
+                let isIt = bytes.withUnsafeBytes {
+                    UnsafeRawBufferPointer(rebasing: $0[span.start..<(span.start + span.count)]).isSame(as: start)
+                }
+                if isIt { return (span.code, span.count) }
+            }
+            return nil
         }
-        return table.map { $0.sorted { $0.bytes.count > $1.bytes.count } }
-    }()
+
+        @inline(__always)
+        private static func hash(_ start: UInt32) -> Int { Int((start &* 0x9E37_79B1) >> 23) }
+
+        private static func hash(_ phrase: [UInt8]) -> Int {
+            hash(phrase.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) })
+        }
+    }
 
     /// At least four bytes each, 123 at most. What a text is packed to lives no longer than the process, so they may be
     /// changed at will.

@@ -198,6 +198,7 @@ extension RecordColumns {
     }
 
     private mutating func load(list: JSONValue, _ field: Columns.Field, _ values: ValueTable) {
+        if field.asksForFirst, let first = list.elements.first(where: { _ in true }) { load(first: first, field) }
         setMany(field[.member]) { many in
             for element in list.elements { RecordColumns.add(element, to: &many, values) { $1($0) } }
             if list.count == 0 { many.append(ValueTable.emptyList) }
@@ -215,6 +216,20 @@ extension RecordColumns {
         }
         setMany(field[.word]) { many in
             for element in list.elements { _ = element.withUTF8 { RecordColumns.add(wordsOf: $0, to: &many, values) } }
+        }
+    }
+
+    private mutating func load(first element: JSONValue, _ field: Columns.Field) {
+        switch FieldView(scalar: element) {
+        case .integer(let number): set(field[.firstNumber], OrderedKey(number).bits)
+        case .double(let number): set(field[.firstNumber], OrderedKey(number).bits)
+        case .text(let text):
+            text.withUTF8 { text in
+                set(field[.firstStart], OrderedKey(text).bits)
+                guard let column = field[.firstFoldedStart] else { return }
+                Letters.withFolded(text) { set(column, OrderedKey($0).bits) }
+            }
+        default: break
         }
     }
 

@@ -38,13 +38,18 @@ struct Shape {
     /// All covers, a bit for each; of more than 64 the first.
     var allCovers: UInt64 { covers.count < 64 ? 1 << UInt64(covers.count) - 1 : .max }
 
-    /// The rarest to be true first.
+    /// The rarest to be true first; no more than an entry has room for, and one.
     ///
     /// - Parameter said: Those left out, a bit for each.
     func tests(but said: UInt64) -> [Test] {
-        let left = tests.indices.filter { said & 1 << UInt64($0) == 0 }
-        guard left.count > 1 else { return left.map { tests[$0] } }
-        return left.map { (tests[$0], likelihood(ofTest: $0)) }.sorted { $0.1 < $1.1 }.map(\.0)
+        var picked: [(index: Int, likelihood: Double)] = []
+        picked.reserveCapacity(Entry.testsMax + 2)
+        for index in tests.indices where said & 1 << UInt64(index) == 0 {
+            let likelihood = likelihood(ofTest: index)
+            picked.insert((index, likelihood), at: picked.firstIndex { $0.likelihood > likelihood } ?? picked.count)
+            if picked.count > Entry.testsMax + 1 { picked.removeLast() }
+        }
+        return picked.map { tests[$0.index] }
     }
 
     private func likelihood(ofTest index: Int) -> Double {
@@ -140,7 +145,7 @@ extension Shape {
             return min(Double(values.uses(of: value) + 1) / Double(columns.uses(of: column) + 2), 0.8)
         case .interval(let column, let low, let high):
             let share = Double(high - min(low, high)) / 0x1p32
-            if columns.aspect(column) == .number { return low <= OrderedKey.min || high == OrderedKey.max ? 0.4 : 0.15 }
+            if columns.aspect(column).isNumber { return low <= OrderedKey.min || high == OrderedKey.max ? 0.4 : 0.15 }
             return min(0.8, max(share * 8, 0.002))
         }
     }

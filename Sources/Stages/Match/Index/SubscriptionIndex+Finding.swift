@@ -26,17 +26,25 @@ extension SubscriptionIndex {
         if found.count > 1 { sort(&found) }
     }
 
+    /// Most changes come from where the one before came from.
     @inline(__always)
-    func home(_ container: JSONValue, _ environment: JSONValue, _ database: Database) -> Int32? {
-        guard let container = names.find(container), let environment = names.find(environment),
-            let both = environments.find(container, environment)
-        else { return nil }
-        return homes.find(both, database.number)
+    private mutating func home(_ change: borrowing Change) -> Int32? {
+        if let last = lastEnvironment, last.isEnvironment(of: change) {
+            return homes.find(last.number, change.database.number)
+        }
+        guard let number = environment(change.container, change.environment) else { return nil }
+        lastEnvironment = LastEnvironment(change, number)
+        return homes.find(number, change.database.number)
+    }
+
+    func environment(_ container: JSONValue, _ environment: JSONValue) -> Int32? {
+        guard let container = names.find(container), let environment = names.find(environment) else { return nil }
+        return environments.find(container, environment)
     }
 
     @inline(__always)
-    private func sought(_ change: borrowing Change) -> Sought? {
-        guard let home = home(change.container, change.environment, change.database) else { return nil }
+    private mutating func sought(_ change: borrowing Change) -> Sought? {
+        guard let home = home(change) else { return nil }
         let owner = change.owner.map { owners.find($0) ?? SubscriptionIndex.unknown } ?? -1
         guard let scope = scopes.find(home, owner) else { return nil }
         return Sought(
@@ -102,6 +110,24 @@ extension SubscriptionIndex {
             kept += 1
         }
         found.removeLast(found.count - kept)
+    }
+}
+
+/// Where the change before came from.
+struct LastEnvironment {
+    private let container: [UInt8]
+    private let environment: [UInt8]
+    let number: Int32
+
+    init(_ change: borrowing Change, _ number: Int32) {
+        (container, environment, self.number) = (change.container.utf8, change.environment.utf8, number)
+    }
+
+    @inline(__always)
+    func isEnvironment(of change: borrowing Change) -> Bool {
+        guard let container = change.container.plain, let environment = change.environment.plain else { return false }
+        return self.container.withUnsafeBytes { $0.isSame(as: container) }
+            && self.environment.withUnsafeBytes { $0.isSame(as: environment) }
     }
 }
 

@@ -80,7 +80,7 @@ extension SubscriptionIndex {
     }
 
     private func home(_ identity: Subscription.Identity) -> Int32? {
-        home(identity.container, identity.environment, identity.database)
+        environment(identity.container, identity.environment).flatMap { homes.find($0, identity.database.number) }
     }
 
     private mutating func addScope(_ identity: Subscription.Identity, _ home: Int32) -> Int32 {

@@ -54,6 +54,7 @@ struct SubscriptionIndex {
     // Of one change; empty between changes.
     var record = RecordColumns()
     var hits: [UInt32] = []
+    var lastEnvironment: LastEnvironment?
     var predicates = PredicateCache()
 
     init() {

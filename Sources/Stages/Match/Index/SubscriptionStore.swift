@@ -122,17 +122,16 @@ extension SubscriptionStore {
     }
 
     private mutating func head(_ identity: Subscription.Identity, _ home: Int32) -> Int32 {
-        var text = ByteBuffer()
-        text.append("\"container\":")
-        text.append(identity.container.raw)
-        text.append(",\"environment\":")
-        text.append(identity.environment.raw)
-        text.append(",\"database\":\"")
-        text.append(identity.database.word)
-        text.append("\"")
-        let number = headNumbers.intern(text.bytes)
+        scratch.removeAll(keepingCapacity: true)
+        scratch.append(contentsOf: "\"container\":".utf8)
+        scratch.append(contentsOf: identity.container.raw)
+        scratch.append(contentsOf: ",\"environment\":".utf8)
+        scratch.append(contentsOf: identity.environment.raw)
+        scratch.append(contentsOf: ",\"database\":\"\(identity.database.rawValue)\"".utf8)
+        let number = headNumbers.intern(scratch)
         if number == heads.count {
-            heads.append(Head(home: home, text: Array(text.bytes), container: Array(identity.container.raw)))
+            let text = scratch.withUnsafeBufferPointer { Array($0) }
+            heads.append(Head(home: home, text: text, container: Array(identity.container.raw)))
         }
         return number
     }
@@ -149,19 +148,25 @@ extension SubscriptionStore {
         scratch.appendLength(id.count)
         scratch.append(contentsOf: user)
         scratch.append(contentsOf: id)
-        let start = subscription.event.offset
-        var places = [
-            (PackedText.Part.container, identity.container), (.user, identity.user), (.id, identity.subscriptionID),
-        ].map { part, value in
-            PackedText.Place(part: part, start: value.offset - start, count: value.raw.count)
-        }
-        if let info = subscription.notificationInfo {
-            places.append(PackedText.Place(part: .info, start: info.offset - start, count: info.raw.count))
-        }
-        places.sort { $0.start < $1.start }
-        PackedText.pack(subscription.event.raw, leavingOut: places, into: &scratch)
+        PackedText.pack(subscription.event.raw, leavingOut: places(subscription), into: &scratch)
         // A copy of just that size: the array itself would keep the room of the largest.
         return scratch.withUnsafeBufferPointer { Array($0) }
+    }
+
+    /// In the order of the text.
+    private func places(_ subscription: borrowing Subscription) -> [PackedText.Place] {
+        let (identity, start) = (subscription.identity, subscription.event.offset)
+        var places: [PackedText.Place] = []
+        places.reserveCapacity(4)
+        func add(_ part: PackedText.Part, _ value: JSONValue) {
+            let place = PackedText.Place(part: part, start: value.offset - start, count: value.raw.count)
+            places.insert(place, at: places.firstIndex { $0.start > place.start } ?? places.count)
+        }
+        add(.container, identity.container)
+        add(.user, identity.user)
+        add(.id, identity.subscriptionID)
+        if let info = subscription.notificationInfo { add(.info, info) }
+        return places
     }
 
     /// The text of the event that saved it.
@@ -222,7 +227,9 @@ extension SubscriptionStore {
     }
 
     private func identityHash(_ slot: Int32) -> Int {
-        Subscription.Identity.hash(user: user(slot).utf8, subscriptionID: id(slot).utf8)
+        user(slot).utf8.withUnsafeBytes { user in
+            id(slot).utf8.withUnsafeBytes { Subscription.Identity.hash(user: user, subscriptionID: $0) }
+        }
     }
 }
 
