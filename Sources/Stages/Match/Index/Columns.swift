@@ -63,6 +63,8 @@ final class Columns {
     private var aspects: [Aspect] = [.value]
     /// How many clauses ask for a value of each column.
     private var uses = [0]
+    /// Of columns of numbers: the least and the greatest bound that a clause has.
+    private var bounds: [(least: Double, greatest: Double)] = [(.infinity, -.infinity)]
     /// Levels of the grid that circles stand on.
     private(set) var gridLevels: UInt32 = 0
 
@@ -81,6 +83,23 @@ final class Columns {
 
     init() {}
 
+    /// What share of the numbers that clauses name an interval has; a guess of how many records lie in it.
+    func share(of column: Number, _ low: UInt32, _ high: UInt32) -> Double {
+        let (least, greatest) = bounds[Int(column)]
+        guard least < greatest else { return 0.3 }
+        let start = low <= OrderedKey.min ? least : OrderedKey.number(low)
+        let end = high == OrderedKey.max ? greatest : OrderedKey.number(high)
+        return min(max((end - start) / (greatest - least), 0.001), 0.8)
+    }
+
+    func addBounds(of column: Number, _ low: UInt32, _ high: UInt32) {
+        for bound in [low, high] where bound > OrderedKey.min && bound < OrderedKey.max {
+            let number = OrderedKey.number(bound)
+            bounds[Int(column)].least = min(bounds[Int(column)].least, number)
+            bounds[Int(column)].greatest = max(bounds[Int(column)].greatest, number)
+        }
+    }
+
     func addUse(of column: Number) { uses[Int(column)] += 1 }
 
     func addGridLevel(_ level: Int) { gridLevels |= 1 << UInt32(level) }
@@ -94,6 +113,7 @@ final class Columns {
         guard aspects.count < Columns.countMax else { return nil }
         aspects.append(aspect)
         uses.append(0)
+        bounds.append((.infinity, -.infinity))
         fields[field].aspects |= 1 << aspect.rawValue
         fields[field].numbers[Int(aspect.rawValue)] = UInt8(aspects.count - 1)
         return UInt8(aspects.count - 1)

@@ -13,11 +13,14 @@ struct Intervals {
 
     var isEmpty: Bool { plain.isEmpty && mirrored.isEmpty }
 
-    /// Calls `body` with each entry in whose interval the number lies.
+    /// Calls `body` with each entry in whose interval the number lies, of those with no test of a column that holds
+    /// nothing.
+    ///
+    /// - Parameter present: The bits of columns that hold something.
     @inline(__always)
-    func forEach(at number: UInt32, _ body: (EntryView) -> Void) {
-        plain.forEach(at: number, body)
-        mirrored.forEach(at: ~number, body)
+    func forEach(at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
+        plain.forEach(at: number, present, body)
+        mirrored.forEach(at: ~number, present, body)
     }
 
     /// - Returns: What ``remove(_:startingAt:)`` takes.
@@ -62,6 +65,8 @@ struct IntervalBlocks {
     private var blocks: [Block] = []
     private var lows: [SIMD16<Int32>] = []
     private var highs: [SIMD16<Int32>] = []
+    /// The bits of the columns that the entries' tests compare.
+    private var needs: [SIMD16<Int32>] = []
     private var entries: [SIMD8<UInt32>] = []
     /// Blocks that are not in use, by their lanes.
     private var free: [Int32] = []
@@ -72,31 +77,35 @@ struct IntervalBlocks {
     static func key(_ low: UInt32, _ slot: Int32) -> UInt64 { UInt64(low) << 32 | UInt64(UInt32(bitPattern: slot)) }
 
     @inline(__always)
-    func forEach(at number: UInt32, _ body: (EntryView) -> Void) {
+    func forEach(at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
         guard !blocks.isEmpty else { return }
         blocks.withUnsafeBufferPointer { blocks in
             for block in blocks {
                 guard block.first >> 32 <= UInt64(number) else { return }
-                if block.end >= number { look(block, number, body) }
+                if block.end >= number { look(block, number, present, body) }
             }
         }
     }
 
     @inline(__always)
-    private func look(_ block: Block, _ number: UInt32, _ body: (EntryView) -> Void) {
+    private func look(_ block: Block, _ number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
         let numbers = SIMD16(repeating: IntervalBlocks.signed(number))
+        let absent = SIMD16(repeating: Int32(bitPattern: ~present))
         let lanes = Int(block.count + 15) / IntervalBlocks.laneSize
         lows.withUnsafeBufferPointer { lows in
             highs.withUnsafeBufferPointer { highs in
-                entries.withUnsafeBufferPointer { entries in
-                    for lane in Int(block.lane)..<(Int(block.lane) + lanes) {
-                        let fails = (lows[lane] .> numbers) .| (highs[lane] .< numbers)
-                        var left = IntervalBlocks.bits.replacing(with: 0, where: fails).wrappedSum()
-                        while left != 0 {
-                            let index = lane * IntervalBlocks.laneSize + left.trailingZeroBitCount
-                            left &= left - 1
-                            guard let base = entries.baseAddress else { return }
-                            body(EntryView(base + index))
+                needs.withUnsafeBufferPointer { needs in
+                    entries.withUnsafeBufferPointer { entries in
+                        for lane in Int(block.lane)..<(Int(block.lane) + lanes) {
+                            let fails =
+                                (lows[lane] .> numbers) .| (highs[lane] .< numbers) .| (needs[lane] & absent .!= 0)
+                            var left = IntervalBlocks.bits.replacing(with: 0, where: fails).wrappedSum()
+                            while left != 0 {
+                                let index = lane * IntervalBlocks.laneSize + left.trailingZeroBitCount
+                                left &= left - 1
+                                guard let base = entries.baseAddress else { return }
+                                body(EntryView(base + index))
+                            }
                         }
                     }
                 }
@@ -175,6 +184,8 @@ extension IntervalBlocks {
     private mutating func put(_ position: Int, _ entry: SIMD8<UInt32>, _ low: UInt32, _ high: UInt32) {
         lows[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize] = IntervalBlocks.signed(low)
         highs[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize] = IntervalBlocks.signed(high)
+        needs[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize] = Int32(
+            bitPattern: Entry(bits: entry).columnBits)
         entries[position] = entry
     }
 
@@ -189,6 +200,7 @@ extension IntervalBlocks {
             for _ in 0..<IntervalBlocks.lanesEach {
                 lows.append(SIMD16(repeating: .max))
                 highs.append(SIMD16(repeating: .min))
+                needs.append(SIMD16(repeating: 0))
             }
             for _ in 0..<IntervalBlocks.countMax { entries.append(SIMD8(repeating: 0)) }
         }

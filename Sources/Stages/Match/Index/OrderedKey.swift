@@ -43,5 +43,11 @@ struct OrderedKey {
         self.init(bits: start >> 1 + 1, isExact: false)
     }
 
+    /// The number, or one near it, that a key stands for.
+    static func number(_ bits: UInt32) -> Double {
+        let cell = UInt64(bits >> 1) << 33
+        return Double(bitPattern: cell >> 63 == 1 ? cell & ~(1 << 63) : ~cell)
+    }
+
     private init(bits: UInt32, isExact: Bool) { (self.bits, self.isExact) = (bits, isExact) }
 }

@@ -11,6 +11,8 @@ struct RecordColumns {
     private(set) var many: [UInt32] = []
     /// The columns that hold something.
     private(set) var present: [Columns.Number] = []
+    /// A bit for each of them, and for those that share it.
+    private(set) var presentBits: UInt32 = 0
 
     /// The kind of what is in columns of many.
     private static let manyKind = UInt8.max
@@ -21,6 +23,7 @@ struct RecordColumns {
             kinds[Int(column)] = 0
         }
         present.removeAll(keepingCapacity: true)
+        presentBits = 0
         many.removeAll(keepingCapacity: true)
     }
 
@@ -30,6 +33,7 @@ struct RecordColumns {
         numbers[Int(column)] = number
         kinds[Int(column)] = kind.rawValue
         present.append(column)
+        presentBits |= Forest.bit(column)
     }
 
     /// Collects what `body` adds.
@@ -43,6 +47,7 @@ struct RecordColumns {
         numbers[Int(column)] = UInt32(many.count - start)
         kinds[Int(column)] = RecordColumns.manyKind
         present.append(column)
+        presentBits |= Forest.bit(column)
     }
 }
 
@@ -56,6 +61,7 @@ extension RecordColumns {
         let starts: UnsafePointer<UInt32>
         let many: UnsafeBufferPointer<UInt32>
         let present: UnsafeBufferPointer<Columns.Number>
+        let presentBits: UInt32
         let sets: [[UInt32]]
 
         @inline(__always)
@@ -80,6 +86,7 @@ extension RecordColumns {
                                     numbers: numbers.baseAddress.unsafelyUnwrapped,
                                     kinds: kinds.baseAddress.unsafelyUnwrapped,
                                     starts: starts.baseAddress.unsafelyUnwrapped, many: many, present: present,
+                                    presentBits: presentBits,
                                     sets: sets))
                         }
                     }

@@ -120,6 +120,9 @@ extension Shape {
 
     private mutating func add(_ new: [Key], test: Int?, _ columns: Columns, _ values: ValueTable) {
         guard !new.isEmpty else { return }
+        if case .interval(let column, let low, let high) = new[0], columns.aspect(column).isNumber {
+            columns.addBounds(of: column, low, high)
+        }
         if let test, case .interval(let column, _, _) = new[0],
             let same = covers.firstIndex(where: { $0.test == test && keys[$0.keys.lowerBound].isInterval })
         {
@@ -144,9 +147,9 @@ extension Shape {
             if columns.aspect(column) == .present { return presence }
             return min(Double(values.uses(of: value) + 1) / Double(columns.uses(of: column) + 2), 0.8)
         case .interval(let column, let low, let high):
-            let share = Double(high - min(low, high)) / 0x1p32
-            if columns.aspect(column).isNumber { return low <= OrderedKey.min || high == OrderedKey.max ? 0.4 : 0.15 }
-            return min(0.8, max(share * 8, 0.002))
+            if columns.aspect(column).isNumber { return columns.share(of: column, low, high) }
+            // Texts start with few of all possible bytes.
+            return min(0.8, max(Double(high - min(low, high)) / 0x1p29, 0.002))
         }
     }
 }

@@ -191,9 +191,11 @@ private struct Walk {
     private func visitIntervals(_ id: UInt32, _ column: Columns.Number, _ hits: inout [UInt32]) {
         guard let number = intervalNumbers[UInt64(id) << 8 | UInt64(column)] else { return }
         if record.isMany(column) {
-            for value in record.many(column) { intervals[Int(number)].forEach(at: value) { look($0, &hits) } }
+            for value in record.many(column) {
+                intervals[Int(number)].forEach(at: value, record.presentBits) { look($0, &hits) }
+            }
         } else {
-            intervals[Int(number)].forEach(at: record.numbers[Int(column)]) { look($0, &hits) }
+            intervals[Int(number)].forEach(at: record.numbers[Int(column)], record.presentBits) { look($0, &hits) }
         }
     }
 }

@@ -69,6 +69,11 @@ struct Entry {
     }
 
     var slot: Int32 { Int32(bitPattern: bits[0] >> 6) }
+
+    /// The bits of the columns that the tests compare: where one of them holds nothing, its test fails.
+    var columnBits: UInt32 {
+        (0..<Int(bits[0] >> 3 & 3)).reduce(0) { $0 | Forest.bit(UInt8(bits[1] >> UInt32(10 * $1) & 0x7F)) }
+    }
 }
 
 /// An entry where it stands.
