@@ -1,0 +1,28 @@
+import Testing
+
+@testable import Match
+
+/// The index compares the first four bytes of a text; what comes after them the predicate decides.
+@Suite struct BeginningTests {
+    private static let texts = [
+        "", "a", "ab", "abc", "abcd", "abcda", "abcdb", "abcdbz", "abce", "Abcd", "abcé", "abcéx", "日", "日本", "日本語",
+    ]
+
+    @Test(arguments: [0, 20])
+    func `a beginning of any length finds the texts that begin so`(others: Int) throws {
+        var feed = try Feed()
+        // In a list that is full, beginnings stand among the intervals.
+        for number in 0..<others { _ = try feed.send(save("zz\(number)", id: "other\(number)")) }
+        for text in Self.texts { _ = try feed.send(save(text, id: "to-\(text)")) }
+        #expect(feed.rejections == [])
+        for text in Self.texts {
+            let expected = Self.texts.filter { text.utf8.starts(with: $0.utf8) }.map { "to-\($0)" }
+            let fields = #"{"t":{"value":"\#(text)","type":"STRING"}}"#
+            #expect(try feed.watchers(Line.change(fields: fields)) == expected, "\(text)")
+        }
+    }
+
+    private func save(_ beginning: String, id: String) -> String {
+        Line.save(Line.query(#""predicate":"t BEGINSWITH '\#(beginning)'""#), id: id)
+    }
+}
