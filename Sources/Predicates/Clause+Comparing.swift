@@ -10,6 +10,18 @@ extension Clause {
         return outcome != isNegated
     }
 
+    /// The same for a field dictionary, whose type counts where it has one.
+    func holds(forField field: JSONValue) -> Bool { admits(field) && holds(for: FieldView(field: field)) }
+
+    /// Whether a field of the type that its dictionary names may hold what the clause compares with: bytes are written as
+    /// strings are, and only the type tells them apart.
+    func admits(_ field: JSONValue) -> Bool {
+        guard let type = field["type"] else { return true }
+        if type.isTypeOfBytes { return values.contains(where: \.isBytes) || !values.contains(where: \.isText) }
+        guard type.equals("STRING") || type.equals("STRING_LIST") else { return true }
+        return values.contains(where: \.isText) || !values.contains(where: \.isBytes)
+    }
+
     /// nil when the field has nothing that could be compared.
     @inline(__always)
     func compare(_ view: FieldView) -> Bool? {

@@ -9,7 +9,7 @@ extension Clause {
     /// - Parameter field: The record's field dictionary; nil where the record has none of that name.
     package func verdict(on field: JSONValue?) -> Verdict {
         guard let field else { return .fieldMissing }
-        return verdict(of: FieldView(field: field))
+        return admits(field) ? verdict(of: FieldView(field: field)) : .typeDiffers
     }
 
     private func verdict(of view: FieldView) -> Verdict {

@@ -211,10 +211,6 @@ private struct Candidate: Hashable {
 }
 
 extension FieldValue {
-    fileprivate var isBytes: Bool {
-        if case .bytes = self { true } else { false }
-    }
-
     /// nil for values of different types, and for those without an order.
     fileprivate func order(_ other: FieldValue) -> Int? {
         switch (self, other) {

@@ -17,6 +17,10 @@ package enum FieldValue: Sendable, Hashable {
         if case .text = self { true } else { false }
     }
 
+    var isBytes: Bool {
+        if case .bytes = self { true } else { false }
+    }
+
     var isNumber: Bool {
         switch self {
         case .integer, .double: true

@@ -64,6 +64,12 @@ package enum FieldView {
     }
 }
 
+extension JSONValue {
+    /// Whether this is the type of a field that holds bytes, or a list of them.
+    @inline(__always)
+    package var isTypeOfBytes: Bool { equals("BYTES") || equals("ENCRYPTED_BYTES") || equals("BYTES_LIST") }
+}
+
 // MARK: - Comparing
 
 extension FieldView {

@@ -11,8 +11,9 @@ import JSON
 ///   `BEGINSWITH` compares exactly and everything else ignores case (CloudKit: CKQuery), by each Unicode scalar's
 ///   lower-case mapping.
 /// - Whole numbers compare exactly over 64 bits, and exactly with doubles too. Timestamps are numbers: milliseconds
-///   since 1970. Truth values are 1 and 0. A number's type and a timestamp's are not told apart, nor are a string's and
-///   that of bytes.
+///   since 1970. Truth values are 1 and 0. A number's type and a timestamp's are not told apart. Bytes and strings
+///   are, by the type that the field's dictionary names; where it names none, bytes compare with a string that stands
+///   for them.
 /// - References are equal when their record names are. Bytes are compared as bytes, given as base64.
 /// - Words are searched for in all string fields, or in one, regardless of case and diacritics.
 /// - Distances are those of ``Circle``.

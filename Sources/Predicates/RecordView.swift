@@ -13,7 +13,7 @@ package struct RecordView {
 
     package func holds(_ clause: Clause) -> Bool {
         switch clause.subject {
-        case .field(let name): clause.holds(for: FieldView(field: fields?.member(name)))
+        case .field(let name): fields?.member(name).map { clause.holds(forField: $0) } ?? false
         case .system(let field): clause.holds(for: field.view(in: record))
         case .allText: clause.holdsForWords(of: fields)
         }

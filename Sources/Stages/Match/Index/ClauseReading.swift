@@ -50,11 +50,14 @@ struct ClauseReading {
     // MARK: Values
 
     /// The numbers of the clause's values; nil where bytes, which are exact, stand among texts that are not.
-    private func numbers(_ values: ValueTable) -> [UInt32]? {
+    private mutating func numbers(_ values: ValueTable) -> [UInt32]? {
         var numbers: [UInt32] = []
         numbers.reserveCapacity(clause.values.count)
         for value in clause.values {
-            if clause.foldsCase, case .bytes = value { return nil }
+            if case .bytes = value {
+                isCertain = false
+                if clause.foldsCase { return nil }
+            }
             guard let number = values.intern(value) else { return nil }
             numbers.append(number)
         }

@@ -13,6 +13,8 @@ struct RecordColumns {
     private(set) var present: [Columns.Number] = []
     /// A bit for each of them, and for those that share it.
     private(set) var presentBits: UInt32 = 0
+    /// Whether a field is of bytes: no test tells them from texts, so that predicates must be asked.
+    private(set) var holdsBytes = false
 
     /// The kind of what is in columns of many.
     private static let manyKind = UInt8.max
@@ -24,6 +26,7 @@ struct RecordColumns {
         }
         present.removeAll(keepingCapacity: true)
         presentBits = 0
+        holdsBytes = false
         many.removeAll(keepingCapacity: true)
     }
 
@@ -156,6 +159,7 @@ extension RecordColumns {
                 guard (place < 64 ? seen.0 : seen.1) & bit == 0 else { continue }
                 if place < 64 { seen.0 |= bit } else { seen.1 |= bit }
                 load(FieldView(field: field), columns.fields[place], columns, values)
+                if let type = field["type"], type.isTypeOfBytes { holdsBytes = true }
             }
             if let all = columns.allText { load(wordsOf: fields, columns.fields[all], values) }
         }

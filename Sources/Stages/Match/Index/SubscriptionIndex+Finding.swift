@@ -18,7 +18,7 @@ extension SubscriptionIndex {
         collect(change, sought)
         for hit in hits {
             let slot = Int32(bitPattern: hit >> 1)
-            if hit & 1 == 1, !asks(slot, copy change) { continue }
+            if hit & 1 == 1 || record.holdsBytes, !asks(slot, copy change) { continue }
             found.append(Found(saved: store[slot].saved, slot: slot))
         }
         hits.removeAll(keepingCapacity: true)

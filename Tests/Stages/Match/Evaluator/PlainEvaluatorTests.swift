@@ -38,7 +38,7 @@ struct PlainEvaluatorTests {
         var coverage = Coverage()
         for world in [World.wide, .crowded] {
             var both = try Both(world, seed: 11)
-            for _ in 0..<1200 { try both.step(saves: 40, deletes: 5) }
+            for _ in 0..<2400 { try both.step(saves: 40, deletes: 5) }
             coverage.merge(both.coverage)
         }
         #expect(coverage.missing == [])

@@ -57,7 +57,8 @@ struct FieldPool {
     static func field(of kind: Kind, _ random: inout Seeded) -> String {
         if random.isOneIn(40) { return random.one(of: [#"{"value":null}"#, "{}", "7", #"{"value":true}"#]) }
         let kind = random.isOneIn(15) ? random.one(of: all).kind : kind
-        return #"{"value":\#(value(of: kind, &random)),"type":"\#(type(of: kind))"}"#
+        let type = kind == .bytes && random.isOneIn(4) ? "STRING" : type(of: kind)
+        return #"{"value":\#(value(of: kind, &random)),"type":"\#(type)"}"#
     }
 
     private static func value(of kind: Kind, _ random: inout Seeded) -> String {
