@@ -45,7 +45,7 @@ extension LogManifest {
             do throws(EventLogError) {
                 if let note = try UpstreamNote.read(directory: directory), note.log == name {
                     identities.append(note.identity)
-                    identities += try SnapshotStore(logDirectory: directory).list().compactMap(\.header?.upstream)
+                    identities += try SnapshotStore(logDirectory: directory).list().compactMap { $0.header?.upstream }
                 }
                 if let stage = try LogManifest.read(in: LogDirectory(path: directory)) {
                     // A log that is itself right but lies in a folder of another name.
@@ -77,7 +77,9 @@ extension LogDirectory {
 
     /// The identities in what is made from the log and lies beside it: snapshots and index files.
     fileprivate func identitiesBeside() throws(EventLogError) -> [LogIdentity] {
-        var identities = try SnapshotStore(logDirectory: path).list().compactMap(\.header?.log)
+        // Not `\.header?.log`: for such a key path Swift 6.3's library reads a byte past the value (`optionalWrap`), for
+        // which the address sanitizer ends the process.
+        var identities = try SnapshotStore(logDirectory: path).list().compactMap { $0.header?.log }
         let folder = "\(path)/\(IndexFormat.folder)"
         for name in try LogDirectory.entries(of: folder).sorted() {
             guard let file = try OpenFile.ifPresent("\(folder)/\(name)") else { continue }
