@@ -22,8 +22,9 @@ var libraries: [Target] {
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CCRC32C"),
         .systemLibrary(name: "CSpawn"),
+        .systemLibrary(name: "CVector"),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
-        .target(name: "JSON"),
+        .target(name: "JSON", dependencies: ["CVector"]),
         .target(name: "EventLog", dependencies: ["CCRC32C"]),
         .target(name: "CloudKitModel", dependencies: ["JSON"]),
         .target(name: "Predicates", dependencies: ["JSON"]),
@@ -48,7 +49,7 @@ var libraries: [Target] {
 var stages: [Target] {
     [
         .stage("Ingest", ["CloudKitModel", "Predicates"]),
-        .stage("Match", ["Predicates"]),
+        .stage("Match", ["CVector", "Predicates"]),
         .stage("Coalesce", ["CloudKitModel"]),
         .stage("Payload", ["CloudKitModel"]),
         .stage("Deliver"),
@@ -74,7 +75,7 @@ var tests: [Target] {
             name: "TestSupport", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime"],
             path: "Tests/Support")
     ]
-        + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "CSpawn", "BuiltIns"].contains($0.name) }.map {
+        + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "CSpawn", "CVector", "BuiltIns"].contains($0.name) }.map {
             .tests(of: $0)
         }
         + stages.map { .tests(of: $0, under: "Stages/") }

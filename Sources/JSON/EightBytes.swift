@@ -11,10 +11,6 @@ struct EightBytes {
     @inline(__always)
     var firstToEscape: Int? { EightBytes.first(toEscape) }
 
-    /// The same, or of the first byte that is not ASCII.
-    @inline(__always)
-    var firstNotPlain: Int? { EightBytes.first(toEscape | word) }
-
     /// The high bit of each byte to escape; bits above the lowest that is set may be wrong, as a borrow runs upwards.
     @inline(__always)
     private var toEscape: UInt64 {

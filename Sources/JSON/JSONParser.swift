@@ -31,9 +31,9 @@ public struct JSONParser: ~Copyable {
         guard let base = text.baseAddress, text.count > 0 else { throw JSONError(.empty, at: 0) }
         let bytes = base.assumingMemoryBound(to: UInt8.self)
         reserveNodes(JSONParser.nodesMax(bytes: text.count, depth: limits.depthMax))
-        var scanner = JSONScanner(bytes: bytes, count: text.count, nodes: nodes, open: open, depthMax: limits.depthMax)
-        try scanner.scan()
-        if limits.refusesDuplicateKeys { try checkKeys(scanner.nodeCount, bytes) }
+        let scanner = JSONScanner(bytes: bytes, count: text.count, nodes: nodes, open: open, depthMax: limits.depthMax)
+        let nodeCount = try scanner.scan()
+        if limits.refusesDuplicateKeys { try checkKeys(nodeCount, bytes) }
         return JSONValue(nodes: UnsafePointer(nodes), bytes: bytes, index: 0)
     }
 

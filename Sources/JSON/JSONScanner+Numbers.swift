@@ -1,39 +1,37 @@
 extension JSONScanner {
     @inline(__always)
-    mutating func number() throws(JSONError) {
-        let start = position
-        if bytes[position] == UInt8(ascii: "-") { position += 1 }
-        try wholePart()
+    func number(_ start: Int, _ node: UnsafeMutablePointer<JSONNode>, _ index: Int) throws(JSONError) -> Int {
+        let whole = bytes[start] == UInt8(ascii: "-") ? start + 1 : start
+        var position = try digits(whole)
+        guard bytes[whole] != UInt8(ascii: "0") || position == whole + 1 else { throw JSONError(.badNumber, at: whole) }
         var flags = JSONNode.wholeBit
-        if stands(UInt8(ascii: ".")) {
-            position += 1
+        if position < count, bytes[position] == UInt8(ascii: ".") || isExponent(position) {
             flags = 0
-            try digits()
+            position = try fraction(position)
         }
-        if position < count, bytes[position] | 0x20 == UInt8(ascii: "e") {
-            flags = 0
-            try exponent()
-        }
-        note(.number, from: start, flags: flags)
+        node.pointee = JSONNode(.number, from: start, to: position, next: index + 1, flags: flags)
+        return position
     }
 
     @inline(__always)
-    private mutating func wholePart() throws(JSONError) {
-        let start = position
-        try digits()
-        guard bytes[start] != UInt8(ascii: "0") || position == start + 1 else { throw JSONError(.badNumber, at: start) }
-    }
+    private func isExponent(_ position: Int) -> Bool { bytes[position] | 0x20 == UInt8(ascii: "e") }
 
-    private mutating func exponent() throws(JSONError) {
+    /// Reads a fraction, an exponent or both.
+    @inline(never)
+    private func fraction(_ start: Int) throws(JSONError) -> Int {
+        var position = start
+        if bytes[position] == UInt8(ascii: ".") { position = try digits(position + 1) }
+        guard position < count, isExponent(position) else { return position }
         position += 1
-        if stands(UInt8(ascii: "+")) || stands(UInt8(ascii: "-")) { position += 1 }
-        try digits()
+        if stands(UInt8(ascii: "+"), position) || stands(UInt8(ascii: "-"), position) { position += 1 }
+        return try digits(position)
     }
 
     @inline(__always)
-    private mutating func digits() throws(JSONError) {
-        let start = position
+    private func digits(_ start: Int) throws(JSONError) -> Int {
+        var position = start
         while position < count, bytes[position] &- UInt8(ascii: "0") < 10 { position += 1 }
-        guard position > start else { throw missing("a digit") }
+        guard position > start else { throw missing("a digit", position) }
+        return position
     }
 }

@@ -1,93 +1,101 @@
+import CVector
+
 extension JSONScanner {
     @inline(__always)
-    mutating func string() throws(JSONError) {
-        let start = position
-        position += 1
-        skipPlain()
+    func string(_ start: Int, _ node: UnsafeMutablePointer<JSONNode>, _ index: Int) throws(JSONError) -> Int {
+        var position = plain(start + 1)
         var flags: UInt32 = 0
-        if !stands(UInt8(ascii: "\"")) { flags = try restOfString() }
-        position += 1
-        note(.string, from: start, flags: flags)
+        if !stands(UInt8(ascii: "\""), position) { flags = try restOfString(&position) }
+        node.pointee = JSONNode(.string, from: start, to: position + 1, next: index + 1, flags: flags)
+        return position + 1
     }
 
     /// Reads a string with escapes or other bytes than ASCII up to its closing quote.
     ///
     /// - Returns: ``JSONNode/escapedBit`` when there are escapes.
-    private mutating func restOfString() throws(JSONError) -> UInt32 {
+    @inline(never)
+    private func restOfString(_ position: inout Int) throws(JSONError) -> UInt32 {
         var flags: UInt32 = 0
         while true {
-            guard position < count else { throw missing("the end of a string") }
+            guard position < count else { throw missing("the end of a string", position) }
             let byte = bytes[position]
             switch byte {
             case UInt8(ascii: "\""): return flags
             case UInt8(ascii: "\\"):
                 flags = JSONNode.escapedBit
-                try escape()
+                position = try escape(position)
             case 0..<0x20: throw JSONError(.controlCharacter(byte), at: position)
-            default: try multibytes()
+            default: position = try multibytes(position)
             }
-            skipPlain()
+            position = plain(position)
         }
     }
 
-    /// Moves to the next byte that is a quote, a backslash, a control character or not ASCII.
+    /// - Returns: The position of the next byte that is a quote, a backslash, a control character or not ASCII.
     @inline(__always)
-    private mutating func skipPlain() {
-        while position + 8 <= count {
-            if let found = EightBytes(at: bytes + position).firstNotPlain {
-                position += found
-                return
-            }
-            position += 8
+    private func plain(_ start: Int) -> Int {
+        var position = start
+        while position + 16 <= count {
+            let found = not_plain_of_16(bytes + position)
+            if found != 0 { return position + found.trailingZeroBitCount }
+            position += 16
         }
+        return lastPlain(position)
+    }
+
+    /// The same for the last bytes of a text.
+    @inline(never)
+    private func lastPlain(_ start: Int) -> Int {
+        var position = start
         while position < count {
             let byte = bytes[position]
-            guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { return }
+            guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { break }
             position += 1
         }
+        return position
     }
 }
 
 // MARK: - Escapes
 
 extension JSONScanner {
-    private mutating func escape() throws(JSONError) {
+    /// - Returns: The position behind it; so do the following.
+    private func escape(_ position: Int) throws(JSONError) -> Int {
         guard position + 1 < count else { throw cut("an escape") }
         switch bytes[position + 1] {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-            position += 2
-        case UInt8(ascii: "u"): try unicodeEscape()
+            return position + 2
+        case UInt8(ascii: "u"): return try unicodeEscape(position)
         default: throw JSONError(.badEscape, at: position)
         }
     }
 
-    private mutating func unicodeEscape() throws(JSONError) {
-        let start = position
-        switch try codeUnit() {
-        case 0xDC00...0xDFFF: throw JSONError(.loneSurrogate, at: start)
-        case 0xD800...0xDBFF: try lowSurrogate(after: start)
-        default: break
+    private func unicodeEscape(_ position: Int) throws(JSONError) -> Int {
+        switch try codeUnit(position) {
+        case 0xDC00...0xDFFF: throw JSONError(.loneSurrogate, at: position)
+        case 0xD800...0xDBFF: try lowSurrogate(position + 6, after: position)
+        default: position + 6
         }
     }
 
-    private mutating func lowSurrogate(after start: Int) throws(JSONError) {
+    private func lowSurrogate(_ position: Int, after start: Int) throws(JSONError) -> Int {
         let rest = count - position
         if rest > 0, bytes[position] != UInt8(ascii: "\\") { throw JSONError(.loneSurrogate, at: start) }
         if rest > 1, bytes[position + 1] != UInt8(ascii: "u") { throw JSONError(.loneSurrogate, at: start) }
         guard rest > 1 else { throw cut("the other half of a surrogate pair") }
-        guard (0xDC00...0xDFFF).contains(try codeUnit()) else { throw JSONError(.loneSurrogate, at: start) }
+        guard (0xDC00...0xDFFF).contains(try codeUnit(position)) else { throw JSONError(.loneSurrogate, at: start) }
+        return position + 6
     }
 
     /// Reads `\uXXXX`, of which the first two bytes are known to be there.
-    private mutating func codeUnit() throws(JSONError) -> UInt32 {
+    private func codeUnit(_ position: Int) throws(JSONError) -> UInt32 {
         var unit: UInt32 = 0
         for index in position + 2..<position + 6 {
             guard index < count else { throw cut("an escape of four hex digits") }
             guard let digit = JSONText.hexDigit(bytes[index]) else { throw JSONError(.badEscape, at: position) }
             unit = unit << 4 | digit
         }
-        position += 6
         return unit
     }
 
@@ -99,34 +107,36 @@ extension JSONScanner {
 // MARK: - UTF-8
 
 extension JSONScanner {
-    /// Moves over all the bytes from here on that are not ASCII.
+    /// - Returns: The position behind all the bytes from there on that are not ASCII.
     @inline(__always)
-    private mutating func multibytes() throws(JSONError) {
+    private func multibytes(_ start: Int) throws(JSONError) -> Int {
+        var position = start
         while position < count, bytes[position] >= 0x80 {
-            let length = sequenceLength(bytes[position])
+            let length = sequenceLength(position)
             guard length > 0 else { throw JSONError(.invalidUTF8, at: position) }
             position += length
         }
+        return position
     }
 
-    /// Length of the well-formed sequence that starts here (Unicode 15, table 3-7); 0 when there is none.
+    /// Length of the well-formed sequence that starts there (Unicode 15, table 3-7); 0 when there is none.
     @inline(__always)
-    private func sequenceLength(_ first: UInt8) -> Int {
-        switch first {
-        case 0xC2...0xDF: continues(1) ? 2 : 0
-        case 0xE0: continues(2) && bytes[position + 1] >= 0xA0 ? 3 : 0
-        case 0xED: continues(2) && bytes[position + 1] <= 0x9F ? 3 : 0
-        case 0xE1...0xEF: continues(2) ? 3 : 0
-        case 0xF0: continues(3) && bytes[position + 1] >= 0x90 ? 4 : 0
-        case 0xF1...0xF3: continues(3) ? 4 : 0
-        case 0xF4: continues(3) && bytes[position + 1] <= 0x8F ? 4 : 0
+    private func sequenceLength(_ position: Int) -> Int {
+        switch bytes[position] {
+        case 0xC2...0xDF: continues(1, position) ? 2 : 0
+        case 0xE0: continues(2, position) && bytes[position + 1] >= 0xA0 ? 3 : 0
+        case 0xED: continues(2, position) && bytes[position + 1] <= 0x9F ? 3 : 0
+        case 0xE1...0xEF: continues(2, position) ? 3 : 0
+        case 0xF0: continues(3, position) && bytes[position + 1] >= 0x90 ? 4 : 0
+        case 0xF1...0xF3: continues(3, position) ? 4 : 0
+        case 0xF4: continues(3, position) && bytes[position + 1] <= 0x8F ? 4 : 0
         default: 0
         }
     }
 
     /// Whether that many continuation bytes follow.
     @inline(__always)
-    private func continues(_ more: Int) -> Bool {
+    private func continues(_ more: Int, _ position: Int) -> Bool {
         guard position + more < count else { return false }
         for index in 1...more where bytes[position + index] & 0xC0 != 0x80 { return false }
         return true

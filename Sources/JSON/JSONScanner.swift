@@ -1,138 +1,143 @@
 /// One pass over a text: grammar, UTF-8 and limits checked, one node noted for each value and key.
 ///
-/// Containers are kept on an explicit stack, so depth costs no call stack.
+/// Containers are kept on an explicit stack, so depth costs no call stack. The steps change nothing but are given a
+/// position and return the one behind what they read, so that the pass keeps its place in registers.
 struct JSONScanner {
     let bytes: UnsafePointer<UInt8>
     let count: Int
     let nodes: UnsafeMutablePointer<JSONNode>
     let open: UnsafeMutablePointer<UInt32>
     let depthMax: Int
-    var position = 0
-    private(set) var nodeCount = 0
-    private var depth = 0
 
-    init(
-        bytes: UnsafePointer<UInt8>, count: Int, nodes: UnsafeMutablePointer<JSONNode>,
-        open: UnsafeMutablePointer<UInt32>, depthMax: Int
-    ) {
-        self.bytes = bytes
-        self.count = count
-        self.nodes = nodes
-        self.open = open
-        self.depthMax = depthMax
-    }
-
-    mutating func scan() throws(JSONError) {
+    /// - Returns: The number of nodes.
+    func scan() throws(JSONError) -> Int {
         if count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { throw JSONError(.byteOrderMark, at: 0) }
-        skipSpace()
-        guard position < count else { throw JSONError(.empty, at: position) }
-        try value()
-        while depth > 0 { try member() }
-        skipSpace()
-        guard position == count else { throw JSONError(.trailingBytes, at: position) }
+        let start = space(0)
+        guard start < count else { throw JSONError(.empty, at: start) }
+        let (position, nodeCount) = try value(start)
+        let end = space(position)
+        guard end == count else { throw JSONError(.trailingBytes, at: end) }
+        return nodeCount
     }
 
+    /// Reads a value with all it holds, in each round a key, if one is due, a scalar or how a container opens, and what
+    /// follows up to the next key or value. One loop without calls, so that its place stays in registers.
+    ///
+    /// - Returns: The position behind it, and how many nodes it has.
+    private func value(_ start: Int) throws(JSONError) -> (position: Int, nodeCount: Int) {
+        var (position, nodeCount, depth, container, isObject) = (start, 0, 0, 0, false)
+        repeat {
+            if isObject {
+                guard stands(UInt8(ascii: "\""), position) else { throw missing("a key in double quotes", position) }
+                position = space(try string(position, nodes + nodeCount, nodeCount))
+                nodeCount += 1
+                guard stands(UInt8(ascii: ":"), position) else { throw missing("':'", position) }
+                position = space(position + 1)
+            }
+            guard position < count else { throw missing("a value", position) }
+            let byte = bytes[position]
+            if byte == UInt8(ascii: "\"") {
+                position = try string(position, nodes + nodeCount, nodeCount)
+            } else if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
+                guard depth < depthMax else { throw JSONError(.tooDeep(limit: depthMax), at: position) }
+                open[depth] = UInt32(truncatingIfNeeded: container)
+                (depth, container, isObject) = (depth + 1, nodeCount, byte == UInt8(ascii: "{"))
+                nodes[nodeCount] = JSONNode(isObject ? .object : .array, from: position, to: position, next: nodeCount)
+                nodeCount += 1
+                position = space(position + 1)
+                guard position < count else { throw missing(isObject) }
+                guard bytes[position] == closing(isObject) else {
+                    nodes[container].info &+= 1 << JSONNode.countShift
+                    continue
+                }
+                nodeCount -= 1
+            } else {
+                position = try numberOrLiteral(byte, position, nodes + nodeCount, nodeCount)
+            }
+            nodeCount += 1
+            while depth > 0 {
+                position = space(position)
+                guard position < count else { throw missing(isObject) }
+                if bytes[position] == UInt8(ascii: ",") {
+                    nodes[container].info &+= 1 << JSONNode.countShift
+                    position = space(position + 1)
+                    break
+                }
+                guard bytes[position] == closing(isObject) else { throw missing(isObject, position) }
+                position += 1
+                nodes[container].end = UInt32(truncatingIfNeeded: position)
+                nodes[container].next = UInt32(truncatingIfNeeded: nodeCount)
+                depth -= 1
+                container = Int(open[depth])
+                isObject = nodes[container].isKind(.object)
+            }
+        } while depth > 0
+        return (position, nodeCount)
+    }
+}
+
+// MARK: - Steps
+
+extension JSONScanner {
     @inline(__always)
-    func stands(_ byte: UInt8) -> Bool { position < count && bytes[position] == byte }
+    func stands(_ byte: UInt8, _ position: Int) -> Bool { position < count && bytes[position] == byte }
 
     @inline(__always)
-    mutating func note(_ kind: JSONValue.Kind, from start: Int, flags: UInt32 = 0) {
-        nodes[nodeCount] = JSONNode(kind, from: start, to: position, next: nodeCount + 1, flags: flags)
-        nodeCount += 1
+    private func closing(_ isObject: Bool) -> UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
+
+    @inline(__always)
+    private func numberOrLiteral(
+        _ byte: UInt8, _ position: Int, _ node: UnsafeMutablePointer<JSONNode>, _ index: Int
+    ) throws(JSONError) -> Int {
+        if byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "-") { return try number(position, node, index) }
+        return switch byte {
+        case UInt8(ascii: "t"): try literal("true", .true, position, node, index)
+        case UInt8(ascii: "f"): try literal("false", .false, position, node, index)
+        case UInt8(ascii: "n"): try literal("null", .null, position, node, index)
+        default: throw missing("a value", position)
+        }
     }
 
-    /// The error for what stands here, or for the end of the text.
     @inline(never)
-    func missing(_ expected: StaticString) -> JSONError {
+    private func literal(
+        _ text: StaticString, _ kind: JSONValue.Kind, _ start: Int, _ node: UnsafeMutablePointer<JSONNode>,
+        _ index: Int
+    ) throws(JSONError) -> Int {
+        for offset in 0..<text.utf8CodeUnitCount {
+            guard stands(text.utf8Start[offset], start + offset) else { throw missing(text, start + offset) }
+        }
+        let end = start + text.utf8CodeUnitCount
+        node.pointee = JSONNode(kind, from: start, to: end, next: index + 1)
+        return end
+    }
+
+    /// - Returns: The position of the first byte from there on that is not white space.
+    @inline(__always)
+    private func space(_ position: Int) -> Int {
+        position < count && bytes[position] <= 0x20 ? moreSpace(position) : position
+    }
+
+    @inline(never)
+    private func moreSpace(_ start: Int) -> Int {
+        var position = start
+        while position < count {
+            let byte = bytes[position]
+            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { break }
+            position += 1
+        }
+        return position
+    }
+
+    /// The error for what stands there, or for the end of the text.
+    @inline(never)
+    func missing(_ expected: StaticString, _ position: Int) -> JSONError {
         guard position < count else { return JSONError(.unexpectedEnd(expected: "\(expected)"), at: position) }
         return JSONError(.unexpectedByte(bytes[position], expected: "\(expected)"), at: position)
     }
-}
 
-// MARK: - Values
-
-extension JSONScanner {
-    @inline(__always)
-    private mutating func value() throws(JSONError) {
-        guard position < count else { throw missing("a value") }
-        switch bytes[position] {
-        case UInt8(ascii: "\""): try string()
-        case UInt8(ascii: "{"): try openContainer(.object)
-        case UInt8(ascii: "["): try openContainer(.array)
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try number()
-        case UInt8(ascii: "t"): try literal("true", .true)
-        case UInt8(ascii: "f"): try literal("false", .false)
-        case UInt8(ascii: "n"): try literal("null", .null)
-        default: throw missing("a value")
-        }
-    }
-
-    @inline(__always)
-    private mutating func literal(_ text: StaticString, _ kind: JSONValue.Kind) throws(JSONError) {
-        let start = position
-        for index in 0..<text.utf8CodeUnitCount {
-            guard stands(text.utf8Start[index]) else { throw missing(text) }
-            position += 1
-        }
-        note(kind, from: start)
-    }
-
-    @inline(__always)
-    private mutating func skipSpace() {
-        while position < count {
-            let byte = bytes[position]
-            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
-            position += 1
-        }
-    }
-}
-
-// MARK: - Containers
-
-extension JSONScanner {
-    private mutating func openContainer(_ kind: JSONValue.Kind) throws(JSONError) {
-        guard depth < depthMax else { throw JSONError(.tooDeep(limit: depthMax), at: position) }
-        open[depth] = UInt32(truncatingIfNeeded: nodeCount)
-        depth += 1
-        note(kind, from: position)
-        position += 1
-    }
-
-    /// Reads the next member or element of the innermost container, or its end.
-    @inline(__always)
-    private mutating func member() throws(JSONError) {
-        let container = Int(open[depth - 1])
-        let isObject = nodes[container].isKind(.object)
-        skipSpace()
-        if stands(isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) { return closeContainer(container) }
-        if nodes[container].count > 0 || position == count { try comma(isObject) }
-        nodes[container].info &+= 1 << JSONNode.countShift
-        if isObject { try key() }
-        try value()
-    }
-
-    @inline(__always)
-    private mutating func comma(_ isObject: Bool) throws(JSONError) {
-        guard stands(UInt8(ascii: ",")) else { throw isObject ? missing("',' or '}'") : missing("',' or ']'") }
-        position += 1
-        skipSpace()
-    }
-
-    @inline(__always)
-    private mutating func key() throws(JSONError) {
-        guard stands(UInt8(ascii: "\"")) else { throw missing("a key in double quotes") }
-        try string()
-        skipSpace()
-        guard stands(UInt8(ascii: ":")) else { throw missing("':'") }
-        position += 1
-        skipSpace()
-    }
-
-    @inline(__always)
-    private mutating func closeContainer(_ container: Int) {
-        position += 1
-        depth -= 1
-        nodes[container].end = UInt32(truncatingIfNeeded: position)
-        nodes[container].next = UInt32(truncatingIfNeeded: nodeCount)
+    /// The error for what stands where a comma or the end of a container is needed; of the text's end without a position.
+    @inline(never)
+    private func missing(_ isObject: Bool, _ position: Int? = nil) -> JSONError {
+        missing(isObject ? "',' or '}'" : "',' or ']'", position ?? count)
     }
 }

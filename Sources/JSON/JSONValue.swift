@@ -86,16 +86,20 @@ extension JSONValue {
 
     /// Whether this is a string with just that text.
     @inlinable
+    @inline(__always)
     public func equals(_ text: StaticString) -> Bool {
         equals(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    // A literal is to be compared where it stands.
+    @_disfavoredOverload
     public func equals(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { equals(UnsafeRawBufferPointer($0)) }
     }
 
     @inlinable
+    @inline(__always)
     func equals(_ utf8: UnsafeRawBufferPointer) -> Bool {
         let node = node
         guard node.isPlainString else { return equalsDecoded(utf8) }
@@ -104,6 +108,7 @@ extension JSONValue {
         return UnsafeRawBufferPointer.areSame(bytes + Int(node.start) + 1, other, utf8.count)
     }
 
+    @inline(never)
     @usableFromInline
     func equalsDecoded(_ utf8: UnsafeRawBufferPointer) -> Bool { withUTF8 { $0.isSame(as: utf8) } ?? false }
 }

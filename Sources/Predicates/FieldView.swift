@@ -20,8 +20,12 @@ package enum FieldView {
 
     /// - Parameter field: A field dictionary, `{"value":…,"type":…}`.
     @inline(__always)
-    package init(field: JSONValue?) {
-        guard let value = field?["value"] else {
+    package init(field: JSONValue?) { self.init(value: field?["value"]) }
+
+    /// - Parameter value: A field dictionary's `value`.
+    @inline(__always)
+    package init(value: JSONValue?) {
+        guard let value else {
             self = .nothing
             return
         }
@@ -61,6 +65,23 @@ package enum FieldView {
 
     var isNothing: Bool {
         if case .nothing = self { true } else { false }
+    }
+}
+
+/// The members of a field dictionary, found in one pass.
+package struct FieldMembers {
+    package private(set) var value: JSONValue?
+    package private(set) var type: JSONValue?
+
+    @inline(__always)
+    package init(of field: JSONValue) {
+        for (key, member) in field.members {
+            if value == nil, key.equals("value") {
+                value = member
+            } else if type == nil, key.equals("type") {
+                type = member
+            }
+        }
     }
 }
 

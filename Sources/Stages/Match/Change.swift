@@ -88,6 +88,7 @@ struct Change {
     init(_ event: borrowing InputEvent, isDelete: Bool) throws(Rejection) {
         let members = Members(of: event.json)
         let record = try JSONValue.object(members.record, "record")
+        let parts = RecordMembers(of: record)
         self.record = record
         sequence = event.sequence
         reason = try isDelete ? .delete : Change.saveReason(members.change)
@@ -95,11 +96,11 @@ struct Change {
         environment = try JSONValue.text(members.environment, "environment")
         database = try JSONValue.database(members.database)
         owner = try database == .public ? nil : JSONValue.text(members.owner, "owner")
-        recordName = try record.text("recordName", in: "record.")
-        recordType = try Change.recordType(members.recordType, record, isDelete: isDelete)
-        zone = try Change.zone(record)
+        recordName = try JSONValue.text(parts.recordName, "recordName", in: "record.")
+        recordType = try Change.recordType(members.recordType, parts.recordType, isDelete: isDelete)
+        zone = try Change.zone(parts.zoneID)
         origin = members.origin
-        fields = isDelete ? members.before : record.given("fields")
+        fields = isDelete ? members.before : parts.fields
     }
 
     /// What an event has, found in one pass; nil for what is missing or null.
@@ -147,6 +148,35 @@ struct Change {
         }
     }
 
+    /// The same of a record dictionary.
+    private struct RecordMembers {
+        private(set) var recordName: JSONValue?
+        private(set) var recordType: JSONValue?
+        private(set) var zoneID: JSONValue?
+        private(set) var fields: JSONValue?
+
+        @inline(__always)
+        init(of record: JSONValue) {
+            for (key, value) in record.members where !value.isNull {
+                switch key.raw.count {
+                case 8 where key.equals("fields"): fields = fields ?? value
+                case 8 where key.equals("zoneID"): zoneID = zoneID ?? value
+                case 12 where key.equals("recordName"): recordName = recordName ?? value
+                case 12 where key.equals("recordType"): recordType = recordType ?? value
+                case 13...: takeEscaped(key, value)
+                default: break
+                }
+            }
+        }
+
+        private mutating func takeEscaped(_ key: JSONValue, _ value: JSONValue) {
+            if key.equals("fields") { fields = fields ?? value }
+            if key.equals("zoneID") { zoneID = zoneID ?? value }
+            if key.equals("recordName") { recordName = recordName ?? value }
+            if key.equals("recordType") { recordType = recordType ?? value }
+        }
+    }
+
     private static func saveReason(_ change: JSONValue?) throws(Rejection) -> Reason {
         guard let reason = Reason(try JSONValue.text(change, "change")), reason != .delete else {
             throw Rejection(
@@ -157,18 +187,22 @@ struct Change {
     }
 
     private static func recordType(
-        _ outer: JSONValue?, _ record: JSONValue, isDelete: Bool
+        _ outer: JSONValue?, _ inner: JSONValue?, isDelete: Bool
     ) throws(Rejection) -> JSONValue? {
-        guard isDelete else { return try record.text("recordType", in: "record.") }
-        return [record.given("recordType"), outer].lazy.compactMap { $0 }.first { $0.isString }
+        guard isDelete else { return try JSONValue.text(inner, "recordType", in: "record.") }
+        if let inner, inner.isString { return inner }
+        return outer.flatMap { $0.isString ? $0 : nil }
     }
 
-    private static func zone(_ record: JSONValue) throws(Rejection) -> Zone {
-        guard let zoneID = record.given("zoneID") else { return Zone(name: nil, owner: nil) }
+    private static func zone(_ zoneID: JSONValue?) throws(Rejection) -> Zone {
+        guard let zoneID else { return Zone(name: nil, owner: nil) }
         let name = try zoneID.text("zoneName", in: "record.zoneID.")
-        let owner = [zoneID.given("ownerRecordName"), zoneID.given("ownerName")].lazy.compactMap { $0 }.first {
-            $0.isString && !$0.equals("__defaultOwner__")
-        }
-        return Zone(name: name, owner: owner)
+        return Zone(name: name, owner: owner(zoneID.given("ownerRecordName")) ?? owner(zoneID.given("ownerName")))
+    }
+
+    @inline(__always)
+    private static func owner(_ name: JSONValue?) -> JSONValue? {
+        guard let name, name.isString, !name.equals("__defaultOwner__") else { return nil }
+        return name
     }
 }

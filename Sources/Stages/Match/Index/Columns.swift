@@ -68,11 +68,29 @@ final class Columns {
     /// Levels of the grid that circles stand on.
     private(set) var gridLevels: UInt32 = 0
 
-    /// Where in `fields` a field stands; nil when no subscription looks at it.
+    /// The columns while they do not change.
+    struct View {
+        let fields: UnsafeBufferPointer<Field>
+        fileprivate let places: UnsafeBufferPointer<Int16>
+        let system: [(name: SystemField, field: Int)]
+        let allText: Int?
+        let gridLevels: UInt32
+
+        /// Where in `fields` a field stands; nil when no subscription looks at it.
+        @inline(__always)
+        func place(of name: Int32) -> Int? {
+            guard Int(name) < places.count, places[Int(name)] >= 0 else { return nil }
+            return Int(places[Int(name)])
+        }
+    }
+
     @inline(__always)
-    func place(of name: Int32) -> Int? {
-        guard Int(name) < places.count, places[Int(name)] >= 0 else { return nil }
-        return Int(places[Int(name)])
+    func withView<Result>(_ body: (View) -> Result) -> Result {
+        fields.withUnsafeBufferPointer { fields in
+            places.withUnsafeBufferPointer { places in
+                body(View(fields: fields, places: places, system: system, allText: allText, gridLevels: gridLevels))
+            }
+        }
     }
 
     func aspect(_ column: Number) -> Aspect { aspects[Int(column)] }

@@ -1,3 +1,5 @@
+import CVector
+
 /// Entries by the interval in which a column's number must lie, in blocks in the order of where the intervals start.
 ///
 /// A block knows the greatest end in it, so that blocks in which all intervals end too soon are passed over. Intervals
@@ -89,22 +91,19 @@ struct IntervalBlocks {
 
     @inline(__always)
     private func look(_ block: Block, _ number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
-        let numbers = SIMD16(repeating: IntervalBlocks.signed(number))
-        let absent = SIMD16(repeating: Int32(bitPattern: ~present))
+        let numbers = IntervalBlocks.signed(number)
         let lanes = Int(block.count + 15) / IntervalBlocks.laneSize
-        lows.withUnsafeBufferPointer { lows in
-            highs.withUnsafeBufferPointer { highs in
-                needs.withUnsafeBufferPointer { needs in
+        lows.withUnsafeBytes { lows in
+            highs.withUnsafeBytes { highs in
+                needs.withUnsafeBytes { needs in
                     entries.withUnsafeBufferPointer { entries in
                         for lane in Int(block.lane)..<(Int(block.lane) + lanes) {
-                            let fails =
-                                (lows[lane] .> numbers) .| (highs[lane] .< numbers) .| (needs[lane] & absent .!= 0)
-                            var left = IntervalBlocks.bits.replacing(with: 0, where: fails).wrappedSum()
+                            var left = inside_of_16(
+                                lows.lane(lane), highs.lane(lane), needs.lane(lane), numbers, ~present)
                             while left != 0 {
                                 let index = lane * IntervalBlocks.laneSize + left.trailingZeroBitCount
                                 left &= left - 1
-                                guard let base = entries.baseAddress else { return }
-                                body(EntryView(base + index))
+                                body(EntryView(entries.baseAddress.unsafelyUnwrapped + index))
                             }
                         }
                     }
@@ -112,9 +111,6 @@ struct IntervalBlocks {
             }
         }
     }
-
-    private static let bits = SIMD16<Int32>(
-        1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 
     /// In the same order; what processors compare many of at a time has a sign.
     @inline(__always)
@@ -230,5 +226,12 @@ extension IntervalBlocks {
             blocks[half].first = min(blocks[half].first, one.key)
             blocks[half].end = max(blocks[half].end, one.high)
         }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    @inline(__always)
+    fileprivate func lane(_ index: Int) -> UnsafePointer<Int32> {
+        (baseAddress.unsafelyUnwrapped + index * MemoryLayout<SIMD16<Int32>>.size).assumingMemoryBound(to: Int32.self)
     }
 }

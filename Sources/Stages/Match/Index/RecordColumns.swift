@@ -3,31 +3,54 @@ import Predicates
 
 /// What the columns of one record's type hold for it. Empty between changes.
 struct RecordColumns {
+    private let memory = Memory()
     /// By column; 0 where there is nothing. Of columns of many, how many there are.
-    private(set) var numbers = [UInt32](repeating: 0, count: Columns.countMax)
+    private var numbers: UnsafeMutablePointer<UInt32> { memory.numbers }
     /// By column of many: where its numbers start in `many`.
-    private(set) var starts = [UInt32](repeating: 0, count: Columns.countMax)
-    private(set) var kinds = [UInt8](repeating: 0, count: Columns.countMax)
-    private(set) var many: [UInt32] = []
+    private var starts: UnsafeMutablePointer<UInt32> { memory.starts }
+    private var kinds: UnsafeMutablePointer<UInt8> { memory.kinds }
     /// The columns that hold something.
-    private(set) var present: [Columns.Number] = []
+    private var present: UnsafeMutablePointer<Columns.Number> { memory.present }
+    private var presentCount = 0
+    private var many: [UInt32] = []
     /// A bit for each of them, and for those that share it.
     private(set) var presentBits: UInt32 = 0
     /// Whether a field is of bytes: no test tells them from texts, so that predicates must be asked.
     private(set) var holdsBytes = false
 
+    /// Never moves, so that nothing is asked before it is written.
+    private final class Memory {
+        let numbers = UnsafeMutablePointer<UInt32>.allocate(capacity: Columns.countMax)
+        let starts = UnsafeMutablePointer<UInt32>.allocate(capacity: Columns.countMax)
+        let kinds = UnsafeMutablePointer<UInt8>.allocate(capacity: Columns.countMax)
+        let present = UnsafeMutablePointer<Columns.Number>.allocate(capacity: 2 * Columns.countMax)
+
+        init() {
+            numbers.initialize(repeating: 0, count: Columns.countMax)
+            starts.initialize(repeating: 0, count: Columns.countMax)
+            kinds.initialize(repeating: 0, count: Columns.countMax)
+        }
+
+        deinit {
+            numbers.deallocate()
+            starts.deallocate()
+            kinds.deallocate()
+            present.deallocate()
+        }
+    }
+
     /// The kind of what is in columns of many.
     private static let manyKind = UInt8.max
 
     mutating func clear() {
-        for column in present {
-            numbers[Int(column)] = 0
-            kinds[Int(column)] = 0
+        for index in 0..<presentCount {
+            numbers[Int(present[index])] = 0
+            kinds[Int(present[index])] = 0
         }
-        present.removeAll(keepingCapacity: true)
+        presentCount = 0
         presentBits = 0
         holdsBytes = false
-        many.removeAll(keepingCapacity: true)
+        if !many.isEmpty { many.removeAll(keepingCapacity: true) }
     }
 
     @inline(__always)
@@ -35,7 +58,14 @@ struct RecordColumns {
         guard let column, number | UInt32(kind.rawValue) != 0 else { return }
         numbers[Int(column)] = number
         kinds[Int(column)] = kind.rawValue
-        present.append(column)
+        add(column)
+    }
+
+    @inline(__always)
+    private mutating func add(_ column: Columns.Number) {
+        precondition(presentCount < 2 * Columns.countMax, "a field has each of its columns once")
+        present[presentCount] = column
+        presentCount += 1
         presentBits |= Forest.bit(column)
     }
 
@@ -49,8 +79,7 @@ struct RecordColumns {
         starts[Int(column)] = UInt32(start)
         numbers[Int(column)] = UInt32(many.count - start)
         kinds[Int(column)] = RecordColumns.manyKind
-        present.append(column)
-        presentBits |= Forest.bit(column)
+        add(column)
     }
 }
 
@@ -79,22 +108,12 @@ extension RecordColumns {
 
     @inline(__always)
     func withView<Result>(sets: [[UInt32]], _ body: (View) -> Result) -> Result {
-        numbers.withUnsafeBufferPointer { numbers in
-            kinds.withUnsafeBufferPointer { kinds in
-                starts.withUnsafeBufferPointer { starts in
-                    many.withUnsafeBufferPointer { many in
-                        present.withUnsafeBufferPointer { present in
-                            body(
-                                View(
-                                    numbers: numbers.baseAddress.unsafelyUnwrapped,
-                                    kinds: kinds.baseAddress.unsafelyUnwrapped,
-                                    starts: starts.baseAddress.unsafelyUnwrapped, many: many, present: present,
-                                    presentBits: presentBits,
-                                    sets: sets))
-                        }
-                    }
-                }
-            }
+        many.withUnsafeBufferPointer { many in
+            body(
+                View(
+                    numbers: numbers, kinds: kinds, starts: starts, many: many,
+                    present: UnsafeBufferPointer(start: present, count: presentCount), presentBits: presentBits,
+                    sets: sets))
         }
     }
 }
@@ -146,11 +165,12 @@ extension RecordColumns.View {
 // MARK: - Loading
 
 extension RecordColumns {
-    /// Loads the fields that subscriptions to the change's record type look at.
+    /// Loads the fields that subscriptions to the record's type look at.
     mutating func load(
-        _ change: borrowing Change, _ columns: Columns, _ names: borrowing SymbolTable, _ values: ValueTable
+        _ fields: JSONValue?, of whole: JSONValue, _ columns: Columns.View, _ names: SymbolTable.View,
+        _ values: ValueTable.View
     ) {
-        if let fields = change.fields {
+        if let fields {
             var seen: (UInt64, UInt64) = (0, 0)
             for (key, field) in fields.members {
                 guard let name = names.find(key), let place = columns.place(of: name) else { continue }
@@ -158,19 +178,20 @@ extension RecordColumns {
                 let bit: UInt64 = 1 << UInt64(place & 63)
                 guard (place < 64 ? seen.0 : seen.1) & bit == 0 else { continue }
                 if place < 64 { seen.0 |= bit } else { seen.1 |= bit }
-                load(FieldView(field: field), columns.fields[place], columns, values)
-                if let type = field["type"], type.isTypeOfBytes { holdsBytes = true }
+                let members = FieldMembers(of: field)
+                load(FieldView(value: members.value), columns.fields[place], columns, values)
+                if let type = members.type, type.isTypeOfBytes { holdsBytes = true }
             }
             if let all = columns.allText { load(wordsOf: fields, columns.fields[all], values) }
         }
         for (field, place) in columns.system {
-            load(field.view(in: change.record), columns.fields[place], columns, values)
+            load(field.view(in: whole), columns.fields[place], columns, values)
         }
     }
 
     @inline(__always)
     private mutating func load(
-        _ view: FieldView, _ field: Columns.Field, _ columns: Columns, _ values: ValueTable
+        _ view: FieldView, _ field: Columns.Field, _ columns: Columns.View, _ values: ValueTable.View
     ) {
         switch view {
         case .text(let text): text.withUTF8 { load(text: $0, field, values) }
@@ -196,7 +217,7 @@ extension RecordColumns {
     }
 
     @inline(__always)
-    private mutating func load(text: UnsafeRawBufferPointer, _ field: Columns.Field, _ values: ValueTable) {
+    private mutating func load(text: UnsafeRawBufferPointer, _ field: Columns.Field, _ values: ValueTable.View) {
         if let column = field[.value] { set(column, values.find(.text, text), .text) }
         if let column = field[.start] { set(column, OrderedKey(text).bits) }
         if field[.folded] != nil || field[.foldedStart] != nil {
@@ -208,7 +229,7 @@ extension RecordColumns {
         if let column = field[.word] { setMany(column) { RecordColumns.add(wordsOf: text, to: &$0, values) } }
     }
 
-    private mutating func load(list: JSONValue, _ field: Columns.Field, _ values: ValueTable) {
+    private mutating func load(list: JSONValue, _ field: Columns.Field, _ values: ValueTable.View) {
         if field.asksForFirst, let first = list.elements.first(where: { _ in true }) { load(first: first, field) }
         setMany(field[.member]) { many in
             for element in list.elements { RecordColumns.add(element, to: &many, values) { $1($0) } }
@@ -246,7 +267,7 @@ extension RecordColumns {
 
     @inline(__always)
     private static func add(
-        _ element: JSONValue, to many: inout [UInt32], _ values: ValueTable,
+        _ element: JSONValue, to many: inout [UInt32], _ values: ValueTable.View,
         folding: (UnsafeRawBufferPointer, (UnsafeRawBufferPointer) -> UInt32) -> UInt32
     ) {
         let number: UInt32? =
@@ -260,7 +281,7 @@ extension RecordColumns {
         if let number, number != ValueTable.unknown { many.append(number) }
     }
 
-    private static func add(wordsOf text: UnsafeRawBufferPointer, to many: inout [UInt32], _ values: ValueTable) {
+    private static func add(wordsOf text: UnsafeRawBufferPointer, to many: inout [UInt32], _ values: ValueTable.View) {
         Words.forEach(in: text) { word in
             let number = values.find(.word, word)
             if number != ValueTable.unknown { many.append(number) }
@@ -268,7 +289,7 @@ extension RecordColumns {
     }
 
     private mutating func loadCells(
-        _ view: FieldView, _ field: Columns.Field, _ columns: Columns, _ values: ValueTable
+        _ view: FieldView, _ field: Columns.Field, _ columns: Columns.View, _ values: ValueTable.View
     ) {
         guard let place = view.place else { return }
         let levels = columns.gridLevels
@@ -282,7 +303,7 @@ extension RecordColumns {
     }
 
     /// All words of a record's texts.
-    private mutating func load(wordsOf fields: JSONValue, _ field: Columns.Field, _ values: ValueTable) {
+    private mutating func load(wordsOf fields: JSONValue, _ field: Columns.Field, _ values: ValueTable.View) {
         setMany(field[.word]) { many in
             for (_, field) in fields.members where Clause.isText(field["type"]) {
                 switch FieldView(field: field) {

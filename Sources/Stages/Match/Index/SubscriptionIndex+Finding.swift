@@ -56,10 +56,18 @@ extension SubscriptionIndex {
         let roots = roots(sought)
         if sought.recordType >= 0 { record.set(Columns.recordType, UInt32(sought.recordType) + 1) }
         if roots.0 != nil || roots.1 != nil, let type = typeNumber(sought.recordType) {
-            record.load(change, types[type], names, values)
+            load(change, type)
         }
         SubscriptionIndex.collect(
             roots, change.reason, forest, intervals, intervalNumbers, record, values.sets, &hits)
+    }
+
+    @inline(__always)
+    private mutating func load(_ change: borrowing Change, _ type: Int) {
+        let (columns, fields, whole) = (types[type], change.fields, change.record)
+        names.withView { names in
+            values.withView { values in columns.withView { record.load(fields, of: whole, $0, names, values) } }
+        }
     }
 
     /// A database subscription watches every zone but the default one (CKDatabaseSubscription).

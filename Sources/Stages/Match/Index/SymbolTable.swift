@@ -45,6 +45,38 @@ struct SymbolTable {
 }
 
 extension SymbolTable {
+    /// The table while it does not change.
+    struct View {
+        fileprivate let numbers: HashedNumbers.View
+        fileprivate let text: UnsafeRawBufferPointer
+        fileprivate let starts: UnsafePointer<Int>
+
+        @inline(__always)
+        func find(_ name: JSONValue) -> Int32? {
+            if let plain = name.plain { return find(plain) }
+            return name.withUTF8 { find($0) } ?? nil
+        }
+
+        @inline(__always)
+        private func find(_ name: UnsafeRawBufferPointer) -> Int32? {
+            numbers.find(ByteHash.of(name)) { symbol in
+                let range = starts[Int(symbol)]..<starts[Int(symbol) + 1]
+                return range.count == name.count && UnsafeRawBufferPointer(rebasing: text[range]).isSame(as: name)
+            }
+        }
+    }
+
+    @inline(__always)
+    func withView<Result>(_ body: (View) -> Result) -> Result {
+        numbers.withView { numbers in
+            text.withUnsafeBytes { text in
+                starts.withUnsafeBufferPointer {
+                    body(View(numbers: numbers, text: text, starts: $0.baseAddress.unsafelyUnwrapped))
+                }
+            }
+        }
+    }
+
     @inline(__always)
     func find(_ name: JSONValue) -> Int32? {
         if let plain = name.plain { return find(plain) }

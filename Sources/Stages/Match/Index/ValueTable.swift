@@ -25,28 +25,28 @@ final class ValueTable {
 
     init() {}
 
-    @inline(__always)
-    func find(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
-        let hash = ByteHash.of(value, salt: UInt64(kind.rawValue))
-        return find(kind, value, hash).map { UInt32(bitPattern: $0) } ?? ValueTable.unknown
+    /// The table while it does not change.
+    struct View {
+        fileprivate let numbers: HashedNumbers.View
+        fileprivate let slots: UnsafePointer<SIMD2<UInt64>>
+        fileprivate let long: UnsafeRawBufferPointer
     }
 
     @inline(__always)
-    func find(_ kind: Kind, _ value: UInt64) -> UInt32 { withUnsafeBytes(of: value) { find(kind, $0) } }
-
-    @inline(__always)
-    func find(_ value: Int64) -> UInt32 { find(.whole, UInt64(bitPattern: value)) }
-
-    /// Numbers that are equal are the same value, however they are written.
-    @inline(__always)
-    func find(_ value: Double) -> UInt32 {
-        Int64(exactly: value).map { find($0) } ?? find(.fraction, value.bitPattern)
+    func withView<Result>(_ body: (View) -> Result) -> Result {
+        numbers.withView { numbers in
+            slots.withUnsafeBufferPointer { slots in
+                long.withUnsafeBytes {
+                    body(View(numbers: numbers, slots: slots.baseAddress.unsafelyUnwrapped, long: $0))
+                }
+            }
+        }
     }
 
     /// Counts one more use.
     func intern(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
         let hash = ByteHash.of(value, salt: UInt64(kind.rawValue))
-        if let known = find(kind, value, hash) {
+        if let known = withView({ $0.find(kind, value, hash) }) {
             uses[Int(known)] += 1
             return UInt32(bitPattern: known)
         }
@@ -74,11 +74,44 @@ final class ValueTable {
 
     func uses(of value: UInt32) -> Int { Int(uses[Int(value)]) }
 
+}
+
+// MARK: - Finding
+
+extension ValueTable.View {
     @inline(__always)
-    private func find(_ kind: Kind, _ value: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
+    func find(_ kind: ValueTable.Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
+        let hash = ByteHash.of(value, salt: UInt64(kind.rawValue))
+        return find(kind, value, hash).map { UInt32(bitPattern: $0) } ?? ValueTable.unknown
+    }
+
+    @inline(__always)
+    func find(_ kind: ValueTable.Kind, _ value: UInt64) -> UInt32 { withUnsafeBytes(of: value) { find(kind, $0) } }
+
+    @inline(__always)
+    func find(_ value: Int64) -> UInt32 { find(.whole, UInt64(bitPattern: value)) }
+
+    /// Numbers that are equal are the same value, however they are written.
+    @inline(__always)
+    func find(_ value: Double) -> UInt32 {
+        Int64(exactly: value).map { find($0) } ?? find(.fraction, value.bitPattern)
+    }
+
+    @inline(__always)
+    fileprivate func find(_ kind: ValueTable.Kind, _ value: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
         guard value.count <= ValueTable.shortMax else { return findLong(kind, value, hash) }
         let slot = ValueTable.slot(kind, value)
         return numbers.find(hash) { slots[Int($0)] == slot }
+    }
+
+    @inline(never)
+    private func findLong(_ kind: ValueTable.Kind, _ value: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
+        numbers.find(hash) { number in
+            let slot = slots[Int(number)]
+            guard slot[0] == ValueTable.longSlot(kind, value.count, at: 0)[0] else { return false }
+            let start = Int(slot[1])
+            return UnsafeRawBufferPointer(rebasing: long[start..<(start + value.count)]).isSame(as: value)
+        }
     }
 }
 
@@ -87,16 +120,13 @@ final class ValueTable {
 extension ValueTable {
     // A short value stands in its slot behind its length and its kind; of a long one the slot has, behind 255 and its
     // kind, the length and where it starts.
-    private static let shortMax = 14
+    fileprivate static let shortMax = 14
     private static let longMark: UInt64 = 255
 
     @inline(__always)
-    private static func slot(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> SIMD2<UInt64> {
-        var slot = SIMD2<UInt64>(UInt64(value.count) | UInt64(kind.rawValue) << 8, 0)
-        withUnsafeMutableBytes(of: &slot) { slot in
-            for index in 0..<value.count { slot[2 + index] = value[index] }
-        }
-        return slot
+    fileprivate static func slot(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> SIMD2<UInt64> {
+        let (low, high) = value.sixteenBytes
+        return SIMD2(UInt64(value.count) | UInt64(kind.rawValue) << 8 | low << 16, low >> 48 | high << 16)
     }
 
     private func slot(adding kind: Kind, _ value: UnsafeRawBufferPointer) -> SIMD2<UInt64> {
@@ -105,18 +135,25 @@ extension ValueTable {
         return ValueTable.longSlot(kind, value.count, at: long.count - value.count)
     }
 
-    private static func longSlot(_ kind: Kind, _ count: Int, at start: Int) -> SIMD2<UInt64> {
+    fileprivate static func longSlot(_ kind: Kind, _ count: Int, at start: Int) -> SIMD2<UInt64> {
         SIMD2(longMark | UInt64(kind.rawValue) << 8 | UInt64(count) << 16, UInt64(start))
     }
+}
 
-    private func findLong(_ kind: Kind, _ value: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
-        numbers.find(hash) { number in
-            let slot = slots[Int(number)]
-            guard slot[0] == ValueTable.longSlot(kind, value.count, at: 0)[0] else { return false }
-            let start = Int(slot[1])
-            return long.withUnsafeBytes {
-                UnsafeRawBufferPointer(rebasing: $0[start..<(start + value.count)]).isSame(as: value)
-            }
+extension UnsafeRawBufferPointer {
+    /// Up to sixteen bytes, zeroes after them.
+    @inline(__always)
+    fileprivate var sixteenBytes: (UInt64, UInt64) {
+        if count >= 8 {
+            let last = loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+            return (loadUnaligned(as: UInt64.self), count == 8 ? 0 : last >> UInt64(8 * (16 - count)))
         }
+        if count >= 4 {
+            let last = UInt64(loadUnaligned(fromByteOffset: count - 4, as: UInt32.self))
+            return (UInt64(loadUnaligned(as: UInt32.self)) | last << UInt64(8 * (count - 4)), 0)
+        }
+        guard count > 0 else { return (0, 0) }
+        let middle = UInt64(self[count / 2]) << UInt64(8 * (count / 2))
+        return (UInt64(self[0]) | middle | UInt64(self[count - 1]) << UInt64(8 * (count - 1)), 0)
     }
 }
