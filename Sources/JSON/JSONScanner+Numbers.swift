@@ -1,6 +1,6 @@
 extension JSONScanner {
     @inline(__always)
-    func number(_ start: Int, _ node: UnsafeMutablePointer<JSONNode>, _ index: Int) throws(JSONError) -> Int {
+    func number(_ start: Int, _ node: Int) throws(JSONError) -> Int {
         let whole = bytes[start] == UInt8(ascii: "-") ? start + 1 : start
         var position = try digits(whole)
         guard bytes[whole] != UInt8(ascii: "0") || position == whole + 1 else { throw JSONError(.badNumber, at: whole) }
@@ -9,7 +9,7 @@ extension JSONScanner {
             flags = 0
             position = try fraction(position)
         }
-        node.pointee = JSONNode(.number, from: start, to: position, next: index + 1, flags: flags)
+        note(.number, from: start, to: position, flags: flags, node)
         return position
     }
 

@@ -2,12 +2,12 @@ import CVector
 
 extension JSONScanner {
     @inline(__always)
-    func string(_ start: Int, _ node: UnsafeMutablePointer<JSONNode>, _ index: Int) throws(JSONError) -> Int {
-        var position = plain(start + 1)
+    func string(_ start: Int, _ node: Int) throws(JSONError) -> Int {
+        var position = plain(start &+ 1)
         var flags: UInt32 = 0
         if !stands(UInt8(ascii: "\""), position) { flags = try restOfString(&position) }
-        node.pointee = JSONNode(.string, from: start, to: position + 1, next: index + 1, flags: flags)
-        return position + 1
+        note(.string, from: start, to: position &+ 1, flags: flags, node)
+        return position &+ 1
     }
 
     /// Reads a string with escapes or other bytes than ASCII up to its closing quote.
@@ -35,10 +35,10 @@ extension JSONScanner {
     @inline(__always)
     private func plain(_ start: Int) -> Int {
         var position = start
-        while position + 16 <= count {
+        while position &+ 16 <= count {
             let found = not_plain_of_16(bytes + position)
-            if found != 0 { return position + found.trailingZeroBitCount }
-            position += 16
+            if found != 0 { return position &+ found.trailingZeroBitCount }
+            position &+= 16
         }
         return lastPlain(position)
     }

@@ -28,51 +28,67 @@ struct JSONScanner {
         var (position, nodeCount, depth, container, isObject) = (start, 0, 0, 0, false)
         repeat {
             if isObject {
-                guard stands(UInt8(ascii: "\""), position) else { throw missing("a key in double quotes", position) }
-                position = space(try string(position, nodes + nodeCount, nodeCount))
-                nodeCount += 1
-                guard stands(UInt8(ascii: ":"), position) else { throw missing("':'", position) }
-                position = space(position + 1)
+                position = try key(position, nodeCount)
+                nodeCount &+= 1
             }
             guard position < count else { throw missing("a value", position) }
-            let byte = bytes[position]
+            var byte = bytes[position]
+            if byte <= 0x20 {
+                position = space(position)
+                guard position < count else { throw missing("a value", position) }
+                byte = bytes[position]
+            }
             if byte == UInt8(ascii: "\"") {
-                position = try string(position, nodes + nodeCount, nodeCount)
+                position = try string(position, nodeCount)
             } else if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
                 guard depth < depthMax else { throw JSONError(.tooDeep(limit: depthMax), at: position) }
                 open[depth] = UInt32(truncatingIfNeeded: container)
-                (depth, container, isObject) = (depth + 1, nodeCount, byte == UInt8(ascii: "{"))
+                (depth, container, isObject) = (depth &+ 1, nodeCount, byte == UInt8(ascii: "{"))
                 nodes[nodeCount] = JSONNode(isObject ? .object : .array, from: position, to: position, next: nodeCount)
-                nodeCount += 1
-                position = space(position + 1)
+                position = space(position &+ 1)
                 guard position < count else { throw missing(isObject) }
                 guard bytes[position] == closing(isObject) else {
+                    nodeCount &+= 1
                     nodes[container].info &+= 1 << JSONNode.countShift
                     continue
                 }
-                nodeCount -= 1
             } else {
-                position = try numberOrLiteral(byte, position, nodes + nodeCount, nodeCount)
+                position = try numberOrLiteral(byte, position, nodeCount)
             }
-            nodeCount += 1
+            nodeCount &+= 1
             while depth > 0 {
-                position = space(position)
                 guard position < count else { throw missing(isObject) }
-                if bytes[position] == UInt8(ascii: ",") {
+                byte = bytes[position]
+                if byte == UInt8(ascii: ",") {
                     nodes[container].info &+= 1 << JSONNode.countShift
-                    position = space(position + 1)
+                    position &+= 1
                     break
                 }
-                guard bytes[position] == closing(isObject) else { throw missing(isObject, position) }
-                position += 1
+                guard byte == closing(isObject) else {
+                    guard byte <= 0x20, space(position) > position else { throw missing(isObject, position) }
+                    position = space(position)
+                    continue
+                }
+                position &+= 1
                 nodes[container].end = UInt32(truncatingIfNeeded: position)
                 nodes[container].next = UInt32(truncatingIfNeeded: nodeCount)
-                depth -= 1
+                depth &-= 1
                 container = Int(open[depth])
                 isObject = nodes[container].isKind(.object)
             }
         } while depth > 0
         return (position, nodeCount)
+    }
+
+    /// Reads a key and the colon behind it.
+    @inline(__always)
+    private func key(_ start: Int, _ node: Int) throws(JSONError) -> Int {
+        var position = stands(UInt8(ascii: "\""), start) ? start : space(start)
+        guard stands(UInt8(ascii: "\""), position) else { throw missing("a key in double quotes", position) }
+        position = try string(position, node)
+        if !stands(UInt8(ascii: ":"), position) { position = space(position) }
+        guard stands(UInt8(ascii: ":"), position) else { throw missing("':'", position) }
+        return position &+ 1
     }
 }
 
@@ -83,31 +99,35 @@ extension JSONScanner {
     func stands(_ byte: UInt8, _ position: Int) -> Bool { position < count && bytes[position] == byte }
 
     @inline(__always)
+    func note(_ kind: JSONValue.Kind, from start: Int, to end: Int, flags: UInt32 = 0, _ node: Int) {
+        nodes[node] = JSONNode(kind, from: start, to: end, next: node &+ 1, flags: flags)
+    }
+
+    @inline(__always)
     private func closing(_ isObject: Bool) -> UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
 
     @inline(__always)
     private func numberOrLiteral(
-        _ byte: UInt8, _ position: Int, _ node: UnsafeMutablePointer<JSONNode>, _ index: Int
+        _ byte: UInt8, _ position: Int, _ node: Int
     ) throws(JSONError) -> Int {
-        if byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "-") { return try number(position, node, index) }
+        if byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "-") { return try number(position, node) }
         return switch byte {
-        case UInt8(ascii: "t"): try literal("true", .true, position, node, index)
-        case UInt8(ascii: "f"): try literal("false", .false, position, node, index)
-        case UInt8(ascii: "n"): try literal("null", .null, position, node, index)
+        case UInt8(ascii: "t"): try literal("true", .true, position, node)
+        case UInt8(ascii: "f"): try literal("false", .false, position, node)
+        case UInt8(ascii: "n"): try literal("null", .null, position, node)
         default: throw missing("a value", position)
         }
     }
 
     @inline(never)
     private func literal(
-        _ text: StaticString, _ kind: JSONValue.Kind, _ start: Int, _ node: UnsafeMutablePointer<JSONNode>,
-        _ index: Int
+        _ text: StaticString, _ kind: JSONValue.Kind, _ start: Int, _ node: Int
     ) throws(JSONError) -> Int {
         for offset in 0..<text.utf8CodeUnitCount {
             guard stands(text.utf8Start[offset], start + offset) else { throw missing(text, start + offset) }
         }
         let end = start + text.utf8CodeUnitCount
-        node.pointee = JSONNode(kind, from: start, to: end, next: index + 1)
+        note(kind, from: start, to: end, node)
         return end
     }
 

@@ -53,12 +53,13 @@ final class Columns {
         }
     }
 
-    private(set) var fields: [Field] = []
+    private let fields = Slab<Field>()
     /// The fields by the number of their name; -1 for those that no subscription looks at.
-    private var places: [Int16] = []
+    private let places = Slab<Int16>()
     private(set) var system: [(name: SystemField, field: Int)] = []
     /// What stands for all texts of a record, where somebody searches it for words.
-    private(set) var allText: Int?
+    @exclusivity(unchecked) private var allText: Int?
+    @exclusivity(unchecked) private var hasSystemFields = false
     // The first column stands in every record type.
     private var aspects: [Aspect] = [.value]
     /// How many clauses ask for a value of each column.
@@ -66,15 +67,15 @@ final class Columns {
     /// Of columns of numbers: the least and the greatest bound that a clause has.
     private var bounds: [(least: Double, greatest: Double)] = [(.infinity, -.infinity)]
     /// Levels of the grid that circles stand on.
-    private(set) var gridLevels: UInt32 = 0
+    @exclusivity(unchecked) private(set) var gridLevels: UInt32 = 0
 
     /// The columns while they do not change.
     struct View {
         let fields: UnsafeBufferPointer<Field>
         fileprivate let places: UnsafeBufferPointer<Int16>
-        let system: [(name: SystemField, field: Int)]
         let allText: Int?
         let gridLevels: UInt32
+        let hasSystemFields: Bool
 
         /// Where in `fields` a field stands; nil when no subscription looks at it.
         @inline(__always)
@@ -85,12 +86,10 @@ final class Columns {
     }
 
     @inline(__always)
-    func withView<Result>(_ body: (View) -> Result) -> Result {
-        fields.withUnsafeBufferPointer { fields in
-            places.withUnsafeBufferPointer { places in
-                body(View(fields: fields, places: places, system: system, allText: allText, gridLevels: gridLevels))
-            }
-        }
+    var view: View {
+        View(
+            fields: fields.view, places: places.view, allText: allText, gridLevels: gridLevels,
+            hasSystemFields: hasSystemFields)
     }
 
     func aspect(_ column: Number) -> Aspect { aspects[Int(column)] }
@@ -143,6 +142,7 @@ final class Columns {
         case .system(let field):
             if let known = system.first(where: { $0.name == field }) { return known.field }
             system.append((field, fields.count))
+            hasSystemFields = true
         case .allText:
             if let allText { return allText }
             allText = fields.count

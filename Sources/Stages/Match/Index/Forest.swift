@@ -70,11 +70,10 @@ struct Forest {
     }
 
     private var table = HashedNumbers()
-    private var units: [SIMD8<UInt32>] = []
+    private let units = Slab<SIMD8<UInt32>>()
     /// Where each list stands, by its ID.
     private var offsets = Pool<Int32>()
-    /// Room that was given back, by size class.
-    private var free: [[Int32]] = []
+    private var rooms = Rooms()
 
     /// How many lists there are.
     var count: Int { table.count }
@@ -115,16 +114,7 @@ extension Forest {
     }
 
     @inline(__always)
-    func withView<Result>(_ body: (View) -> Result) -> Result {
-        units.withUnsafeBufferPointer { units in
-            table.withView { table in
-                guard let base = units.baseAddress else {
-                    return withUnsafePointer(to: SIMD8<UInt32>(repeating: 0)) { body(View(units: $0, table: table)) }
-                }
-                return body(View(units: base, table: table))
-            }
-        }
-    }
+    var view: View { View(units: units.base, table: table.view) }
 }
 
 // MARK: - Adding and removing
@@ -132,9 +122,7 @@ extension Forest {
 extension Forest {
     /// The list's ID; one is made where none is.
     mutating func list(_ key: Key) -> UInt32 {
-        if let offset = table.find(key.hash, where: { Header(bits: units[Int($0)]).key == key }) {
-            return Header(bits: units[Int(offset)]).id
-        }
+        if let offset = view.find(key) { return Header(bits: units[offset]).id }
         let offset = room(sizeClass: 0)
         let id = UInt32(bitPattern: offsets.add(offset))
         units[Int(offset)] = Header(key, id: id, sizeClass: 0).bits
@@ -216,12 +204,11 @@ extension Forest {
     }
 
     private mutating func room(sizeClass: Int) -> Int32 {
-        while free.count <= sizeClass { free.append([]) }
-        if let offset = free[sizeClass].popLast() { return offset }
+        if let offset = rooms.take(sizeClass) { return offset }
         let offset = Int32(units.count)
-        for _ in 0...Forest.capacity(sizeClass) { units.append(SIMD8(repeating: 0)) }
+        units.append(repeating: SIMD8(repeating: 0), Forest.capacity(sizeClass) + 1)
         return offset
     }
 
-    private mutating func giveBack(_ offset: Int32, _ sizeClass: Int) { free[sizeClass].append(offset) }
+    private mutating func giveBack(_ offset: Int32, _ sizeClass: Int) { rooms.giveBack(offset, sizeClass) }
 }

@@ -4,23 +4,20 @@
 /// look at memory.
 struct HashedNumbers {
     /// 0 where nothing stands; else 32 bits of the hash above the number plus one.
-    private var places: [UInt64]
+    private var places: Slab<UInt64>
     private(set) var count = 0
 
     /// - Parameter capacity: How many numbers it takes before it grows.
     init(capacity: Int = 32) {
-        places = [UInt64](repeating: 0, count: HashedNumbers.placeCount(for: capacity))
+        places = Slab(repeating: 0, count: HashedNumbers.placeCount(for: capacity))
     }
 
     /// In no order.
-    var all: [Int32] { places.lazy.filter { $0 != 0 }.map { HashedNumbers.number($0) } }
+    var all: [Int32] { places.view.lazy.filter { $0 != 0 }.map { HashedNumbers.number($0) } }
 
     /// - Parameter isIt: Whether a number stands for what is sought; asked of those with the same hash.
     @inline(__always)
-    func find(_ hash: Int, where isIt: (Int32) -> Bool) -> Int32? {
-        let place = place(of: hash, where: isIt)
-        return place.map { HashedNumbers.number(places[$0]) }
-    }
+    func find(_ hash: Int, where isIt: (Int32) -> Bool) -> Int32? { view.find(hash, where: isIt) }
 
     /// - Parameter number: 0 or greater, and one that does not stand there.
     mutating func insert(_ number: Int32, _ hash: Int) {
@@ -66,9 +63,7 @@ struct HashedNumbers {
     }
 
     @inline(__always)
-    func withView<Result>(_ body: (View) -> Result) -> Result {
-        places.withUnsafeBufferPointer { body(View(places: $0.baseAddress.unsafelyUnwrapped, mask: $0.count - 1)) }
-    }
+    var view: View { View(places: places.base, mask: places.count - 1) }
 
     mutating func reserveCapacity(_ count: Int) {
         let wanted = HashedNumbers.placeCount(for: count)
@@ -112,7 +107,7 @@ struct HashedNumbers {
 
     private mutating func resize(to count: Int) {
         let before = places
-        places = [UInt64](repeating: 0, count: count)
-        for entry in before where entry != 0 { put(entry) }
+        places = Slab(repeating: 0, count: count)
+        for entry in before.view where entry != 0 { put(entry) }
     }
 }

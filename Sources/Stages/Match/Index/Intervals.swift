@@ -1,4 +1,5 @@
 import CVector
+import JSON
 
 /// Entries by the interval in which a column's number must lie, in blocks in the order of where the intervals start.
 ///
@@ -8,36 +9,16 @@ struct Intervals {
     /// Of the list that they belong to.
     let parent: UInt32
     let column: Columns.Number
-    private var plain = IntervalBlocks()
-    private var mirrored = IntervalBlocks()
+    /// Blocks.
+    fileprivate var plain = Run()
+    fileprivate var mirrored = Run()
 
     init(parent: UInt32, column: Columns.Number) { (self.parent, self.column) = (parent, column) }
 
-    var isEmpty: Bool { plain.isEmpty && mirrored.isEmpty }
+    var isEmpty: Bool { plain.count + mirrored.count == 0 }
 
-    /// Calls `body` with each entry in whose interval the number lies, of those with no test of a column that holds
-    /// nothing.
-    ///
-    /// - Parameter present: The bits of columns that hold something.
-    @inline(__always)
-    func forEach(at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
-        plain.forEach(at: number, present, body)
-        mirrored.forEach(at: ~number, present, body)
-    }
-
-    /// - Returns: What ``remove(_:startingAt:)`` takes.
-    mutating func add(_ entry: Entry, low: UInt32, high: UInt32) -> Start {
-        if low <= OrderedKey.min {
-            mirrored.add(entry, low: ~high, high: .max)
-            return Start(key: ~high, isMirrored: true)
-        }
-        plain.add(entry, low: low, high: high)
-        return Start(key: low, isMirrored: false)
-    }
-
-    mutating func remove(_ slot: Int32, startingAt start: Start) {
-        let key = IntervalBlocks.key(start.key, slot)
-        if start.isMirrored { mirrored.remove(key) } else { plain.remove(key) }
+    static func hash(_ parent: UInt32, _ column: Columns.Number) -> Int {
+        ByteHash.of(UInt64(parent) << 8 | UInt64(column), salt: 1)
     }
 
     /// Where an entry was put.
@@ -45,193 +26,330 @@ struct Intervals {
         let key: UInt32
         let isMirrored: Bool
     }
+
+    /// Blocks that lie behind each other.
+    fileprivate struct Run {
+        var start: Int32 = 0
+        var count: Int32 = 0
+        /// The room has two to the power of this; without one -1.
+        var sizeClass: Int32 = -1
+    }
 }
 
-/// Intervals in blocks of up to 64, in no order in a block; sixteen are looked at in one step.
-struct IntervalBlocks {
-    /// The blocks in order.
-    private struct Block {
+/// All intervals of an index.
+///
+/// A block has up to 64, in no order; sixteen are looked at in one step.
+struct IntervalStore {
+    /// What stands in one place in the order of starts.
+    fileprivate struct Block {
         /// Where it stands, in lanes.
         var lane: Int32
-        var count: Int32
+        var count: Int32 = 0
         /// Not greater than the key of any interval in it, and greater than those of all before.
-        var first: UInt64
+        var first: UInt64 = .max
         /// Not less than any interval's end.
-        var end: UInt32
+        var end: UInt32 = 0
+        /// How many lanes it has room for.
+        var lanes: Int32 = 1
     }
 
-    private static let laneSize = 16
-    private static let lanesEach = 4
-    private static let countMax = 64
+    fileprivate static let laneSize = 16
+    private static let lanesMax: Int32 = 4
 
-    private var blocks: [Block] = []
-    private var lows: [SIMD16<Int32>] = []
-    private var highs: [SIMD16<Int32>] = []
+    private let blocks = Slab<Block>()
+    private var blockRooms = Rooms()
+    private let lows = Slab<SIMD16<Int32>>()
+    private let highs = Slab<SIMD16<Int32>>()
     /// The bits of the columns that the entries' tests compare.
-    private var needs: [SIMD16<Int32>] = []
-    private var entries: [SIMD8<UInt32>] = []
-    /// Blocks that are not in use, by their lanes.
-    private var free: [Int32] = []
-
-    var isEmpty: Bool { blocks.isEmpty }
-
-    /// In the order of where intervals start; of those that start alike, of their slots.
-    static func key(_ low: UInt32, _ slot: Int32) -> UInt64 { UInt64(low) << 32 | UInt64(UInt32(bitPattern: slot)) }
-
-    @inline(__always)
-    func forEach(at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
-        guard !blocks.isEmpty else { return }
-        blocks.withUnsafeBufferPointer { blocks in
-            for block in blocks {
-                guard block.first >> 32 <= UInt64(number) else { return }
-                if block.end >= number { look(block, number, present, body) }
-            }
-        }
-    }
-
-    @inline(__always)
-    private func look(_ block: Block, _ number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
-        let numbers = IntervalBlocks.signed(number)
-        let lanes = Int(block.count + 15) / IntervalBlocks.laneSize
-        lows.withUnsafeBytes { lows in
-            highs.withUnsafeBytes { highs in
-                needs.withUnsafeBytes { needs in
-                    entries.withUnsafeBufferPointer { entries in
-                        for lane in Int(block.lane)..<(Int(block.lane) + lanes) {
-                            var left = inside_of_16(
-                                lows.lane(lane), highs.lane(lane), needs.lane(lane), numbers, ~present)
-                            while left != 0 {
-                                let index = lane * IntervalBlocks.laneSize + left.trailingZeroBitCount
-                                left &= left - 1
-                                body(EntryView(entries.baseAddress.unsafelyUnwrapped + index))
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
+    private let needs = Slab<SIMD16<Int32>>()
+    private let entries = Slab<SIMD8<UInt32>>()
+    private var laneRooms = Rooms()
+    private var lists = Pool<Intervals>()
+    /// By list and column.
+    private var numbers = HashedNumbers()
 
     /// In the same order; what processors compare many of at a time has a sign.
     @inline(__always)
-    private static func signed(_ number: UInt32) -> Int32 { Int32(bitPattern: number ^ 1 << 31) }
+    fileprivate static func signed(_ number: UInt32) -> Int32 { Int32(bitPattern: number ^ 1 << 31) }
 
     @inline(__always)
     private static func unsigned(_ number: Int32) -> UInt32 { UInt32(bitPattern: number) ^ 1 << 31 }
 }
 
-// MARK: - Adding and removing
+// MARK: - Looking
 
-extension IntervalBlocks {
-    mutating func add(_ entry: Entry, low: UInt32, high: UInt32) {
-        let key = IntervalBlocks.key(low, entry.slot)
-        var index = self.index(of: key)
-        if index < 0 {
-            index = 0
-            if blocks.isEmpty { insert(at: 0) }
-        }
-        if blocks[index].count == IntervalBlocks.countMax {
-            split(index)
-            if blocks[index + 1].first <= key { index += 1 }
-        }
-        append(entry.bits, low, high, to: index)
-        blocks[index].first = min(blocks[index].first, key)
-        blocks[index].end = max(blocks[index].end, high)
+extension IntervalStore {
+    /// The intervals while they do not change.
+    struct View {
+        fileprivate let numbers: HashedNumbers.View
+        fileprivate let lists: UnsafeBufferPointer<Intervals>
+        fileprivate let blocks: UnsafePointer<Block>
+        fileprivate let lows: UnsafePointer<SIMD16<Int32>>
+        fileprivate let highs: UnsafePointer<SIMD16<Int32>>
+        fileprivate let needs: UnsafePointer<SIMD16<Int32>>
+        fileprivate let entries: UnsafePointer<SIMD8<UInt32>>
     }
 
-    mutating func remove(_ key: UInt64) {
-        var index = index(of: key)
+    @inline(__always)
+    var view: View {
+        View(
+            numbers: numbers.view, lists: lists.view, blocks: blocks.base, lows: lows.base, highs: highs.base,
+            needs: needs.base, entries: entries.base)
+    }
+}
+
+extension IntervalStore.View {
+    @inline(__always)
+    func find(_ parent: UInt32, _ column: Columns.Number) -> Int32? {
+        numbers.find(Intervals.hash(parent, column)) {
+            lists[Int($0)].parent == parent && lists[Int($0)].column == column
+        }
+    }
+
+    /// Calls `body` with each entry in whose interval the number lies, of those with no test of a column that holds
+    /// nothing.
+    ///
+    /// - Parameter present: The bits of columns that hold something.
+    @inline(__always)
+    func forEach(of list: Int32, at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
+        forEach(of: lists[Int(list)].plain, at: number, present, body)
+        forEach(of: lists[Int(list)].mirrored, at: ~number, present, body)
+    }
+
+    @inline(__always)
+    private func forEach(of run: Intervals.Run, at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
+        for block in UnsafeBufferPointer(start: blocks + Int(run.start), count: Int(run.count)) {
+            guard block.first >> 32 <= UInt64(number) else { return }
+            if block.end >= number { look(block, number, present, body) }
+        }
+    }
+
+    @inline(__always)
+    private func look(_ block: IntervalStore.Block, _ number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
+        let end = Int(block.lane) + Int(block.count + 15) / IntervalStore.laneSize
+        for lane in Int(block.lane)..<end {
+            var left = inside_of_16(
+                IntervalStore.View.numbers(lows + lane), IntervalStore.View.numbers(highs + lane),
+                IntervalStore.View.numbers(needs + lane), IntervalStore.signed(number), ~present)
+            while left != 0 {
+                body(EntryView(entries + (lane * IntervalStore.laneSize + left.trailingZeroBitCount)))
+                left &= left - 1
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func numbers(_ lane: UnsafePointer<SIMD16<Int32>>) -> UnsafePointer<Int32> {
+        UnsafeRawPointer(lane).assumingMemoryBound(to: Int32.self)
+    }
+}
+
+// MARK: - Adding and removing
+
+extension IntervalStore {
+    /// - Returns: The intervals of a list's column, and whether they are new.
+    mutating func intern(_ parent: UInt32, _ column: Columns.Number) -> (number: Int32, isNew: Bool) {
+        if let known = view.find(parent, column) { return (known, false) }
+        let number = lists.add(Intervals(parent: parent, column: column))
+        numbers.insert(number, Intervals.hash(parent, column))
+        return (number, true)
+    }
+
+    /// - Returns: What ``remove(_:startingAt:from:)`` takes.
+    mutating func add(_ entry: Entry, low: UInt32, high: UInt32, to number: Int32) -> Intervals.Start {
+        var list = lists[number]
+        defer { lists[number] = list }
+        if low <= OrderedKey.min {
+            add(entry, low: ~high, high: .max, to: &list.mirrored)
+            return Intervals.Start(key: ~high, isMirrored: true)
+        }
+        add(entry, low: low, high: high, to: &list.plain)
+        return Intervals.Start(key: low, isMirrored: false)
+    }
+
+    /// - Returns: The list whose last interval of that column it was.
+    mutating func remove(_ slot: Int32, startingAt start: Intervals.Start, from number: Int32) -> UInt32? {
+        var list = lists[number]
+        let key = IntervalStore.key(start.key, slot)
+        if start.isMirrored { remove(key, from: &list.mirrored) } else { remove(key, from: &list.plain) }
+        lists[number] = list
+        guard list.isEmpty else { return nil }
+        giveBack(list.plain)
+        giveBack(list.mirrored)
+        numbers.remove(number, Intervals.hash(list.parent, list.column))
+        lists.free(number)
+        return list.parent
+    }
+
+    /// In the order of where intervals start; of those that start alike, of their slots.
+    private static func key(_ low: UInt32, _ slot: Int32) -> UInt64 {
+        UInt64(low) << 32 | UInt64(UInt32(bitPattern: slot))
+    }
+
+    private mutating func add(_ entry: Entry, low: UInt32, high: UInt32, to run: inout Intervals.Run) {
+        let key = IntervalStore.key(low, entry.slot)
+        if run.count == 0 { insert(at: 0, of: &run) }
+        var index = max(place(of: key, in: run), 0)
+        if mustSplit(index, of: run) {
+            split(index, of: &run)
+            if block(index + 1, of: run).first <= key { index += 1 }
+        }
+        append(entry.bits, low, high, key, to: &blocks.base[Int(run.start) + index])
+    }
+
+    private mutating func remove(_ key: UInt64, from run: inout Intervals.Run) {
+        var index = place(of: key, in: run)
         // A slot may have several intervals that start alike, on both sides of where a block was split.
         while index >= 0 {
-            if let position = positions(of: index).first(where: { self.key(at: $0) == key }) {
-                return remove(position, from: index)
+            if let position = positions(of: block(index, of: run)).first(where: { self.key(at: $0) == key }) {
+                return remove(position, index, from: &run)
             }
             index -= 1
         }
     }
 
+    private func block(_ index: Int, of run: Intervals.Run) -> Block { blocks[Int(run.start) + index] }
+
     /// The last block that starts at or before a key; -1 when none does.
-    private func index(of key: UInt64) -> Int {
-        var (low, high) = (0, blocks.count)
+    private func place(of key: UInt64, in run: Intervals.Run) -> Int {
+        var (low, high) = (0, Int(run.count))
         while low < high {
             let middle = (low + high) / 2
-            if blocks[middle].first <= key { low = middle + 1 } else { high = middle }
+            if block(middle, of: run).first <= key { low = middle + 1 } else { high = middle }
         }
         return low - 1
     }
 
-    private func positions(of index: Int) -> Range<Int> {
-        let start = Int(blocks[index].lane) * IntervalBlocks.laneSize
-        return start..<(start + Int(blocks[index].count))
+    private func positions(of block: Block) -> Range<Int> {
+        let start = Int(block.lane) * IntervalStore.laneSize
+        return start..<(start + Int(block.count))
     }
 
     private func key(at position: Int) -> UInt64 {
-        IntervalBlocks.key(low(at: position), Entry(bits: entries[position]).slot)
+        IntervalStore.key(low(at: position), Entry(bits: entries[position]).slot)
     }
 
     private func low(at position: Int) -> UInt32 {
-        IntervalBlocks.unsigned(lows[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize])
+        IntervalStore.unsigned(lows[position / IntervalStore.laneSize][position % IntervalStore.laneSize])
     }
 
     private func high(at position: Int) -> UInt32 {
-        IntervalBlocks.unsigned(highs[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize])
+        IntervalStore.unsigned(highs[position / IntervalStore.laneSize][position % IntervalStore.laneSize])
     }
 
-    private mutating func put(_ position: Int, _ entry: SIMD8<UInt32>, _ low: UInt32, _ high: UInt32) {
-        lows[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize] = IntervalBlocks.signed(low)
-        highs[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize] = IntervalBlocks.signed(high)
-        needs[position / IntervalBlocks.laneSize][position % IntervalBlocks.laneSize] = Int32(
-            bitPattern: Entry(bits: entry).columnBits)
+    private func put(_ position: Int, _ entry: SIMD8<UInt32>, _ low: UInt32, _ high: UInt32) {
+        let (lane, index) = (position / IntervalStore.laneSize, position % IntervalStore.laneSize)
+        lows[lane][index] = IntervalStore.signed(low)
+        highs[lane][index] = IntervalStore.signed(high)
+        needs[lane][index] = Int32(bitPattern: Entry(bits: entry).columnBits)
         entries[position] = entry
     }
 
-    private mutating func append(_ entry: SIMD8<UInt32>, _ low: UInt32, _ high: UInt32, to index: Int) {
-        put(positions(of: index).upperBound, entry, low, high)
-        blocks[index].count += 1
+    private func append(
+        _ entry: SIMD8<UInt32>, _ low: UInt32, _ high: UInt32, _ key: UInt64, to block: inout Block
+    ) {
+        put(positions(of: block).upperBound, entry, low, high)
+        block.count += 1
+        block.first = min(block.first, key)
+        block.end = max(block.end, high)
     }
 
-    private mutating func insert(at index: Int) {
-        let lane = free.popLast() ?? Int32(lows.count)
-        if Int(lane) == lows.count {
-            for _ in 0..<IntervalBlocks.lanesEach {
-                lows.append(SIMD16(repeating: .max))
-                highs.append(SIMD16(repeating: .min))
-                needs.append(SIMD16(repeating: 0))
-            }
-            for _ in 0..<IntervalBlocks.countMax { entries.append(SIMD8(repeating: 0)) }
-        }
-        blocks.insert(Block(lane: lane, count: 0, first: .max, end: 0), at: index)
-    }
-
-    private mutating func remove(_ position: Int, from index: Int) {
-        let last = positions(of: index).upperBound - 1
+    private mutating func remove(_ position: Int, _ index: Int, from run: inout Intervals.Run) {
+        let last = positions(of: block(index, of: run)).upperBound - 1
         put(position, entries[last], low(at: last), high(at: last))
         put(last, SIMD8(repeating: 0), .max, 0)
-        blocks[index].count -= 1
-        guard blocks[index].count == 0 else { return }
-        free.append(blocks[index].lane)
-        blocks.remove(at: index)
-    }
-
-    /// Moves the half that starts later into a block of its own.
-    private mutating func split(_ index: Int) {
-        let all = positions(of: index).map { (key: key(at: $0), high: high(at: $0), entry: entries[$0]) }
-            .sorted { $0.key < $1.key }
-        for position in positions(of: index) { put(position, SIMD8(repeating: 0), .max, 0) }
-        insert(at: index + 1)
-        blocks[index] = Block(lane: blocks[index].lane, count: 0, first: .max, end: 0)
-        for (number, one) in all.enumerated() {
-            let half = number < all.count / 2 ? index : index + 1
-            append(one.entry, UInt32(truncatingIfNeeded: one.key >> 32), one.high, to: half)
-            blocks[half].first = min(blocks[half].first, one.key)
-            blocks[half].end = max(blocks[half].end, one.high)
-        }
+        blocks[Int(run.start) + index].count -= 1
+        if block(index, of: run).count == 0 { removeBlock(index, of: &run) }
     }
 }
 
-extension UnsafeRawBufferPointer {
-    @inline(__always)
-    fileprivate func lane(_ index: Int) -> UnsafePointer<Int32> {
-        (baseAddress.unsafelyUnwrapped + index * MemoryLayout<SIMD16<Int32>>.size).assumingMemoryBound(to: Int32.self)
+// MARK: - Blocks
+
+extension IntervalStore {
+    /// Whether a block has no room for one more, and cannot be made larger; if it can be, it is.
+    private mutating func mustSplit(_ index: Int, of run: Intervals.Run) -> Bool {
+        let before = block(index, of: run)
+        guard before.count == before.lanes * Int32(IntervalStore.laneSize) else { return false }
+        guard before.lanes < IntervalStore.lanesMax else { return true }
+        var after = newBlock(lanes: IntervalStore.lanesMax)
+        move(all(of: before), to: &after)
+        giveBack(before)
+        blocks[Int(run.start) + index] = after
+        return false
+    }
+
+    /// Moves the half that starts later into a block of its own.
+    private mutating func split(_ index: Int, of run: inout Intervals.Run) {
+        let before = block(index, of: run)
+        let all = all(of: before).sorted { $0.key < $1.key }
+        for position in positions(of: before) { put(position, SIMD8(repeating: 0), .max, 0) }
+        insert(at: index + 1, of: &run, lanes: IntervalStore.lanesMax)
+        var first = Block(lane: before.lane, lanes: before.lanes)
+        move(all.prefix(all.count / 2), to: &first)
+        blocks[Int(run.start) + index] = first
+        move(all.dropFirst(all.count / 2), to: &blocks.base[Int(run.start) + index + 1])
+    }
+
+    private struct Interval {
+        let key: UInt64
+        let high: UInt32
+        let entry: SIMD8<UInt32>
+    }
+
+    private func all(of block: Block) -> [Interval] {
+        positions(of: block).map { Interval(key: key(at: $0), high: high(at: $0), entry: entries[$0]) }
+    }
+
+    private func move(_ intervals: some Sequence<Interval>, to block: inout Block) {
+        for one in intervals {
+            append(one.entry, UInt32(truncatingIfNeeded: one.key >> 32), one.high, one.key, to: &block)
+        }
+    }
+
+    private mutating func insert(at index: Int, of run: inout Intervals.Run, lanes: Int32 = 1) {
+        let block = newBlock(lanes: lanes)
+        makeRoom(in: &run)
+        for place in stride(from: Int(run.start + run.count), to: Int(run.start) + index, by: -1) {
+            blocks[place] = blocks[place - 1]
+        }
+        blocks[Int(run.start) + index] = block
+        run.count += 1
+    }
+
+    private mutating func removeBlock(_ index: Int, of run: inout Intervals.Run) {
+        giveBack(block(index, of: run))
+        run.count -= 1
+        for place in (Int(run.start) + index)..<Int(run.start + run.count) { blocks[place] = blocks[place + 1] }
+    }
+
+    /// For one block more.
+    private mutating func makeRoom(in run: inout Intervals.Run) {
+        guard run.sizeClass < 0 || run.count == 1 << run.sizeClass else { return }
+        let size = 1 << (run.sizeClass + 1)
+        let start = blockRooms.take(Int(run.sizeClass + 1)) ?? Int32(blocks.count)
+        if Int(start) == blocks.count { blocks.append(repeating: Block(lane: 0), size) }
+        for index in 0..<Int(run.count) { blocks[Int(start) + index] = blocks[Int(run.start) + index] }
+        giveBack(run)
+        (run.start, run.sizeClass) = (start, run.sizeClass + 1)
+    }
+
+    private mutating func giveBack(_ run: Intervals.Run) {
+        if run.sizeClass >= 0 { blockRooms.giveBack(run.start, Int(run.sizeClass)) }
+    }
+
+    private mutating func newBlock(lanes: Int32) -> Block {
+        let lane = laneRooms.take(Int(lanes)) ?? Int32(lows.count)
+        if Int(lane) == lows.count {
+            lows.append(repeating: SIMD16(repeating: .max), Int(lanes))
+            highs.append(repeating: SIMD16(repeating: .min), Int(lanes))
+            needs.append(repeating: SIMD16(repeating: 0), Int(lanes))
+            entries.append(repeating: SIMD8(repeating: 0), Int(lanes) * IntervalStore.laneSize)
+        }
+        return Block(lane: lane, lanes: lanes)
+    }
+
+    private mutating func giveBack(_ block: Block) {
+        for position in positions(of: block) { put(position, SIMD8(repeating: 0), .max, 0) }
+        laneRooms.giveBack(block.lane, Int(block.lanes))
     }
 }

@@ -23,10 +23,11 @@ struct NotificationInfos {
 
     static let none: Int32 = -1
 
-    private var infos = Pool<Info>()
+    private var infos: [Info] = []
+    private var free: [Int32] = []
     private var numbers = HashedNumbers()
 
-    subscript(number: Int32) -> Info { infos[number] }
+    subscript(number: Int32) -> Info { infos[Int(number)] }
 
     /// Counts one more that has it.
     ///
@@ -35,25 +36,27 @@ struct NotificationInfos {
         guard let info else { return NotificationInfos.none }
         let hash = ByteHash.of(info.raw)
         if let number = numbers.find(hash, where: { isSame($0, info.raw) }) {
-            infos[number].users += 1
+            infos[Int(number)].users += 1
             return number
         }
         let copied = try NotificationInfo.copiedFields(info)
-        let number = infos.add(Info(text: Array(info.raw), copied: copied, hash: hash, users: 1))
+        let number = free.popLast() ?? Int32(infos.count)
+        let new = Info(text: Array(info.raw), copied: copied, hash: hash, users: 1)
+        if Int(number) == infos.count { infos.append(new) } else { infos[Int(number)] = new }
         numbers.insert(number, hash)
         return number
     }
 
     mutating func remove(_ number: Int32) {
         guard number != NotificationInfos.none else { return }
-        infos[number].users -= 1
-        guard infos[number].users == 0 else { return }
-        numbers.remove(number, infos[number].hash)
-        infos[number] = Info(text: [], copied: [], hash: 0, users: 0)
-        infos.free(number)
+        infos[Int(number)].users -= 1
+        guard infos[Int(number)].users == 0 else { return }
+        numbers.remove(number, infos[Int(number)].hash)
+        infos[Int(number)] = Info(text: [], copied: [], hash: 0, users: 0)
+        free.append(number)
     }
 
     private func isSame(_ number: Int32, _ text: UnsafeRawBufferPointer) -> Bool {
-        infos[number].text.withUnsafeBytes { $0.isSame(as: text) }
+        infos[Int(number)].text.withUnsafeBytes { $0.isSame(as: text) }
     }
 }

@@ -3,7 +3,7 @@ import JSON
 /// Small numbers for pairs of numbers.
 struct PairTable {
     private var numbers = HashedNumbers()
-    private var pairs: [UInt64] = []
+    private let pairs = Slab<UInt64>()
 
     var count: Int { pairs.count }
 

@@ -1,16 +1,15 @@
 /// Values by small numbers that are used again.
-struct Pool<Element> {
-    private var elements: [Element] = []
+struct Pool<Element: BitwiseCopyable> {
+    private let elements = Slab<Element>()
     private var free: [Int32] = []
 
     @inline(__always)
     subscript(number: Int32) -> Element {
-        _read { yield elements[Int(number)] }
-        _modify { yield &elements[Int(number)] }
+        get { elements[Int(number)] }
+        nonmutating set { elements[Int(number)] = newValue }
     }
 
-    @inline(__always)
-    func withView(_ body: (UnsafeBufferPointer<Element>) -> Void) { elements.withUnsafeBufferPointer { body($0) } }
+    var view: UnsafeBufferPointer<Element> { elements.view }
 
     mutating func add(_ element: Element) -> Int32 {
         if let number = free.popLast() {
@@ -21,7 +20,24 @@ struct Pool<Element> {
         return Int32(elements.count - 1)
     }
 
-    mutating func reserveCapacity(_ count: Int) { elements.reserveCapacity(count) }
+    func reserveCapacity(_ count: Int) { elements.reserveCapacity(count) }
 
     mutating func free(_ number: Int32) { free.append(number) }
+}
+
+/// Rooms of a slab, of several sizes, that are used again.
+struct Rooms {
+    /// Room that was given back, by size class.
+    private var free: [[Int32]] = []
+
+    /// Where a room starts that was given back; nil where none is left.
+    mutating func take(_ sizeClass: Int) -> Int32? {
+        while free.count <= sizeClass { free.append([]) }
+        return free[sizeClass].popLast()
+    }
+
+    mutating func giveBack(_ start: Int32, _ sizeClass: Int) {
+        while free.count <= sizeClass { free.append([]) }
+        free[sizeClass].append(start)
+    }
 }

@@ -3,54 +3,31 @@ import Predicates
 
 /// What the columns of one record's type hold for it. Empty between changes.
 struct RecordColumns {
-    private let memory = Memory()
     /// By column; 0 where there is nothing. Of columns of many, how many there are.
-    private var numbers: UnsafeMutablePointer<UInt32> { memory.numbers }
+    private let numbers = Slab<UInt32>(repeating: 0, count: Columns.countMax)
     /// By column of many: where its numbers start in `many`.
-    private var starts: UnsafeMutablePointer<UInt32> { memory.starts }
-    private var kinds: UnsafeMutablePointer<UInt8> { memory.kinds }
+    private let starts = Slab<UInt32>(repeating: 0, count: Columns.countMax)
+    private let kinds = Slab<UInt8>(repeating: 0, count: Columns.countMax)
+    private let many = Slab<UInt32>()
     /// The columns that hold something.
-    private var present: UnsafeMutablePointer<Columns.Number> { memory.present }
-    private var presentCount = 0
-    private var many: [UInt32] = []
+    private let present = Slab<Columns.Number>()
     /// A bit for each of them, and for those that share it.
     private(set) var presentBits: UInt32 = 0
     /// Whether a field is of bytes: no test tells them from texts, so that predicates must be asked.
     private(set) var holdsBytes = false
 
-    /// Never moves, so that nothing is asked before it is written.
-    private final class Memory {
-        let numbers = UnsafeMutablePointer<UInt32>.allocate(capacity: Columns.countMax)
-        let starts = UnsafeMutablePointer<UInt32>.allocate(capacity: Columns.countMax)
-        let kinds = UnsafeMutablePointer<UInt8>.allocate(capacity: Columns.countMax)
-        let present = UnsafeMutablePointer<Columns.Number>.allocate(capacity: 2 * Columns.countMax)
-
-        init() {
-            numbers.initialize(repeating: 0, count: Columns.countMax)
-            starts.initialize(repeating: 0, count: Columns.countMax)
-            kinds.initialize(repeating: 0, count: Columns.countMax)
-        }
-
-        deinit {
-            numbers.deallocate()
-            starts.deallocate()
-            kinds.deallocate()
-            present.deallocate()
-        }
-    }
-
     /// The kind of what is in columns of many.
     private static let manyKind = UInt8.max
 
     mutating func clear() {
-        for index in 0..<presentCount {
-            numbers[Int(present[index])] = 0
-            kinds[Int(present[index])] = 0
+        for column in present.view {
+            numbers[Int(column)] = 0
+            kinds[Int(column)] = 0
         }
-        presentCount = 0
+        present.removeAll()
         presentBits = 0
         holdsBytes = false
-        if !many.isEmpty { many.removeAll(keepingCapacity: true) }
+        many.removeAll()
     }
 
     @inline(__always)
@@ -63,18 +40,16 @@ struct RecordColumns {
 
     @inline(__always)
     private mutating func add(_ column: Columns.Number) {
-        precondition(presentCount < 2 * Columns.countMax, "a field has each of its columns once")
-        present[presentCount] = column
-        presentCount += 1
+        present.append(column)
         presentBits |= Forest.bit(column)
     }
 
     /// Collects what `body` adds.
     @inline(__always)
-    private mutating func setMany(_ column: Columns.Number?, _ body: (inout [UInt32]) -> Void) {
+    private mutating func setMany(_ column: Columns.Number?, _ body: (Slab<UInt32>) -> Void) {
         guard let column else { return }
         let start = many.count
-        body(&many)
+        body(many)
         guard many.count > start else { return }
         starts[Int(column)] = UInt32(start)
         numbers[Int(column)] = UInt32(many.count - start)
@@ -94,7 +69,7 @@ extension RecordColumns {
         let many: UnsafeBufferPointer<UInt32>
         let present: UnsafeBufferPointer<Columns.Number>
         let presentBits: UInt32
-        let sets: [[UInt32]]
+        let sets: ValueSets.View
 
         @inline(__always)
         func isMany(_ column: Columns.Number) -> Bool { kinds[Int(column)] == RecordColumns.manyKind }
@@ -107,14 +82,10 @@ extension RecordColumns {
     }
 
     @inline(__always)
-    func withView<Result>(sets: [[UInt32]], _ body: (View) -> Result) -> Result {
-        many.withUnsafeBufferPointer { many in
-            body(
-                View(
-                    numbers: numbers, kinds: kinds, starts: starts, many: many,
-                    present: UnsafeBufferPointer(start: present, count: presentCount), presentBits: presentBits,
-                    sets: sets))
-        }
+    func view(sets: ValueSets.View) -> View {
+        View(
+            numbers: numbers.base, kinds: kinds.base, starts: starts.base, many: many.view, present: present.view,
+            presentBits: presentBits, sets: sets)
     }
 }
 
@@ -154,10 +125,10 @@ extension RecordColumns.View {
         case .range, .fuzzyRange: number >= low && number <= high
         case .not: kinds[column] == high && number != low
         case .pair: number == low || number == high
-        case .set: number != 0 && sets[Int(low)].contains(number)
-        case .notSet: kinds[column] == high && !sets[Int(low)].contains(number)
+        case .set: number != 0 && sets.contains(number, in: low)
+        case .notSet: kinds[column] == high && !sets.contains(number, in: low)
         case .member: many(UInt8(column)).contains(low)
-        case .memberSet: many(UInt8(column)).contains { sets[Int(low)].contains($0) }
+        case .memberSet: many(UInt8(column)).contains { sets.contains($0, in: low) }
         }
     }
 }
@@ -167,9 +138,10 @@ extension RecordColumns.View {
 extension RecordColumns {
     /// Loads the fields that subscriptions to the record's type look at.
     mutating func load(
-        _ fields: JSONValue?, of whole: JSONValue, _ columns: Columns.View, _ names: SymbolTable.View,
+        _ fields: JSONValue?, of whole: JSONValue, _ type: Columns, _ names: SymbolTable.View,
         _ values: ValueTable.View
     ) {
+        let columns = type.view
         if let fields {
             var seen: (UInt64, UInt64) = (0, 0)
             for (key, field) in fields.members {
@@ -184,7 +156,8 @@ extension RecordColumns {
             }
             if let all = columns.allText { load(wordsOf: fields, columns.fields[all], values) }
         }
-        for (field, place) in columns.system {
+        guard columns.hasSystemFields else { return }
+        for (field, place) in type.system {
             load(field.view(in: whole), columns.fields[place], columns, values)
         }
     }
@@ -226,18 +199,18 @@ extension RecordColumns {
                 set(field[.foldedStart], OrderedKey(folded).bits)
             }
         }
-        if let column = field[.word] { setMany(column) { RecordColumns.add(wordsOf: text, to: &$0, values) } }
+        if let column = field[.word] { setMany(column) { RecordColumns.add(wordsOf: text, to: $0, values) } }
     }
 
     private mutating func load(list: JSONValue, _ field: Columns.Field, _ values: ValueTable.View) {
         if field.asksForFirst, let first = list.elements.first(where: { _ in true }) { load(first: first, field) }
         setMany(field[.member]) { many in
-            for element in list.elements { RecordColumns.add(element, to: &many, values) { $1($0) } }
+            for element in list.elements { RecordColumns.add(element, to: many, values) { $1($0) } }
             if list.count == 0 { many.append(ValueTable.emptyList) }
         }
         setMany(field[.foldedMember]) { many in
             for element in list.elements {
-                RecordColumns.add(element, to: &many, values) { Letters.withFolded($0, $1) }
+                RecordColumns.add(element, to: many, values) { Letters.withFolded($0, $1) }
             }
             if list.count == 0 { many.append(ValueTable.emptyList) }
         }
@@ -247,7 +220,7 @@ extension RecordColumns {
             }
         }
         setMany(field[.word]) { many in
-            for element in list.elements { _ = element.withUTF8 { RecordColumns.add(wordsOf: $0, to: &many, values) } }
+            for element in list.elements { _ = element.withUTF8 { RecordColumns.add(wordsOf: $0, to: many, values) } }
         }
     }
 
@@ -267,7 +240,7 @@ extension RecordColumns {
 
     @inline(__always)
     private static func add(
-        _ element: JSONValue, to many: inout [UInt32], _ values: ValueTable.View,
+        _ element: JSONValue, to many: Slab<UInt32>, _ values: ValueTable.View,
         folding: (UnsafeRawBufferPointer, (UnsafeRawBufferPointer) -> UInt32) -> UInt32
     ) {
         let number: UInt32? =
@@ -281,7 +254,7 @@ extension RecordColumns {
         if let number, number != ValueTable.unknown { many.append(number) }
     }
 
-    private static func add(wordsOf text: UnsafeRawBufferPointer, to many: inout [UInt32], _ values: ValueTable.View) {
+    private static func add(wordsOf text: UnsafeRawBufferPointer, to many: Slab<UInt32>, _ values: ValueTable.View) {
         Words.forEach(in: text) { word in
             let number = values.find(.word, word)
             if number != ValueTable.unknown { many.append(number) }
@@ -307,10 +280,10 @@ extension RecordColumns {
         setMany(field[.word]) { many in
             for (_, field) in fields.members where Clause.isText(field["type"]) {
                 switch FieldView(field: field) {
-                case .text(let text): _ = text.withUTF8 { RecordColumns.add(wordsOf: $0, to: &many, values) }
+                case .text(let text): _ = text.withUTF8 { RecordColumns.add(wordsOf: $0, to: many, values) }
                 case .list(let list):
                     for element in list.elements {
-                        _ = element.withUTF8 { RecordColumns.add(wordsOf: $0, to: &many, values) }
+                        _ = element.withUTF8 { RecordColumns.add(wordsOf: $0, to: many, values) }
                     }
                 default: break
                 }

@@ -16,12 +16,12 @@ extension SubscriptionIndex {
     mutating func find(_ change: borrowing Change, into found: inout [Found]) {
         guard let sought = sought(change) else { return }
         collect(change, sought)
-        for hit in hits {
+        for hit in hits.view {
             let slot = Int32(bitPattern: hit >> 1)
             if hit & 1 == 1 || record.holdsBytes, !asks(slot, copy change) { continue }
             found.append(Found(saved: store[slot].saved, slot: slot))
         }
-        hits.removeAll(keepingCapacity: true)
+        hits.removeAll()
         record.clear()
         if found.count > 1 { sort(&found) }
     }
@@ -58,49 +58,30 @@ extension SubscriptionIndex {
         if roots.0 != nil || roots.1 != nil, let type = typeNumber(sought.recordType) {
             load(change, type)
         }
-        SubscriptionIndex.collect(
-            roots, change.reason, forest, intervals, intervalNumbers, record, values.sets, &hits)
+        let walk = Walk(
+            forest: forest.view, record: record.view(sets: values.view.sets), intervals: intervals.view,
+            reason: change.reason, hits: hits)
+        if let root = roots.0 { walk.visit(root) }
+        if let root = roots.1 { walk.visit(root) }
+        if let root = roots.2 { walk.visit(root) }
+        if let root = roots.3 { walk.visit(root) }
     }
 
     @inline(__always)
     private mutating func load(_ change: borrowing Change, _ type: Int) {
-        let (columns, fields, whole) = (types[type], change.fields, change.record)
-        names.withView { names in
-            values.withView { values in columns.withView { record.load(fields, of: whole, $0, names, values) } }
-        }
+        record.load(change.fields, of: change.record, types[type], names.view, values.view)
     }
 
     /// A database subscription watches every zone but the default one (CKDatabaseSubscription).
     @inline(__always)
     private func roots(_ sought: Sought) -> (Int?, Int?, Int?, Int?) {
-        forest.withView { forest in
-            let (scope, type) = (sought.scope, sought.recordType)
-            return (
-                forest.find(SubscriptionIndex.rootKey(.query, scope, type, zone: sought.zone)),
-                forest.find(SubscriptionIndex.rootKey(.queryEverywhere, scope, type)),
-                forest.find(SubscriptionIndex.rootKey(.zone, scope, sought.zone)),
-                sought.zone == defaultZone ? nil : forest.find(SubscriptionIndex.rootKey(.database, scope, 0))
-            )
-        }
-    }
-
-    private static func collect(
-        _ roots: (Int?, Int?, Int?, Int?), _ reason: Reason, _ forest: Forest, _ intervals: Pool<Intervals>,
-        _ intervalNumbers: [UInt64: Int32], _ record: RecordColumns, _ sets: [[UInt32]], _ hits: inout [UInt32]
-    ) {
-        forest.withView { forest in
-            record.withView(sets: sets) { record in
-                intervals.withView { intervals in
-                    let walk = Walk(
-                        forest: forest, record: record, intervals: intervals, intervalNumbers: intervalNumbers,
-                        reason: reason)
-                    if let root = roots.0 { walk.visit(root, &hits) }
-                    if let root = roots.1 { walk.visit(root, &hits) }
-                    if let root = roots.2 { walk.visit(root, &hits) }
-                    if let root = roots.3 { walk.visit(root, &hits) }
-                }
-            }
-        }
+        let (forest, scope, type) = (forest.view, sought.scope, sought.recordType)
+        return (
+            forest.find(SubscriptionIndex.rootKey(.query, scope, type, zone: sought.zone)),
+            forest.find(SubscriptionIndex.rootKey(.queryEverywhere, scope, type)),
+            forest.find(SubscriptionIndex.rootKey(.zone, scope, sought.zone)),
+            sought.zone == defaultZone ? nil : forest.find(SubscriptionIndex.rootKey(.database, scope, 0))
+        )
     }
 
     /// What tests could not decide.
@@ -143,19 +124,19 @@ struct LastEnvironment {
 private struct Walk {
     let forest: Forest.View
     let record: RecordColumns.View
-    let intervals: UnsafeBufferPointer<Intervals>
-    let intervalNumbers: [UInt64: Int32]
+    let intervals: IntervalStore.View
     let reason: Reason
+    /// A slot above a bit: whether the predicate must be asked.
+    let hits: Slab<UInt32>
 
-    /// - Parameter hits: A slot above a bit: whether the predicate must be asked.
-    func visit(_ offset: Int, _ hits: inout [UInt32]) {
+    func visit(_ offset: Int) {
         let header = forest.header(offset)
-        for index in 0..<header.count { look(forest.entry(index, of: offset), &hits) }
-        if header.valueColumns | header.intervalColumns != 0 { visitChildren(header, &hits) }
+        for index in 0..<header.count { look(forest.entry(index, of: offset)) }
+        if header.valueColumns | header.intervalColumns != 0 { visitChildren(header) }
     }
 
     @inline(__always)
-    private func look(_ entry: EntryView, _ hits: inout [UInt32]) {
+    private func look(_ entry: EntryView) {
         guard entry.fires(on: reason) else { return }
         switch record.verdict(entry) {
         case .no: return
@@ -165,21 +146,21 @@ private struct Walk {
     }
 
     /// Asks for all children before it visits the first: what memory answers slowly it answers together.
-    private func visitChildren(_ header: Forest.Header, _ hits: inout [UInt32]) {
+    private func visitChildren(_ header: Forest.Header) {
         withUnsafeTemporaryAllocation(of: Int.self, capacity: Walk.childrenMax) { children in
             var count = 0
             for column in record.present where header.valueColumns & Forest.bit(column) != 0 {
                 if record.isMany(column) {
-                    for value in record.many(column) { find(header.id, column, value, children, &count, &hits) }
+                    for value in record.many(column) { find(header.id, column, value, children, &count) }
                 } else if record.numbers[Int(column)] != ValueTable.unknown {
-                    find(header.id, column, record.numbers[Int(column)], children, &count, &hits)
+                    find(header.id, column, record.numbers[Int(column)], children, &count)
                 }
             }
-            for child in children.prefix(count) { visit(child, &hits) }
+            for child in children.prefix(count) { visit(child) }
         }
         guard header.intervalColumns != 0 else { return }
         for column in record.present where header.intervalColumns & Forest.bit(column) != 0 {
-            visitIntervals(header.id, column, &hits)
+            visitIntervals(header.id, column)
         }
     }
 
@@ -188,22 +169,22 @@ private struct Walk {
     @inline(__always)
     private func find(
         _ id: UInt32, _ column: Columns.Number, _ value: UInt32, _ children: UnsafeMutableBufferPointer<Int>,
-        _ count: inout Int, _ hits: inout [UInt32]
+        _ count: inout Int
     ) {
         guard let child = forest.find(Forest.Key(parent: id, value: value, column: column)) else { return }
-        if count == Walk.childrenMax { return visit(child, &hits) }
+        if count == Walk.childrenMax { return visit(child) }
         children[count] = child
         count += 1
     }
 
-    private func visitIntervals(_ id: UInt32, _ column: Columns.Number, _ hits: inout [UInt32]) {
-        guard let number = intervalNumbers[UInt64(id) << 8 | UInt64(column)] else { return }
+    private func visitIntervals(_ id: UInt32, _ column: Columns.Number) {
+        guard let list = intervals.find(id, column) else { return }
         if record.isMany(column) {
             for value in record.many(column) {
-                intervals[Int(number)].forEach(at: value, record.presentBits) { look($0, &hits) }
+                intervals.forEach(of: list, at: value, record.presentBits) { look($0) }
             }
         } else {
-            intervals[Int(number)].forEach(at: record.numbers[Int(column)], record.presentBits) { look($0, &hits) }
+            intervals.forEach(of: list, at: record.numbers[Int(column)], record.presentBits) { look($0) }
         }
     }
 }

@@ -136,12 +136,9 @@ extension SubscriptionIndex {
         _ entry: Entry, _ slot: Int32, toIntervalsOf list: UInt32, _ column: Columns.Number, _ low: UInt32,
         _ high: UInt32
     ) {
-        let key = UInt64(list) << 8 | UInt64(column)
-        let known = intervalNumbers[key]
-        let number = known ?? intervals.add(Intervals(parent: list, column: column))
-        if known == nil { intervalNumbers[key] = number }
-        forest.addIntervals(to: list, column, isNew: known == nil)
-        let start = intervals[number].add(entry, low: low, high: high)
+        let (number, isNew) = intervals.intern(list, column)
+        forest.addIntervals(to: list, column, isNew: isNew)
+        let start = intervals.add(entry, low: low, high: high, to: number)
         add(SubscriptionStore.Placement(intervals: number, start), slot)
     }
 
@@ -160,12 +157,7 @@ extension SubscriptionIndex {
             guard let moved = forest.remove(Int(placement.position), from: list) else { return }
             move(moved.slot, list, from: moved.position, to: Int(placement.position))
         } else if let (number, start) = placement.intervals {
-            intervals[number].remove(slot, startingAt: start)
-            guard intervals[number].isEmpty else { return }
-            let (parent, column) = (intervals[number].parent, intervals[number].column)
-            intervalNumbers[UInt64(parent) << 8 | UInt64(column)] = nil
-            intervals.free(number)
-            forest.removeChild(of: parent)
+            if let parent = intervals.remove(slot, startingAt: start, from: number) { forest.removeChild(of: parent) }
         }
     }
 

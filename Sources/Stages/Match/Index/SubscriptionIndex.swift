@@ -43,9 +43,7 @@ struct SubscriptionIndex {
     let values = ValueTable()
     var store = SubscriptionStore()
     var forest = Forest()
-    var intervals = Pool<Intervals>()
-    /// By list and column.
-    var intervalNumbers: [UInt64: Int32] = [:]
+    var intervals = IntervalStore()
     /// Where subscriptions stand that stand in several places.
     var placements: [Int32: [SubscriptionStore.Placement]] = [:]
     var shape = Shape()
@@ -53,7 +51,7 @@ struct SubscriptionIndex {
 
     // Of one change; empty between changes.
     var record = RecordColumns()
-    var hits: [UInt32] = []
+    let hits = Slab<UInt32>()
     var lastEnvironment: LastEnvironment?
     var predicates = PredicateCache()
 

@@ -5,18 +5,15 @@ import JSON
 /// Names come from saved subscriptions only; a change's names are looked up, never added.
 struct SymbolTable {
     private var numbers = HashedNumbers()
-    private var text: [UInt8] = []
+    private let text = Slab<UInt8>()
     /// Where each name starts in `text`, and where the last one ends.
-    private var starts = [0]
+    private let starts = Slab(repeating: 0, count: 1)
 
     var count: Int { starts.count - 1 }
 
-    @inline(__always)
-    func find(_ name: UnsafeRawBufferPointer) -> Int32? { find(name, ByteHash.of(name)) }
-
     mutating func intern(_ name: UnsafeRawBufferPointer) -> Int32 {
         let hash = ByteHash.of(name)
-        if let symbol = find(name, hash) { return symbol }
+        if let symbol = view.find(name, hash) { return symbol }
         let symbol = Int32(count)
         text.append(contentsOf: name)
         starts.append(text.count)
@@ -30,58 +27,37 @@ struct SymbolTable {
         var name = name
         return name.withUTF8 { intern(UnsafeRawBufferPointer($0)) }
     }
-
-    @inline(__always)
-    private func find(_ name: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
-        numbers.find(hash) { isSame($0, name) }
-    }
-
-    @inline(__always)
-    private func isSame(_ symbol: Int32, _ name: UnsafeRawBufferPointer) -> Bool {
-        let range = starts[Int(symbol)]..<starts[Int(symbol) + 1]
-        return range.count == name.count
-            && text.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[range]).isSame(as: name) }
-    }
 }
+
+// MARK: - Looking
 
 extension SymbolTable {
     /// The table while it does not change.
     struct View {
         fileprivate let numbers: HashedNumbers.View
-        fileprivate let text: UnsafeRawBufferPointer
+        fileprivate let text: UnsafePointer<UInt8>
         fileprivate let starts: UnsafePointer<Int>
 
         @inline(__always)
         func find(_ name: JSONValue) -> Int32? {
-            if let plain = name.plain { return find(plain) }
-            return name.withUTF8 { find($0) } ?? nil
+            if let plain = name.plain { return find(plain, ByteHash.of(plain)) }
+            return name.withUTF8 { find($0, ByteHash.of($0)) } ?? nil
         }
 
         @inline(__always)
-        private func find(_ name: UnsafeRawBufferPointer) -> Int32? {
-            numbers.find(ByteHash.of(name)) { symbol in
-                let range = starts[Int(symbol)]..<starts[Int(symbol) + 1]
-                return range.count == name.count && UnsafeRawBufferPointer(rebasing: text[range]).isSame(as: name)
+        fileprivate func find(_ name: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
+            numbers.find(hash) { symbol in
+                let (start, end) = (starts[Int(symbol)], starts[Int(symbol) + 1])
+                return UnsafeRawBufferPointer(start: text + start, count: end - start).isSame(as: name)
             }
         }
     }
 
     @inline(__always)
-    func withView<Result>(_ body: (View) -> Result) -> Result {
-        numbers.withView { numbers in
-            text.withUnsafeBytes { text in
-                starts.withUnsafeBufferPointer {
-                    body(View(numbers: numbers, text: text, starts: $0.baseAddress.unsafelyUnwrapped))
-                }
-            }
-        }
-    }
+    var view: View { View(numbers: numbers.view, text: text.base, starts: starts.base) }
 
     @inline(__always)
-    func find(_ name: JSONValue) -> Int32? {
-        if let plain = name.plain { return find(plain) }
-        return name.withUTF8 { find($0) } ?? nil
-    }
+    func find(_ name: JSONValue) -> Int32? { view.find(name) }
 
     mutating func intern(text: JSONValue) -> Int32 {
         if let plain = text.plain { return intern(plain) }

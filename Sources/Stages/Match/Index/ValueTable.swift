@@ -14,14 +14,13 @@ final class ValueTable {
     /// Stands among the elements of a list without any.
     static let emptyList: UInt32 = 1
 
-    private var numbers = HashedNumbers()
-    private var slots = [SIMD2<UInt64>](repeating: .zero, count: 2)
+    @exclusivity(unchecked) private var numbers = HashedNumbers()
+    private let slots = Slab<SIMD2<UInt64>>(repeating: .zero, count: 2)
     /// The values that are too long for a slot.
-    private var long: [UInt8] = []
-    private(set) var sets: [[UInt32]] = []
-    private var setNumbers: [[UInt32]: UInt32] = [:]
+    private let long = Slab<UInt8>()
+    private let sets = ValueSets()
     /// How many clauses ask for each.
-    private var uses: [UInt32] = [0, 0]
+    private let uses = Slab<UInt32>(repeating: 0, count: 2)
 
     init() {}
 
@@ -29,24 +28,17 @@ final class ValueTable {
     struct View {
         fileprivate let numbers: HashedNumbers.View
         fileprivate let slots: UnsafePointer<SIMD2<UInt64>>
-        fileprivate let long: UnsafeRawBufferPointer
+        fileprivate let long: UnsafePointer<UInt8>
+        let sets: ValueSets.View
     }
 
     @inline(__always)
-    func withView<Result>(_ body: (View) -> Result) -> Result {
-        numbers.withView { numbers in
-            slots.withUnsafeBufferPointer { slots in
-                long.withUnsafeBytes {
-                    body(View(numbers: numbers, slots: slots.baseAddress.unsafelyUnwrapped, long: $0))
-                }
-            }
-        }
-    }
+    var view: View { View(numbers: numbers.view, slots: slots.base, long: long.base, sets: sets.view) }
 
     /// Counts one more use.
     func intern(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
         let hash = ByteHash.of(value, salt: UInt64(kind.rawValue))
-        if let known = withView({ $0.find(kind, value, hash) }) {
+        if let known = view.find(kind, value, hash) {
             uses[Int(known)] += 1
             return UInt32(bitPattern: known)
         }
@@ -65,15 +57,41 @@ final class ValueTable {
     }
 
     /// A number for a set of values.
-    func set(_ values: [UInt32]) -> UInt32 {
-        if let known = setNumbers[values] { return known }
-        setNumbers[values] = UInt32(sets.count)
-        sets.append(values)
-        return UInt32(sets.count - 1)
-    }
+    func set(_ values: [UInt32]) -> UInt32 { sets.intern(values) }
 
     func uses(of value: UInt32) -> Int { Int(uses[Int(value)]) }
 
+}
+
+/// Sets of values by small numbers.
+final class ValueSets {
+    private var numbers: [[UInt32]: UInt32] = [:]
+    private let values = Slab<UInt32>()
+    /// Where each set starts in `values`, and where the last one ends.
+    private let starts = Slab(repeating: 0, count: 1)
+
+    /// The sets while they do not change.
+    struct View {
+        fileprivate let values: UnsafePointer<UInt32>
+        fileprivate let starts: UnsafePointer<Int>
+
+        @inline(__always)
+        func contains(_ value: UInt32, in set: UInt32) -> Bool {
+            for index in starts[Int(set)]..<starts[Int(set) + 1] where values[index] == value { return true }
+            return false
+        }
+    }
+
+    @inline(__always)
+    var view: View { View(values: values.base, starts: starts.base) }
+
+    func intern(_ set: [UInt32]) -> UInt32 {
+        if let known = numbers[set] { return known }
+        for value in set { values.append(value) }
+        starts.append(values.count)
+        numbers[set] = UInt32(starts.count - 2)
+        return UInt32(starts.count - 2)
+    }
 }
 
 // MARK: - Finding
@@ -109,8 +127,7 @@ extension ValueTable.View {
         numbers.find(hash) { number in
             let slot = slots[Int(number)]
             guard slot[0] == ValueTable.longSlot(kind, value.count, at: 0)[0] else { return false }
-            let start = Int(slot[1])
-            return UnsafeRawBufferPointer(rebasing: long[start..<(start + value.count)]).isSame(as: value)
+            return UnsafeRawBufferPointer(start: long + Int(slot[1]), count: value.count).isSame(as: value)
         }
     }
 }
