@@ -150,21 +150,6 @@ extension TextParser {
     }
 }
 
-extension Clause.Comparator {
-    fileprivate var test: Clause.Test? {
-        switch self {
-        case .equals: .equals
-        case .lessThan: .lessThan
-        case .lessThanOrEquals: .lessThanOrEquals
-        case .greaterThan: .greaterThan
-        case .greaterThanOrEquals: .greaterThanOrEquals
-        case .isIn: .isIn
-        case .beginsWith: .beginsWith
-        default: nil
-        }
-    }
-}
-
 // MARK: - Words and distances
 
 extension TextParser {

@@ -12,11 +12,13 @@ import JSON
 ///                | "self" "CONTAINS" string | words-of "TOKENMATCHES[cdl]" string
 ///                | ("ANY" | "SOME" | "ALL") "tokenize" "(" string "," "'Cdl'" ")" "IN" words-of
 ///
-/// One token is looked ahead; parentheses and NOTs recurse, to a stated depth.
+/// One token is looked ahead; parentheses recurse, to a stated depth.
 struct TextParser {
-    /// Where in the text a comparison stands, by what was read.
+    /// Where in the text what was read stands.
     struct Places {
-        var clauses: [Clause: Int] = [:]
+        /// Of each comparison, in the order in which the condition has them.
+        var clauses: [Int] = []
+        /// Of the first `FALSEPREDICATE` or `NOT TRUEPREDICATE`.
         var never: Int?
     }
 
@@ -68,6 +70,7 @@ struct TextParser {
 
 extension TextParser {
     private mutating func sum(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
+        let first = places.clauses.count
         var parts = [try product(isNegated: isNegated, depth: depth)]
         while token.isKeyword("OR") || token.isSign("||") {
             guard isExtended else {
@@ -76,10 +79,11 @@ extension TextParser {
             try take()
             parts.append(try product(isNegated: isNegated, depth: depth))
         }
-        return isNegated ? .joined(all: parts) : .joined(any: parts)
+        return joined(isNegated ? .joined(all: parts) : .joined(any: parts), from: first)
     }
 
     private mutating func product(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
+        let first = places.clauses.count
         var parts = [try term(isNegated: isNegated, depth: depth)]
         while token.isKeyword("AND") || token.isSign("&&") {
             guard isExtended || !isNegated else {
@@ -89,7 +93,13 @@ extension TextParser {
             try take()
             parts.append(try term(isNegated: isNegated, depth: depth))
         }
-        return isNegated ? .joined(any: parts) : .joined(all: parts)
+        return joined(isNegated ? .joined(any: parts) : .joined(all: parts), from: first)
+    }
+
+    /// A constant has taken the place of the comparisons from there on.
+    private mutating func joined(_ condition: Condition, from first: Int) -> Condition {
+        if condition == .always || condition == .never { places.clauses.removeSubrange(first...) }
+        return condition
     }
 
     private mutating func term(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
@@ -165,7 +175,7 @@ extension TextParser {
         }
         let clause = Clause(
             comparison.subject, comparator, checked, foldsCase: !comparison.isExact, isNegated: comparison.isNegated)
-        if places.clauses[clause] == nil { places.clauses[clause] = comparison.start.offset }
+        places.clauses.append(comparison.start.offset)
         return .clause(clause)
     }
 }
