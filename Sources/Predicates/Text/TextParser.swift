@@ -5,7 +5,7 @@ import JSON
 ///     predicate  = sum
 ///     sum        = product { ("OR" | "||") product }                                      (OR: extended only)
 ///     product    = term { ("AND" | "&&") term }
-///     term       = ("NOT" | "!") term | "(" sum ")" | "TRUEPREDICATE" | "FALSEPREDICATE" | comparison
+///     term       = { "NOT" | "!" } ( "(" sum ")" | "TRUEPREDICATE" | "FALSEPREDICATE" | comparison )
 ///     comparison = subject operator value | subject "IN" list | subject "BETWEEN" pair | subject "CONTAINS" value
 ///                | subject "!=" "nil" | value operator subject | value "IN" subject | distance ("<" | "<=") value
 ///                | ("ANY" | "SOME") subject ("==" | "IN" | "BEGINSWITH") … | "ALL" subject operator …  (extended only)
@@ -103,25 +103,28 @@ extension TextParser {
     }
 
     private mutating func term(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
-        guard depth <= PredicateLimits.depthMax else {
-            throw PredicateError(
-                code: "predicate.limit", offset: token.offset,
-                reason: "nested deeper than the limit of \(PredicateLimits.depthMax)")
-        }
-        if token.isKeyword("NOT") || token.isSign("!") {
+        var isNegated = isNegated
+        while token.isKeyword("NOT") || token.isSign("!") {
             try take()
-            return try term(isNegated: !isNegated, depth: depth + 1)
+            isNegated.toggle()
         }
-        if token.isSign("(") {
-            try take()
-            let inner = try sum(isNegated: isNegated, depth: depth + 1)
-            try expect(sign: ")")
-            return inner
-        }
+        if token.isSign("(") { return try parentheses(isNegated: isNegated, depth: depth + 1) }
         if token.isKeyword("TRUEPREDICATE") || token.isKeyword("FALSEPREDICATE") {
             return try constant(isNegated: isNegated)
         }
         return try comparison(isNegated: isNegated)
+    }
+
+    private mutating func parentheses(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
+        guard depth <= PredicateLimits.depthMax else {
+            throw PredicateError(
+                code: "predicate.limit", offset: token.offset,
+                reason: "parentheses nested deeper than the limit of \(PredicateLimits.depthMax)")
+        }
+        try take()
+        let inner = try sum(isNegated: isNegated, depth: depth)
+        try expect(sign: ")")
+        return inner
     }
 
     private mutating func constant(isNegated: Bool) throws(PredicateError) -> Condition {
@@ -143,6 +146,14 @@ extension TextParser {
     /// CloudKit does not take it.
     func refused(_ reason: String, at place: Token? = nil) -> PredicateError {
         PredicateError(code: "predicate.unsupported", offset: (place ?? token).offset, reason: reason)
+    }
+
+    /// No dialect has an index for it.
+    func refusedNegation(of what: String, at place: Token) -> PredicateError {
+        let extended = isExtended ? "; extended predicates take NOT before all other comparisons, AND, OR and ALL" : ""
+        return refused(
+            "CloudKit takes no NOT before \(what)\(extended): let the app set a field for it, as in is_far == 1",
+            at: place)
     }
 
     /// Runs a check; what it throws stands at `place`.
