@@ -88,8 +88,8 @@ extension NameRule.Characters {
     var rule: String {
         switch self {
         case .ascii: "printable ASCII"
-        case .identifier: "letters, digits and '_' with a letter first"
-        case .dotted: "letters, digits, '.', '-' and '_'"
+        case .identifier: "ASCII letters, digits and '_' with a letter first"
+        case .dotted: "ASCII letters, digits, '.', '-' and '_'"
         case .header: "printable ASCII without a space at its ends, fit for an HTTP header"
         case .text: "text without control characters"
         }
