@@ -27,7 +27,7 @@ var libraries: [Target] {
         .target(name: "JSON", dependencies: ["CVector"]),
         .target(name: "EventLog", dependencies: ["CCRC32C"]),
         .target(name: "CloudKitModel", dependencies: ["JSON"]),
-        .target(name: "Predicates", dependencies: ["JSON"]),
+        .target(name: "Predicates", dependencies: ["JSON", "CloudKitModel"]),
         .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
         .target(name: "PipelineRuntime", dependencies: ["CSpawn", "JSON", "EventLog", "PipelineKit", "ZeroMQ"]),
         .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),

@@ -33,6 +33,14 @@ package struct NameRule: Sendable {
         try under(key) { () throws(ModelError) in try check(value) }
     }
 
+    package func accepts(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { accepts(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// What ``accepts(_:)`` asks for, as a part of a sentence.
+    package var rule: String { "\(what) has 1 to \(bytesMax) bytes and is \(characters.rule)" }
+
     @inline(__always)
     func accepts(_ name: UnsafeRawBufferPointer) -> Bool {
         guard name.count > 0, name.count <= bytesMax, allowsEnds(of: name) else { return false }
@@ -80,8 +88,8 @@ extension NameRule.Characters {
     var rule: String {
         switch self {
         case .ascii: "printable ASCII"
-        case .identifier: "letters, digits and '_' with a letter first"
-        case .dotted: "letters, digits, '.', '-' and '_'"
+        case .identifier: "ASCII letters, digits and '_' with a letter first"
+        case .dotted: "ASCII letters, digits, '.', '-' and '_'"
         case .header: "printable ASCII without a space at its ends, fit for an HTTP header"
         case .text: "text without control characters"
         }

@@ -14,12 +14,13 @@ extension Clause {
     func holds(forField field: JSONValue) -> Bool { admits(field) && holds(for: FieldView(field: field)) }
 
     /// Whether a field of the type that its dictionary names may hold what the clause compares with: bytes are written as
-    /// strings are, and only the type tells them apart.
+    /// strings are, and only the type tells them apart. An empty list is one of any type.
     func admits(_ field: JSONValue) -> Bool {
         guard let type = field["type"] else { return true }
-        if type.isTypeOfBytes { return values.contains(where: \.isBytes) || !values.contains(where: \.isText) }
-        guard type.equals("STRING") || type.equals("STRING_LIST") else { return true }
-        return values.contains(where: \.isText) || !values.contains(where: \.isBytes)
+        let (isBytes, isText) = (type.isTypeOfBytes, type.equals("STRING") || type.equals("STRING_LIST"))
+        guard isBytes || isText else { return true }
+        let (hasBytes, hasText) = (values.contains(where: \.isBytes), values.contains(where: \.isText))
+        return hasBytes == hasText || hasBytes == isBytes || field["value"].map { $0.isArray && $0.count == 0 } ?? false
     }
 
     /// nil when the field has nothing that could be compared.
@@ -65,11 +66,12 @@ extension Clause {
 
     private func containsAll(_ view: FieldView) -> Bool? {
         guard case .list = view else { return nil }
+        var all = true
         for value in values {
             guard let isHeld = contains(value, view) else { return nil }
-            if !isHeld { return false }
+            all = all && isHeld
         }
-        return true
+        return all
     }
 
     // Apart from the loop: the optimizer of Swift 6.3 crashes on the two together.

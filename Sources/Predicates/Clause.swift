@@ -50,17 +50,6 @@ package struct Clause: Sendable, Hashable {
         case .allText: "self"
         }
     }
-
-    /// Values of which the field must have one, as its value or as an element, for the clause to hold; nil where
-    /// there is no such list.
-    package var anchors: [FieldValue]? {
-        guard !isNegated, subject != .allText else { return nil }
-        return switch comparator {
-        case .equals, .isIn, .listContains, .listContainsAny: values
-        case .listContainsAll: values.first.map { [$0] }
-        default: nil
-        }
-    }
 }
 
 extension Clause.Comparator {
@@ -116,14 +105,15 @@ extension Clause.Comparator {
     /// What is asked of each element; nil unless something is.
     var element: Clause.Comparator? {
         guard case .every(let test) = self else { return nil }
-        return switch test {
-        case .equals: .equals
-        case .lessThan: .lessThan
-        case .lessThanOrEquals: .lessThanOrEquals
-        case .greaterThan: .greaterThan
-        case .greaterThanOrEquals: .greaterThanOrEquals
-        case .isIn: .isIn
-        case .beginsWith: .beginsWith
-        }
+        return Clause.Comparator.tests.first { $0.test == test }?.comparator
     }
+
+    /// What `every` asks of each element, for it to ask the same as this of a value; nil where there is no such test.
+    var test: Clause.Test? { Clause.Comparator.tests.first { $0.comparator == self }?.test }
+
+    private static let tests: [(comparator: Clause.Comparator, test: Clause.Test)] = [
+        (.equals, .equals), (.lessThan, .lessThan), (.lessThanOrEquals, .lessThanOrEquals),
+        (.greaterThan, .greaterThan), (.greaterThanOrEquals, .greaterThanOrEquals), (.isIn, .isIn),
+        (.beginsWith, .beginsWith),
+    ]
 }

@@ -1,3 +1,5 @@
+import CloudKitModel
+
 /// A rule that a comparison breaks, before it is known where that stands.
 struct BrokenRule: Error {
     let code: String
@@ -63,15 +65,12 @@ enum ClauseRules {
     }
 }
 
-/// What a field of a predicate may be called.
+/// What a field of a predicate may be called: what one of a record may be, so that none is named that no record has.
 enum FieldName {
-    // CloudKitLimits.fieldNameBytesMax.
-    static let bytesMax = 255
-    static let rule = "a field's name has 1 to \(bytesMax) bytes, letters, digits and '_', no digit first"
-
-    /// What no record can have is let through where it is a letter: the comparison is false, as for any missing field.
-    static func isValid(_ name: String) -> Bool {
-        guard let first = name.utf8.first, name.utf8.count <= bytesMax else { return false }
-        return Lexer.isWord(first) && name.utf8.allSatisfy { Lexer.isWord($0) || Lexer.isDigit($0) }
+    /// - Throws: The rule, where no record has a field of that name.
+    static func check(_ name: String) throws(BrokenRule) {
+        guard !NameRule.fieldName.accepts(name) else { return }
+        throw BrokenRule(
+            "\"\(name.prefix(64))\" is no field's name: \(NameRule.fieldName.rule)", code: "predicate.syntax")
     }
 }

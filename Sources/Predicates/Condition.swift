@@ -38,7 +38,22 @@ extension Condition {
     }
 }
 
+extension Condition {
+    /// What an AND joins; the condition itself where it is none.
+    var parts: [Condition] { if case .all(let parts) = self { parts } else { [self] } }
+
+    var clauseCount: Int {
+        switch self {
+        case .clause: 1
+        case .all(let parts), .any(let parts): parts.reduce(0) { $0 + $1.clauseCount }
+        }
+    }
+}
+
 extension RecordPredicate {
+    /// All of it; single comparisons stand before alternatives.
+    var condition: Condition { isNever ? .never : .joined(all: clauses.map { .clause($0) } + alternatives) }
+
     /// Whether a comparison looks at single words of a text.
     package var searchesWords: Bool {
         clauses.contains { $0.comparator.isWordSearch } || alternatives.contains(where: \.searchesWords)

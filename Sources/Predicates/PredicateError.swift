@@ -7,7 +7,7 @@ public struct PredicateError: Error, Hashable, Sendable {
     public var code: String
     /// Where in the query, as in `filterBy[1].fieldValue` or `arguments[0]`; empty for a predicate's text.
     public var path: String
-    /// Byte offset in a predicate's text, from 0; nil for `filterBy`.
+    /// Byte offset in a predicate's text, from 0; of an argument, of what stands for it. nil for `filterBy`.
     public var offset: Int?
     /// A sentence with the rule and what to do.
     public var reason: String
@@ -46,6 +46,9 @@ public struct PredicateError: Error, Hashable, Sendable {
 }
 
 extension PredicateError {
+    /// The same, with a place in the text.
+    func at(_ offset: Int) -> PredicateError { PredicateError(code: code, path: path, offset: offset, reason: reason) }
+
     /// Where in a query: `predicate` for its text, else the path.
     public var queryPath: String { path.isEmpty ? "predicate" : path }
 

@@ -11,7 +11,7 @@ public struct PredicateReader: Sendable {
 
     public struct Reading: Sendable {
         public let predicate: RecordPredicate
-        /// Why the predicate can never hold, if that is so.
+        /// What can never hold, if anything: first why the whole predicate, then parts of it.
         public let warnings: [PredicateWarning]
     }
 
@@ -24,26 +24,22 @@ public struct PredicateReader: Sendable {
     ///
     /// - Throws: The first thing wrong; its place is a path below the query, or an offset in `predicate`.
     public func read(query: JSONValue) throws(PredicateError) -> Reading {
-        try read(query: query) { filterBy throws(PredicateError) in try read(filterBy: filterBy) }
+        try read(query: query, warns: true)
     }
 
     /// The same where nobody is to be warned.
     package func predicate(query: JSONValue) throws(PredicateError) -> RecordPredicate {
-        try read(query: query) { filterBy throws(PredicateError) in
-            Reading(predicate: RecordPredicate(clauses: try FilterReader.clauses(filterBy)), warnings: [])
-        }.predicate
+        try read(query: query, warns: false).predicate
     }
 
-    private func read(
-        query: JSONValue, _ filters: (JSONValue) throws(PredicateError) -> Reading
-    ) throws(PredicateError) -> Reading {
+    private func read(query: JSONValue, warns: Bool) throws(PredicateError) -> Reading {
         let (text, filterBy, arguments) = (query.given("predicate"), query.given("filterBy"), query.given("arguments"))
         guard let text else {
             guard arguments == nil else {
                 throw PredicateError(
                     code: "predicate.arguments", path: "arguments", reason: "arguments go with a predicate's text")
             }
-            return try filterBy.map { filterBy throws(PredicateError) in try filters(filterBy) }
+            return try filterBy.map { filterBy throws(PredicateError) in try read(filterBy: filterBy, warns: warns) }
                 ?? Reading(predicate: .always, warnings: [])
         }
         guard filterBy == nil else {
@@ -54,7 +50,7 @@ public struct PredicateReader: Sendable {
         guard let text = text.string else {
             throw PredicateError(code: "predicate.type", path: "predicate", reason: "a predicate is a string")
         }
-        return try read(text: text, arguments: arguments)
+        return try read(text: text, arguments: arguments, warns: warns)
     }
 
     /// Reads the text of an `NSPredicate`.
@@ -63,23 +59,36 @@ public struct PredicateReader: Sendable {
     ///   `{"value":…,"type":…}`.
     /// - Throws: The first thing wrong, with its byte offset; or, when an argument is wrong, its path.
     public func read(text: String, arguments: JSONValue? = nil) throws(PredicateError) -> Reading {
+        try read(text: text, arguments: arguments, warns: true)
+    }
+
+    private func read(text: String, arguments: JSONValue?, warns: Bool) throws(PredicateError) -> Reading {
         let (condition, places) = try TextParser.condition(
             text, arguments: arguments, isExtended: dialect == .extended)
-        let predicate = RecordPredicate(condition)
-        let warnings = Contradictions.warnings(predicate) { index in
-            PredicateWarning.Place(
-                path: "predicate",
-                offset: index.map { places.clauses[predicate.clauses[$0]] ?? 0 } ?? places.never ?? 0)
+        return Reading(
+            predicate: RecordPredicate(condition), warnings: warns ? PredicateReader.warnings(condition, places) : [])
+    }
+
+    private static func warnings(_ condition: Condition, _ places: TextParser.Places) -> [PredicateWarning] {
+        let found = Contradictions.warnings(condition) { clause in
+            PredicateWarning.Place(path: "predicate", offset: clause.map { places.clauses[$0] } ?? places.never ?? 0)
         }
-        return Reading(predicate: predicate, warnings: warnings)
+        guard let never = places.never, condition != .never else { return found }
+        // Only an OR passes over a constant.
+        return found + [.neverSide("FALSEPREDICATE", at: .init(path: "predicate", offset: never))]
     }
 
     /// Reads `filterBy` of a CloudKit Web Services query.
     ///
     /// - Throws: The first thing wrong, with a path that starts at `filterBy`.
     public func read(filterBy: JSONValue) throws(PredicateError) -> Reading {
+        try read(filterBy: filterBy, warns: true)
+    }
+
+    private func read(filterBy: JSONValue, warns: Bool) throws(PredicateError) -> Reading {
         let predicate = RecordPredicate(clauses: try FilterReader.clauses(filterBy))
-        let warnings = Contradictions.warnings(predicate) { index in
+        guard warns else { return Reading(predicate: predicate, warnings: []) }
+        let warnings = Contradictions.warnings(predicate.condition) { index in
             PredicateWarning.Place(path: "filterBy[\(index ?? 0)]", offset: nil)
         }
         return Reading(predicate: predicate, warnings: warnings)

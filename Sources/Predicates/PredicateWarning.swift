@@ -12,7 +12,8 @@ public struct PredicateWarning: Sendable, Hashable {
         public init(path: String, offset: Int?) { (self.path, self.offset) = (path, offset) }
     }
 
-    /// A stable word for programs. So far there is one: `predicate.never`, for what can never be true.
+    /// A stable word for programs: `predicate.never` for what can never be true, `predicate.never_side` for one side of
+    /// an OR that cannot, `predicate.only_empty` for what only an empty list fulfils.
     public var code: String
     public var place: Place
     /// A sentence.
@@ -24,6 +25,20 @@ public struct PredicateWarning: Sendable, Hashable {
 }
 
 extension PredicateWarning {
+    static func never(_ reason: String, at place: Place) -> PredicateWarning {
+        PredicateWarning(code: "predicate.never", place: place, reason: "the predicate can never be true: \(reason)")
+    }
+
+    static func neverSide(_ reason: String, at place: Place) -> PredicateWarning {
+        PredicateWarning(
+            code: "predicate.never_side", place: place, reason: "this side of OR can never be true: \(reason)")
+    }
+
+    static func onlyEmpty(_ reason: String, at place: Place) -> PredicateWarning {
+        PredicateWarning(
+            code: "predicate.only_empty", place: place, reason: "only an empty list fulfils this: \(reason)")
+    }
+
     /// The reason; for a predicate's text with the place, and on two more lines that place and a caret under it.
     public func queryReason(in query: JSONValue) -> String {
         PredicateError(code: code, offset: place.offset, reason: reason).queryReason(in: query)

@@ -82,6 +82,6 @@ public enum PredicateLimits {
     public static let valuesMax = 1_000
     /// Different words in one search.
     public static let wordsMax = 100
-    /// Parentheses and NOTs inside each other.
+    /// Parentheses inside each other; NOTs may be any number.
     public static let depthMax = 128
 }

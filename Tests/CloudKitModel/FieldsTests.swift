@@ -29,7 +29,7 @@ struct FieldsTests {
     static let int64 =
         "an INT64 is a whole number from -9223372036854775808 to 9223372036854775807, written without fraction or exponent"
     static let untyped = "CloudKit has no Boolean type: write 1 or 0 as INT64"
-    static let identifier = "a field name is letters, digits and '_' with a letter first, which"
+    static let identifier = "a field name is ASCII letters, digits and '_' with a letter first, which"
 
     static let refused = [
         Refused("[]", "member.kind", at: "", "a dictionary of fields is an object, not an array"),

@@ -107,7 +107,7 @@ struct SubscriptionTests {
             at: "zoneID.ownerName", "ownerName is ownerRecordName: keep one of them"),
         Refused(
             #"{\#(database),"recordType":"No te"}"#, "name.characters", at: "recordType",
-            #"a record type is letters, digits, '.', '-' and '_', which "No te" is not"#),
+            #"a record type is ASCII letters, digits, '.', '-' and '_', which "No te" is not"#),
         Refused(
             #"{\#(database),"notificationInfo":{"desiredKeys":["a","b","c","d"]}}"#, "notification.desired_keys",
             at: "notificationInfo.desiredKeys[3]",

@@ -14,7 +14,9 @@ struct BadInputTests {
         for piece in [
             "(", "NOT ", "!", "a", "a == 1 AND ", "'", "\\'", "%@ ", "{", "1,", "a.b", "ä", "[", "a IN {1,2,3} AND ",
             "self CONTAINS 'x' AND ",
-            "CAST(", "tokenize(", "a != 1 AND ", "ANY ", "((a == 1) AND ", "\u{1F436}", "a == 'x' AND a != 'y' AND ",
+            "a == 1 OR ", "(a != 1 OR b == 2) AND ", "a IN {1,2,3} OR ", "ALL a > 1 AND ", "a CONTAINS 1 AND ",
+            "NOT a CONTAINS 1 AND ", "(a == 1 AND a == 2 OR b < 1) AND ", "(a == 'x' OR ", "CAST(", "tokenize(",
+            "a != 1 AND ", "ANY ", "((a == 1) AND ", "\u{1F436}", "a == 'x' AND a != 'y' AND ",
         ] {
             let text = String(repeating: piece, count: room / piece.utf8.count)
             for text in [text, text + "b == 2", "a IN {" + text.dropLast(6)] where text.utf8.count <= room {
@@ -37,7 +39,7 @@ struct BadInputTests {
     }
 
     @Test func `five thousand parentheses are refused with the limit`() throws {
-        for opening in ["(", "NOT (", "!"] {
+        for opening in ["(", "NOT (", "! NOT (", "a == 1 OR ("] {
             let deep = try error(String(repeating: opening, count: 5000) + "a == 1", .extended)
             #expect(deep.code == "predicate.limit" && deep.reason.contains("128"))
         }

@@ -35,6 +35,18 @@ struct ExtendedTests {
         }
     }
 
+    @Test(arguments: [
+        "NOT self CONTAINS 'x'", "NOT ANY tokenize('x', 'Cdl') IN a", "a == 1 OR NOT (b == 1 OR self CONTAINS 'x')",
+        "NOT distanceToLocation:fromLocation:(a, location(1, 2)) < 5",
+    ])
+    func `where NOT is refused, the words are those of the dialect`(_ text: String) throws {
+        let error = try #require(throws: PredicateError.self) { try extended.predicate(text) }
+        #expect(error.code == "predicate.unsupported" && error.reason.contains("is_far == 1"))
+        #expect(error.reason.contains("extended predicates take NOT before"), "\(error.reason)")
+        let strict = try #require(throws: PredicateError.self) { try PredicateReader().predicate(text) }
+        #expect(!strict.reason.contains("extended"))
+    }
+
     /// Draws an expression and says whether it holds for `a` and `b`.
     private static func draw(_ random: inout Seeded, _ depth: Int, _ a: Int, _ b: Int) -> (text: String, holds: Bool) {
         guard depth > 0 else {

@@ -8,7 +8,7 @@ struct RandomPredicates {
     var random: Seeded
 
     private static let names = [
-        "a", "b", "in", "self", "allTokens", "creationDate", "ä_1", "TRUE", "tokenize", "n", "cast",
+        "a", "b", "in", "self", "allTokens", "creationDate", "A_1", "TRUE", "tokenize", "n", "cast",
     ]
     private static let texts = [
         "", "a", "A", "Ab", "it's", "back\\slash", "line\nfeed\ttab", "%@", "ÄÖ", "İstanbul", "🐶", "\"q\"", "\u{1}",

@@ -39,6 +39,8 @@ struct SystemFieldTests {
             #"[{"comparator":"EQUALS","systemFieldName":"\#(name)","fieldValue":\#(value)}]"#)
         #expect(try predicate.matches(record: Self.record))
         #expect(try !predicate.matches(record: #"{"fields":{"\#(name)":\#(value)}}"#))
+        // No field of an app's has such a name.
+        guard !name.hasPrefix("___") else { return }
         let own = try RecordPredicate.filter(
             #"[{"comparator":"EQUALS","fieldName":"\#(name)","fieldValue":\#(value)}]"#)
         #expect(try !own.matches(record: Self.record) && own.matches(record: #"{"fields":{"\#(name)":\#(value)}}"#))

@@ -32,6 +32,36 @@ struct WarningTests {
         #expect(try PredicateReader().read(text: text).warnings.isEmpty)
     }
 
+    @Test(arguments: [
+        ("(a > 3 AND a < 2) OR b == 1", ["side 11"]), ("b == 1 OR (a > 3 AND a < 2)", ["side 21"]),
+        ("a == 2 OR (a == 1 AND a == 2)", ["side 22"]), ("a == 1 AND (a == 2 OR a == 3)", ["never 12", "never 22"]),
+        ("(a == 2 OR a == 3) AND a == 1", ["never 1", "never 11"]), ("a == 1 AND (a == 2 OR b == 3)", ["side 12"]),
+        ("(a == 1 OR a == 2) AND (a == 3 OR a == 4)", ["never 24", "never 34"]),
+        ("(a == 1 OR a == 2) AND a == 3", ["never 1", "never 11"]), ("FALSEPREDICATE OR a == 1", ["side 0"]),
+        ("a == 1 OR NOT TRUEPREDICATE", ["side 14"]), ("FALSEPREDICATE OR FALSEPREDICATE", ["never 0"]),
+        ("a IN {} OR (b == 1 AND (c < 1 AND c > 1 OR b == 2))", ["never 0", "never 34"]),
+        ("b == 1 OR (a == 1 AND (a == 2 OR c == 1 OR c == 2))", ["side 23"]),
+        ("NOT (a != 1 OR a == 1)", ["never 15"]), ("TRUEPREDICATE OR (a == 1 AND a == 2) OR b < 1 AND b > 1", []),
+        ("(a == 1 OR TRUEPREDICATE) AND b < 1 AND b > 1", ["never 40"]),
+        ("a == 1 OR b == 1 AND b == 2 OR a == 3", ["side 21"]),
+        ("a == 1 OR a == 2", []), ("(a == 1 OR a == 2) AND (a == 2 OR a == 3)", ["side 34"]),
+        ("ALL t > 3 AND ALL t < 2", ["empty 14"]), ("ALL t IN {}", ["empty 0"]),
+        ("ALL t == 1 AND t CONTAINS 2", ["never 15"]),
+        ("t CONTAINS 2 AND ALL t > 3", ["never 17"]), ("t CONTAINS 1 AND NOT t CONTAINS 1", ["never 21"]),
+        ("ALL t > 3 AND ALL t < 2 AND ANY t IN {1}", ["never 28", "empty 14"]),
+        ("ALL t BEGINSWITH 'x' AND ANY t BEGINSWITH 'y'", ["never 25"]),
+        ("ALL t > 1 AND t CONTAINS 'x'", ["never 14"]), ("t CONTAINS ALL {1, 5} AND ALL t < 3", ["never 26"]),
+        ("ALL t != 1 AND t CONTAINS 1", ["never 15"]), ("NOT ANY t IN {1, 2} AND t CONTAINS 2", ["never 24"]),
+        ("ALL t > 1 AND ALL t BEGINSWITH 'x'", ["empty 14"]), ("ALL t == 1 OR ALL t IN {}", ["empty 14"]),
+        ("t CONTAINS 1 AND t CONTAINS 'x'", []), ("ALL t > 3 AND t CONTAINS 4", []), ("ALL t > 1 AND ALL t < 3", []),
+        ("NOT t CONTAINS 1 AND NOT t CONTAINS 'x'", []), ("ALL t == 'A' AND t CONTAINS 'a'", []),
+    ])
+    func `sides of OR and elements of lists are looked at too`(_ text: String, _ found: [String]) throws {
+        let words = ["predicate.never": "never", "predicate.never_side": "side", "predicate.only_empty": "empty"]
+        let warnings = try PredicateReader(.extended).read(text: text).warnings
+        #expect(warnings.map { "\(words[$0.code] ?? $0.code) \($0.place.offset ?? -1)" } == found, "\(warnings)")
+    }
+
     @Test func `of filterBy the filter is named`() throws {
         let reading = try PredicateReader().read(
             #""filterBy":[{"comparator":"EQUALS","fieldName":"a","fieldValue":{"value":1}},{"comparator":"LESS_THAN","fieldName":"a","fieldValue":{"value":1}}]"#
@@ -51,13 +81,74 @@ struct WarningTests {
             var clauses: [Clause] = []
             for _ in 0...random.below(4) { clauses.append(Self.clause(&random)) }
             let predicate = RecordPredicate(clauses: clauses)
-            guard !Contradictions.warnings(predicate, { _ in .init(path: "", offset: nil) }).isEmpty else { continue }
+            guard predicate.contradiction != nil else { continue }
             warned += 1
             for value in Self.values {
                 try #require(try !predicate.matches(record(value)), "\(predicate.text) for \(value), seed \(seed)")
             }
         }
         #expect(warned > 300, "\(warned)")
+    }
+
+    private static let lists =
+        values.map { "[\($0)]" } + ["[]", "[1,2]", "[1,1.5,2]", "[\"a\",\"A\"]", "[\"ab\",\"B\"]", "[1,\"a\"]"]
+
+    /// Each side with the rest is a predicate of its own, which holds for none of the values where it is warned of.
+    @Test(arguments: Seeded.seeds)
+    func `what is warned of in OR and of lists is so`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        var (never, sided, empty) = (0, 0, 0)
+        for _ in 0..<3000 {
+            let isList = random.isOneIn(2)
+            func conjunction(_ count: Int) -> [Clause] {
+                (0..<count).map { _ in isList ? Self.listClause(&random) : Self.clause(&random) }
+            }
+            let (rest, one, other) = (
+                conjunction(random.below(3)), conjunction(1 + random.below(2)), conjunction(1 + random.below(2))
+            )
+            let sides = [one, other].map { Condition.joined(all: $0.map { .clause($0) }) }
+            let condition = Condition.joined(all: rest.map { .clause($0) } + [.joined(any: sides)])
+            let warnings = Contradictions.warnings(condition) { .init(path: "", offset: $0) }
+            let values = isList ? Self.lists : Self.values
+            func holds(_ clauses: [Clause]) throws -> [String] {
+                try values.filter { try RecordPredicate(clauses: clauses).matches(record($0)) }
+            }
+            for warning in warnings {
+                let place = try #require(warning.place.offset)
+                let isOne = place < rest.count + one.count
+                switch warning.code {
+                case "predicate.never":
+                    never += 1
+                    let all = try values.filter { try RecordPredicate(condition).matches(record($0)) }
+                    try #require(all == [], "\(RecordPredicate(condition).text), seed \(seed)")
+                case "predicate.never_side":
+                    sided += 1
+                    try #require(place >= rest.count)
+                    try #require(
+                        try holds(rest + (isOne ? one : other)) == [],
+                        "\(RecordPredicate(condition).text), seed \(seed)")
+                default:
+                    empty += 1
+                    let found = try holds(place < rest.count ? rest : rest + (isOne ? one : other))
+                    try #require(found.allSatisfy { $0 == "[]" }, "\(RecordPredicate(condition).text), seed \(seed)")
+                }
+            }
+        }
+        #expect(never > 200 && sided > 200 && empty > 20, "\(never), \(sided), \(empty), seed \(seed)")
+    }
+
+    private static func listClause(_ random: inout Seeded) -> Clause {
+        let drawn = clause(&random)
+        let comparator: Clause.Comparator? =
+            switch drawn.comparator {
+            case .equals: random.isOneIn(2) ? .listContains : .every(.equals)
+            case .isIn: random.one(of: [.listContainsAny, .listContainsAll, .every(.isIn)])
+            case .beginsWith: random.isOneIn(2) ? .listMemberBeginsWith : .every(.beginsWith)
+            default: drawn.comparator.test.map { .every($0) }
+            }
+        return Clause(
+            field: "f", comparator ?? drawn.comparator, drawn.values, foldsCase: drawn.foldsCase,
+            isNegated: random.isOneIn(3))
     }
 
     private static func clause(_ random: inout Seeded) -> Clause {

@@ -13,9 +13,9 @@ struct DoctorCommand: AsyncParsableCommand {
               health         does every stage answer, if any does?
               subscriptions  which can no index narrow? which can never match?
 
-            A subscription that no index narrows is looked at for every change of its record type. Each is named with \
-            the reason and what to write instead; up to 100 in one place are a note, more are warnings. `belfry log \
-            verify` reads the whole logs, not their ends alone.
+            A subscription that no index narrows is looked at for every change of its record type. Those that are alike \
+            are one finding, with the reason and what to write instead; up to 100 in one place are a note, more are a \
+            warning. `belfry log verify` reads the whole logs, not their ends alone.
 
               belfry doctor Pipelines/quickstart.yaml
               belfry doctor Pipelines/quickstart.yaml --only subscriptions

@@ -5,14 +5,20 @@ import Replay
 import Synchronization
 
 /// Which saved subscriptions no index can narrow, so that each is looked at for every change of its record type, and
-/// which can never match.
+/// which can never match; those that are alike in one finding.
 struct SubscriptionsCheck: DoctorCheck {
     static let name = "subscriptions"
 
     /// So many that are looked at for one change cost it some ten microseconds; from here on it matters.
     static let harmlessMax = 100
-    /// Of a predicate's text, for people.
+    /// Of a predicate's text.
     private static let charactersMax = 200
+    /// Of a group's subscriptions, for people.
+    private static let namedMax = 3
+    /// Of a predicate's parts.
+    private static let partsMax = 20
+    /// Groups of one stage.
+    private static let findingsMax = 200
 
     func findings(in patient: Patient) throws -> [Finding] {
         guard let place = patient.logPlace, try !LogPlace.logs(in: place).isEmpty else { return [] }
@@ -32,8 +38,9 @@ struct SubscriptionsCheck: DoctorCheck {
     private static func findings(_ match: MatchStage) -> (_ stage: String) -> [Finding] {
         let (unindexed, never, count) = (match.unindexed, match.neverTrue, match.subscriptionCount)
         return { stage in
-            let found = unindexed.map { finding(stage, $0) } + never.map { finding(stage, $0.query, $0.reason) }
-            return found.isEmpty ? [wellness(stage, count)] : found
+            let found = unindexed.map { finding(stage, $0) } + never.map { finding(stage, $0.group, $0.reason) }
+            guard found.count > findingsMax else { return found.isEmpty ? [wellness(stage, count)] : found }
+            return found.prefix(findingsMax) + [rest(stage, found.count - findingsMax)]
         }
     }
 
@@ -43,45 +50,70 @@ struct SubscriptionsCheck: DoctorCheck {
             ["stage": .text(stage), "subscriptions": .count(count)])
     }
 
-    static func finding(_ stage: String, _ subscription: UnindexedSubscription) -> Finding {
-        let parts = subscription.parts.map { part in
-            ReportValue.object(["text": .text(part.text), "reason": .text(part.reason)])
-        }
-        return Finding(
-            subscription.lookedAt > harmlessMax ? .warning : .note, "subscription.unindexed", text(subscription),
-            lines: subscription.parts.map { "\(shortened($0.text)): \($0.reason)" }, fix: fix(subscription),
-            details(stage, subscription.query, ["lookedAt": .count(subscription.lookedAt), "parts": .list(parts)]))
+    private static func rest(_ stage: String, _ count: Int) -> Finding {
+        Finding(
+            .note, "subscription.more", "\(stage): \(count.of("group")) of such subscriptions more",
+            fix: "mend those above first", ["stage": .text(stage), "groups": .count(count)])
     }
 
-    private static func finding(_ stage: String, _ query: SavedQuery, _ reason: String) -> Finding {
+    static func finding(_ stage: String, _ subscriptions: UnindexedSubscriptions) -> Finding {
+        let parts = subscriptions.parts.map { part in
+            ReportValue.object(["text": .text(shortened(part.text)), "reason": .text(part.reason)])
+        }
+        return Finding(
+            subscriptions.lookedAt > harmlessMax ? .warning : .note, "subscription.unindexed", text(subscriptions),
+            lines: subscriptions.parts.prefix(partsMax).map { "\(shortened($0.text)): \($0.reason)" },
+            fix: fix(subscriptions),
+            details(
+                stage, subscriptions.group,
+                ["lookedAt": .count(subscriptions.lookedAt), "parts": .list(Array(parts.prefix(partsMax)))]))
+    }
+
+    private static func finding(_ stage: String, _ group: QueryGroup, _ reason: String) -> Finding {
         Finding(
-            .note, "subscription.never", "\"\(query.subscriptionID)\" of \(query.user) never matches: \(reason)",
-            lines: [shortened(query.predicate)], fix: "delete it, or save it with what was meant",
-            details(stage, query, ["reason": .text(reason)]))
+            .note, "subscription.never", "\(names(group)) never \(group.count == 1 ? "matches" : "match"): \(reason)",
+            lines: [shortened(group.first.predicate)], fix: "delete it, or save it with what was meant",
+            details(stage, group, ["reason": .text(reason)]))
     }
 
     private static func details(
-        _ stage: String, _ query: SavedQuery, _ more: KeyValuePairs<String, ReportValue>
+        _ stage: String, _ group: QueryGroup, _ more: KeyValuePairs<String, ReportValue>
     ) -> [ReportValue.Member] {
+        let query = group.first
         let named: [(String, ReportValue)] = [
-            ("stage", .text(stage)), ("user", .text(query.user)), ("subscriptionID", .text(query.subscriptionID)),
-            ("container", .text(query.container)), ("environment", .text(query.environment)),
+            ("stage", .text(stage)), ("container", .text(query.container)), ("environment", .text(query.environment)),
             ("database", .text(query.database)), ("recordType", .text(query.recordType)),
-            ("savedAt", .count(query.savedAt)), ("predicate", .text(query.predicate)),
+            ("count", .count(group.count)),
         ]
-        return (named + more.map { ($0.key, $0.value) }).map { ReportValue.Member(key: $0, value: $1) }
+        let all = named + more.map { ($0.key, $0.value) } + [("subscriptions", .list(group.named.map(details)))]
+        return all.map { ReportValue.Member(key: $0, value: $1) }
     }
 
-    private static func text(_ subscription: UnindexedSubscription) -> String {
-        let (query, others) = (subscription.query, subscription.lookedAt - 1)
-        let name = "\"\(query.subscriptionID)\" of \(query.user)"
-        return "\(others > 0 ? "\(name) and \(others.of("other")) are" : "\(name) is") looked at for every change of "
-            + "\(query.recordType) in the \(query.database) database, \(query.container), \(query.environment)"
+    private static func details(_ query: SavedQuery) -> ReportValue {
+        .object([
+            "user": .text(query.user), "subscriptionID": .text(query.subscriptionID), "savedAt": .count(query.savedAt),
+            "predicate": .text(shortened(query.predicate)),
+        ])
     }
 
-    private static func fix(_ subscription: UnindexedSubscription) -> String {
+    /// The first few.
+    private static func names(_ group: QueryGroup) -> String {
+        let named = group.named.prefix(namedMax).map { "\"\($0.subscriptionID)\" of \($0.user)" }
+        let others = group.count - named.count
+        if others > 0 { return named.joined(separator: ", ") + " and \(others.of("other"))" }
+        return named.count == 1 ? named[0] : named.dropLast().joined(separator: ", ") + " and " + named[named.count - 1]
+    }
+
+    private static func text(_ subscriptions: UnindexedSubscriptions) -> String {
+        let (group, query) = (subscriptions.group, subscriptions.group.first)
+        return
+            "\(names(group)) \(group.count == 1 ? "is" : "are") looked at for every change of \(query.recordType) in the "
+            + "\(query.database) database, \(query.container), \(query.environment)"
+    }
+
+    private static func fix(_ subscriptions: UnindexedSubscriptions) -> String {
         var ways = ["add a clause that asks for a value, as in owner == '…' or thread IN {…}"]
-        for instead in subscription.parts.compactMap(\.instead) where !ways.contains(instead) { ways.append(instead) }
+        for instead in subscriptions.parts.compactMap(\.instead) where !ways.contains(instead) { ways.append(instead) }
         return ways.prefix(4).joined(separator: "; or ")
     }
 

@@ -1,3 +1,4 @@
+import CloudKitModel
 import JSON
 
 /// Reads `filterBy` (CloudKit Web Services Reference: Filter Dictionary).
@@ -73,7 +74,7 @@ extension FilterReader {
             let names = SystemField.allCases.map(\.filterName).joined(separator: ", ")
             throw PredicateError(
                 code: "predicate.unsupported", path: path() + ".systemFieldName",
-                reason: "a system field is one of \(names)")
+                reason: "a system field is one of \(names); a field of the app's own is named by fieldName")
         }
         return .system(field)
     }
@@ -83,8 +84,11 @@ extension FilterReader {
         guard let name = filter["fieldName"]?.string, !name.isEmpty else {
             throw PredicateError(code: "predicate.missing", path: path(), reason: "a filter names a field: a string")
         }
-        guard FieldName.isValid(name) else {
-            throw PredicateError(code: "predicate.syntax", path: path(), reason: FieldName.rule)
+        try LiteralReader.at(path()) { () throws(BrokenRule) in
+            guard SystemField(inText: name) == nil || NameRule.fieldName.accepts(name) else {
+                throw BrokenRule("\(name) is a system field: name it by systemFieldName", code: "predicate.syntax")
+            }
+            try FieldName.check(name)
         }
         return name
     }
@@ -156,7 +160,9 @@ extension FilterReader {
         switch literal {
         case .nothing where comparator == .equals && isNegated: return (.exists, [])
         case .nothing:
-            throw BrokenRule("a comparison with null is false; NOT_EQUALS null asks whether the field has a value")
+            throw BrokenRule(
+                "a comparison with null is false; NOT_EQUALS null asks whether the field has a value; for one that has "
+                    + "none let the app set a field, as in has_title EQUALS 0")
         case .list(let values):
             guard comparator.takesList else { throw BrokenRule("this comparator takes one value, not an array") }
             return (comparator, values)

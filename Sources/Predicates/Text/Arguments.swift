@@ -1,6 +1,7 @@
 import JSON
 
-/// What `%@` and `%K` stand for, taken one after another.
+/// What `%@` and `%K` stand for, taken one after another. One that is wrong is refused with its path, and the place of
+/// what stands for it.
 struct Arguments {
     private var rest: JSONValue.Elements?
     private var taken = 0
@@ -17,6 +18,10 @@ struct Arguments {
 
     mutating func literal(for place: Token) throws(PredicateError) -> Literal {
         let (json, path) = try next(for: place)
+        do { return try Arguments.literal(json, path) } catch { throw error.at(place.offset) }
+    }
+
+    private static func literal(_ json: JSONValue, _ path: String) throws(PredicateError) -> Literal {
         if json.isObject, json["value"] != nil { return try LiteralReader.literal(fieldValue: json, path: path) }
         if let flag = json.bool { return .value(.integer(flag ? 1 : 0)) }
         return try LiteralReader.at(path) { () throws(BrokenRule) in try LiteralReader.literal(json) }
@@ -26,10 +31,13 @@ struct Arguments {
         let (json, path) = try next(for: place)
         guard let name = json.string else {
             throw PredicateError(
-                code: "predicate.arguments", path: path, reason: "%K stands for a field: its name, a string")
+                code: "predicate.arguments", path: path, offset: place.offset,
+                reason: "%K stands for a field: its name, a string")
         }
-        guard FieldName.isValid(name) else {
-            throw PredicateError(code: "predicate.arguments", path: path, reason: FieldName.rule)
+        guard SystemField(inText: name) == nil else { return name }
+        do { try FieldName.check(name) } catch {
+            throw PredicateError(
+                code: "predicate.arguments", path: path, offset: place.offset, reason: error.reason)
         }
         return name
     }

@@ -14,11 +14,16 @@ extension Condition {
     /// For people to read: long lists are cut.
     package var text: String { text(listedMax: Clause.listedMax) }
 
-    func text(listedMax: Int) -> String {
+    func text(listedMax: Int) -> String { text { $0.text(listedMax: listedMax) } }
+
+    /// The condition with its values left out.
+    package var shape: String { text(\.shape) }
+
+    private func text(_ clauseText: (Clause) -> String) -> String {
         switch self {
-        case .clause(let clause): clause.text(listedMax: listedMax)
-        case .all(let parts): "(" + parts.map { $0.text(listedMax: listedMax) }.joined(separator: " AND ") + ")"
-        case .any(let parts): "(" + parts.map { $0.text(listedMax: listedMax) }.joined(separator: " OR ") + ")"
+        case .clause(let clause): clauseText(clause)
+        case .all(let parts): "(" + parts.map { $0.text(clauseText) }.joined(separator: " AND ") + ")"
+        case .any(let parts): "(" + parts.map { $0.text(clauseText) }.joined(separator: " OR ") + ")"
         }
     }
 }
@@ -29,10 +34,15 @@ extension Clause {
     /// As it would stand in a predicate's text, for people to read: long lists are cut.
     package var text: String { text(listedMax: Clause.listedMax) }
 
-    func text(listedMax: Int) -> String {
-        let comparison = comparison(list(listedMax))
+    func text(listedMax: Int) -> String { text(list(listedMax)) }
+
+    /// The comparison with its values left out, as in `state != …`.
+    package var shape: String { text("…") }
+
+    private func text(_ list: String) -> String {
+        let comparison = comparison(list)
         guard isNegated else { return comparison }
-        return comparator == .equals ? "\(name) \(sign("!=")) \(list(listedMax))" : "NOT \(comparison)"
+        return comparator == .equals ? "\(name) \(sign("!=")) \(list)" : "NOT \(comparison)"
     }
 
     private func comparison(_ list: String) -> String {

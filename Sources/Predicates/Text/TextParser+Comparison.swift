@@ -14,7 +14,7 @@ extension TextParser {
         case .words: throw refused("before tokenize stands ANY or ALL, after it IN self", at: start)
         case .list: throw refused("a list stands after IN or BETWEEN, before it the field", at: start)
         case .place: throw refused("a location stands in distanceToLocation:fromLocation:(field, location)", at: start)
-        case .nothing: throw refused("there is no null: write field != nil for a field that has a value", at: start)
+        case .nothing: throw noNull(at: start)
         }
     }
 
@@ -52,7 +52,7 @@ extension TextParser {
     /// `field != nil`: what is missing is false, so its opposite cannot be asked for.
     private mutating func presence(_ comparison: Comparison) throws(PredicateError) -> Condition {
         guard comparison.isNegated else {
-            throw refused("there is no null: a comparison with a field that is missing is false")
+            throw noNull(at: token)
         }
         let place = try take()
         return try clause(
@@ -150,21 +150,6 @@ extension TextParser {
     }
 }
 
-extension Clause.Comparator {
-    fileprivate var test: Clause.Test? {
-        switch self {
-        case .equals: .equals
-        case .lessThan: .lessThan
-        case .lessThanOrEquals: .lessThanOrEquals
-        case .greaterThan: .greaterThan
-        case .greaterThanOrEquals: .greaterThanOrEquals
-        case .isIn: .isIn
-        case .beginsWith: .beginsWith
-        default: nil
-        }
-    }
-}
-
 // MARK: - Words and distances
 
 extension TextParser {
@@ -176,7 +161,7 @@ extension TextParser {
         }
         let all = try take().isKeyword("TOKENMATCHES")
         if token.isSign("[") { _ = try options(allowed: "cdl") }
-        guard !found.isNegated else { throw refused("CloudKit takes no NOT before a search for words", at: place) }
+        guard !found.isNegated else { throw refusedNegation(of: "a search for words", at: place) }
         let textPlace = token
         guard case .text(let text) = try value() else {
             throw PredicateError(
@@ -197,7 +182,7 @@ extension TextParser {
         guard case .subject(let subject) = try operand() else {
             throw refused("after IN stands self or a field", at: place)
         }
-        guard !isNegated else { throw refused("CloudKit takes no NOT before a search for words", at: start) }
+        guard !isNegated else { throw refusedNegation(of: "a search for words", at: start) }
         let comparison = Comparison(start: start, subject: subject, isNegated: false)
         return try clause(comparison, all ? .containsAllWords : .containsAnyWord, words, at: start)
     }
@@ -207,7 +192,7 @@ extension TextParser {
         _ start: Token, _ subject: Clause.Subject, _ centre: Place, _ operation: Operation, _ metres: FieldValue?,
         isNegated: Bool
     ) throws(PredicateError) -> Condition {
-        guard !isNegated else { throw refused("CloudKit takes no NOT before a distance", at: start) }
+        guard !isNegated else { throw refusedNegation(of: "a distance", at: start) }
         guard operation.comparator == .lessThan || operation.comparator == .lessThanOrEquals else {
             throw refused("CloudKit finds what is inside a circle only: < or <=", at: operation.place)
         }

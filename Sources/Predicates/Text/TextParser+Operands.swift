@@ -19,7 +19,7 @@ extension TextParser {
         case .argument(isName: false): return Operand(try arguments.literal(for: try take()))
         case .argument(isName: true): return .subject(subject(try arguments.name(for: try take())))
         case .word(let name, isQuoted: true):
-            try checkName(name)
+            try at(token) { () throws(BrokenRule) in try FieldName.check(name) }
             try take()
             return try endingSubject(.field(name))
         case .word(let name, isQuoted: false): return try word(name)
@@ -28,7 +28,7 @@ extension TextParser {
     }
 
     private mutating func word(_ name: String) throws(PredicateError) -> Operand {
-        try checkName(name)
+        if SystemField(inText: name) == nil { try at(token) { () throws(BrokenRule) in try FieldName.check(name) } }
         let upper = name.uppercased()
         if upper == "NULL" || upper == "NIL" {
             try take()
@@ -40,12 +40,6 @@ extension TextParser {
         let place = try take()
         if let function = try function(upper, at: place) { return function }
         return try endingSubject(subject(name))
-    }
-
-    private func checkName(_ name: String) throws(PredicateError) {
-        guard FieldName.isValid(name) else {
-            throw PredicateError(code: "predicate.syntax", offset: token.offset, reason: FieldName.rule)
-        }
     }
 
     private func subject(_ name: String) -> Clause.Subject {

@@ -95,8 +95,11 @@ extension TextParser {
         }
     }
 
-    private func noNull(at place: Token) -> PredicateError {
-        refused("there is no null: a comparison with a field that is missing is false", at: place)
+    func noNull(at place: Token) -> PredicateError {
+        refused(
+            "there is no null, and a comparison with a field that is missing is false: write field != nil for one that "
+                + "has a value; for one that has none let the app set a field, as in has_title == 0",
+            at: place)
     }
 
     /// `{…}`, or an argument that is a list.

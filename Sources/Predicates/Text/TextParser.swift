@@ -5,18 +5,20 @@ import JSON
 ///     predicate  = sum
 ///     sum        = product { ("OR" | "||") product }                                      (OR: extended only)
 ///     product    = term { ("AND" | "&&") term }
-///     term       = ("NOT" | "!") term | "(" sum ")" | "TRUEPREDICATE" | "FALSEPREDICATE" | comparison
+///     term       = { "NOT" | "!" } ( "(" sum ")" | "TRUEPREDICATE" | "FALSEPREDICATE" | comparison )
 ///     comparison = subject operator value | subject "IN" list | subject "BETWEEN" pair | subject "CONTAINS" value
 ///                | subject "!=" "nil" | value operator subject | value "IN" subject | distance ("<" | "<=") value
 ///                | ("ANY" | "SOME") subject ("==" | "IN" | "BEGINSWITH") … | "ALL" subject operator …  (extended only)
 ///                | "self" "CONTAINS" string | words-of "TOKENMATCHES[cdl]" string
 ///                | ("ANY" | "SOME" | "ALL") "tokenize" "(" string "," "'Cdl'" ")" "IN" words-of
 ///
-/// One token is looked ahead; parentheses and NOTs recurse, to a stated depth.
+/// One token is looked ahead; parentheses recurse, to a stated depth.
 struct TextParser {
-    /// Where in the text a comparison stands, by what was read.
+    /// Where in the text what was read stands.
     struct Places {
-        var clauses: [Clause: Int] = [:]
+        /// Of each comparison, in the order in which the condition has them.
+        var clauses: [Int] = []
+        /// Of the first `FALSEPREDICATE` or `NOT TRUEPREDICATE`.
         var never: Int?
     }
 
@@ -68,6 +70,7 @@ struct TextParser {
 
 extension TextParser {
     private mutating func sum(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
+        let first = places.clauses.count
         var parts = [try product(isNegated: isNegated, depth: depth)]
         while token.isKeyword("OR") || token.isSign("||") {
             guard isExtended else {
@@ -76,10 +79,11 @@ extension TextParser {
             try take()
             parts.append(try product(isNegated: isNegated, depth: depth))
         }
-        return isNegated ? .joined(all: parts) : .joined(any: parts)
+        return joined(isNegated ? .joined(all: parts) : .joined(any: parts), from: first)
     }
 
     private mutating func product(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
+        let first = places.clauses.count
         var parts = [try term(isNegated: isNegated, depth: depth)]
         while token.isKeyword("AND") || token.isSign("&&") {
             guard isExtended || !isNegated else {
@@ -89,29 +93,38 @@ extension TextParser {
             try take()
             parts.append(try term(isNegated: isNegated, depth: depth))
         }
-        return isNegated ? .joined(any: parts) : .joined(all: parts)
+        return joined(isNegated ? .joined(any: parts) : .joined(all: parts), from: first)
+    }
+
+    /// A constant has taken the place of the comparisons from there on.
+    private mutating func joined(_ condition: Condition, from first: Int) -> Condition {
+        if condition == .always || condition == .never { places.clauses.removeSubrange(first...) }
+        return condition
     }
 
     private mutating func term(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
-        guard depth <= PredicateLimits.depthMax else {
-            throw PredicateError(
-                code: "predicate.limit", offset: token.offset,
-                reason: "nested deeper than the limit of \(PredicateLimits.depthMax)")
-        }
-        if token.isKeyword("NOT") || token.isSign("!") {
+        var isNegated = isNegated
+        while token.isKeyword("NOT") || token.isSign("!") {
             try take()
-            return try term(isNegated: !isNegated, depth: depth + 1)
+            isNegated.toggle()
         }
-        if token.isSign("(") {
-            try take()
-            let inner = try sum(isNegated: isNegated, depth: depth + 1)
-            try expect(sign: ")")
-            return inner
-        }
+        if token.isSign("(") { return try parentheses(isNegated: isNegated, depth: depth + 1) }
         if token.isKeyword("TRUEPREDICATE") || token.isKeyword("FALSEPREDICATE") {
             return try constant(isNegated: isNegated)
         }
         return try comparison(isNegated: isNegated)
+    }
+
+    private mutating func parentheses(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
+        guard depth <= PredicateLimits.depthMax else {
+            throw PredicateError(
+                code: "predicate.limit", offset: token.offset,
+                reason: "parentheses nested deeper than the limit of \(PredicateLimits.depthMax)")
+        }
+        try take()
+        let inner = try sum(isNegated: isNegated, depth: depth)
+        try expect(sign: ")")
+        return inner
     }
 
     private mutating func constant(isNegated: Bool) throws(PredicateError) -> Condition {
@@ -133,6 +146,14 @@ extension TextParser {
     /// CloudKit does not take it.
     func refused(_ reason: String, at place: Token? = nil) -> PredicateError {
         PredicateError(code: "predicate.unsupported", offset: (place ?? token).offset, reason: reason)
+    }
+
+    /// No dialect has an index for it.
+    func refusedNegation(of what: String, at place: Token) -> PredicateError {
+        let extended = isExtended ? "; extended predicates take NOT before all other comparisons, AND, OR and ALL" : ""
+        return refused(
+            "CloudKit takes no NOT before \(what)\(extended): let the app set a field for it, as in is_far == 1",
+            at: place)
     }
 
     /// Runs a check; what it throws stands at `place`.
@@ -165,7 +186,7 @@ extension TextParser {
         }
         let clause = Clause(
             comparison.subject, comparator, checked, foldsCase: !comparison.isExact, isNegated: comparison.isNegated)
-        if places.clauses[clause] == nil { places.clauses[clause] = comparison.start.offset }
+        places.clauses.append(comparison.start.offset)
         return .clause(clause)
     }
 }

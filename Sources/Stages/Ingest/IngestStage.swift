@@ -98,15 +98,15 @@ public struct IngestStage: Stage {
         _ command: JSONValue, _ warnings: [SavedSubscription.Warning], into out: inout Outbox
     ) {
         let subscriptionID = command["subscription"]?["subscriptionID"]
-        let left = homes.save(command)
-        for database in left {
-            out.append { CommandWriter.write(deleteOf: subscriptionID, in: database, for: command, into: &$0) }
+        let places = homes.save(command)
+        for left in places {
+            out.append { CommandWriter.write(deleteOf: subscriptionID, in: left.database, for: command, into: &$0) }
         }
         out.append { CommandWriter.write(command, into: &$0) }
         out.saved(
             SavedSubscription(
                 subscriptionID: subscriptionID?.string ?? "",
-                warnings: warnings + left.map { SubscriptionHomes.warning(moved: subscriptionID, from: $0) }))
+                warnings: warnings + places.map { SubscriptionHomes.warning(moved: subscriptionID, from: $0) }))
     }
 
     private mutating func appendDelete(

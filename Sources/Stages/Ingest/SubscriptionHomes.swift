@@ -6,9 +6,15 @@ import PipelineKit
 /// of the container moves the subscription.
 ///
 /// Identities are kept as 64 bits each. Two that fall together, or one that match has deleted since because it fires
-/// once, lead to a deletion of what is not there, which does nothing.
+/// once, lead to a deletion of what is not there, which does nothing. Whether one has fired, only match knows.
 struct SubscriptionHomes {
-    /// A bit for each of ``scopes``.
+    /// A place that a subscription leaves.
+    struct Left {
+        let database: DatabaseScope
+        let firesOnce: Bool
+    }
+
+    /// A bit for each of ``scopes``, and above them one for each in which the subscription fires once.
     private var homes: [UInt64: UInt8] = [:]
     private var key: [UInt8] = []
 
@@ -17,35 +23,56 @@ struct SubscriptionHomes {
     /// Takes note of a checked `subscription.save`.
     ///
     /// - Returns: The other databases that the user had the ID in.
-    mutating func save(_ command: JSONValue) -> [DatabaseScope] {
+    mutating func save(_ command: JSONValue) -> [Left] {
         let home = SubscriptionHomes.bit(of: command)
         let print = fingerprint(command, command["subscription"]?["subscriptionID"])
-        guard let left = homes.updateValue(home, forKey: print), left & ~home != 0 else { return [] }
+        guard let left = homes.updateValue(SubscriptionHomes.bits(of: command), forKey: print) else { return [] }
         return SubscriptionHomes.scopes.indices.filter { left & ~home & 1 << $0 != 0 }.map {
-            SubscriptionHomes.scopes[$0]
+            Left(
+                database: SubscriptionHomes.scopes[$0],
+                firesOnce: left & 1 << ($0 + SubscriptionHomes.scopes.count) != 0)
         }
     }
 
     /// Takes note of a `subscription.save` in the log; where one was moved, its deletion stands before.
     mutating func recall(_ command: JSONValue) {
         let print = fingerprint(command, command["subscription"]?["subscriptionID"])
-        homes[print, default: 0] |= SubscriptionHomes.bit(of: command)
+        let others = homes[print, default: 0] & ~SubscriptionHomes.allBits(of: command)
+        homes[print] = others | SubscriptionHomes.bits(of: command)
     }
 
     /// Takes note of a checked `subscription.delete`.
     mutating func delete(_ command: JSONValue) {
         let print = fingerprint(command, command["subscriptionID"])
         guard let left = homes[print] else { return }
-        let rest = left & ~SubscriptionHomes.bit(of: command)
+        let rest = left & ~SubscriptionHomes.allBits(of: command)
         homes[print] = rest == 0 ? nil : rest
     }
 
-    static func warning(moved subscriptionID: JSONValue?, from database: DatabaseScope) -> SavedSubscription.Warning {
+    static func warning(moved subscriptionID: JSONValue?, from left: Left) -> SavedSubscription.Warning {
         SavedSubscription.Warning(
             code: "subscription.moved", path: "subscription.subscriptionID",
             reason:
-                "the user had \"\(subscriptionID?.string ?? "")\" in the \(database.word) database: an ID is unique for "
-                + "its user in a container, so that one is deleted; to keep both, give one another ID")
+                "the user had \"\(subscriptionID?.string ?? "")\" in the \(left.database.word) database"
+                + (left.firesOnce ? ", where it fires once and may be gone already" : "")
+                + ": an ID is unique for its user in a container, so that one is deleted; to keep both, give one another ID"
+        )
+    }
+
+    private static func bits(of command: JSONValue) -> UInt8 {
+        let firesOnce = command["subscription"]?["firesOnce"]?.bool ?? false
+        return firesOnce ? allBits(of: command) : bit(of: command)
+    }
+
+    /// The database's bit and the one above it.
+    private static func allBits(of command: JSONValue) -> UInt8 {
+        bit(of: command) | bit(of: command) << scopes.count
+    }
+
+    /// Whether there is a place, and each that fires once is one.
+    private static func isInOrder(_ bits: UInt8) -> Bool {
+        let places = bits & (1 << scopes.count - 1)
+        return places != 0 && bits >> scopes.count & ~places == 0
     }
 
     private static func bit(of command: JSONValue) -> UInt8 {
@@ -75,7 +102,7 @@ extension SubscriptionHomes {
         homes.reserveCapacity(count)
         for _ in 0..<count {
             let (print, bits) = (try snapshot.number(), try snapshot.number())
-            guard (1..<1 << UInt64(Self.scopes.count)).contains(bits),
+            guard bits < 1 << UInt64(2 * Self.scopes.count), Self.isInOrder(UInt8(bits)),
                 homes.updateValue(UInt8(bits), forKey: print) == nil
             else { throw snapshot.error("a subscription is there twice, or in a database that there is not") }
         }

@@ -1,53 +1,76 @@
 import Predicates
 
-/// A subscription that is looked at for every change of its record type, because nothing that it asks for narrows it.
-package struct UnindexedSubscription: Sendable {
+/// Subscriptions that are looked at for every change of their record type, because nothing that they ask for narrows
+/// them; all in one kind of database, to one record type, and of the same shape.
+package struct UnindexedSubscriptions: Sendable {
     /// A part of the predicate, all of which must hold.
     package struct Part: Sendable {
-        /// As it would stand in a predicate's text.
-        package let text: String
+        /// As it would stand in a predicate's text; without its values where they differ.
+        package fileprivate(set) var text: String
+        /// The same without its values.
+        package let shape: String
         /// Why the index has no place for it.
         package let reason: String
         /// What to write instead, where there is something.
         package let instead: String?
     }
 
-    package let query: SavedQuery
-    package let parts: [Part]
-    /// How many such subscriptions, with this one, are looked at for a change of the record type in the same place.
+    package fileprivate(set) var group: QueryGroup
+    package fileprivate(set) var parts: [Part]
+    /// How many unindexed subscriptions, of whatever shape, are looked at for a change in the place that has most.
     package fileprivate(set) var lookedAt = 1
 }
 
 extension MatchStage {
     /// The subscriptions that no part of their predicate narrows: those that most are looked at with first, then in the
     /// order in which they were saved. One without a predicate asks for every record, and is none of them.
-    package var unindexed: [UnindexedSubscription] {
-        var found = index.savedOrder.filter { index.store[$0.slot].isScanned }.map { found in
-            index.store.withSubscription(found.slot) { UnindexedSubscription($0, found.saved) }
+    package var unindexed: [UnindexedSubscriptions] {
+        var (groups, numbers) = ([UnindexedSubscriptions](), [QueryGroup.Key: Int]())
+        var lists: [SavedQuery.Place: Int] = [:]
+        var places: [Set<SavedQuery.Place>] = []
+        for found in index.savedOrder where index.store[found.slot].isScanned {
+            let (query, parts) = index.store.withSubscription(found.slot) { subscription in
+                (SavedQuery(subscription, found.saved), UnindexedSubscriptions.parts(subscription.predicate))
+            }
+            lists[query.place, default: 0] += 1
+            let key = QueryGroup.Key(query, shape: parts.map(\.shape))
+            if let number = numbers[key] {
+                groups[number].add(query, parts)
+                places[number].insert(query.place)
+            } else {
+                numbers[key] = groups.count
+                groups.append(UnindexedSubscriptions(group: QueryGroup(query), parts: parts))
+                places.append([query.place])
+            }
         }
-        let lists = Dictionary(grouping: found, by: \.query.place).mapValues(\.count)
-        for number in found.indices { found[number].lookedAt = lists[found[number].query.place] ?? 1 }
-        found.sort { ($1.lookedAt, $0.query.savedAt) < ($0.lookedAt, $1.query.savedAt) }
-        return found
+        for number in groups.indices { groups[number].lookedAt = places[number].compactMap { lists[$0] }.max() ?? 1 }
+        return groups.sorted { ($1.lookedAt, $0.group.first.savedAt) < ($0.lookedAt, $1.group.first.savedAt) }
     }
 }
 
-extension UnindexedSubscription {
-    fileprivate init(_ subscription: Subscription, _ saved: UInt64) {
-        query = SavedQuery(subscription, saved)
-        let predicate = subscription.predicate
-        parts = predicate.clauses.map(Part.init) + predicate.alternatives.map(Part.init)
+extension UnindexedSubscriptions {
+    fileprivate static func parts(_ predicate: RecordPredicate) -> [Part] {
+        predicate.clauses.map(Part.init) + predicate.alternatives.map(Part.init)
+    }
+
+    fileprivate mutating func add(_ query: SavedQuery, _ others: [Part]) {
+        group.add(query)
+        for number in parts.indices where parts[number].text != others[number].text {
+            parts[number].text = parts[number].shape
+        }
     }
 }
 
-extension UnindexedSubscription.Part {
+extension UnindexedSubscriptions.Part {
     fileprivate init(_ clause: Clause) {
-        self.init(text: clause.text, reason: clause.unindexedReason, instead: clause.indexedInstead)
+        self.init(
+            text: clause.text, shape: clause.shape, reason: clause.unindexedReason, instead: clause.indexedInstead)
     }
 
     fileprivate init(_ alternative: Condition) {
         self.init(
-            text: alternative.text, reason: "one side or the other may hold, and one of them nothing narrows",
+            text: alternative.text, shape: alternative.shape,
+            reason: "one side or the other may hold, and one of them nothing narrows",
             instead: "save a subscription for each side of OR")
     }
 }

@@ -46,12 +46,22 @@ extension MatchStage {
     /// How many subscriptions are saved.
     package var subscriptionCount: Int { index.count }
 
-    /// The subscriptions that can never match, each with the reason, in the order in which they were saved.
-    package var neverTrue: [(query: SavedQuery, reason: String)] {
-        index.savedOrder.compactMap { found in
-            index.store.withSubscription(found.slot) { subscription in
+    /// The subscriptions that can never match, by the reason, in the order in which the first was saved.
+    package var neverTrue: [(group: QueryGroup, reason: String)] {
+        var (groups, numbers) = ([(group: QueryGroup, reason: String)](), [QueryGroup.Key: Int]())
+        for found in index.savedOrder {
+            let never = index.store.withSubscription(found.slot) { subscription in
                 subscription.predicate.contradiction.map { (SavedQuery(subscription, found.saved), $0) }
             }
+            guard let (query, reason) = never else { continue }
+            let key = QueryGroup.Key(query, shape: [reason])
+            if let number = numbers[key] {
+                groups[number].group.add(query)
+            } else {
+                numbers[key] = groups.count
+                groups.append((QueryGroup(query), reason))
+            }
         }
+        return groups
     }
 }

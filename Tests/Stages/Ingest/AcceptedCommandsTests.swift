@@ -68,6 +68,16 @@ struct AcceptedCommandsTests {
         #expect(try open.send(command) == nil)
     }
 
+    /// An edit of the switch counts for what is saved after it; what is in the log stays, and match reads it as it was.
+    @Test func aStrictDoorGoesOnFromALogWithExtendedPredicates() throws {
+        let command = Example.query(#"{"recordType":"Note","predicate":"a == 1 OR ALL b > 2"}"#)
+        var strict = try Door(recalling: [command])
+        let refused = try strict.send(command)
+        #expect(refused?.code == "predicate.unsupported" && refused?.path == "subscription.query.predicate")
+        #expect(refused?.reason.hasSuffix("a == 1 OR ALL b > 2\n       ^") == true)
+        #expect(try strict.send(Example.query(#"{"recordType":"Note","predicate":"a == 1"}"#)) == nil)
+    }
+
     @Test func subscriptionsInAnyDatabaseAreASwitch() throws {
         let command = Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "public")
         var strict = try Door()

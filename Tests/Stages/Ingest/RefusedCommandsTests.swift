@@ -40,7 +40,7 @@ struct RefusedCommandsTests {
             at: "container", #"a container starts with "iCloud.", as in iCloud.com.example.App"#),
         Row(
             #"{"type":"record.save","container":"iCloud.a b","environment":"development"}"#, "name.characters",
-            at: "container", #"a container is letters, digits, '.', '-' and '_', which "iCloud.a b" is not"#),
+            at: "container", #"a container is ASCII letters, digits, '.', '-' and '_', which "iCloud.a b" is not"#),
         Row(
             #"{"type":"record.save","container":"iCloud.a","environment":"developement"}"#, "word.unknown",
             at: "environment", #"an environment cannot be "developement": did you mean "development"?"#),
@@ -72,7 +72,7 @@ struct RefusedCommandsTests {
             "a topic is printable ASCII without a space at its ends, fit for an HTTP header, which \"a\nb\" is not"),
         Row(
             Example.register(#""transport":"a b","token":"t","topic":"t""#), "name.characters", at: "transport",
-            #"a transport's name is letters, digits, '.', '-' and '_', which "a b" is not"#),
+            #"a transport's name is ASCII letters, digits, '.', '-' and '_', which "a b" is not"#),
         Row(
             Example.register(#""transport":"apns","token":17,"topic":"t""#), "member.kind", at: "token",
             "a token is a string, not a number"),

@@ -61,6 +61,26 @@ struct SubscriptionAnswerTests {
         #expect(door.log == [Self.save(), Self.delete(), Self.save(database: "public")])
     }
 
+    /// Only match knows whether a subscription has fired, so the door says what is so either way.
+    @Test func `of one that fires once it is not said that it is still there`() throws {
+        let once = Self.save().replacing(#""firesOn":"#, with: #""firesOnce":true,"firesOn":"#)
+        func reason(_ commands: [String]) throws -> String {
+            var door = try Door()
+            for command in commands { try door.send(command) }
+            return try #require(door.saved?.warnings.first).reason
+        }
+        let moved = Self.save(database: "public")
+        #expect(try reason([once, moved]).contains("where it fires once and may be gone already"))
+        #expect(try !reason([once, Self.save(), moved]).contains("once"))
+        #expect(try !reason([once, Self.delete(), Self.save(), moved]).contains("once"))
+        var recalled = try Door(recalling: [Self.save(), once])
+        try recalled.send(moved)
+        #expect(recalled.saved?.warnings.first?.reason.contains("fires once") == true)
+        var again = try Door(recalling: [once, Self.save()])
+        try again.send(moved)
+        #expect(again.saved?.warnings.first?.reason.contains("fires once") == false)
+    }
+
     @Test(arguments: [
         [save(), save()], [save(), save("t", database: "public")], [save(), save(user: "_bob", database: "public")],
         [save(), delete(), save(database: "public")],
@@ -95,9 +115,12 @@ struct SubscriptionAnswerTests {
         var snapshots: [StageRun<IngestStage>.Arrival] = []
         for _ in 0..<200 {
             let (id, database) = ("s\(draw.below(5))", draw.one(of: ["private", "public"]))
-            let command = draw.isOneIn(3) ? Self.delete(id, database: database) : Self.save(id, database: database)
+            let save = Self.save(id, database: database)
+            let once = save.replacing(#""firesOn":"#, with: #""firesOnce":true,"firesOn":"#)
+            let command = draw.isOneIn(3) ? Self.delete(id, database: database) : draw.isOneIn(3) ? once : save
             try door.send(command)
             try recalled.send(command)
+            #expect(door.saved == recalled.saved, "seed \(seed)")
             snapshots.append(.init(command))
             if draw.isOneIn(8) { recalled = try Door(recalling: recalled.log) }
             _ = try run.receive(.init(command))

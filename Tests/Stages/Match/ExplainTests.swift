@@ -104,10 +104,10 @@ struct ExplainTests {
         var feed = try Feed()
         for _ in 0..<400 {
             if random.below(3) == 0 {
-                _ = try feed.send(PlainSubscription(drawnBy: &random).line)
+                _ = try feed.send(DrawnSubscription(.wide, &random).line)
                 continue
             }
-            let line = PlainChange(drawnBy: &random).line
+            let line = DrawnChange(.wide, &random).line
             let told = try feed.explain(line)
             let watching = told.filter { $0.code == .subscriptionMatched }
             let ids = watching.map { $0.detail("subscriptionID")?.dropFirst().dropLast() ?? "" }

@@ -21,17 +21,15 @@ struct MatchSnapshotTests {
     }
 
     /// Now and then nobody watches for a while, so that the tally has something to tell.
-    private static func history(_ draw: inout Seeded) -> [Run.Arrival] {
+    private static func history(_ draw: inout Seeded) throws -> [Run.Arrival] {
         var time: Int64 = 0
-        return (0..<1500).map { _ in
+        return try (0..<1500).map { _ in
             time += Int64(draw.below(300)) * 1000
             switch draw.below(10) {
-            case 0..<3: return .init(PlainSubscription(drawnBy: &draw).line, at: time)
-            case 3:
-                let (database, user) = (draw.one(of: PlainChange.databases), draw.one(of: PlainChange.users))
-                return .init(Line.remove(id: "s\(draw.below(60))", database: database, user: user), at: time)
+            case 0..<3: return try .init(DrawnSubscription(.wide, &draw).line, at: time)
+            case 3: return .init(try DrawnSubscription(.wide, &draw).deleting, at: time)
             case 4..<7: return .init(Line.change(owner: "_nobody"), at: time)
-            default: return .init(PlainChange(drawnBy: &draw).line, at: time)
+            default: return .init(DrawnChange(.wide, &draw).line, at: time)
             }
         }
     }
@@ -39,7 +37,7 @@ struct MatchSnapshotTests {
     @Test(arguments: Seeded.seeds)
     func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
         var draw = Seeded(seed)
-        let history = Self.history(&draw)
+        let history = try Self.history(&draw)
         for _ in 0..<4 {
             let cut = draw.below(history.count - 100)
             let (itself, restored) = try Run.split(history, at: cut, fresh: Self.fresh)
@@ -52,7 +50,7 @@ struct MatchSnapshotTests {
     @Test(arguments: Seeded.seeds)
     func `what was saved and is gone does not show in a snapshot`(seed: UInt64) throws {
         var draw = Seeded(seed)
-        let lines = (0..<300).map { _ in PlainSubscription(drawnBy: &draw).line }
+        let lines = try (0..<300).map { _ in try DrawnSubscription(.wide, &draw).line }
         let whole = try Self.run(lines)
         let kept = Set(whole.state.map { $0.split(separator: #""savedAt":"#)[1].prefix { $0 != "," } })
         let gone = Line.remove(id: "never")

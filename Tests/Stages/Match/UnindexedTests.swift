@@ -27,11 +27,11 @@ struct UnindexedTests {
         predicate: String, reasons: [String], instead: [String]
     ) throws {
         let found = try Self.stage([Self.save(predicate)]).unindexed
-        let subscription = try #require(found.first)
-        #expect(found.count == 1 && subscription.lookedAt == 1 && subscription.query.savedAt == 1)
-        #expect(subscription.parts.count == reasons.count)
-        for (part, reason) in zip(subscription.parts, reasons) { #expect(part.reason.contains(reason), "\(part)") }
-        let ways = subscription.parts.compactMap(\.instead).joined(separator: "; ")
+        let subscriptions = try #require(found.first)
+        #expect(found.count == 1 && subscriptions.lookedAt == 1 && subscriptions.group.first.savedAt == 1)
+        #expect(subscriptions.parts.count == reasons.count)
+        for (part, reason) in zip(subscriptions.parts, reasons) { #expect(part.reason.contains(reason), "\(part)") }
+        let ways = subscriptions.parts.compactMap(\.instead).joined(separator: "; ")
         for way in instead { #expect(ways.contains(way), "\(ways)") }
         #expect(instead.isEmpty == ways.isEmpty)
     }
@@ -52,23 +52,37 @@ struct UnindexedTests {
 
     @Test func `the longest lists come first, and a deleted one counts no more`() throws {
         let stage = try Self.stage([
-            Line.save(Line.query(#""predicate":"n != 1""#), id: "own"), Self.save("n != 1", id: "one"),
-            Self.save("n != 2", id: "gone"), Self.save("n != 3", id: "two", user: "_b"),
+            Line.save(Line.query(#""predicate":"m != 1""#), id: "own"), Self.save("n != 1", id: "one"),
+            Self.save("n != 2", id: "gone"), Self.save("NOT n IN {3, 4}", id: "two", user: "_b"),
             Self.save("n == 3", id: "found"),
             Line.remove(id: "gone", database: "public"),
         ])
-        #expect(stage.unindexed.map(\.query.subscriptionID) == ["one", "two", "own"])
+        #expect(stage.unindexed.map(\.group.first.subscriptionID) == ["one", "two", "own"])
         #expect(stage.unindexed.map(\.lookedAt) == [2, 2, 1])
-        let two = stage.unindexed[1].query
-        #expect([two.user, two.database, two.recordType, two.predicate] == ["_b", "public", "Note", "n != 3"])
+        let two = stage.unindexed[1].group.first
+        #expect(
+            [two.user, two.database, two.recordType, two.predicate] == ["_b", "public", "Note", "NOT n IN {3, 4}"])
+    }
+
+    @Test func `those of one shape are a group, in whatever user's database`() throws {
+        var lines = (0..<120).map { Self.save("state != 'x\($0)'", id: "s\($0)", user: "_u\($0 % 7)") }
+        lines += (0..<5).map { Line.save(Line.query(#""predicate":"n != 1""#), id: "p\($0 / 3)", user: "_u\($0 % 3)") }
+        lines.append(Self.save("state != 'x1'", id: "other").replacing("Note", with: "Task"))
+        let found = try Self.stage(lines).unindexed
+        #expect(found.map(\.group.count) == [120, 5, 1] && found.map(\.lookedAt) == [120, 2, 1])
+        #expect(found.map { $0.parts.map(\.text) } == [["state != …"], ["n != 1"], ["state != 'x1'"]])
+        #expect(found[0].group.named.map(\.subscriptionID) == (0..<QueryGroup.namedMax).map { "s\($0)" })
+        #expect(found[1].group.named.map(\.user) == ["_u0", "_u1", "_u2", "_u0", "_u1"])
     }
 
     @Test func `what can never be true is named with the reason`() throws {
         let stage = try Self.stage([
             Self.save("n > 3 AND n < 2", id: "empty"), Self.save("n > 1", id: "some"),
-            Self.save("FALSEPREDICATE", id: "never"),
+            Self.save("FALSEPREDICATE", id: "never"), Self.save("n > 5 AND n < 1", id: "too"),
+            Self.save("a == 1 OR b == 1 AND b == 2", id: "one side"),
+            Self.save("ALL t > 2 AND ALL t < 1", id: "empty list"),
         ])
-        #expect(stage.neverTrue.map(\.query.subscriptionID) == ["empty", "never"])
+        #expect(stage.neverTrue.map { $0.group.named.map(\.subscriptionID) } == [["empty", "too"], ["never"]])
         #expect(stage.neverTrue.allSatisfy { $0.reason.hasPrefix("the predicate can never be true: ") })
     }
 }

@@ -1,5 +1,4 @@
 import EventLog
-import Glibc
 import PipelineRuntime
 
 /// Sends the others at their rate, the one change among them, and waits until every push has its outcome. One thread.
@@ -20,59 +19,32 @@ final class FanOutDrive {
     private static let patience = Duration.seconds(60)
 
     private let options: FanOutBenchOptions
-    private let stages: StageProcesses
     private let pids: [Int32]
-    private let interruption: Interruption
-    private let producer: Producer
+    private let producer: BenchProducer
     private let workload: FanOutWorkload
     private(set) var result = Result()
-    private var refused = 0
-    private var moved = ContinuousClock.now
     private var sent: ContinuousClock.Instant?
     private var matches: EventLogReader?
 
     init(_ options: FanOutBenchOptions, _ stages: StageProcesses, _ pids: [Int32], _ interruption: Interruption) throws
     {
-        (self.options, self.stages, self.pids, self.interruption) = (options, stages, pids, interruption)
-        let source = stages.plans[0]
-        producer = try Producer(
-            ProducerSocket.make(source, stages.context), endpoint: source.door ?? "", name: "belfry bench")
+        (self.options, self.pids) = (options, pids)
+        producer = try BenchProducer(stages, pids, interruption, patience: FanOutDrive.patience)
         workload = FanOutWorkload(watchers: options.watchers)
-        producer.onAnswer = { [unowned self] in
-            refused += $0.refused
-            moved = .now
-        }
     }
 
     func run(logs: String) throws {
-        _ = try producer.greet(timeout: .seconds(20))
-        try setUp()
+        try producer.setUp(workload.setUp())
         matches = try EventLogReader(directory: logs + "/matches", from: .end)
         try sendOthers(for: .seconds(options.seconds))
         try sendNews()
         try sendOthers(for: .seconds(options.seconds))
-        try settle()
-        try waitForOutcomes(logs + "/outcomes", UInt64(options.watchers) + result.others)
-        result.after = try uses()
-        producer.socket.close()
-    }
-
-    // MARK: Before
-
-    private func setUp() throws {
-        for block in workload.setUp() {
-            while !producer.hasRoom { try pump(.milliseconds(100)) }
-            try producer.send(Array((block.joined(separator: "\n") + "\n").utf8), count: block.count)
-            try pump(.zero)
-        }
-        try settle()
-        var through = producer.logLast
-        for plan in stages.plans.dropFirst() {
-            let probe = try StageProbe(plan, stages.context)
-            while try (probe.positions()?.taken ?? 0) < through { try checkProgress() }
-            through = try probe.positions()?.last ?? 0
-        }
-        moved = .now
+        try producer.settle()
+        try producer.wait(
+            for: logs + "/outcomes", UInt64(options.watchers) + result.others, every: .milliseconds(1),
+            meanwhile: followMatches)
+        result.after = try producer.uses()
+        producer.close()
     }
 
     // MARK: Changes
@@ -82,7 +54,7 @@ final class FanOutDrive {
         while .now - start < time {
             let due = already + UInt64((ContinuousClock.now - start) / .microseconds(1) * Double(options.rate) / 1e6)
             if due > result.others, producer.hasRoom { try sendOthers(through: min(due, result.others + 500)) }
-            try pump(.milliseconds(1))
+            try producer.pump(.milliseconds(1))
             try followMatches()
         }
     }
@@ -95,7 +67,7 @@ final class FanOutDrive {
 
     private func sendNews() throws {
         for pid in pids { try ProcessUse.forgetPeak(of: pid) }
-        result.before = try uses()
+        result.before = try producer.uses()
         result.sequence = UInt64(workload.setUpLines) + result.others + 1
         sent = .now
         try producer.send(Array((FanOutWorkload.news + "\n").utf8), count: 1)
@@ -113,49 +85,6 @@ final class FanOutDrive {
                 result.lastMatch = time
                 return
             }
-        }
-    }
-
-    // MARK: After
-
-    private func settle() throws {
-        while !producer.isDone { try pump(.milliseconds(100)) }
-        guard refused == 0 else { throw ToolFailure(.software, "ingest refused \(refused.of("line")) of the workload") }
-    }
-
-    private func waitForOutcomes(_ log: String, _ expected: UInt64) throws {
-        let reader = try EventLogReader(directory: log, from: .beginning)
-        var last: UInt64 = 0
-        moved = .now
-        while last < expected {
-            while let header = try reader.nextHeader() {
-                last = header.lastSequence
-                moved = .now
-            }
-            try followMatches()
-            guard last < expected, .now - moved < FanOutDrive.patience else { return }
-            try checkProgress()
-            _ = try reader.waitForMore(timeout: .milliseconds(1))
-        }
-    }
-
-    private func uses() throws -> [ProcessUse] {
-        try pids.map { pid in
-            guard let use = ProcessUse(pid: pid) else { throw ToolFailure(.software, "process \(pid) has ended") }
-            return use
-        }
-    }
-
-    private func pump(_ wait: Duration) throws {
-        try producer.pump(wait: wait)
-        try checkProgress()
-    }
-
-    private func checkProgress() throws {
-        try interruption.check()
-        try stages.check()
-        guard .now - moved < FanOutDrive.patience else {
-            throw ToolFailure(.unavailable, "nothing has moved for \(FanOutDrive.patience.text)")
         }
     }
 }

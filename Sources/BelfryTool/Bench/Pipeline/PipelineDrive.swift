@@ -21,62 +21,29 @@ final class PipelineDrive {
     private static let patience = Duration.seconds(30)
 
     private let options: PipelineBenchOptions
-    private let stages: StageProcesses
-    private let pids: [Int32]
-    private let interruption: Interruption
-    private let producer: Producer
+    private let producer: BenchProducer
     private(set) var workload: Workload
     private(set) var times = Times()
-    private var refused = 0
-    private var moved = ContinuousClock.now
 
     init(_ options: PipelineBenchOptions, _ stages: StageProcesses, _ pids: [Int32], _ interruption: Interruption)
         throws
     {
         self.options = options
-        self.stages = stages
-        self.pids = pids
-        self.interruption = interruption
-        let source = stages.plans[0]
-        producer = try Producer(
-            ProducerSocket.make(source, stages.context), endpoint: source.door ?? "", name: "belfry bench")
+        producer = try BenchProducer(stages, pids, interruption, patience: PipelineDrive.patience)
         workload = Workload(seed: options.seed, subscriptions: options.subscriptions)
-        producer.onAnswer = { [unowned self] in
-            refused += $0.refused
-            moved = .now
-        }
     }
 
     func run(outcomes: String) throws {
-        _ = try producer.greet(timeout: .seconds(20))
-        try setUp()
-        let before = try uses()
+        try producer.setUp(workload.setUp())
+        let before = try producer.uses()
         let ownBefore = ProcessUse(pid: getpid())
         times.firstSend = Instant.wall()
         try options.rate.map { try send(perSecond: $0) } ?? sendAll()
         times.lastSend = Instant.wall()
-        try waitForOutcomes(outcomes)
-        times.use = zip(try uses(), before).map { $0.since($1) }
+        try producer.wait(for: outcomes, workload.watched, every: .milliseconds(100)) {}
+        times.use = zip(try producer.uses(), before).map { $0.since($1) }
         times.driver = ProcessUse(pid: getpid()).flatMap { use in ownBefore.map { use.since($0) } }
-        producer.socket.close()
-    }
-
-    // MARK: Before
-
-    private func setUp() throws {
-        for block in workload.setUp() {
-            while !producer.hasRoom { try pump(.milliseconds(100)) }
-            try producer.send(Array((block.joined(separator: "\n") + "\n").utf8), count: block.count)
-            try pump(.zero)
-        }
-        try settle()
-        let probes = try stages.plans.map { try StageProbe($0, stages.context) }
-        var through = producer.logLast
-        for probe in probes.dropFirst() {
-            while try (probe.positions()?.taken ?? 0) < through { try checkProgress() }
-            through = try probe.positions()?.last ?? 0
-        }
-        moved = .now
+        producer.close()
     }
 
     // MARK: Changes
@@ -85,12 +52,12 @@ final class PipelineDrive {
         while workload.made < options.changes {
             if producer.hasRoom {
                 try send(Int(min(UInt64(PipelineDrive.blockLines), options.changes - workload.made)))
-                try pump(.zero)
+                try producer.pump(.zero)
             } else {
-                try pump(.milliseconds(100))
+                try producer.pump(.milliseconds(100))
             }
         }
-        try settle()
+        try producer.settle()
     }
 
     /// A few lines about every millisecond: all that are due by then.
@@ -100,57 +67,14 @@ final class PipelineDrive {
             let due = min(
                 UInt64((ContinuousClock.now - start) / .microseconds(1) * Double(rate) / 1e6), options.changes)
             if due > workload.made, producer.hasRoom { try send(Int(min(due - workload.made, 1_000))) }
-            try pump(.milliseconds(1))
+            try producer.pump(.milliseconds(1))
         }
-        try settle()
+        try producer.settle()
     }
 
     private func send(_ count: Int) throws {
         let lines = workload.lines(count)
         try producer.send(lines, count: count)
-        if times.halfway.isEmpty, workload.made >= options.changes / 2 { times.halfway = try uses() }
-    }
-
-    // MARK: After
-
-    /// Waits until the door has answered for everything.
-    private func settle() throws {
-        while !producer.isDone { try pump(.milliseconds(100)) }
-        guard refused == 0 else { throw ToolFailure(.software, "ingest refused \(refused.of("line")) of the workload") }
-    }
-
-    private func waitForOutcomes(_ log: String) throws {
-        let reader = try EventLogReader(directory: log, from: .beginning)
-        var last: UInt64 = 0
-        moved = .now
-        while last < workload.watched {
-            while let header = try reader.nextHeader() {
-                last = header.lastSequence
-                moved = .now
-            }
-            guard last < workload.watched, .now - moved < PipelineDrive.patience else { return }
-            try checkProgress()
-            _ = try reader.waitForMore(timeout: .milliseconds(100))
-        }
-    }
-
-    private func uses() throws -> [ProcessUse] {
-        try pids.map { pid in
-            guard let use = ProcessUse(pid: pid) else { throw ToolFailure(.software, "process \(pid) has ended") }
-            return use
-        }
-    }
-
-    private func pump(_ wait: Duration) throws {
-        try producer.pump(wait: wait)
-        try checkProgress()
-    }
-
-    private func checkProgress() throws {
-        try interruption.check()
-        try stages.check()
-        guard .now - moved < PipelineDrive.patience else {
-            throw ToolFailure(.unavailable, "nothing has moved for \(PipelineDrive.patience.text)")
-        }
+        if times.halfway.isEmpty, workload.made >= options.changes / 2 { times.halfway = try producer.uses() }
     }
 }

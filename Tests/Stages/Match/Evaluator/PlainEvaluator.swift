@@ -19,7 +19,8 @@ struct PlainEvaluator {
             let record = event["record"]
             let fields = change.action == "delete" ? event["before"] : record?["fields"]
             return saved.filter { subscription in
-                subscription.isMeant(by: change) && subscription.predicate.matches(fields, of: record)
+                subscription.isMeant(by: change)
+                    && PlainPredicate(predicate: subscription.predicate).holds(fields, of: record)
             }
         }
         for subscription in found where subscription.firesOnce { delete(subscription.identity) }

@@ -1,45 +1,5 @@
-/// Finds comparisons of one field that no value satisfies together.
-///
-/// What it finds is certain; it does not find everything. Alternatives are not looked at.
-enum Contradictions {
-    /// - Parameter place: Where a clause stands, by its number; nil for `FALSEPREDICATE`.
-    static func warnings(
-        _ predicate: RecordPredicate, _ place: (Int?) -> PredicateWarning.Place
-    ) -> [PredicateWarning] {
-        func warning(_ index: Int?, _ reason: String) -> PredicateWarning {
-            PredicateWarning(
-                code: "predicate.never", place: place(index), reason: "the predicate can never be true: \(reason)")
-        }
-        if predicate.isNever { return [warning(nil, "FALSEPREDICATE")] }
-        var demands: [Clause.Subject: Demands] = [:]
-        var warnings: [PredicateWarning] = []
-        for (index, clause) in predicate.clauses.enumerated() {
-            if let reason = clause.ownContradiction ?? demands[clause.subject, default: Demands()].add(clause) {
-                warnings.append(warning(index, reason))
-            }
-            guard warnings.count < warningsMax else { break }
-        }
-        return warnings
-    }
-
-    /// One would do; a person may mend several at once.
-    private static let warningsMax = 10
-}
-
-extension Clause {
-    /// Why it never holds by itself.
-    fileprivate var ownContradiction: String? {
-        guard values.isEmpty, !isNegated else { return nil }
-        return switch comparator {
-        case .isIn, .listContainsAny: "\(field) would have to be in an empty list"
-        case .containsAnyWord, .containsAllWords: "the search has no words but stop words"
-        default: nil
-        }
-    }
-}
-
-/// What the clauses so far ask of one field.
-private struct Demands {
+/// What the clauses so far ask of one value: of a field, or of each element of a list.
+struct Demands {
     private enum Kind { case text, number, reference, bytes, location, list }
 
     private var kind: Kind?
@@ -52,17 +12,17 @@ private struct Demands {
     private var areFolded = false
     /// Values that the field must not have, by whether case is ignored.
     private var excluded: [Bool: Set<Candidate>] = [:]
-    private var count = 0
 
-    /// Of more comparisons of one field the rest is not looked at, so that the time stays in proportion to their number.
-    private static let clausesMax = 64
+    /// What a look at all values takes.
+    var size: Int { (candidates?.count ?? 0) + excluded.values.reduce(0) { $0 + $1.count } }
 
-    /// - Returns: Why the field cannot satisfy the clause besides those before.
-    mutating func add(_ clause: Clause) -> String? {
-        count += 1
+    /// - Parameter asksForType: Whether a value of another type than the clause's does not satisfy it.
+    /// - Returns: Why the value cannot satisfy the clause besides those before.
+    mutating func add(_ clause: Clause, asksForType: Bool = true) -> String? {
         // A string may be the base64 of bytes: of those nothing is certain.
-        guard count <= Demands.clausesMax, !clause.values.contains(where: \.isBytes) else { return nil }
-        return checkKind(clause) ?? (clause.isNegated ? exclude(clause) : narrow(clause))
+        guard !clause.values.contains(where: \.isBytes) else { return nil }
+        if asksForType, let reason = checkKind(clause) { return reason }
+        return clause.isNegated ? exclude(clause) : narrow(clause)
     }
 
     private mutating func narrow(_ clause: Clause) -> String? {
@@ -178,50 +138,6 @@ private struct Demands {
         let left = before.filter { $0.mayBegin(with: bytes) }
         candidates = left
         return left.isEmpty && !before.isEmpty ? "\(clause.field) would have to begin with something else" : nil
-    }
-}
-
-/// A value with one form for equal values.
-private struct Candidate: Hashable {
-    let value: FieldValue
-    let isFolded: Bool
-
-    init(_ value: FieldValue, isFolded: Bool) {
-        self.isFolded = isFolded && value.isText
-        if case .double(let number) = value, let integer = Int64(exactly: number) {
-            self.value = .integer(integer)
-        } else {
-            self.value = isFolded ? value.caseFolded : value
-        }
-    }
-
-    var folded: Candidate { Candidate(value, isFolded: true) }
-
-    var isText: Bool { value.isText }
-
-    func order(_ other: FieldValue) -> Int? { value.order(other) }
-
-    func mayBegin(with prefix: [UInt8]) -> Bool {
-        guard case .text(let bytes) = value else { return false }
-        guard isFolded, case .text(let folded) = FieldValue.text(prefix).caseFolded else {
-            return bytes.starts(with: prefix)
-        }
-        return bytes.starts(with: folded)
-    }
-}
-
-extension FieldValue {
-    /// nil for values of different types, and for those without an order.
-    fileprivate func order(_ other: FieldValue) -> Int? {
-        switch (self, other) {
-        case (.integer(let left), .integer(let right)): Numbers.order(left, right)
-        case (.double(let left), .double(let right)): Numbers.order(left, right)
-        case (.integer(let left), .double(let right)): Numbers.order(left, right)
-        case (.double(let left), .integer(let right)): -Numbers.order(right, left)
-        case (.text(let left), .text(let right)):
-            left == right ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
-        default: nil
-        }
     }
 }
 

@@ -1,0 +1,124 @@
+/// Finds comparisons that no record satisfies together.
+///
+/// What it finds is certain; it does not find everything. Each side of an OR is looked at with all that stands outside.
+struct Contradictions {
+    /// Why a comparison, by its number, cannot hold besides the others.
+    private struct Reason {
+        let clause: Int
+        var text: String
+    }
+
+    private var demands: [Clause.Subject: FieldDemands] = [:]
+    /// What was asked before the sides that are being looked at, to be put back after them.
+    private var overlaid: [(subject: Clause.Subject, before: FieldDemands?)] = []
+    private var depth = 0
+    /// What may still be looked at: values and comparisons. So the time stays in proportion to their number.
+    private var budget = 200_000
+    private var neverSides: [Reason] = []
+    private var onlyEmpty: [Reason] = []
+
+    /// One would do; a person may mend several at once.
+    private static let warningsMax = 10
+
+    /// - Parameter place: Where a clause stands, by its number in the condition; nil for `FALSEPREDICATE`.
+    /// - Returns: Those for the whole first.
+    static func warnings(
+        _ condition: Condition, _ place: (Int?) -> PredicateWarning.Place
+    ) -> [PredicateWarning] {
+        if condition == .never { return [.never("FALSEPREDICATE", at: place(nil))] }
+        var search = Contradictions()
+        let reasons = search.look(at: condition.parts, from: 0)
+        let warnings =
+            reasons.map { PredicateWarning.never($0.text, at: place($0.clause)) }
+            + search.neverSides.map { .neverSide($0.text, at: place($0.clause)) }
+            + search.onlyEmpty.map { .onlyEmpty($0.text, at: place($0.clause)) }
+        return Array(warnings.prefix(warningsMax))
+    }
+
+    /// Looks at parts that must all hold.
+    ///
+    /// - Parameter first: The number of their first comparison.
+    /// - Returns: Why they never do; nothing where they may.
+    private mutating func look(at parts: [Condition], from first: Int) -> [Reason] {
+        var (reasons, number, alternatives) = ([Reason](), first, [(sides: [Condition], number: Int)]())
+        for part in parts {
+            switch part {
+            case .clause(let clause): reasons += add(clause, number)
+            case .any(let sides): alternatives.append((sides, number))
+            case .all: break
+            }
+            number += part.clauseCount
+        }
+        for alternative in alternatives { reasons += look(atSides: alternative.sides, from: alternative.number) }
+        return reasons
+    }
+
+    /// Looks at sides of which one must hold.
+    private mutating func look(atSides sides: [Condition], from first: Int) -> [Reason] {
+        var (never, number) = ([Reason](), first)
+        let before = neverSides.count
+        for side in sides {
+            if let reason = look(atSide: side, from: number) { never.append(reason) }
+            number += side.clauseCount
+        }
+        guard never.count == sides.count else {
+            neverSides += never
+            if let union = Clause(anyOf: sides) { _ = add(union, first) }
+            return []
+        }
+        neverSides.removeSubrange(before...)
+        return never.map { Reason(clause: $0.clause, text: "no side of OR can be, and here \($0.text)") }
+    }
+
+    private mutating func look(atSide side: Condition, from first: Int) -> Reason? {
+        let (outside, sides, empty) = (overlaid.count, neverSides.count, onlyEmpty.count)
+        depth += 1
+        let reason = look(at: side.parts, from: first).first
+        depth -= 1
+        while overlaid.count > outside, let last = overlaid.popLast() { demands[last.subject] = last.before }
+        guard reason != nil else { return nil }
+        // What is wrong with parts of it no longer matters.
+        neverSides.removeSubrange(sides...)
+        onlyEmpty.removeSubrange(empty...)
+        return reason
+    }
+
+    private mutating func add(_ clause: Clause, _ number: Int) -> [Reason] {
+        if let text = clause.ownContradiction { return [Reason(clause: number, text: text)] }
+        budget -= 1 + clause.values.count + (demands[clause.subject]?.size ?? 0)
+        guard budget > 0 else { return [] }
+        if depth > 0 { overlaid.append((clause.subject, demands[clause.subject])) }
+        switch demands[clause.subject, default: FieldDemands()].add(clause) {
+        case .possible: return []
+        case .onlyEmpty(let text):
+            onlyEmpty.append(Reason(clause: number, text: text))
+            return []
+        case .never(let text): return [Reason(clause: number, text: text)]
+        }
+    }
+}
+
+extension Clause {
+    /// Why it never holds by itself.
+    var ownContradiction: String? {
+        guard values.isEmpty, !isNegated else { return nil }
+        return switch comparator {
+        case .isIn, .listContainsAny: "\(field) would have to be in an empty list"
+        case .containsAnyWord, .containsAllWords: "the search has no words but stop words"
+        default: nil
+        }
+    }
+
+    /// The one comparison that says the same as several with the same field joined by OR; nil where there is none.
+    init?(anyOf sides: [Condition]) {
+        guard case .clause(let first)? = sides.first else { return nil }
+        var values: [FieldValue] = []
+        for side in sides {
+            guard case .clause(let clause) = side, clause.comparator == .equals || clause.comparator == .isIn,
+                !clause.isNegated, clause.subject == first.subject, clause.foldsCase == first.foldsCase
+            else { return nil }
+            values += clause.values
+        }
+        self.init(first.subject, .isIn, values, foldsCase: first.foldsCase)
+    }
+}

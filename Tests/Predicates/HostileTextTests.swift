@@ -1,0 +1,67 @@
+import TestSupport
+import Testing
+
+@testable import Predicates
+
+/// What anyone may send through the door.
+struct HostileTextTests {
+    private static let arguments = ["\"a\"", "\"b\"", "1", "2.5", "[\"x\",1]", "{\"recordName\":\"r\"}", "null"]
+
+    @Test(.timeLimit(.minutes(1)), arguments: Seeded.seeds, [PredicateReader.Dialect.cloudKit, .extended])
+    func `any text is read and printed back, or refused at a place in it`(
+        seed: UInt64, dialect: PredicateReader.Dialect
+    ) throws {
+        var draw = RandomText(seed, isExtended: dialect == .extended)
+        let reader = PredicateReader(dialect)
+        var (taken, refused, filtered) = (0, 0, 0)
+        for _ in 0..<5000 {
+            let whole = draw.sum(4)
+            let text = draw.random.isOneIn(3) ? draw.broken(whole) : whole
+            do {
+                let reading = try Self.read(text, reader)
+                taken += 1
+                try Self.check(reading, of: text, reader)
+                filtered += reading.predicate.filterBy == nil ? 0 : 1
+            } catch let error as PredicateError {
+                refused += 1
+                try Self.check(error, of: text)
+            }
+        }
+        #expect(taken > 1000 && refused > 1000 && filtered > 500, "\(taken), \(refused), \(filtered), seed \(seed)")
+    }
+
+    /// As many arguments as there are placeholders.
+    private static func read(_ text: String, _ reader: PredicateReader) throws -> PredicateReader.Reading {
+        let given = arguments.prefix(text.matches(of: /%[@K]/).count).joined(separator: ",")
+        return try withJSON("[\(given)]") { try reader.read(text: text, arguments: $0) }
+    }
+
+    private static func check(_ reading: PredicateReader.Reading, of text: String, _ reader: PredicateReader) throws {
+        let predicate = reading.predicate
+        try #require(try reader.predicate(predicate.text) == predicate, "\(text)\n\(predicate.text)")
+        if let filterBy = predicate.filterBy {
+            try #require(try RecordPredicate.filter(filterBy) == predicate, "\(text)\n\(filterBy)")
+        }
+        for warning in reading.warnings {
+            try #require(
+                warning.place.path == "predicate" && isInside(warning.place.offset, text), "\(text)\n\(warning)")
+        }
+    }
+
+    private static func check(_ error: PredicateError, of text: String) throws {
+        // An argument that nothing stands for has no place in the text.
+        try #require(error.offset != nil || error.path.hasPrefix("arguments"), "\(text)\n\(error)")
+        guard error.offset != nil else { return }
+        try #require(isInside(error.offset, text), "\(text)\n\(error)")
+        let lines = error.rendered(in: text).split(separator: "\n", omittingEmptySubsequences: false)
+        let caret = lines[1].prefix { $0 != "^" }.count
+        try #require(lines[1].contains("^") && caret <= lines[0].unicodeScalars.count, "\(text)\n\(lines)")
+    }
+
+    /// The end is a place too; the middle of a character is none.
+    private static func isInside(_ offset: Int?, _ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard let offset, (0...bytes.count).contains(offset) else { return false }
+        return offset == bytes.count || bytes[offset] & 0xC0 != 0x80
+    }
+}

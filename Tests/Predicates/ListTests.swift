@@ -1,0 +1,69 @@
+import Testing
+
+@testable import Predicates
+
+/// Lists, and values of another type than the one compared with: the README's table.
+struct ListTests {
+    private static func field(_ value: String, _ type: String) -> String {
+        #"{"f":{"value":\#(value),"type":"\#(type)"}}"#
+    }
+
+    @Test(arguments: [
+        "STRING_LIST", "INT64_LIST", "DOUBLE_LIST", "TIMESTAMP_LIST", "REFERENCE_LIST", "BYTES_LIST", "UNKNOWN_LIST",
+    ])
+    func `an empty list is one of any type: it contains nothing, and all of it is so`(_ type: String) throws {
+        let empty = Self.field("[]", type)
+        for value in ["'x'", "1", "reference('r')", "bytes('QUI=')"] {
+            for text in [
+                "NOT f CONTAINS \(value)", "NOT ANY f IN {\(value)}", "NOT f CONTAINS ALL {\(value)}",
+                "ALL f == \(value)",
+                "ALL f != \(value)", "ALL f IN {\(value)}", "f != nil",
+            ] {
+                #expect(try PredicateReader(.extended).predicate(text).matches(empty), "\(text)")
+            }
+            for text in [
+                "f CONTAINS \(value)", "ANY f IN {\(value)}", "f CONTAINS ALL {\(value)}", "NOT ALL f == \(value)",
+                "f == \(value)", "f != \(value)", "NOT f IN {\(value)}",
+            ] {
+                #expect(try !PredicateReader(.extended).predicate(text).matches(empty), "\(text)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        // Of two types nothing holds, negated or not.
+        ("f == 1", "'x'"), ("f != 1", "'x'"), ("f < 1", "'x'"), ("f BEGINSWITH 'x'", "1"),
+        ("NOT f BEGINSWITH 'x'", "1"),
+        ("NOT f IN {1}", "'x'"), ("f == 'x'", "['x']"), ("f != 'x'", "['y']"), ("f CONTAINS 'x'", "'x'"),
+        ("NOT f CONTAINS 'x'", "'y'"), ("NOT f CONTAINS 'x'", "[1]"), ("NOT ANY f IN {'x'}", "[1]"),
+        ("NOT f CONTAINS ALL {'x', 1}", "[2]"), ("NOT f CONTAINS ALL {1, 'x'}", "[2]"), ("NOT ALL f == 'x'", "[1]"),
+        ("NOT f IN {}", "[1]"), ("NOT f == 1", "reference"), ("NOT f IN {}", "place"), ("NOT f CONTAINS 1", "[true]"),
+        ("f == 1", "true"), ("NOT f == 1", "null"),
+    ])
+    func `between two types no comparison holds`(_ text: String, _ value: String) throws {
+        #expect(try !Self.predicate(text).matches(record(Self.json(value))))
+    }
+
+    @Test(arguments: [
+        // Of several values, those of another type are passed over.
+        ("NOT f IN {1, 'x'}", "'y'"), ("f IN {1, 'x'}", "'X'"), ("NOT f IN {}", "1"), ("NOT f IN {}", "reference"),
+        ("NOT ANY f IN {1, 'x'}", "['y']"), ("NOT f CONTAINS 1", "[2,'x']"), ("ANY f BEGINSWITH 'x'", "[1,'xy']"),
+        ("NOT f CONTAINS ALL {1, 'x'}", "[2,'x']"), ("NOT f CONTAINS ALL {'x', 1}", "[2,'x']"),
+        ("NOT ALL f == 'x'", "['x',1]"), ("f CONTAINS ALL {}", "[1]"), ("f CONTAINS ALL {}", "[]"),
+    ])
+    func `of several values those of another type are passed over`(_ text: String, _ value: String) throws {
+        #expect(try Self.predicate(text).matches(record(Self.json(value))))
+    }
+
+    private static func predicate(_ text: String) throws -> RecordPredicate {
+        try PredicateReader(.extended).predicate(text)
+    }
+
+    private static func json(_ value: String) -> String {
+        switch value {
+        case "reference": #"{"recordName":"r"}"#
+        case "place": #"{"latitude":1,"longitude":2}"#
+        default: value.replacing("'", with: "\"")
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import Foundation
+import JSON
+
+@testable import Predicates
+
+/// What a predicate means, written down once more from the README, without views and with all values at hand: a test's
+/// second opinion. Only words and distances are left to the code under test.
+struct PlainPredicate {
+    let predicate: RecordPredicate
+
+    func holds(_ fields: JSONValue?, of record: JSONValue?) -> Bool {
+        guard !predicate.isNever else { return false }
+        return predicate.clauses.allSatisfy { holds($0, fields, record) }
+            && predicate.alternatives.allSatisfy { holds($0, fields, record) }
+    }
+
+    private func holds(_ condition: Condition, _ fields: JSONValue?, _ record: JSONValue?) -> Bool {
+        switch condition {
+        case .clause(let clause): holds(clause, fields, record)
+        case .all(let parts): parts.allSatisfy { holds($0, fields, record) }
+        case .any(let parts): parts.contains { holds($0, fields, record) }
+        }
+    }
+
+    private func holds(_ clause: Clause, _ fields: JSONValue?, _ record: JSONValue?) -> Bool {
+        let field: PlainField
+        switch clause.subject {
+        case .field(let name): field = PlainField(fields?.member(name))
+        case .system(let system): field = PlainField(system, system.value(in: record))
+        case .allText: return holdsForWords(clause, fields)
+        }
+        guard field.mayHold(clause.values), let outcome = clause.outcome(field) else { return false }
+        return outcome != clause.isNegated
+    }
+
+    private func holdsForWords(_ clause: Clause, _ fields: JSONValue?) -> Bool {
+        var texts: [[UInt8]] = []
+        guard let fields else { return false }
+        for (_, field) in fields.members where Clause.isText(field["type"]) { texts += PlainField(field).texts }
+        return clause.hasWords(in: texts)
+    }
+}
+
+/// A field's value, and the type that it says it has.
+private struct PlainField {
+    var value: PlainValue?
+    var list: [PlainValue]?
+    var type = ""
+
+    init(_ field: JSONValue?) {
+        type = field?["type"]?.string ?? ""
+        guard let json = field?["value"] else { return }
+        if json.isArray { list = json.elements.map { PlainValue($0) } } else { value = PlainValue(json) }
+    }
+
+    /// Dates are numbers, users and records are references, whichever way they are written.
+    init(_ field: SystemField, _ json: JSONValue?) {
+        guard let json, field.isDate == json.isNumber, !field.isReference || json.isString else { return }
+        value = field.isReference ? .reference(Array((json.string ?? "").utf8)) : PlainValue(json)
+    }
+
+    var isMissing: Bool { list == nil && (value == nil || value == .nothing) }
+
+    /// Bytes and strings are told apart by the type; an empty list is one of any type.
+    func mayHold(_ values: [FieldValue]) -> Bool {
+        let (bytes, texts) = (values.filter(\.isBytes), values.filter(\.isText))
+        guard list != [], bytes.isEmpty != texts.isEmpty else { return true }
+        if type.contains("BYTES") { return texts.isEmpty }
+        return !type.hasPrefix("STRING") || bytes.isEmpty
+    }
+
+    var texts: [[UInt8]] {
+        (list ?? value.map { [$0] } ?? []).compactMap { if case .text(let text) = $0 { text } else { nil } }
+    }
+}
+
+private enum PlainValue: Equatable {
+    case text([UInt8])
+    case integer(Int64)
+    case double(Double)
+    case reference([UInt8])
+    case place(Double, Double)
+    /// Truth values, null and assets.
+    case nothing, asset
+
+    init(_ json: JSONValue) {
+        if let text = json.string {
+            self = .text(Array(text.utf8))
+        } else if let number = json.int64 {
+            self = .integer(number)
+        } else if let number = json.double {
+            self = .double(number)
+        } else if let name = json["recordName"]?.string {
+            self = .reference(Array(name.utf8))
+        } else if let latitude = json["latitude"]?.double, let longitude = json["longitude"]?.double {
+            self = .place(latitude, longitude)
+        } else {
+            self = json.isObject ? .asset : .nothing
+        }
+    }
+
+    var isScalar: Bool {
+        switch self {
+        case .text, .integer, .double, .reference: true
+        default: false
+        }
+    }
+
+    /// nil for different types.
+    func order(_ other: FieldValue, _ foldsCase: Bool) -> Int? {
+        switch (self, other) {
+        case (.text(let one), .text(let other)): order(foldsCase ? folded(one) : one, other)
+        case (.reference(let one), .reference(let other)): order(one, other)
+        case (.text(let one), .bytes(let other)): order(decoded(one), decoded(other))
+        case (.integer(let one), .integer(let other)): one == other ? 0 : one < other ? -1 : 1
+        case (.double(let one), .double(let other)): one == other ? 0 : one < other ? -1 : 1
+        case (.integer(let one), .double(let other)): order(one, other)
+        case (.double(let one), .integer(let other)): -order(other, one)
+        default: nil
+        }
+    }
+
+    private func order(_ one: [UInt8], _ other: [UInt8]) -> Int {
+        one == other ? 0 : one.lexicographicallyPrecedes(other) ? -1 : 1
+    }
+
+    /// A decimal number has room for both.
+    private func order(_ one: Int64, _ other: Double) -> Int {
+        guard abs(other) < 1e19 else { return other > 0 ? -1 : 1 }
+        let whole = other.rounded(.towardZero)
+        let (left, right) = (Decimal(one), Decimal(string: String(format: "%.0f", whole)) ?? 0)
+        if left != right { return left < right ? -1 : 1 }
+        return whole == other ? 0 : other > whole ? -1 : 1
+    }
+
+    private func folded(_ text: [UInt8]) -> [UInt8] {
+        String(decoding: text, as: UTF8.self).unicodeScalars.flatMap { Array($0.properties.lowercaseMapping.utf8) }
+    }
+
+    private func decoded(_ text: [UInt8]) -> [UInt8] { Data(base64Encoded: Data(text)).map { Array($0) } ?? [] }
+}
+
+// MARK: - Comparing
+
+extension Clause {
+    /// nil where there is nothing to compare.
+    fileprivate func outcome(_ field: PlainField) -> Bool? {
+        switch comparator {
+        case .equals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .isIn, .beginsWith:
+            return field.value.flatMap { passes(comparator, $0) }
+        case .exists: return field.isMissing ? nil : true
+        case .isNear:
+            guard case .place(let latitude, let longitude)? = field.value, case .circle(let circle)? = values.first
+            else {
+                return nil
+            }
+            return circle.contains(latitude: latitude, longitude: longitude)
+        case .containsAnyWord, .containsAllWords: return hasWords(in: field.texts)
+        default: return field.list.flatMap { outcome(of: $0) }
+        }
+    }
+
+    private func outcome(of list: [PlainValue]) -> Bool? {
+        switch comparator {
+        case .listContains: return some(list) { passes(.equals, $0) }
+        case .listContainsAny: return some(list) { passes(.isIn, $0) }
+        case .listMemberBeginsWith: return some(list) { passes(.beginsWith, $0) }
+        case .listContainsAll:
+            let outcomes = values.map { value in some(list) { $0.order(value, foldsCase).map { $0 == 0 } } }
+            return outcomes.contains(nil) ? nil : !outcomes.contains(false)
+        case .every:
+            let outcomes = list.map { passes(comparator.element ?? .equals, $0) }
+            return !list.isEmpty && outcomes.allSatisfy { $0 == nil } ? nil : outcomes.allSatisfy { $0 == true }
+        default: return nil
+        }
+    }
+
+    /// Of an empty list none is so; elements that cannot be compared are passed over.
+    private func some(_ list: [PlainValue], _ test: (PlainValue) -> Bool?) -> Bool? {
+        let outcomes = list.compactMap(test)
+        return outcomes.isEmpty && !list.isEmpty ? nil : outcomes.contains(true)
+    }
+
+    private func passes(_ comparator: Comparator, _ value: PlainValue) -> Bool? {
+        if comparator == .beginsWith {
+            guard case .text(let text) = value, case .text(let prefix)? = values.first else { return nil }
+            return text.starts(with: prefix)
+        }
+        if comparator == .isIn {
+            guard value.isScalar else { return nil }
+            let orders = values.compactMap { value.order($0, foldsCase) }
+            return orders.isEmpty && !values.isEmpty ? nil : orders.contains(0)
+        }
+        guard let order = values.first.flatMap({ value.order($0, foldsCase) }) else { return nil }
+        return switch comparator {
+        case .lessThan: order < 0
+        case .lessThanOrEquals: order <= 0
+        case .greaterThan: order > 0
+        case .greaterThanOrEquals: order >= 0
+        default: order == 0
+        }
+    }
+
+    fileprivate func hasWords(in texts: [[UInt8]]) -> Bool {
+        let there = Set(texts.flatMap { Words.sought(String(decoding: $0, as: UTF8.self)) })
+        guard !values.isEmpty else { return false }
+        return comparator == .containsAllWords
+            ? values.allSatisfy { there.contains($0) } : values.contains { there.contains($0) }
+    }
+}
