@@ -46,7 +46,7 @@ package struct ZoneID {
     @inline(__always)
     private static func isSame(_ left: JSONValue, _ right: JSONValue) -> Bool {
         if let left = left.plain, let right = right.plain { return left.isSame(as: right) }
-        return left.string == right.string
+        return left.exact == right.exact
     }
 
     @inline(__always)

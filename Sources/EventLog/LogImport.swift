@@ -31,7 +31,7 @@ public final class LogImport {
     /// - Parameter line: Without a line feed.
     public func add(settings line: UnsafeRawBufferPointer) throws {
         guard let line = SettingsFile.Line(line) else { throw LogImportError("these are no settings of a stage") }
-        if settings.lines.isEmpty { settings.isChecked = line.crc != nil }
+        if settings.lines.isEmpty { (settings.log, settings.isChecked) = (line.log, line.crc != nil) }
         settings.lines.append(line)
     }
 
@@ -75,12 +75,17 @@ public final class LogImport {
     }
 
     /// Makes all of it durable, and a log.
-    public func finish() throws {
+    ///
+    /// - Parameter isCut: Whether more was to come. Settings that are not whole and snapshots that are of no use are left
+    ///   out then, else refused.
+    /// - Returns: What was left out.
+    @discardableResult
+    public func finish(isCut: Bool = false) throws -> [String] {
         try endSegment()
+        var leftOut = try dropSettings(isCut: isCut && nextSequence == nil) ? ["its settings, which are cut"] : []
         // A log without events has an empty segment.
         if nextSequence == nil { _ = try OpenFile(log.segmentPath(1), O_WRONLY | O_CREAT | O_EXCL) }
         try endSnapshot()
-        if settings.firstWrongLine != nil { throw LogImportError("the settings of \(manifest.name): CRC differs") }
         try settings.write(in: log)
         if let upstream {
             let file = try OpenFile(UpstreamNote.path(in: log.path), O_WRONLY | O_CREAT | O_TRUNC)
@@ -88,6 +93,29 @@ public final class LogImport {
             try file.synchronize()
         }
         try manifest.write(in: log)
+        if isCut { leftOut += try dropSnapshots() }
+        return leftOut
+    }
+
+    /// - Parameter isCut: Whether a line may be missing.
+    /// - Returns: Whether they are not whole.
+    private func dropSettings(isCut: Bool) throws -> Bool {
+        if let other = settings.log, other != manifest.identity {
+            throw LogImportError("the settings of \(manifest.name) are those of log \(other)")
+        }
+        guard settings.firstWrongLine != nil else { return false }
+        guard isCut else { throw LogImportError("the settings of \(manifest.name): CRC differs") }
+        settings.lines = []
+        return true
+    }
+
+    /// - Returns: What is told of those that no stage could use.
+    private func dropSnapshots() throws -> [String] {
+        let summary = try EventLogs.summary(directory: log.path)
+        return try SnapshotStore(logDirectory: log.path).check(summary).map { problem in
+            guard unlink(problem.file) == 0 else { throw EventLogError.lastFailure("remove", problem.file) }
+            return "snapshot \(LogDirectory.split(problem.file).name): \(problem.reason)"
+        }
     }
 
     private func endSegment() throws {

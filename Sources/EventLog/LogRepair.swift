@@ -138,7 +138,8 @@ private struct SettingsPast {
         let last = note.map { cursor.positions[$0.log] ?? 0 } ?? lastSequence
         let lines = file?.lines ?? []
         kept = SettingsFile(
-            lines: Array(lines.prefix { $0.after <= last && $0.now <= lastNow }), isChecked: file?.isChecked ?? true)
+            lines: Array(lines.prefix { $0.after <= last && $0.now <= lastNow }), of: file?.log,
+            isChecked: file?.isChecked ?? true)
         dropped = lines.count - kept.lines.count
         if dropped == 0 { return nil }
     }

@@ -3,40 +3,63 @@ import Glibc
 /// `settings.ndjson` beside a log: the settings that its stage ran with, each from where on. Stages write it and need
 /// it to run their past again; the log's own tools know no more of a line than where it belongs.
 ///
-/// The first line bears the CRC-32C of all lines, without it: `{"after":0,"now":0,"crc":"e3069283","kind":…}`. Files of
-/// earlier builds have none, and are believed.
+/// The first line bears the identity of the log, and the CRC-32C of that and of all lines, without the two:
+/// `{"after":0,"now":0,"log":"<uuid>","crc":"e3069283","kind":…}`. Files of earlier builds have no identity, or neither,
+/// and are believed.
 package struct SettingsFile: Hashable, Sendable {
     package struct Line: Hashable, Sendable {
         /// The last upstream event that the stage had taken in before.
         package var after: UInt64
         /// The `now` of the log's last batch before.
         package var now: Instant
-        /// As it stands in the file, without the line feed and ``crc``.
+        /// As it stands in the file, without the line feed, ``log`` and ``crc``.
         package var text: String
         /// What the line says of the whole file; the first one alone says it.
+        package var log: LogIdentity?
         package var crc: String?
 
-        package init(after: UInt64, now: Instant, text: String, crc: String? = nil) {
-            (self.after, self.now, self.text, self.crc) = (after, now, text, crc)
+        package init(after: UInt64, now: Instant, text: String, log: LogIdentity? = nil, crc: String? = nil) {
+            (self.after, self.now, self.text, self.log, self.crc) = (after, now, text, log, crc)
         }
     }
 
     package var lines: [Line]
+    /// The log whose settings they are; nil where the file does not say.
+    package var log: LogIdentity?
     /// Whether the file bears its CRC.
     package var isChecked: Bool
 
     package static let name = "settings.ndjson"
     package static let bytesMax = 16 << 20
 
-    package init(lines: [Line], isChecked: Bool = true) { (self.lines, self.isChecked) = (lines, isChecked) }
+    package init(lines: [Line], of log: LogIdentity? = nil, isChecked: Bool = true) {
+        (self.lines, self.log, self.isChecked) = (lines, log, isChecked)
+    }
 
     package static func path(in directory: String) -> String { "\(directory)/\(name)" }
 
     /// Nil where there is none, or nothing in it.
     ///
     /// - Parameter directory: The log's own folder.
-    /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``.
+    /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``, also for another log's.
     package static func read(logDirectory directory: String) throws(EventLogError) -> SettingsFile? {
+        guard let found = try readAny(logDirectory: directory) else { return nil }
+        guard let told = found.log, let own = try identity(ofLogAt: directory), told != own else { return found }
+        throw .wrongSettings(
+            file: path(in: directory), line: 1,
+            reason: "these are the settings of log \(told), and this is log \(own): restore its own from a copy")
+    }
+
+    /// Nil where the folder does not say which log it holds.
+    package static func identity(ofLogAt directory: String) throws(EventLogError) -> LogIdentity? {
+        do throws(EventLogError) {
+            return try LogManifest.read(in: LogDirectory(path: directory))?.identity
+        } catch .damaged, .unsupportedFormat {
+            return nil
+        }
+    }
+
+    private static func readAny(logDirectory directory: String) throws(EventLogError) -> SettingsFile? {
         let path = path(in: directory)
         guard let file = try OpenFile.ifPresent(path) else { return nil }
         let size = try file.size()
@@ -58,7 +81,7 @@ package struct SettingsFile: Hashable, Sendable {
             }
             lines.append(line)
         }
-        let found = SettingsFile(lines: lines, isChecked: lines.first?.crc != nil)
+        let found = SettingsFile(lines: lines, of: lines.first?.log, isChecked: lines.first?.crc != nil)
         guard let line = found.firstWrongLine else { return found }
         throw .wrongSettings(
             file: path, line: line + 1, reason: "the lines are not those that were written: CRC differs")
@@ -67,11 +90,11 @@ package struct SettingsFile: Hashable, Sendable {
     /// The index of a line whose CRC is not that of the file, or that should have none.
     package var firstWrongLine: Int? {
         if isChecked, let first = lines.first, first.crc != crc { return 0 }
-        return lines.indices.dropFirst().first { lines[$0].crc != nil }
+        return lines.indices.dropFirst().first { lines[$0].crc != nil || lines[$0].log != nil }
     }
 
     private var crc: String {
-        let bytes = Array(lines.map { $0.text + "\n" }.joined().utf8)
+        let bytes = Array(((log.map { ["\($0)\n"] } ?? []) + lines.map { $0.text + "\n" }).joined().utf8)
         let digits = String(bytes.withUnsafeBytes { CRC32C.checksum($0) }, radix: 16)
         return String(repeating: "0", count: 8 - digits.utf8.count) + digits
     }
@@ -79,7 +102,7 @@ package struct SettingsFile: Hashable, Sendable {
     /// The lines as they stand in the file, without line feeds.
     package var texts: [String] {
         guard isChecked, let first = lines.first else { return lines.map(\.text) }
-        return [first.text(with: crc)] + lines.dropFirst().map(\.text)
+        return [first.text(with: crc, of: log)] + lines.dropFirst().map(\.text)
     }
 
     /// As it stands in the file.
@@ -100,17 +123,22 @@ extension SettingsFile.Line {
             let now = Int64(text.between(#"{"after":\#(after),"now":"#, ","))
         else { return nil }
         let place = Self.place(after, now)
-        let crc = text.between(place + #""crc":""#, "\"")
-        let start = crc.isEmpty ? place : place + #""crc":"\#(crc)","#
-        guard text.hasPrefix(start + #""kind":""#) else { return nil }
-        let plain = crc.isEmpty ? text : place + text.dropFirst(start.count)
-        self.init(after: after, now: Instant(microseconds: now), text: plain, crc: crc.isEmpty ? nil : String(crc))
+        let log = LogIdentity(uuid: String(text.between(place + #""log":""#, "\"")))
+        let owned = place + Self.owner(log)
+        let crc = text.between(owned + #""crc":""#, "\"")
+        let start = crc.isEmpty ? owned : owned + #""crc":"\#(crc)","#
+        guard text.hasPrefix(start + #""kind":""#), log == nil || !crc.isEmpty else { return nil }
+        self.init(
+            after: after, now: Instant(microseconds: now), text: place + text.dropFirst(start.count), log: log,
+            crc: crc.isEmpty ? nil : String(crc))
     }
 
-    fileprivate func text(with crc: String) -> String {
+    fileprivate func text(with crc: String, of log: LogIdentity?) -> String {
         let place = Self.place(after, now.microseconds)
-        return place + #""crc":"\#(crc)","# + text.dropFirst(place.count)
+        return place + Self.owner(log) + #""crc":"\#(crc)","# + text.dropFirst(place.count)
     }
+
+    private static func owner(_ log: LogIdentity?) -> String { log.map { #""log":"\#($0)","# } ?? "" }
 
     private static func place(_ after: UInt64, _ now: Int64) -> String { #"{"after":\#(after),"now":\#(now),"# }
 }

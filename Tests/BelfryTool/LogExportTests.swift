@@ -189,6 +189,39 @@ struct LogExportTests {
         #expect(again?.message.contains("line 9: ") == true && again?.message.contains("already") == true)
     }
 
+    /// Where the settings end is known by the segment behind them, or by their CRC.
+    @Test func `an export that was cut off among its settings is taken without them`() throws {
+        let folder = try Folder()
+        try EventLogWriter(EventLogOptions(directory: folder.file("old"), name: "changes", sync: .never)).close()
+        let log = folder.file("old/changes")
+        let lines = (0..<3).map { number in
+            let text = #"{"after":\#(number),"now":\#(number),"kind":"ingest","settings":{"n":\#(number)}}"#
+            return SettingsFile.Line(after: UInt64(number), now: Instant(microseconds: Int64(number)), text: text)
+        }
+        let identity = try EventLogs.summary(directory: log).identity
+        try Data(SettingsFile(lines: lines, of: identity).text.utf8)
+            .write(to: URL(fileURLWithPath: log + "/settings.ndjson"))
+        let whole = try export(folder.file("old"), ["changes"]).split(separator: UInt8(ascii: "\n"))
+        for count in 1...4 {
+            for rest in ["", "{\"sett"] {
+                let (name, file) = ("cut\(count)\(rest.count)", folder.file("cut.ndjson"))
+                let text = whole.prefix(count).map { String(decoding: $0, as: UTF8.self) + "\n" }.joined() + rest
+                try folder.write(text, to: "cut.ndjson")
+                var notices: [String] = []
+                let logs = try LogImportCommand.run(file, into: folder.file(name), isPartial: true) {
+                    notices.append($0)
+                }
+                #expect(logs == ["changes"])
+                let report = try EventLogs.verify(directory: folder.file(name + "/changes"))
+                #expect(report.isSound && report.events == 0)
+                let found = try SettingsFile.read(logDirectory: folder.file(name + "/changes"))
+                #expect(found?.lines.count == (count == 4 ? 3 : nil), "\(count)")
+                let isTold = notices.contains("log changes: without its settings, which are cut")
+                #expect(isTold == (2...3).contains(count), "\(count): \(notices)")
+            }
+        }
+    }
+
     @Test func `a log that exists is not touched`() throws {
         let folder = try Folder()
         var random = Seeded(7)

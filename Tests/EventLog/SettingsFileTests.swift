@@ -55,4 +55,32 @@ import Testing
         let file = try #require(try read(scratch, text))
         #expect(!file.isChecked && file.text == text)
     }
+
+    @Test func anotherLogsSettingsAreRefusedByName() throws {
+        let (scratch, other) = (try scratch(), LogIdentity(seed: "test", name: "other"))
+        let own = LogIdentity(seed: "test", name: "own")
+        try LogManifest(name: "own", identity: own).write(in: LogDirectory(path: scratch.path))
+        let settings = SettingsFile(lines: [line(0), line(7)], of: own)
+        #expect(try read(scratch, settings.text)?.text == settings.text)
+        let swapped = #expect(throws: EventLogError.self) {
+            try read(scratch, SettingsFile(lines: [line(0)], of: other).text)
+        }
+        #expect(swapped?.description.contains("settings of log \(other), and this is log \(own)") == true)
+        #expect(try read(scratch, SettingsFile(lines: [line(0)]).text)?.log == nil, "an earlier build's is believed")
+    }
+
+    @Test func everyChangeOfAByteOfTheIdentityIsFound() throws {
+        let scratch = try scratch()
+        let bytes = Array(SettingsFile(lines: [line(0), line(7)], of: LogIdentity(seed: "a", name: "b")).text.utf8)
+        for place in bytes.indices {
+            for bit in 0..<8 {
+                var changed = bytes
+                changed[place] ^= 1 << bit
+                try write(changed, to: scratch.path + "/settings.ndjson")
+                #expect(throws: EventLogError.self, "byte \(place), bit \(bit)") {
+                    try SettingsFile.read(logDirectory: scratch.path)
+                }
+            }
+        }
+    }
 }

@@ -41,7 +41,7 @@ import Testing
         var found: Set<String> = []
         for (index, event) in try pipeline.events(of: "changes").enumerated() {
             let event = LoggedEvent(sequence: UInt64(index + 1), now: .epoch, line: Array(event.utf8))
-            found.formUnion(try CaseLine(event: event).texts())
+            found.formUnion(try CaseLine(event: event).texts().map(\.string))
         }
         return found.filter { $0.utf8.count >= 6 && $0.contains(where: \.isLetter) }
     }
@@ -81,8 +81,9 @@ import Testing
         for _ in 0..<8 {
             let (index, _) = random.one(of: Array(changes))
             let user = CaseStory.user(random.below(CaseStory.users))
+            let device = CaseStory.device(random.below(3), of: user)
             let made = try export.make(
-                .notPushed(change: UInt64(index + 1), user: user, device: CaseStory.device(random.below(3), of: user)))
+                .notPushed(change: UInt64(index + 1), user: ExactText(user), device: ExactText(device)))
             try await check(made, people, "change \(index + 1) and \(user)")
         }
     }

@@ -11,7 +11,7 @@ import Testing
 @Suite struct Explain {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    private static func pipeline(window: String = "1s") throws -> VirtualPipeline {
+    private static func pipeline(window: String = "1s", maximumDelay: String = "3s") throws -> VirtualPipeline {
         try VirtualPipeline(
             PipelineFile.parse(
                 """
@@ -20,7 +20,7 @@ import Testing
                 stages:
                   ingest: {}
                   match: {from: ingest}
-                  coalesce: {from: match, window: \(window), maximumDelay: 3s}
+                  coalesce: {from: match, window: \(window), maximumDelay: \(maximumDelay)}
                   payload: {from: coalesce}
                   deliver: {from: payload, transports: {apns: {use: console}}}
                 """, file: "explained.yaml"))
@@ -39,15 +39,18 @@ import Testing
 
     private static func run(_ commands: [String], drains: Bool = true) async throws -> VirtualPipeline {
         let pipeline = try pipeline()
-        var second = 0
-        let timed = commands.map { command in
-            second += 10
+        try await pipeline.live(timed(commands), cuts: [], drains: drains)
+        #expect(try pipeline.events(of: "changes").count == commands.count)
+        return pipeline
+    }
+
+    /// Ten seconds apart.
+    private static func timed(_ commands: [String]) -> [String] {
+        commands.enumerated().map { number, command in
+            let second = 10 * (number + 1)
             let time = String(format: "2026-01-01T09:%02d:%02dZ", second / 60, second % 60)
             return command.replacing(#","container""#, with: #","time":"\#(time)","container""#, maxReplacements: 1)
         }
-        try await pipeline.live(timed, cuts: [], drains: drains)
-        #expect(try pipeline.events(of: "changes").count == commands.count)
-        return pipeline
     }
 
     @Test func theAnswerIsWhatTheLogsHoldForEveryChangeAndDeviceOfAStory() async throws {
@@ -102,7 +105,7 @@ import Testing
     private static func save(
         _ id: String, stars: Int = 1, of user: String = "_a", once: Bool = false, collapses: Bool = false
     ) -> String {
-        let info = collapses ? #"{"alertBody":"A","collapseIDKey":"c"}"# : #"{"alertBody":"A"}"#
+        let info = collapses ? #"{"alertBody":"A","collapseIDKey":"c-\#(id)"}"# : #"{"alertBody":"A"}"#
         return #"{"type":"subscription.save",\#(place),"database":"public","user":"\#(user)","subscription":"#
             + #"{"subscriptionID":"\#(id)","subscriptionType":"query","query":{"recordType":"Note","#
             + #""predicate":"stars > \#(stars)"},"firesOn":["create","update"],"firesOnce":\#(once),"notificationInfo":\#(info)}}"#
@@ -163,6 +166,71 @@ import Testing
         #expect(try code("late") == .deviceNotRegisteredYet)
         let other = try Self.answer(7, user: "_b", in: pipeline)
         #expect(other.reason.code == .subscriptionNone)
+    }
+
+    @Test func namesThatLookAlikeAreTwoNames() async throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        let pipeline = try await Self.run([
+            Self.register(composed, token: "1"), Self.register(decomposed, token: "2"), Self.save(composed),
+            Self.save(decomposed, stars: 9, once: true), Self.note("n1", origin: composed), Self.note("n2", stars: 10),
+            Self.note("n3", stars: 10), Self.unregister(decomposed), Self.note("n4", stars: 10),
+        ])
+        for finder in [LogScan(), IndexFinder()] as [any EventFinder] {
+            func answer(_ change: Int, device: String? = nil, subscription: String? = nil) throws -> ExplainedAnswer {
+                try Self.answer(
+                    change, user: "_a", device: device, subscription: subscription, in: pipeline, finder)
+            }
+            #expect(try answer(5, device: composed).reason.code == .originExcluded)
+            #expect(try answer(5, device: decomposed).isPushed)
+            #expect(try answer(5, subscription: composed).isPushed)
+            #expect(try answer(5, subscription: decomposed).reason.code == .clauseFalse)
+            #expect(try answer(6, subscription: decomposed).isPushed)
+            #expect(try answer(7, subscription: decomposed).reason.code == .firesOnceSpent)
+            #expect(try answer(7, subscription: composed).isPushed)
+            #expect(try answer(9, device: decomposed).reason.code == .deviceUnregistered)
+            let both = try answer(5)
+            #expect(both.devices.map(\.name) == [ExactText(decomposed), ExactText(composed)])
+            #expect(both.devices.map(\.isPushed) == [true, false])
+            #expect(both.explanations.count == 2 && !both.explanations.contains { $0.contains(.replayDiffers) })
+        }
+    }
+
+    @Test func aDeviceWhoseNameJSONEscapesIsToldOfOnce() async throws {
+        let pipeline = try await Self.run([Self.register(#"a\"b"#), Self.save("s"), Self.note("n1")])
+        let answer = try Self.answer(3, user: "_a", in: pipeline)
+        #expect(answer.isPushed && answer.explanations.count == 1, "\(answer.json)")
+    }
+
+    /// What is read once for all of a user's subscriptions is what is read for each.
+    @Test func eachSubscriptionIsToldAsIfItAloneWereAskedAbout() async throws {
+        var random = Seeded(Seeded.drawn(for: "explain each"))
+        let ids = (0..<24).map { "s\($0)" }
+        var commands = [Self.register("mac"), Self.register("phone")]
+        commands += ids.enumerated().map { number, id in
+            Self.save(id, stars: number % 5, once: number % 3 == 0, collapses: number % 4 == 1)
+        }
+        for number in 0..<40 {
+            let origin = random.isOneIn(3) ? "mac" : nil
+            commands.append(Self.note("n\(number)", stars: random.below(7), origin: origin))
+        }
+        let pipeline = try Self.pipeline(window: "25s", maximumDelay: "60s")
+        try await pipeline.live(Self.timed(commands), cuts: [], drains: true)
+        let notifications = try pipeline.events(of: "notifications")
+        var (replaced, spent) = (0, 0)
+        for change in 27...66 {
+            let all = try Self.answer(change, user: "_a", in: pipeline)
+            for id in ids {
+                let one = try Self.answer(change, user: "_a", subscription: id, in: pipeline)
+                let told = try #require(one.explanations.first { $0.detail("subscriptionID") == "\"\(id)\"" })
+                #expect(all.explanations.contains(told), "change \(change), \(id)")
+                #expect(!told.contains(.replayDiffers) && !told.contains(.outcomePending))
+                let made = told.parts.first { $0.code == .notificationMade }?.detail("sequence").flatMap { Int($0) }
+                #expect(made.map { notifications[$0 - 1].contains("\"subscriptionID\":\"\(id)\"") } != false, "\(id)")
+                replaced += told.contains(.coalescedInto) ? 1 : 0
+                spent += told.contains(.firesOnceSpent) ? 1 : 0
+            }
+        }
+        #expect(replaced > 5 && spent > 5, "\(replaced) replaced, \(spent) spent")
     }
 
     @Test func whatWaitsIsToldApartFromWhatIsLost() async throws {

@@ -34,19 +34,19 @@ struct CaseCandidates {
     }
 
     /// A user's devices and subscriptions up to a moment, and who took the devices' tokens.
-    mutating func add(stateOf user: String, until moment: Instant) throws {
-        var (found, tokens) = ([LoggedEvent](), Set<String>())
+    mutating func add(stateOf user: ExactText, until moment: Instant) throws {
+        var (found, tokens) = ([LoggedEvent](), Set<ExactText>())
         try finder.events(in: changes, from: 1, through: .max, naming: [.user(user)]) { event in
             guard event.now <= moment else { return false }
-            guard event.json["user"]?.equals(user) ?? false, event.json["record"] == nil else { return true }
-            if let token = event.json["token"]?.string { tokens.insert(token) }
+            guard event.json["user"]?.equals(user.string) ?? false, event.json["record"] == nil else { return true }
+            if let token = event.json["token"]?.exact { tokens.insert(token) }
             found.append(event.kept)
             return true
         }
         for token in tokens {
             try finder.events(in: changes, from: 1, through: .max, naming: [.token(token)]) { event in
                 guard event.now <= moment else { return false }
-                if event.json["token"]?.equals(token) ?? false { found.append(event.kept) }
+                if event.json["token"]?.equals(token.string) ?? false { found.append(event.kept) }
                 return true
             }
         }
@@ -54,11 +54,12 @@ struct CaseCandidates {
     }
 
     /// The changes that had raised a user's badge before a push.
-    mutating func add(badgesOf user: String, before push: UInt64) throws {
+    mutating func add(badgesOf user: ExactText, before push: UInt64) throws {
         guard let log = logs.log(ofKind: "payload"), push > 1 else { return }
         var causes: [UInt64] = []
         try finder.events(in: log, from: 1, through: push - 1, naming: [.receiver(user)]) { event in
-            guard event.json["user"]?.equals(user) ?? false, event.json["payload"]?["aps"]?["badge"] != nil else {
+            guard event.json["user"]?.equals(user.string) ?? false, event.json["payload"]?["aps"]?["badge"] != nil
+            else {
                 return true
             }
             causes +=
@@ -74,13 +75,10 @@ struct CaseCandidates {
 
     /// The first change that each of a user's subscriptions matched after it was saved: the one that used up those that
     /// fire once.
-    mutating func add(spendersOf user: String, before change: UInt64) throws {
+    mutating func add(spendersOf user: ExactText, before change: UInt64) throws {
         let histories = try SubscriptionHistory.all(
             in: changes, through: change, user: user, subscriptionID: nil, finder)
-        for history in histories {
-            guard let last = history.last(before: change), last.isSave, last.firesOnce,
-                let spender = try Spender(history.identity, after: last, before: change).find(in: logs, finder)
-            else { continue }
+        for spender in try Spenders(of: histories, before: change).find(in: logs, finder).values {
             try add(change: spender)
         }
     }
@@ -114,8 +112,8 @@ struct CaseCandidates {
 
 /// What tells a record from every other.
 private struct RecordPlace: Equatable {
-    let name: String
-    private let rest: [String?]
+    let name: ExactText
+    private let rest: [ExactText?]
 
     init?(_ event: LoggedEvent) throws {
         guard let place = try event.withJSON({ RecordPlace($0) }) else { return nil }
@@ -123,9 +121,9 @@ private struct RecordPlace: Equatable {
     }
 
     init?(_ json: JSONValue) {
-        guard let record = json["record"], let name = record["recordName"]?.string else { return nil }
+        guard let record = json["record"], let name = record["recordName"]?.exact else { return nil }
         self.name = name
-        let zone = record["zoneID"]?["zoneName"]?.string ?? "_defaultZone"
-        rest = ["container", "environment", "database", "owner"].map { json.member($0)?.string } + [zone]
+        let zone = record["zoneID"]?["zoneName"]?.exact ?? "_defaultZone"
+        rest = ["container", "environment", "database", "owner"].map { json.member($0)?.exact } + [zone]
     }
 }

@@ -63,7 +63,7 @@ struct CaseExport {
         else { throw ToolFailure(.noInput, "there is no outcome \(sequence), or its push is gone") }
         let (user, causes) = try event.withJSON { json in
             (
-                json["user"]?.string ?? "",
+                json["user"]?.exact ?? "",
                 json["causes"]?.elements.compactMap { $0["sequence"]?.sequenceNumber } ?? []
             )
         }
@@ -94,12 +94,12 @@ struct CaseExport {
         }
     }
 
-    private func silence(_ sequence: UInt64, _ user: String, _ device: String?) throws -> Start {
+    private func silence(_ sequence: UInt64, _ user: ExactText, _ device: ExactText?) throws -> Start {
         let change = try ExplainedChange(sequence, in: logs)
         guard change.isRecord else {
             throw ToolFailure(.usage, "change \(sequence) is a \(change.type): there is nothing to show again")
         }
-        let flows = try RecordedFlow.all(of: change, user: user, subscriptionID: nil, in: logs).flows
+        let flows = try RecordedFlows(of: change, user: user, subscriptionID: nil, in: logs).flows
         let moment = flows.compactMap(\.pushed).max() ?? change.event.now
         var candidates = CaseCandidates(logs: logs, finder: finder)
         try candidates.add(stateOf: user, until: moment)
@@ -166,12 +166,12 @@ extension CaseExport {
     private func disguised(
         _ lines: [CaseLine], _ trial: CaseTrial, _ result: CaseResult, _ notes: [String]
     ) throws -> Case {
-        let texts = try lines.reduce(into: Set<String>()) { try $0.formUnion($1.texts()) }
+        let texts = try lines.reduce(into: Set<ExactText>()) { try $0.formUnion($1.texts()) }
         let areSearched = try lines.contains { try $0.searchesWords() }
         let summary = try EventLogs.summary(directory: logs.log(of: logs.path[0]))
         for attempt in 0..<CaseExport.disguisesMax {
             let seed = summary.identity.high ^ summary.identity.low &+ attempt &+ (lines.last?.event.sequence ?? 0)
-            let pseudonyms = Pseudonyms(for: texts, byWord: areSearched, seed: seed)
+            let pseudonyms = Pseudonyms(for: texts.map(\.string), byWord: areSearched, seed: seed)
             var trial = trial
             trial.replace = pseudonyms.pseudonym
             guard try trial.result(of: lines) == result else { continue }
@@ -192,16 +192,17 @@ extension CaseExport {
     ) -> String {
         switch (result, wanted) {
         case (.outcome(let outcome), _):
-            let device = outcome.device.map { replace($0) + " of " } ?? ""
-            let target = device + replace(outcome.user)
+            let device = outcome.device.map { replace($0.string) + " of " } ?? ""
+            let target = device + replace(outcome.user.string)
             let pruned = outcome.isPruned ? ", pruned" : ""
             return switch outcome.kind {
-            case "accepted": "a push to \(target), with a payload of \(outcome.payload.utf8.count) bytes\(pruned)"
+            case "accepted":
+                "a push to \(target), with a payload of \(outcome.payload.string.utf8.count) bytes\(pruned)"
             case "no_device": "no push to \(target), who has no device: outcome no_device"
             default: "no push to \(target): outcome \(outcome.kind)"
             }
         case (_, .silence(_, let user, let device)):
-            let target = (device.map { replace($0) + " of " } ?? "") + replace(user)
+            let target = (device.map { replace($0.string) + " of " } ?? "") + replace(user.string)
             return "for the last change, to \(target), what the log has: "
                 + "`belfry explain` on the run's logs says why"
         default: return ""
@@ -211,14 +212,14 @@ extension CaseExport {
 
 extension RecordedFlow {
     /// As ``CaseSilence/effects`` has it.
-    fileprivate func effect() throws -> String {
+    fileprivate func effect() throws -> ExactText {
         let reason = try match.withJSON { $0["reason"]?.string ?? "" }
-        return "match \(place.joined(separator: " ")) \(subscriptionID) \(reason)"
+        return ExactText("match \(place.map(\.string).joined(separator: " ")) \(subscriptionID) \(reason)")
     }
 }
 
 extension RecordedOutcome {
-    fileprivate var effect: String {
+    fileprivate var effect: ExactText {
         switch explanation.code {
         case .transportAccepted, .transportFailed: "outcome accepted"
         case .originExcluded: "outcome excluded_origin"

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import JSON
 import PipelineRuntime
 
 /// `belfry trace ID --export FILE`.
@@ -39,7 +40,7 @@ extension CaseTarget {
     /// What an ID that was traced stands for.
     ///
     /// - Throws: ``ToolFailure`` with 64 where it had several outcomes, or none and nobody is named.
-    init(_ events: [TraceEvent], _ graph: TraceGraph, user: String?, device: String?) throws {
+    init(_ events: [TraceEvent], _ graph: TraceGraph, user: ExactText?, device: ExactText?) throws {
         let outcomes = CaseTarget.outcomes(graph, user, device)
         if let only = outcomes.first, outcomes.count == 1 {
             self = .outcome(only.sequence)
@@ -50,7 +51,7 @@ extension CaseTarget {
         }
     }
 
-    private static func outcomes(_ graph: TraceGraph, _ user: String?, _ device: String?) -> [TraceEvent] {
+    private static func outcomes(_ graph: TraceGraph, _ user: ExactText?, _ device: ExactText?) -> [TraceEvent] {
         var found: [TraceEvent] = []
         for node in graph.nodes.values where node.event.type == "outcome" {
             let facts = node.event.facts
@@ -64,7 +65,7 @@ extension CaseTarget {
 
     private static func several(_ outcomes: [TraceEvent]) -> ToolFailure {
         let some = outcomes.prefix(listedMax).map { event in
-            "\(event.place) (\(event.facts.device ?? event.facts.user ?? ""), \(event.facts.outcome ?? ""))"
+            "\(event.place) (\(event.facts.device?.string ?? event.facts.user?.string ?? ""), \(event.facts.outcome ?? ""))"
         }
         let more = outcomes.count > listedMax ? ", …" : ""
         return ToolFailure(
@@ -73,7 +74,7 @@ extension CaseTarget {
                 + "--device")
     }
 
-    private static func none(_ device: String?) -> ToolFailure {
+    private static func none(_ device: ExactText?) -> ToolFailure {
         ToolFailure(
             .usage,
             "nothing was pushed for it\(device.map { " to \($0)" } ?? ""); to export that, trace the change and say "

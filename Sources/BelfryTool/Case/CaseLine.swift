@@ -27,10 +27,10 @@ struct CaseLine {
     }
 
     /// The texts that its pseudonyms stand for.
-    func texts() throws -> Set<String> {
+    func texts() throws -> Set<ExactText> {
         let found = FoundTexts()
         _ = try command { text in
-            found.texts.insert(text)
+            found.texts.insert(ExactText(text))
             return text
         }
         return found.texts
@@ -49,6 +49,6 @@ struct CaseLine {
     }
 
     private final class FoundTexts {
-        var texts: Set<String> = []
+        var texts: Set<ExactText> = []
     }
 }

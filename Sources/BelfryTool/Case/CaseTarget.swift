@@ -7,51 +7,51 @@ enum CaseTarget: Equatable {
     /// An event of the outcomes log: what became of one push at one device, or that there was none.
     case outcome(UInt64)
     /// That a change was not pushed to a user, or to one of the user's devices.
-    case notPushed(change: UInt64, user: String, device: String?)
+    case notPushed(change: UInt64, user: ExactText, device: ExactText?)
 }
 
 /// What became of a push, as far as it is the same in the log and in a case.
 struct CaseOutcome: Equatable {
     /// The newest of the changes that it stands for.
     let change: UInt64
-    let user: String
-    let device: String?
+    let user: ExactText
+    let device: ExactText?
     /// `accepted` stands for `failed` too: what a transport answers is not a pipeline's own.
     let kind: String
-    let headers: String
+    let headers: ExactText
     /// With an ID of no meaning in place of the notification's own.
-    let payload: String
+    let payload: ExactText
 
     /// - Parameter changes: What a change's sequence is called.
     init?(_ outcome: JSONValue, push: JSONValue, ignoresBadge: Bool, changes: (UInt64) -> UInt64?) {
         guard let cause = push["causes"]?.elements.reversed().first?["sequence"]?.int64,
-            let change = changes(UInt64(clamping: cause)), let user = outcome["user"]?.string,
+            let change = changes(UInt64(clamping: cause)), let user = outcome["user"]?.exact,
             let kind = outcome["outcome"]?.string, let id = push["notificationID"]?.string,
             let payload = push["payload"], let headers = push["headers"]
         else { return nil }
         self.change = change
         self.user = user
-        device = outcome["device"]?.string
+        device = outcome["device"]?.exact
         self.kind = kind == "failed" ? "accepted" : kind
-        self.headers = String(decoding: headers.raw, as: UTF8.self)
+        self.headers = ExactText(String(decoding: headers.raw, as: UTF8.self))
         let text = String(decoding: payload.raw, as: UTF8.self)
             .replacing("\"nid\":\"\(id)\"", with: "\"nid\":\"\(String(repeating: "0", count: id.utf8.count))\"")
-        self.payload = ignoresBadge ? text.replacing(/"badge":\d+/, with: #""badge":0"#) : text
+        self.payload = ExactText(ignoresBadge ? text.replacing(/"badge":\d+/, with: #""badge":0"#) : text)
     }
 
     private init(_ other: CaseOutcome, _ replace: (String) -> String) {
         change = other.change
-        user = replace(other.user)
-        device = other.device.map(replace)
+        user = other.user.map(replace)
+        device = other.device?.map(replace)
         kind = other.kind
-        headers = JSONShape.text(of: other.headers)
-        payload = JSONShape.text(of: other.payload)
+        headers = ExactText(JSONShape.text(of: other.headers.string))
+        payload = ExactText(JSONShape.text(of: other.payload.string))
     }
 
     /// For comparison with one whose texts have been replaced: what is left is how it is built and how long it is.
     func shape(_ replace: (String) -> String = { $0 }) -> CaseOutcome { CaseOutcome(self, replace) }
 
-    var isPruned: Bool { payload.contains(#""p":1"#) }
+    var isPruned: Bool { payload.string.contains(#""p":1"#) }
 }
 
 /// A JSON text with each string's length in place of the string.
@@ -91,13 +91,13 @@ enum JSONShape {
 /// Why a change was not pushed to somebody, as far as it is the same in the log and in a case.
 struct CaseSilence: Equatable {
     /// What match says of each of the user's subscriptions: its name and all codes.
-    var reasons: [String] = []
+    var reasons: [ExactText] = []
     /// The subscriptions that were ever saved before the change.
-    var saved: [String] = []
+    var saved: [ExactText] = []
     /// Whether the device was ever registered before the change.
     var wasRegistered = false
     /// What the change led to for the user: subscriptions that matched, outcomes.
-    var effects: [String] = []
+    var effects: [ExactText] = []
 }
 
 /// What a case shows.

@@ -8,7 +8,7 @@ import Replay
 struct CaseTrial {
     enum Wanted {
         case outcome(CaseOutcome)
-        case silence(change: UInt64, user: String, device: String?)
+        case silence(change: UInt64, user: ExactText, device: ExactText?)
     }
 
     let logs: RecordedLogs
@@ -26,7 +26,8 @@ struct CaseTrial {
             let command = try line.command(replace)
             if case .silence(let change, let user, let device) = wanted {
                 try note(
-                    line, change, replace(user), device.map(replace), chain, UInt64(taken.count + 1), command, &silence)
+                    line, change, user.map(replace), device?.map(replace), chain, UInt64(taken.count + 1), command,
+                    &silence)
             }
             if try chain.send(command, at: line.event.now) { taken.append(line.event.sequence) }
         }
@@ -34,7 +35,7 @@ struct CaseTrial {
         switch wanted {
         case .outcome(let outcome): return try find(outcome, chain, taken)
         case .silence(let change, let user, let device):
-            silence.effects = try effects(of: change, replace(user), device.map(replace), chain, taken)
+            silence.effects = try effects(of: change, user.map(replace), device?.map(replace), chain, taken)
             silence.saved = Set(silence.saved).sorted()
             return taken.contains(change) ? .silence(silence) : .nothing
         }
@@ -82,7 +83,7 @@ struct CaseTrial {
 extension CaseTrial {
     /// Looks at a line before it is sent.
     private func note(
-        _ line: CaseLine, _ change: UInt64, _ user: String, _ device: String?, _ chain: Chain, _ sequence: UInt64,
+        _ line: CaseLine, _ change: UInt64, _ user: ExactText, _ device: ExactText?, _ chain: Chain, _ sequence: UInt64,
         _ command: String, _ silence: inout CaseSilence
     ) throws {
         let event = LoggedEvent(sequence: sequence, now: line.event.now, line: Array(command.utf8))
@@ -92,57 +93,57 @@ extension CaseTrial {
             return
         }
         try event.withJSON { json in
-            guard json["user"]?.equals(user) ?? false else { return }
+            guard json["user"]?.equals(user.string) ?? false else { return }
             if json["type"]?.equals("subscription.save") ?? false {
                 silence.saved.append(CaseTrial.name(json, json["subscription"]))
             } else if json["type"]?.equals("device.register") ?? false {
-                silence.wasRegistered = silence.wasRegistered || json["device"]?.string == device
+                silence.wasRegistered = silence.wasRegistered || json["device"]?.exact == device
             }
         }
     }
 
     /// The change as ingest would pass it on: explained from what ingest found out when it was recorded.
     private func reasons(
-        _ line: CaseLine, _ event: LoggedEvent, _ user: String, _ chain: Chain
-    ) throws -> [String] {
+        _ line: CaseLine, _ event: LoggedEvent, _ user: ExactText, _ chain: Chain
+    ) throws -> [ExactText] {
         var whole = line
         whole.keepsDerived = true
         let log = logs.stage(ofKind: "match")?.logName ?? ""
         return try chain.explain(
-            whole.command(replace), sequence: event.sequence, by: log, for: ExplainedSubject(user: user)
+            whole.command(replace), sequence: event.sequence, by: log, for: ExplainedSubject(user: user.string)
         ).map { told in
             let name = ["subscriptionID", "container", "environment", "database"].compactMap(told.detail)
-            return (name + [told.code.rawValue] + told.parts.map(\.code.rawValue)).joined(separator: " ")
+            return ExactText((name + [told.code.rawValue] + told.parts.map(\.code.rawValue)).joined(separator: " "))
         }.sorted()
     }
 
     private func effects(
-        of change: UInt64, _ user: String, _ device: String?, _ chain: Chain, _ taken: [UInt64]
-    ) throws -> [String] {
+        of change: UInt64, _ user: ExactText, _ device: ExactText?, _ chain: Chain, _ taken: [UInt64]
+    ) throws -> [ExactText] {
         guard let index = taken.firstIndex(of: change) else { return [] }
         let sequence = Int64(index + 1)
         let matches = try events(ofKind: "match", in: chain).compactMap { event in
-            try event.withJSON { json in
-                json["change"]?.int64 == sequence && json["user"]?.equals(user) ?? false
-                    ? "match \(CaseTrial.name(json, nil)) \(json["reason"]?.string ?? "")" : nil
+            try event.withJSON { json -> ExactText? in
+                json["change"]?.int64 == sequence && json["user"]?.equals(user.string) ?? false
+                    ? ExactText("match \(CaseTrial.name(json, nil)) \(json["reason"]?.string ?? "")") : nil
             }
         }
         let outcomes = try events(ofKind: "deliver", in: chain).compactMap { event in
-            try event.withJSON { json -> String? in
-                guard json["user"]?.equals(user) ?? false, device == nil || json["device"]?.string == device,
+            try event.withJSON { json -> ExactText? in
+                guard json["user"]?.equals(user.string) ?? false, device == nil || json["device"]?.exact == device,
                     json["causes"]?.elements.contains(where: { $0["sequence"]?.int64 == sequence }) ?? false
                 else { return nil }
                 let kind = json["outcome"]?.string ?? ""
-                return "outcome \(kind == "failed" ? "accepted" : kind)"
+                return ExactText("outcome \(kind == "failed" ? "accepted" : kind)")
             }
         }
         return matches.sorted() + outcomes.sorted()
     }
 
-    private static func name(_ json: JSONValue, _ holder: JSONValue?) -> String {
+    private static func name(_ json: JSONValue, _ holder: JSONValue?) -> ExactText {
         let id = (holder ?? json)["subscriptionID"]?.string ?? ""
-        return (["container", "environment", "database"].map { json.member($0)?.string ?? "" } + [id])
-            .joined(separator: " ")
+        let names = ["container", "environment", "database"].map { json.member($0)?.string ?? "" } + [id]
+        return ExactText(names.joined(separator: " "))
     }
 }
 

@@ -1,3 +1,4 @@
+import JSON
 import Predicates
 
 /// Stands for texts in a case: each text has one pseudonym, and between any two texts equality, common beginnings and
@@ -25,9 +26,8 @@ struct Pseudonyms {
     ///   - seed: The same seed and texts give the same pseudonyms.
     init(for texts: some Sequence<String>, byWord areByWord: Bool = false, seed: UInt64) {
         self.areByWord = areByWord
-        let texts =
-            areByWord ? texts.flatMap { Pseudonyms.parts(of: $0).filter { !Pseudonyms.isKept($0) } } : Array(texts)
-        for text in Set(texts).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { add(text) }
+        let texts = areByWord ? texts.flatMap(Pseudonyms.words) : Array(texts)
+        for text in Set(texts.map { ExactText($0) }).sorted() { add(text.string) }
         var random = PseudonymRandom(state: seed)
         for index in nodes.indices { exchange(at: index, &random) }
     }
@@ -49,6 +49,8 @@ struct Pseudonyms {
         }
         return parts.map { String($0) }
     }
+
+    private static func words(of text: String) -> [String] { parts(of: text).filter { !isKept($0) } }
 
     private static func isKept(_ word: String) -> Bool { Words.stopWords.contains(word.lowercased()) }
 

@@ -3,11 +3,17 @@ import JSON
 
 /// Whom the question is about, as it was asked.
 struct AskedSubject {
-    let user: String?
-    let device: String?
-    let subscriptionID: String?
+    let user: ExactText?
+    let device: ExactText?
+    let subscriptionID: ExactText?
 
     private static let listedMax = 5
+
+    init(user: String?, device: String?, subscriptionID: String?) {
+        self.user = user.map { ExactText($0) }
+        self.device = device.map { ExactText($0) }
+        self.subscriptionID = subscriptionID.map { ExactText($0) }
+    }
 
     /// Finds the one user, and checks that what is named was ever there.
     ///
@@ -39,11 +45,11 @@ struct AskedSubject {
 
     private func oneUser(
         _ devices: [DeviceHistory], _ subscriptions: [SubscriptionHistory], _ change: ExplainedChange
-    ) throws -> String {
+    ) throws -> ExactText {
         let users = Set(device == nil ? subscriptions.map(\.identity.user) : devices.map(\.user)).sorted()
         if users.count == 1 { return users[0] }
         if change.database != "public", let owner = change.owner, users.contains(owner) { return owner }
-        let some = users.prefix(AskedSubject.listedMax).joined(separator: ", ")
+        let some = users.prefix(AskedSubject.listedMax).map(\.string).joined(separator: ", ")
         let more = users.count > AskedSubject.listedMax ? ", …" : ""
         throw ToolFailure(
             .usage,
@@ -52,11 +58,13 @@ struct AskedSubject {
     }
 
     private func unknown(
-        _ what: String, _ name: String, of user: String?, _ names: KeyPath<KnownNames, Set<String>>, _ log: String,
-        _ finder: any EventFinder
+        _ what: String, _ name: ExactText, of user: ExactText?, _ names: KeyPath<KnownNames, Set<ExactText>>,
+        _ log: String, _ finder: any EventFinder
     ) throws -> ToolFailure {
         let known = try KnownNames(in: log, user: user, finder)
-        let near = Spelling.suggestion(for: name, among: known[keyPath: names].sorted()).map { "; \($0)" } ?? ""
+        let near =
+            Spelling.suggestion(for: name.string, among: known[keyPath: names].sorted().map(\.string)).map { "; \($0)" }
+            ?? ""
         let whose = user.map { " of \($0)" } ?? ""
         return ToolFailure(.noInput, "the log knows no \(what) \(name)\(whose)\(near)")
     }
@@ -64,9 +72,9 @@ struct AskedSubject {
 
 /// Whom the question is about.
 struct ResolvedSubject {
-    let user: String
-    let device: String?
-    let subscriptionID: String?
+    let user: ExactText
+    let device: ExactText?
+    let subscriptionID: ExactText?
     /// The user's devices that the question is about, as far as the log ever knew them.
     let devices: [DeviceHistory]
 }
@@ -79,12 +87,12 @@ struct KnownNames {
     /// Events to look at, at each end.
     static let eventsMax: UInt64 = 100_000
 
-    private(set) var users: Set<String> = []
-    private(set) var devices: Set<String> = []
-    private(set) var subscriptions: Set<String> = []
+    private(set) var users: Set<ExactText> = []
+    private(set) var devices: Set<ExactText> = []
+    private(set) var subscriptions: Set<ExactText> = []
 
     init(
-        in log: String, user: String?, _ finder: any EventFinder, eventsMax: UInt64 = KnownNames.eventsMax
+        in log: String, user: ExactText?, _ finder: any EventFinder, eventsMax: UInt64 = KnownNames.eventsMax
     ) throws {
         if let user {
             try take(1...UInt64.max, of: log, [.user(user)], finder) { $0 == user }
@@ -101,13 +109,13 @@ struct KnownNames {
 
     private mutating func take(
         _ range: ClosedRange<UInt64>, of log: String, _ names: [EventName], _ finder: any EventFinder,
-        where isWanted: (String) -> Bool
+        where isWanted: (ExactText) -> Bool
     ) throws {
         try finder.events(in: log, from: range.lowerBound, through: range.upperBound, naming: names) { event in
-            guard let name = event.json["user"]?.string, isWanted(name) else { return true }
+            guard let name = event.json["user"]?.exact, isWanted(name) else { return true }
             users.insert(name)
-            if let device = event.json["device"]?.string { devices.insert(device) }
-            if let id = (event.json["subscription"] ?? event.json)["subscriptionID"]?.string {
+            if let device = event.json["device"]?.exact { devices.insert(device) }
+            if let id = (event.json["subscription"] ?? event.json)["subscriptionID"]?.exact {
                 subscriptions.insert(id)
             }
             return true

@@ -5,19 +5,31 @@ import PipelineKit
 /// What a stage set aside, from the log of dead letters beside its own.
 enum DeadLetter {
     static func find(_ sequence: UInt64, _ stage: PipelineStage, _ logs: RecordedLogs) throws -> Explanation? {
+        try all(of: [sequence], stage, logs)[sequence]
+    }
+
+    /// By the sequences of the events, in one pass; none for those that were not set aside.
+    static func all(
+        of sequences: Set<UInt64>, _ stage: PipelineStage, _ logs: RecordedLogs
+    ) throws -> [UInt64: Explanation] {
         let log = logs.log(of: stage) + ".dead-letters"
-        guard LogPlace.isLog(log) else { return nil }
-        var found: Explanation?
-        _ = try LogScan.events(in: log, from: .epoch, marks: [#""sequence":\#(sequence),"#]) { event in
-            guard event.json["sequence"]?.int64 == Int64(sequence) else { return }
-            let reason = event.json["reason"]?.string ?? ""
-            found = Explanation(
-                stage.kind, stage.kind == "match" ? .changeRefused : .eventDeadLetter,
-                "\(stage.name) could not use it: \(reason)",
-                ["code", "path"].compactMap { key in event.json.member(key).map { .init(key, $0) } })
+        guard let first = sequences.first, LogPlace.isLog(log) else { return [:] }
+        var found: [UInt64: Explanation] = [:]
+        let marks = sequences.count == 1 ? [#""sequence":\#(first),"#] : []
+        _ = try LogScan.events(in: log, from: .epoch, marks: marks) { event in
+            guard let sequence = event.json["sequence"]?.sequenceNumber, sequences.contains(sequence) else { return }
+            found[sequence] = explanation(event.json, stage)
         } isEnough: { _ in
-            found != nil
+            found.count == sequences.count
         }
         return found
+    }
+
+    private static func explanation(_ letter: JSONValue, _ stage: PipelineStage) -> Explanation {
+        let reason = letter["reason"]?.string ?? ""
+        return Explanation(
+            stage.kind, stage.kind == "match" ? .changeRefused : .eventDeadLetter,
+            "\(stage.name) could not use it: \(reason)",
+            ["code", "path"].compactMap { key in letter.member(key).map { .init(key, $0) } })
     }
 }

@@ -9,19 +9,19 @@ struct DeviceHistory {
         let now: Instant
         let isRegistration: Bool
         /// What no two devices hold at a time; empty for an unregistration.
-        let address: [String]
-        let token: String
+        let address: [ExactText]
+        let token: ExactText
     }
 
-    let container: String
-    let environment: String
-    let user: String
-    let name: String
+    let container: ExactText
+    let environment: ExactText
+    let user: ExactText
+    let name: ExactText
     private(set) var entries: [Entry] = []
 
     /// All devices of a user or under a name, by the sequence of their first event.
     static func all(
-        in log: String, user: String?, device: String?, _ finder: any EventFinder
+        in log: String, user: ExactText?, device: ExactText?, _ finder: any EventFinder
     ) throws -> [DeviceHistory] {
         var histories: [DeviceHistory] = []
         let names = [user.map(EventName.user), device.map(EventName.device)].compactMap { $0 }
@@ -84,27 +84,29 @@ struct DeviceHistory {
     }
 
     private func explanation(_ code: ExplanationCode, _ text: String, _ sequence: UInt64) -> Explanation {
-        Explanation("deliver", code, text, [.init("device", name), .init("user", user), .init("change", sequence)])
+        Explanation(
+            "deliver", code, text,
+            [.init("device", name.string), .init("user", user.string), .init("change", sequence)])
     }
 }
 
 /// A `device.*` event, read.
 struct DeviceEvent {
-    let container: String
-    let environment: String
-    let user: String
-    let device: String
+    let container: ExactText
+    let environment: ExactText
+    let user: ExactText
+    let device: ExactText
     let entry: DeviceHistory.Entry
 
     init?(_ event: LogScan.Event) {
         let isRegistration = event.json["type"]?.equals("device.register") ?? false
         guard isRegistration || event.json["type"]?.equals("device.unregister") ?? false,
-            let container = event.json["container"]?.string, let environment = event.json["environment"]?.string,
-            let user = event.json["user"]?.string, let device = event.json["device"]?.string
+            let container = event.json["container"]?.exact, let environment = event.json["environment"]?.exact,
+            let user = event.json["user"]?.exact, let device = event.json["device"]?.exact
         else { return nil }
         (self.container, self.environment, self.user, self.device) = (container, environment, user, device)
-        let token = event.json["token"]?.string ?? ""
-        let address = [container, environment] + ["transport", "topic"].map { event.json.member($0)?.string ?? "" }
+        let token = event.json["token"]?.exact ?? ""
+        let address = [container, environment] + ["transport", "topic"].map { event.json.member($0)?.exact ?? "" }
         entry = DeviceHistory.Entry(
             sequence: event.sequence, now: event.now, isRegistration: isRegistration,
             address: isRegistration ? address + [token] : [], token: token)

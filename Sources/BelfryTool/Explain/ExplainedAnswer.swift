@@ -5,7 +5,7 @@ import PipelineKit
 /// The answer: pushed or not, why, and all that led to it.
 struct ExplainedAnswer {
     struct Device {
-        let name: String
+        let name: ExactText
         let isPushed: Bool
         let reason: Explanation
     }
@@ -29,7 +29,7 @@ struct ExplainedAnswer {
             explanations = [reason]
             return
         }
-        let recorded = try RecordedFlow.all(
+        let recorded = try RecordedFlows(
             of: change, user: subject.user, subscriptionID: subject.subscriptionID, in: logs)
         let (flows, isPending) = (recorded.flows, recorded.isPending)
         var told = try MatchReason(
@@ -65,15 +65,14 @@ extension ExplainedAnswer {
     private static func join(
         _ told: [Explanation], _ flows: [RecordedFlow], _ isPending: Bool
     ) -> [Explanation] {
-        var rest = flows
-        var joined = told.map { explanation in
-            let index = rest.firstIndex { $0.isOf(explanation) }
-            guard let index else { return isPending ? explanation : expected(explanation) }
-            let flow = rest.remove(at: index)
+        var rest = Dictionary(flows.map { ($0.identity, $0) }) { first, _ in first }
+        let joined = told.map { explanation in
+            guard let flow = rest.removeValue(forKey: explanation.identity) else {
+                return isPending ? explanation : expected(explanation)
+            }
             return with(flow, explanation)
         }
-        joined += rest.map { with($0, unexpected($0)) }
-        return joined
+        return joined + flows.filter { rest[$0.identity] != nil }.map { with($0, unexpected($0)) }
     }
 
     /// The rules say that it matched, and the log holds no match.
@@ -90,7 +89,7 @@ extension ExplainedAnswer {
         Explanation(
             "match", .replayDiffers,
             "the log holds a match for \"\(flow.subscriptionID)\" of \(flow.user), which by today's rules there is not",
-            [.init("subscriptionID", flow.subscriptionID), .init("match", flow.match.sequence)])
+            [.init("subscriptionID", flow.subscriptionID.string), .init("match", flow.match.sequence)])
     }
 
     private static func with(_ flow: RecordedFlow, _ explanation: Explanation) -> Explanation {
@@ -120,17 +119,19 @@ extension ExplainedAnswer {
 }
 
 extension RecordedFlow {
-    fileprivate func isOf(_ explanation: Explanation) -> Bool {
-        func isSame(_ name: String, _ text: String) -> Bool {
-            explanation.detail(name) == Explanation.Detail(name, text).json.text
-        }
-        return isSame("subscriptionID", subscriptionID) && isSame("user", user) && isSame("container", place[0])
-            && isSame("environment", place[1]) && isSame("database", place[2])
+    /// As the explanation of its subscription has it.
+    fileprivate var identity: [[UInt8]] {
+        ([subscriptionID, user] + place).map { Explanation.Detail("", $0.string).json }
     }
 }
 
-extension [UInt8] {
-    fileprivate var text: String { String(decoding: self, as: UTF8.self) }
+extension Explanation {
+    /// The subscription that it tells of: its ID and user, its container, environment and database, as JSON.
+    fileprivate var identity: [[UInt8]] {
+        ["subscriptionID", "user", "container", "environment", "database"].map { name in
+            details.first { $0.name == name }?.json ?? []
+        }
+    }
 }
 
 // MARK: - Devices
@@ -139,29 +140,28 @@ extension ExplainedAnswer {
     private mutating func explainDevices(
         _ flows: [RecordedFlow], _ unmatched: Explanation, in logs: RecordedLogs, _ finder: any EventFinder
     ) throws {
-        let place = try change.event.withJSON { ($0["container"]?.string, $0["environment"]?.string) }
+        let place = try change.event.withJSON { ($0["container"]?.exact, $0["environment"]?.exact) }
         let log = logs.log(of: logs.path[0])
         let known = subject.devices.filter { ($0.container, $0.environment) == place }
-        let told = flows.flatMap { $0.outcomes.compactMap(\.device) }
-        let names = subject.device.map { [$0] } ?? Set(known.map(\.name) + told).sorted()
+        let outcomes = Dictionary(grouping: flows.flatMap(\.outcomes).filter { $0.device != nil }) { $0.device ?? "" }
+        let names = subject.device.map { [$0] } ?? Set(known.map(\.name) + outcomes.keys).sorted()
+        let moment = flows.compactMap(\.pushed).last ?? change.event.now
         for name in names {
-            let isTold = flows.isEmpty || told.contains(name)
+            let told = outcomes[name] ?? []
             let state =
-                try isTold
-                ? nil
-                : known.first { $0.name == name }?.state(
-                    at: flows.compactMap(\.pushed).last ?? change.event.now, in: log, finder)
-            devices.append(device(name, state, flows, unmatched))
+                try flows.isEmpty || !told.isEmpty
+                ? nil : known.first { $0.name == name }?.state(at: moment, in: log, finder)
+            let answer = device(name, state, told, flows, unmatched)
+            devices.append(answer)
+            if told.isEmpty, !flows.isEmpty, answer.reason.stage == "deliver" { explanations.append(answer.reason) }
         }
         reason = verdict(flows, unmatched)
-        let states = devices.map(\.reason).filter { $0.stage == "deliver" && !told.contains($0.detailText("device")) }
-        if !flows.isEmpty { explanations += states }
     }
 
     private func device(
-        _ name: String, _ state: Explanation?, _ flows: [RecordedFlow], _ unmatched: Explanation
+        _ name: ExactText, _ state: Explanation?, _ outcomes: [RecordedOutcome], _ flows: [RecordedFlow],
+        _ unmatched: Explanation
     ) -> Device {
-        let outcomes = flows.flatMap(\.outcomes).filter { $0.device == name }
         if let accepted = outcomes.first(where: \.isAccepted) {
             return Device(name: name, isPushed: true, reason: accepted.explanation)
         }
@@ -173,10 +173,10 @@ extension ExplainedAnswer {
         return Device(name: name, isPushed: false, reason: reason)
     }
 
-    private func missing(_ name: String) -> Explanation {
+    private func missing(_ name: ExactText) -> Explanation {
         Explanation(
             "deliver", .replayDiffers, "\(name) was registered by then, but the log holds no outcome for it",
-            [.init("device", name)])
+            [.init("device", name.string)])
     }
 
     private func verdict(_ flows: [RecordedFlow], _ unmatched: Explanation) -> Explanation {
@@ -193,23 +193,17 @@ extension ExplainedAnswer {
     }
 }
 
-extension Explanation {
-    fileprivate func detailText(_ name: String) -> String {
-        detail(name).map { String($0.dropFirst().dropLast()) } ?? ""
-    }
-}
-
 // MARK: - For programs
 
 extension ExplainedAnswer {
     /// What it was or was not pushed to.
     var target: String {
-        subject.device ?? (subject.subscriptionID.map { "\"\($0)\" of \(subject.user)" } ?? subject.user)
+        subject.device?.string ?? subject.subscriptionID.map { "\"\($0)\" of \(subject.user)" } ?? subject.user.string
     }
 
     var verdict: String {
         guard isPushed else { return "not pushed to \(target): \(reason.text)" }
-        let told = devices.filter(\.isPushed).map(\.name)
+        let told = devices.filter(\.isPushed).map(\.name.string)
         if subject.device != nil { return "pushed to \(target)" }
         return
             "pushed to \(told.joined(separator: ", ")), \(told.count) of \(devices.count.of("device")) of \(subject.user)"
@@ -222,9 +216,9 @@ extension ExplainedAnswer {
         buffer.appendJSON(change.sequence)
         append("event", change.text, to: &buffer)
         append("now", change.event.now.rfc3339, to: &buffer)
-        append("user", subject.user, to: &buffer)
-        if let device = subject.device { append("device", device, to: &buffer) }
-        if let id = subject.subscriptionID { append("subscription", id, to: &buffer) }
+        append("user", subject.user.string, to: &buffer)
+        if let device = subject.device { append("device", device.string, to: &buffer) }
+        if let id = subject.subscriptionID { append("subscription", id.string, to: &buffer) }
         buffer.append(isPushed ? ",\"pushed\":true" : ",\"pushed\":false")
         append("verdict", verdict, to: &buffer)
         append("code", reason.code.rawValue, to: &buffer)
@@ -246,7 +240,7 @@ extension ExplainedAnswer {
         buffer.append(",\"devices\":[")
         for (index, device) in devices.enumerated() {
             buffer.append(index > 0 ? ",{\"device\":" : "{\"device\":")
-            buffer.appendJSON(device.name)
+            buffer.appendJSON(device.name.string)
             buffer.append(device.isPushed ? ",\"pushed\":true" : ",\"pushed\":false")
             append("code", device.reason.code.rawValue, to: &buffer)
             append("text", device.reason.text, to: &buffer)

@@ -6,7 +6,7 @@ struct ExplainedChange {
     let event: LoggedEvent
     let type: String
     let database: String
-    let owner: String?
+    let owner: ExactText?
     let recordName: String
     let recordType: String?
     let zone: String
@@ -33,7 +33,7 @@ struct ExplainedChange {
                 origin["user"]?.string.map { (user: $0, device: origin["device"]?.string) }
             }
             return (
-                json["type"]?.string ?? "?", json["database"]?.string ?? "?", json["owner"]?.string,
+                json["type"]?.string ?? "?", json["database"]?.string ?? "?", json["owner"]?.exact,
                 record?["recordName"]?.string ?? "?", record?["recordType"]?.string ?? json["recordType"]?.string,
                 record?["zoneID"]?["zoneName"]?.string ?? "_defaultZone", origin
             )
@@ -53,7 +53,7 @@ struct ExplainedChange {
     /// `record.save of Note n1 in _alice's private database, zone Notes, by _alice on alice-mac`.
     var text: String {
         guard isRecord else { return type }
-        let place = database == "public" ? "the public database" : "\(owner ?? "?")'s \(database) database"
+        let place = database == "public" ? "the public database" : "\(owner?.string ?? "?")'s \(database) database"
         let by = origin.map { ", by \($0.user)" + ($0.device.map { " on \($0)" } ?? "") } ?? ""
         return "\(type) of \(recordType.map { $0 + " " } ?? "")\(recordName) in \(place), zone \(zone)\(by)"
     }

@@ -13,17 +13,17 @@ extension LoggedEvent {
 /// A name by which events are found.
 enum EventName: Hashable {
     /// Whose device or subscription the event is about.
-    case user(String)
-    case device(String)
+    case user(ExactText)
+    case device(ExactText)
     /// Whom a match, a notification, a push or an outcome is for.
-    case receiver(String)
-    case subscription(String)
+    case receiver(ExactText)
+    case subscription(ExactText)
     /// Of a match.
-    case userSubscription(user: String, String)
-    case record(String)
-    case token(String)
+    case userSubscription(user: ExactText, ExactText)
+    case record(ExactText)
+    case token(ExactText)
 
-    var texts: [String] {
+    var texts: [ExactText] {
         switch self {
         case .user(let text), .device(let text), .receiver(let text), .subscription(let text), .record(let text),
             .token(let text):
@@ -106,9 +106,11 @@ struct LogScan: EventFinder {
     }
 
     /// Names as they stand in a line; those that JSON may write in several ways are left out.
-    static func quoted(_ names: [String]) -> [String] {
-        names.filter { name in name.utf8.allSatisfy { (0x20..<0x7F).contains($0) && !"\"\\/".utf8.contains($0) } }
-            .map { "\"\($0)\"" }
+    static func quoted(_ names: [ExactText]) -> [String] {
+        names.map(\.string).filter { name in
+            name.utf8.allSatisfy { (0x20..<0x7F).contains($0) && !"\"\\/".utf8.contains($0) }
+        }
+        .map { "\"\($0)\"" }
     }
 
     private static func batches(

@@ -7,8 +7,8 @@ struct MatchReason {
     let change: ExplainedChange
     let logs: RecordedLogs
     let finder: any EventFinder
-    let user: String
-    let subscriptionID: String?
+    let user: ExactText
+    let subscriptionID: ExactText?
 
     /// One for each subscription that the user ever had, or for the one asked about; never empty.
     func explanations() throws -> [Explanation] {
@@ -18,7 +18,9 @@ struct MatchReason {
         let (told, spent) = try rerun(histories)
         return histories.map { history in
             let id = history.identity
-            if let told = told.first(where: { $0.isOf(history) }) { return with(replacements(history), told) }
+            if let told = history.entries.lazy.compactMap({ told[$0.event.sequence] }).first {
+                return with(replacements(history), told)
+            }
             let code = history.last(before: change.sequence)
             let name = "\"\(id.subscriptionID)\" of \(id.user)"
             if let spender = spent[id] { return onceSpent(name, id, spender) }
@@ -35,27 +37,24 @@ struct MatchReason {
             subscriptionID.map { "\(user) never had a subscription \"\($0)\"" } ?? "\(user) never had a subscription")
     }
 
-    /// - Returns: What the stage says, and the change that used up each subscription that fires once.
+    /// - Returns: What the stage says, by the sequence at which the subscription was saved, and the change that used up
+    ///   each subscription that fires once.
     private func rerun(
         _ histories: [SubscriptionHistory]
-    ) throws -> (told: [Explanation], spent: [SubscriptionHistory.Identity: UInt64]) {
+    ) throws -> (told: [UInt64: Explanation], spent: [SubscriptionHistory.Identity: UInt64]) {
         guard let stage = logs.stage(ofKind: "match"),
             var fresh = try FreshStage.make(stage, try logs.context(of: stage))
-        else { return ([], [:]) }
-        var spent: [SubscriptionHistory.Identity: UInt64] = [:]
-        var told: [Explanation] = []
-        for history in histories {
+        else { return ([:], [:]) }
+        let spent = try Spenders(of: histories, before: change.sequence).find(in: logs, finder)
+        for history in histories where spent[history.identity] == nil {
             guard let last = history.last(before: change.sequence), last.isSave else { continue }
-            let spender = try Spender(history.identity, after: last, before: change.sequence).find(in: logs, finder)
-            if let spender {
-                spent[history.identity] = spender
-            } else {
-                try fresh.feed(last.event)
-            }
+            try fresh.feed(last.event)
         }
-        let subject = ExplainedSubject(user: user, subscriptionID: subscriptionID)
-        told = try fresh.explain(change.event, for: subject)
-        return (told, spent)
+        let subject = ExplainedSubject(user: user.string, subscriptionID: subscriptionID?.string)
+        let told = try fresh.explain(change.event, for: subject).compactMap { told in
+            told.detail("saved").flatMap { UInt64($0) }.map { ($0, told) }
+        }
+        return (Dictionary(told) { first, _ in first }, spent)
     }
 }
 
@@ -66,8 +65,9 @@ extension MatchReason {
         Explanation(
             "match", code, text,
             [
-                .init("subscriptionID", id.subscriptionID), .init("user", id.user), .init("container", id.container),
-                .init("environment", id.environment), .init("database", id.database), .init("change", sequence),
+                .init("subscriptionID", id.subscriptionID.string), .init("user", id.user.string),
+                .init("container", id.container.string), .init("environment", id.environment.string),
+                .init("database", id.database.string), .init("change", sequence),
             ])
     }
 
@@ -98,48 +98,5 @@ extension MatchReason {
         var told = told
         told.parts = parts + told.parts
         return told
-    }
-}
-
-extension Explanation {
-    /// The sequence that the stage was told is the same one's that the history has.
-    fileprivate func isOf(_ history: SubscriptionHistory) -> Bool {
-        guard let saved = detail("saved").flatMap({ UInt64($0) }) else { return false }
-        return history.entries.contains { $0.event.sequence == saved }
-    }
-}
-
-/// The change that used up a subscription that fires once: the first recorded match after it was saved.
-struct Spender {
-    private let id: SubscriptionHistory.Identity
-    private let save: SubscriptionHistory.Entry
-    private let change: UInt64
-
-    init(_ id: SubscriptionHistory.Identity, after save: SubscriptionHistory.Entry, before change: UInt64) {
-        self.id = id
-        self.save = save
-        self.change = change
-    }
-
-    /// Nil where it does not fire once, or has not fired.
-    func find(in logs: RecordedLogs, _ finder: any EventFinder) throws -> UInt64? {
-        guard save.firesOnce, let log = logs.log(ofKind: "match") else { return nil }
-        var found: UInt64?
-        let first = try LogScan.firstSequence(in: log, notBefore: save.event.now)
-        let names = [EventName.userSubscription(user: id.user, id.subscriptionID)]
-        try finder.events(in: log, from: first, through: .max, naming: names) { event in
-            guard let sequence = event.json["change"]?.sequenceNumber else { return true }
-            guard sequence < change else { return false }
-            guard sequence > save.event.sequence, event.json["type"]?.equals("match") ?? false, isOf(event.json) else {
-                return true
-            }
-            found = sequence
-            return false
-        }
-        return found
-    }
-
-    private func isOf(_ match: JSONValue) -> Bool {
-        SubscriptionHistory.Identity(match) == id
     }
 }

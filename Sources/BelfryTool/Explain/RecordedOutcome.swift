@@ -3,16 +3,16 @@ import PipelineKit
 
 /// What became of a push at one device, or that there was none.
 struct RecordedOutcome {
-    let device: String?
+    let device: ExactText?
     let explanation: Explanation
 
     var isAccepted: Bool { explanation.code == .transportAccepted }
 
     init(_ json: JSONValue) {
-        let device = json["device"]?.string
+        let device = json["device"]?.exact
         let transport = json["transport"]?.string ?? ""
         self.device = device
-        let name = device ?? ""
+        let name = device?.string ?? ""
         let (code, text): (ExplanationCode, String) =
             switch json["outcome"]?.string {
             case "accepted": (.transportAccepted, "transport \(transport) accepted the push to \(name)")

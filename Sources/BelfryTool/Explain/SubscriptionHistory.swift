@@ -5,17 +5,17 @@ import PipelineKit
 /// What was saved and deleted under one subscription's name, in order.
 struct SubscriptionHistory {
     struct Identity: Hashable {
-        let container: String
-        let environment: String
-        let database: String
-        let user: String
-        let subscriptionID: String
+        let container: ExactText
+        let environment: ExactText
+        let database: ExactText
+        let user: ExactText
+        let subscriptionID: ExactText
 
         init?(_ json: JSONValue) {
             let holder = json["subscription"] ?? json
-            guard let container = json["container"]?.string, let environment = json["environment"]?.string,
-                let database = json["database"]?.string, let user = json["user"]?.string,
-                let subscriptionID = holder["subscriptionID"]?.string
+            guard let container = json["container"]?.exact, let environment = json["environment"]?.exact,
+                let database = json["database"]?.exact, let user = json["user"]?.exact,
+                let subscriptionID = holder["subscriptionID"]?.exact
             else { return nil }
             (self.container, self.environment, self.database) = (container, environment, database)
             (self.user, self.subscriptionID) = (user, subscriptionID)
@@ -39,7 +39,7 @@ struct SubscriptionHistory {
 
     /// All histories of a user or under an ID, by the sequence of their first event.
     static func all(
-        in log: String, through last: UInt64, user: String?, subscriptionID: String?, _ finder: any EventFinder
+        in log: String, through last: UInt64, user: ExactText?, subscriptionID: ExactText?, _ finder: any EventFinder
     ) throws -> [SubscriptionHistory] {
         var (histories, numbers) = ([SubscriptionHistory](), [Identity: Int]())
         let names = [user.map(EventName.user), subscriptionID.map(EventName.subscription)].compactMap { $0 }

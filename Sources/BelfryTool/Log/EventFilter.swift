@@ -65,7 +65,7 @@ struct MemberCondition: ExpressibleByArgument, Equatable {
     /// A string by its text, anything else as it is written in JSON.
     func holds(in event: JSONValue) -> Bool {
         event.values(at: path[...]).contains { found in
-            found.isString ? found.equals(value) : String(decoding: found.raw, as: UTF8.self) == value
+            found.isString ? found.equals(value) : found.raw.elementsEqual(value.utf8)
         }
     }
 }

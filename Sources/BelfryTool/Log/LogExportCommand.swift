@@ -89,6 +89,7 @@ struct LogImportCommand: ParsableCommand {
                 notice("\(name), line \(number): \(missing): taken without that")
             }
             try importer.finish()
+            importer.leftOut.forEach(notice)
         } catch let error as EventLogError {
             throw error
         } catch {

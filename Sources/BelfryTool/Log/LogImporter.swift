@@ -13,6 +13,8 @@ struct LogImporter: ~Copyable {
     private var lastSequence: UInt64 = 0
     private var hasEnded = false
     private(set) var logs: [String] = []
+    /// What of the last log of an export that was cut off is not taken, though it came.
+    private(set) var leftOut: [String] = []
 
     private struct Batch {
         var first: UInt64
@@ -75,7 +77,7 @@ struct LogImporter: ~Copyable {
     /// Makes logs of what came; of a batch that is not whole, nothing.
     mutating func finish() throws {
         batch = nil
-        try finishLog()
+        try finishLog(isCut: !hasEnded)
         try folder.publish()
     }
 
@@ -128,9 +130,9 @@ struct LogImporter: ~Copyable {
         (hasEnded, lastSequence) = (false, 0)
     }
 
-    private mutating func finishLog() throws {
+    private mutating func finishLog(isCut: Bool = false) throws {
         guard let (name, log) = current else { return }
-        try log.finish()
+        leftOut += try log.finish(isCut: isCut).map { "log \(name): without \($0)" }
         logs.append(name)
         current = nil
     }

@@ -1,4 +1,5 @@
 import EventLog
+import JSON
 
 /// What follows from an event of a pipeline, and what it goes back to, read from what the events say of each other.
 ///
@@ -27,7 +28,7 @@ final class Causality {
     /// What an event led to in the logs downstream, in the order of the logs.
     ///
     /// - Parameter user: Only what concerns this user, where a change concerns many.
-    func effects(of event: TraceEvent, user: String? = nil) throws -> [TraceEvent] {
+    func effects(of event: TraceEvent, user: ExactText? = nil) throws -> [TraceEvent] {
         var effects = try deadLetters(of: event)
         for log in logs.downstream(of: event.log) { effects += try self.effects(of: event, in: log, user: user) }
         if event.type == "coalesced" { effects += try successors(of: event) }
@@ -51,7 +52,7 @@ final class Causality {
 }
 
 extension Causality {
-    private func effects(of event: TraceEvent, in log: TracedLog, user: String?) throws -> [TraceEvent] {
+    private func effects(of event: TraceEvent, in log: TracedLog, user: ExactText?) throws -> [TraceEvent] {
         if event.facts.isChange, log.role == .match { return try matches(of: event, in: log, user: user) }
         switch event.type {
         case "match", "notification", "push": return try next(of: event, in: log)
@@ -60,12 +61,12 @@ extension Causality {
         }
     }
 
-    private func matches(of change: TraceEvent, in log: TracedLog, user: String?) throws -> [TraceEvent] {
+    private func matches(of change: TraceEvent, in log: TracedLog, user: ExactText?) throws -> [TraceEvent] {
         let matches = try matches(of: change.sequence, in: log, user: user)
         return matches.isEmpty && user == nil ? try unmatched(change.sequence, in: log) : matches
     }
 
-    private func matches(of change: UInt64, in log: TracedLog, user: String?) throws -> [TraceEvent] {
+    private func matches(of change: UInt64, in log: TracedLog, user: ExactText?) throws -> [TraceEvent] {
         func isWanted(_ facts: EventFacts) -> Bool {
             facts.type == "match" && facts.change == change && (user == nil || user == facts.user)
         }

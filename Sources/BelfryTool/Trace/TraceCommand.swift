@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSON
 import PipelineRuntime
 
 struct TraceCommand: ParsableCommand {
@@ -88,7 +89,8 @@ struct TraceCommand: ParsableCommand {
             for line in lines(graph, kind) {
                 try StandardOutput.write(line: line)
             }
-        case .hits(let hits, let hasMore): try list(hits, hasMore)
+        case .hits(let hits, let hasMore):
+            try list(hits, hasMore)
         case .nothing(let tried):
             StandardError.write("nothing found for '\(id.printable)': \(tried.joined(separator: "; "))")
             try AbsentLogs.checkGaps(in: place)
@@ -98,7 +100,8 @@ struct TraceCommand: ParsableCommand {
     }
 
     private func export(_ events: [TraceEvent], _ graph: TraceGraph, to path: String) throws {
-        let target = try CaseTarget(events, graph, user: user, device: device)
+        let target = try CaseTarget(
+            events, graph, user: user.map { ExactText($0) }, device: device.map { ExactText($0) })
         try CaseFile.exportCase(
             target, pipeline: pipeline, logs: self.logs, to: path, ignoresIndex ? LogScan() : IndexFinder())
     }

@@ -40,24 +40,24 @@ struct EventFacts: Hashable, Sendable {
     var change: UInt64?
     /// The changes that a notification, push or outcome stands for.
     var causes: [UInt64] = []
-    var notificationID: String?
-    var container: String?
-    var environment: String?
-    var user: String?
-    var subscriptionID: String?
-    var recordName: String?
+    var notificationID: ExactText?
+    var container: ExactText?
+    var environment: ExactText?
+    var user: ExactText?
+    var subscriptionID: ExactText?
+    var recordName: ExactText?
     var recordType: String?
     /// `create`, `update` or `delete`; in an outcome and a dead letter why.
     var reason: String?
-    var originUser: String?
-    var originDevice: String?
+    var originUser: ExactText?
+    var originDevice: ExactText?
     var push: UInt64?
     var match: UInt64?
     var replacedBy: UInt64?
     var replacedByChange: UInt64?
-    var device: String?
+    var device: ExactText?
     var transport: String?
-    var apnsID: String?
+    var apnsID: ExactText?
     var outcome: String?
     var status: Int64?
     var attempts: Int64?
@@ -102,17 +102,17 @@ struct EventFacts: Hashable, Sendable {
 
     private mutating func readNames(_ event: JSONValue) {
         let record = event["record"]
-        notificationID = event["notificationID"]?.string
-        container = event["container"]?.string
-        environment = event["environment"]?.string
-        user = event["user"]?.string
-        subscriptionID = (event["subscriptionID"] ?? event["subscription"]?["subscriptionID"])?.string
-        recordName = (event["recordName"] ?? record?["recordName"])?.string
+        notificationID = event["notificationID"]?.exact
+        container = event["container"]?.exact
+        environment = event["environment"]?.exact
+        user = event["user"]?.exact
+        subscriptionID = (event["subscriptionID"] ?? event["subscription"]?["subscriptionID"])?.exact
+        recordName = (event["recordName"] ?? record?["recordName"])?.exact
         recordType = (record?["recordType"] ?? event["recordType"])?.string
         reason = (isChange ? event["change"] : event["reason"])?.string
-        originUser = event["origin"]?["user"]?.string
-        originDevice = event["origin"]?["device"]?.string
-        device = event["device"]?.string
+        originUser = event["origin"]?["user"]?.exact
+        originDevice = event["origin"]?["device"]?.exact
+        device = event["device"]?.exact
         transport = event["transport"]?.string
     }
 
@@ -127,7 +127,7 @@ struct EventFacts: Hashable, Sendable {
     }
 
     private mutating func readOutcome(_ event: JSONValue) {
-        apnsID = event["apns-id"]?.string
+        apnsID = event["apns-id"]?.exact
         outcome = event["outcome"]?.string
         status = event["status"]?.int64
         attempts = event["attempts"]?.int64

@@ -1,4 +1,5 @@
 import EventLog
+import JSON
 
 /// Events and what follows from each: all that some events, the targets, go back to and led to.
 struct TraceGraph {
@@ -32,12 +33,12 @@ struct TraceGraph {
     }
 
     /// Whom all targets concern; nil where they concern several, or everyone.
-    private static func user(of targets: [TraceEvent]) -> String? {
+    private static func user(of targets: [TraceEvent]) -> ExactText? {
         let users = Set(targets.map { $0.facts.isChange || $0.facts.isDevice ? nil : $0.facts.user })
         return users.count == 1 ? users.first ?? nil : nil
     }
 
-    private mutating func expand(_ root: TraceEvent, _ user: String?, _ causality: Causality) throws {
+    private mutating func expand(_ root: TraceEvent, _ user: ExactText?, _ causality: Causality) throws {
         if !roots.contains(root.place) { roots.append(root.place) }
         var open = [root]
         while let event = open.popLast() {

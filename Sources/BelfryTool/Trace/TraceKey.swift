@@ -6,21 +6,21 @@ enum TraceKey: Hashable, Sendable {
     /// A change of which the event tells: a match, a notification, a push, an outcome.
     case change(UInt64)
     /// A record's name, in a change, a match or a notification.
-    case record(String)
-    case notification(String)
-    case apnsID(String)
+    case record(ExactText)
+    case notification(ExactText)
+    case apnsID(ExactText)
     /// A device's name: in its registration, a change that it made, an outcome.
-    case device(String)
+    case device(ExactText)
     /// Whom an event of the pipeline is for.
-    case user(String)
+    case user(ExactText)
     /// The user whose device or subscription a `device.*` or `subscription.*` event is about.
-    case userState(String)
+    case userState(ExactText)
     /// The device that a `device.*` event is about.
-    case deviceState(String)
+    case deviceState(ExactText)
     /// The token that a device registers with.
-    case token(String)
-    case subscription(String)
-    case userSubscription(user: String, String)
+    case token(ExactText)
+    case subscription(ExactText)
+    case userSubscription(user: ExactText, ExactText)
     /// The push of which an outcome tells, by its sequence.
     case push(UInt64)
     /// The match that a `coalesced` event says was replaced, and the one that replaced it.
@@ -72,9 +72,9 @@ enum TraceHash {
         return hash.value
     }
 
-    static func of(_ kind: Kind, _ texts: String...) -> UInt64 {
+    static func of(_ kind: Kind, _ texts: ExactText...) -> UInt64 {
         var hash = KeyHash(kind: kind.rawValue)
-        for text in texts { hash.absorb(text) }
+        for text in texts { hash.absorb(text.string) }
         return hash.value
     }
 

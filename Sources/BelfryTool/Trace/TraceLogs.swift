@@ -1,4 +1,5 @@
 import EventLog
+import JSON
 
 /// A pipeline's logs, and the way to their events by key. Belongs to one thread at a time.
 ///
@@ -72,18 +73,18 @@ final class TraceLogs {
 
 extension TraceLogs {
     /// A user's `subscription.*` events among the changes, in their order.
-    func subscriptions(of user: String, through last: UInt64 = .max) throws -> [TraceEvent] {
+    func subscriptions(of user: ExactText, through last: UInt64 = .max) throws -> [TraceEvent] {
         try state(of: user, through: last).filter(\.facts.isSubscription)
     }
 
     /// A user's `device.*` events among the changes, in their order.
-    func devices(of user: String, through last: UInt64 = .max) throws -> [TraceEvent] {
+    func devices(of user: ExactText, through last: UInt64 = .max) throws -> [TraceEvent] {
         try state(of: user, through: last).filter(\.facts.isDevice)
     }
 
     /// The matches of one of a user's subscriptions.
     func matches(
-        of subscriptionID: String, user: String, newestFirst: Bool = false, limit: Int = .max
+        of subscriptionID: ExactText, user: ExactText, newestFirst: Bool = false, limit: Int = .max
     ) throws -> [TraceEvent] {
         guard let log = logs(as: .match).first else { return [] }
         return try events(
@@ -91,7 +92,7 @@ extension TraceLogs {
         ) { $0.type == "match" && $0.user == user && $0.subscriptionID == subscriptionID }
     }
 
-    private func state(of user: String, through last: UInt64) throws -> [TraceEvent] {
+    private func state(of user: ExactText, through last: UInt64) throws -> [TraceEvent] {
         guard let changes, last >= 1 else { return [] }
         return try events(.userState(user), in: changes, range: 1...last) { $0.user == user }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLog
+import JSON
 
 /// What an ID may be.
 enum TraceIDKind: String, CaseIterable, ExpressibleByArgument {
@@ -44,7 +45,7 @@ struct TraceSearch {
                 "'\(id.printable)' is no position: give a sequence, as 17, or a log's name and one, as matches:5")
         }
         let kinds = kind.map { [$0] } ?? TraceIDKind.allCases
-        let groups = try kinds.filter { $0 != .change }.map { ($0, try events(id, $0)) }
+        let groups = try kinds.filter { $0 != .change }.map { ($0, try events(ExactText(id), $0)) }
         return combined(groups.filter { !$0.1.isEmpty }) ?? .nothing(tried + looked(for: kinds))
     }
 
@@ -88,7 +89,7 @@ struct TraceSearch {
 }
 
 extension TraceSearch {
-    private func events(_ id: String, _ kind: TraceIDKind) throws -> [TraceEvent] {
+    private func events(_ id: ExactText, _ kind: TraceIDKind) throws -> [TraceEvent] {
         switch kind {
         case .change: []
         case .record: try newest(.record(id), .source) { $0.recordName == id && $0.isChange }
@@ -109,7 +110,7 @@ extension TraceSearch {
     }
 
     /// The notifications of an ID; the matches, where none was made of them.
-    private func notifications(_ id: String) throws -> [TraceEvent] {
+    private func notifications(_ id: ExactText) throws -> [TraceEvent] {
         for (role, type) in [(TracedLog.Role.coalesce, "notification"), (.match, "match")] {
             let events = try logs.logs(as: role).flatMap { log in
                 try logs.events(.notification(id), in: log, limit: TraceSearch.notificationsMax) {

@@ -14,22 +14,22 @@ enum TraceSummary {
             case "push": [address(facts), facts.alert.map { "\"\($0)\"" } ?? "silent"]
             case "outcome": outcome(facts)
             case "dead_letter": ["by \(facts.stage ?? "?"):", facts.code, facts.path, facts.reason]
-            default: [address(facts), facts.device, facts.transport]
+            default: [address(facts), facts.device?.string, facts.transport]
             }
         return parts.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " ").printable
     }
 
     private static func record(_ facts: EventFacts) -> String? {
-        [facts.recordType, facts.recordName].compactMap { $0 }.joined(separator: " ")
+        [facts.recordType, facts.recordName?.string].compactMap { $0 }.joined(separator: " ")
     }
 
     private static func origin(_ facts: EventFacts) -> String? {
-        let names = [facts.originUser, facts.originDevice].compactMap { $0 }
+        let names = [facts.originUser, facts.originDevice].compactMap { $0?.string }
         return names.isEmpty ? nil : "by \(names.joined(separator: "/"))"
     }
 
     private static func address(_ facts: EventFacts) -> String? {
-        let names = [facts.user, facts.subscriptionID].compactMap { $0 }
+        let names = [facts.user, facts.subscriptionID].compactMap { $0?.string }
         return names.isEmpty ? nil : names.joined(separator: " ")
     }
 
@@ -50,7 +50,7 @@ enum TraceSummary {
     }
 
     private static func outcome(_ facts: EventFacts) -> [String?] {
-        let device = [facts.user, facts.device].compactMap { $0 }.joined(separator: "/")
+        let device = [facts.user, facts.device].compactMap { $0?.string }.joined(separator: "/")
         let attempts = facts.attempts.flatMap { $0 > 1 ? "after \($0) attempts" : nil }
         return [
             facts.outcome, device, facts.transport.map { "by \($0)" }, facts.status.map(String.init), facts.reason,

@@ -47,9 +47,9 @@ struct WhatIfText {
     private static func json(_ group: WhatIfReport.Group) -> String {
         var buffer = ByteBuffer()
         buffer.append("{\"type\":\"subscription\",\"user\":")
-        buffer.appendJSON(group.user)
+        buffer.appendJSON(group.user.string)
         buffer.append(",\"subscriptionID\":")
-        buffer.appendJSON(group.subscription)
+        buffer.appendJSON(group.subscription.string)
         write(group.added, group.removed, group.changed, group.categories, to: &buffer)
         if group.example != .max {
             buffer.append(",\"change\":")

@@ -27,10 +27,13 @@ package struct SettingsHistory: Sendable {
 
     package private(set) var entries: [Entry]
     package let path: String
+    /// The log's; nil where it is not known.
+    private let log: LogIdentity?
 
     /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``.
     package init(logDirectory: String) throws(EventLogError) {
         path = SettingsFile.path(in: logDirectory)
+        log = try SettingsFile.identity(ofLogAt: logDirectory)
         entries = []
         for line in try SettingsFile.read(logDirectory: logDirectory)?.lines ?? [] {
             do throws(JSONError) { entries.append(try SettingsHistory.entry(line)) } catch {
@@ -42,7 +45,9 @@ package struct SettingsHistory: Sendable {
     /// A history that is kept elsewhere.
     ///
     /// - Parameter path: What errors call it.
-    package init(_ entries: [Entry], path: String) { (self.entries, self.path) = (entries, path) }
+    package init(_ entries: [Entry], path: String) {
+        (self.entries, self.path, log) = (entries, path, nil)
+    }
 
     /// Puts one more entry on record, unless it says what the last one does.
     package mutating func append(_ entry: Entry) throws {
@@ -51,7 +56,7 @@ package struct SettingsHistory: Sendable {
         let lines = all.map { entry in
             SettingsFile.Line(after: entry.after, now: entry.now, text: SettingsHistory.line(entry))
         }
-        try SmallText.write(SettingsFile(lines: lines).text, to: path)
+        try SmallText.write(SettingsFile(lines: lines, of: log).text, to: path)
         entries = all
     }
 

@@ -8,7 +8,7 @@ import PipelineRuntime
 /// An outcome names no subscription; it is about one where its push is.
 struct FocusedComparison {
     private struct Given {
-        var text: String
+        var text: ExactText
         var mark: MachineOutput.Mark?
     }
 
@@ -46,7 +46,7 @@ struct FocusedComparison {
         defer { output.removeAll() }
         take(output)
         for (sequence, line) in zip(batch.header.firstSequence..., Lines(batch.body)) where concerns(line) {
-            let recorded = String(decoding: line, as: UTF8.self)
+            let recorded = ExactText(String(decoding: line, as: UTF8.self))
             let replayed = given.isEmpty ? nil : given.removeFirst()
             if isSkipped { continue }
             if replayed?.text == recorded {
@@ -54,7 +54,7 @@ struct FocusedComparison {
                 continue
             }
             return .init(
-                sequence: sequence, recorded: recorded, replayed: replayed?.text,
+                sequence: sequence, recorded: recorded.string, replayed: replayed?.text.string,
                 mark: replayed?.mark ?? output.marks.last)
         }
         return nil
@@ -64,7 +64,7 @@ struct FocusedComparison {
     ///
     /// - Parameter next: The sequence that the log's next event would have.
     func surplus(_ next: UInt64) -> OutputComparison.Mismatch? {
-        given.first.map { .init(sequence: next, recorded: nil, replayed: $0.text, mark: $0.mark) }
+        given.first.map { .init(sequence: next, recorded: nil, replayed: $0.text.string, mark: $0.mark) }
     }
 
     private mutating func take(_ output: MachineOutput) {
@@ -73,7 +73,7 @@ struct FocusedComparison {
             events += 1
             while let mark = marks.first, mark.events < events { marks.removeFirst() }
             if concerns(line) {
-                given.append(Given(text: String(decoding: line, as: UTF8.self), mark: marks.first))
+                given.append(Given(text: ExactText(String(decoding: line, as: UTF8.self)), mark: marks.first))
             }
         }
     }

@@ -11,12 +11,12 @@ package struct ReplayFocus: Hashable, Sendable {
     }
 
     package let subject: Subject
-    package let name: String
+    package let name: ExactText
     /// Changes of the record: what they led to is about it too, also where it names a newer record in whose
     /// notification they went along.
     private var changes: Set<UInt64> = []
 
-    package init(_ subject: Subject, _ name: String) { (self.subject, self.name) = (subject, name) }
+    package init(_ subject: Subject, _ name: String) { (self.subject, self.name) = (subject, ExactText(name)) }
 
     /// The same, with what the record's changes in a pipeline's log led to. Reads the log of the source.
     package func following(_ recorded: RecordedPipeline) throws -> ReplayFocus {
@@ -39,12 +39,12 @@ package struct ReplayFocus: Hashable, Sendable {
 
     private func concerns(_ event: JSONValue) -> Bool {
         switch subject {
-        case .user: event.text("user") == name
+        case .user: event["user"]?.exact == name
         case .subscription:
-            event.text("subscriptionID") == name || event["subscription"]?.text("subscriptionID") == name
+            event["subscriptionID"]?.exact == name || event["subscription"]?["subscriptionID"]?.exact == name
                 || isInPayload(of: event, "sid")
         case .record:
-            event.text("recordName") == name || event["record"]?.text("recordName") == name
+            event["recordName"]?.exact == name || event["record"]?["recordName"]?.exact == name
                 || isInPayload(of: event, "rid") || isCaused(event)
         }
     }
@@ -59,7 +59,7 @@ package struct ReplayFocus: Hashable, Sendable {
     /// `ck.qry.sid` and its like, whatever kind of notification it is.
     private func isInPayload(of push: JSONValue, _ key: String) -> Bool {
         guard let ck = push["payload"]?["ck"] else { return false }
-        return ck.members.contains { $0.value.isObject && $0.value.member(key)?.string == name }
+        return ck.members.contains { $0.value.isObject && $0.value.member(key)?.exact == name }
     }
 }
 

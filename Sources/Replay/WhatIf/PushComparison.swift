@@ -53,10 +53,10 @@ final class PushComparison {
 
 /// What makes a push itself, in whichever world.
 struct PushKey: Hashable {
-    var notification: String
-    var user: String
-    var subscription: String
-    var device: String
+    var notification: ExactText
+    var user: ExactText
+    var subscription: ExactText
+    var device: ExactText
 }
 
 /// A push taken apart.
@@ -73,17 +73,17 @@ struct ComparedPush {
         (key, causes, environment) = try line.withUnsafeBytes { bytes in
             let push = try parser.parse(bytes)
             let key = PushKey(
-                notification: push.text("notificationID") ?? "", user: push.text("user") ?? "",
-                subscription: ComparedPush.subscription(of: push) ?? "", device: push.text("device") ?? "")
+                notification: push["notificationID"]?.exact ?? "", user: push["user"]?.exact ?? "",
+                subscription: ComparedPush.subscription(of: push) ?? "", device: push["device"]?.exact ?? "")
             let causes = push["causes"].map { $0.elements.compactMap { $0.natural("sequence") } } ?? []
             return (key, causes, push["payload"]?["ck"]?.text("cid") ?? "")
         }
     }
 
     /// `ck.qry.sid` and its like, whatever kind of notification it is.
-    private static func subscription(of push: JSONValue) -> String? {
+    private static func subscription(of push: JSONValue) -> ExactText? {
         guard let ck = push["payload"]?["ck"] else { return nil }
-        return ck.members.lazy.compactMap { $0.value.text("sid") }.first
+        return ck.members.lazy.compactMap { $0.value["sid"]?.exact }.first
     }
 
     func differences(from other: ComparedPush) -> Set<WhatIfCategory> {

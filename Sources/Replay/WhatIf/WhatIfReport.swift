@@ -1,9 +1,11 @@
+import JSON
+
 /// What a change would have made of the pushes.
 package struct WhatIfReport: Sendable {
     /// Pushes to one subscription's devices.
     package struct Group: Sendable {
-        package var user: String
-        package var subscription: String
+        package let user: ExactText
+        package let subscription: ExactText
         package var added = 0
         package var removed = 0
         package var changed = 0
@@ -16,7 +18,12 @@ package struct WhatIfReport: Sendable {
 
     /// How many there were.
     package internal(set) var pushes = 0
-    private var byKey: [String: Group] = [:]
+    private var byKey: [Key: Group] = [:]
+
+    private struct Key: Hashable {
+        let user: ExactText
+        let subscription: ExactText
+    }
 
     /// Those with the most differences first, then by user and subscription.
     package var groups: [Group] {
@@ -46,8 +53,8 @@ package struct WhatIfReport: Sendable {
     }
 
     private mutating func note(_ push: ComparedPush, _ change: (inout Group) -> Void) {
-        let key = push.key.user + "\u{0}" + push.key.subscription
-        var group = byKey[key] ?? Group(user: push.key.user, subscription: push.key.subscription)
+        let key = Key(user: push.key.user, subscription: push.key.subscription)
+        var group = byKey[key] ?? Group(user: key.user, subscription: key.subscription)
         change(&group)
         group.example = min(group.example, push.causes.last ?? .max)
         byKey[key] = group

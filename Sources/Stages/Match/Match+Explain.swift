@@ -145,7 +145,9 @@ extension ChangeCheck {
     }
 
     private func ignoredRecordType(_ type: String?) -> Explanation {
-        guard settings.strictRecordType == .ignore, let named = subscription.namedRecordType, named != type else {
+        guard settings.strictRecordType == .ignore, let named = subscription.namedRecordType,
+            type.map({ ExactText($0) }) != ExactText(named)
+        else {
             return part(.recordTypeSame, "it watches every record type")
         }
         return part(

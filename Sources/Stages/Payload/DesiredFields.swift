@@ -42,6 +42,6 @@ struct DesiredFields {
     }
 
     private func contains(_ name: JSONValue) -> Bool {
-        fields.contains { $0.name.string == name.string }
+        fields.contains { $0.name.exact == name.exact }
     }
 }

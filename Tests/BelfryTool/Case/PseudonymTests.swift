@@ -141,6 +141,14 @@ struct PseudonymTests {
         let replaced = try RecordPredicate.replacingStrings(in: text) { "<" + $0 + "\">" }
         #expect(replaced == #"name == "<a'b\">" AND #IN != '<x\\y">'  AND n IN {1, '<z">'}"#)
     }
+
+    @Test func `texts that look alike are replaced, both of them`() {
+        let texts = ["caf\u{E9}house", "cafe\u{301}house"]
+        for areByWord in [false, true] {
+            let pseudonyms = Pseudonyms(for: texts, byWord: areByWord, seed: 7)
+            for text in texts { #expect(!pseudonyms.pseudonym(of: text).hasSuffix("house")) }
+        }
+    }
 }
 
 struct CaseShrinkingTests {

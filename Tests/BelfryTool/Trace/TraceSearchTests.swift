@@ -48,6 +48,18 @@ import Testing
         #expect(targets(try logs.finding("phone", as: .device)) == ["device outcomes:1"])
     }
 
+    @Test func `names that look alike are two names`() throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        let logs = try TracedLogs()
+            .write("changes", [Written.change(composed), Written.change(decomposed)])
+            .write("matches", [Written.match(1, "_a", composed), Written.match(1, "_a", decomposed)])
+            .write("notifications", [Written.notification([1], "_a", composed)])
+        #expect(targets(try logs.finding(composed)) == ["record changes:1"])
+        #expect(targets(try logs.finding(decomposed)) == ["record changes:2"])
+        let graph = try logs.graph("matches:2")
+        #expect(!graph.nodes.keys.contains { $0.log == "notifications" }, "the other subscription's")
+    }
+
     @Test func `several hits are listed, the newest first`() throws {
         let logs = try logs()
         #expect(hits(try logs.finding("a")) == ["record changes:3", "record changes:1"])

@@ -57,6 +57,16 @@ import Testing
         }
     }
 
+    @Test func namesThatLookAlikeAreTwoNames() {
+        for (subject, member) in [
+            (ReplayFocus.Subject.user, "user"), (.subscription, "subscriptionID"), (.record, "recordName"),
+        ] {
+            let line = Array("{\"type\":\"match\",\"\(member)\":\"caf\u{E9}\"}".utf8)
+            #expect(ReplayFocus(subject, "caf\u{E9}").concerns(line))
+            #expect(!ReplayFocus(subject, "cafe\u{301}").concerns(line))
+        }
+    }
+
     @Test func anEventTooFewIsFoundAmongThoseThatCount() async throws {
         let pipeline = try VirtualPipeline(Self.file())
         try await pipeline.live(Story(seed: 9, length: 400).commands, cuts: [], drains: true)

@@ -1,5 +1,6 @@
 import BuiltIns
 import Foundation
+import JSON
 import PipelineKit
 import Replay
 import TestSupport
@@ -117,6 +118,17 @@ import Testing
         #expect((report.added, report.removed, report.changed) == (3, 0, 0))
         let group = try #require(report.groups.first)
         #expect((group.user, group.subscription, group.example) == ("_ada", "more", 3))
+    }
+
+    @Test func subscriptionsThatLookAlikeAreToldApart() async throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        let report = try await Self.whatIf(in: Self.logs()) {
+            $0.commands = [
+                Self.subscription(composed, "stars < 3", "Few"), Self.subscription(decomposed, "stars < 3", "Few"),
+            ]
+        }
+        #expect(report.added == 6)
+        #expect(report.groups.map(\.subscription) == [ExactText(decomposed), ExactText(composed)])
     }
 
     @Test func anotherPredicateAddsAndRemoves() async throws {

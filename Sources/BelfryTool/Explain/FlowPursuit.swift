@@ -1,0 +1,167 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// Follows the matches of one change and one user from log to log, and reads each log once for all of them.
+struct FlowPursuit {
+    /// A flow, and the event that it has been followed to.
+    struct Position {
+        let flow: Int
+        let event: LoggedEvent
+    }
+
+    let change: UInt64
+    let user: ExactText
+    let logs: RecordedLogs
+    var flows: [RecordedFlow]
+
+    /// - Parameter flows: Of one change, so that a subscription's ID tells them apart.
+    init(_ flows: [RecordedFlow], _ change: UInt64, _ user: ExactText, _ logs: RecordedLogs) {
+        (self.flows, self.change, self.user, self.logs) = (flows, change, user, logs)
+    }
+
+    /// - Parameter stage: The one whose matches they are.
+    mutating func run(behind stage: PipelineStage) throws {
+        let rest = logs.path.drop { $0.name != stage.name }.dropFirst()
+        var open = flows.indices.map { Position(flow: $0, event: flows[$0].match) }
+        for stage in rest.prefix(while: { !["coalesce", "payload", "deliver"].contains($0.kind) }) {
+            open = try pass(open, through: stage)
+        }
+        guard let coalesce = rest.first(where: { $0.kind == "coalesce" }) else { return }
+        open = try notifications(of: open, coalesce)
+        guard let payload = rest.first(where: { $0.kind == "payload" }) else { return }
+        open = try pushes(of: open, payload)
+        guard let deliver = rest.first(where: { $0.kind == "deliver" }) else { return }
+        for position in open { flows[position.flow].pushed = position.event.now }
+        try findOutcomes(of: open, deliver)
+    }
+
+    /// A stage of the pipeline's own may keep a match to itself.
+    private mutating func pass(_ open: [Position], through stage: PipelineStage) throws -> [Position] {
+        let (user, keys) = (user, open.map { flows[$0.flow].subscriptionID })
+        return try answers(to: open, in: stage, mark: #""change":\#(change),"#, keys) { json in
+            guard json["type"]?.equals("match") ?? false, json["user"]?.equals(user.string) ?? false else { return nil }
+            return json["subscriptionID"]?.exact
+        }
+    }
+}
+
+// MARK: - Pushes and outcomes
+
+extension FlowPursuit {
+    /// What makes a notification of one user itself: one change may make several of one ID.
+    private struct NotificationKey: Hashable {
+        let id: ExactText
+        let subscription: ExactText
+
+        init(_ json: JSONValue) {
+            id = json["notificationID"]?.exact ?? ""
+            subscription = json["subscriptionID"]?.exact ?? ""
+        }
+    }
+
+    private mutating func pushes(of open: [Position], _ stage: PipelineStage) throws -> [Position] {
+        let keys = try open.map { try $0.event.withJSON(NotificationKey.init) }
+        let ids = Set(keys.map(\.id))
+        let (user, mark) = (user, ids.count == 1 ? ids.first.map { "\"\($0)\"" } : nil)
+        let pushes = try answers(to: open, in: stage, mark: mark, keys) { json in
+            json["type"]?.equals("push") ?? false && json["user"]?.equals(user.string) ?? false
+                ? NotificationKey(json) : nil
+        }
+        let notifications = Dictionary(uniqueKeysWithValues: open.map { ($0.flow, $0.event) })
+        let fresh = try pushes.isEmpty ? nil : FreshStage.make(stage, try logs.context(of: stage))
+        for push in pushes {
+            guard let notification = notifications[push.flow] else { continue }
+            let told = try fresh?.explain(notification, for: ExplainedSubject()) ?? []
+            flows[push.flow].steps += try compared(told, with: push.event, stage)
+        }
+        return pushes
+    }
+
+    private func compared(
+        _ told: [Explanation], with push: LoggedEvent, _ stage: PipelineStage
+    ) throws -> [Explanation] {
+        let (isPruned, hasBadge) = try push.withJSON { json in
+            (json["payload"]?["ck"]?["p"] != nil, json["payload"]?["aps"]?["badge"] != nil)
+        }
+        guard !hasBadge, told.contains(where: { $0.code == .payloadPruned }) != isPruned else { return told }
+        return told + [
+            Explanation(
+                stage.kind, .replayDiffers,
+                "the recorded push is \(isPruned ? "" : "not ")pruned, by today's rules it would\(isPruned ? " not" : "") be"
+            )
+        ]
+    }
+
+    private mutating func findOutcomes(of open: [Position], _ stage: PipelineStage) throws {
+        guard let newest = open.map(\.event.sequence).max(), let start = open.map(\.event.now).min() else { return }
+        guard let log = logs.existingLog(of: stage) else { return try close(open, in: stage, last: nil) }
+        let flowsOf = Dictionary(grouping: open, by: \.event.sequence).mapValues { $0.map(\.flow) }
+        let mark = flowsOf.count == 1 ? [#""push":\#(newest),"#] : LogScan.quoted([user])
+        var (told, last) = ([Int: [RecordedOutcome]](), nil as BatchHeader?)
+        _ = try LogScan.events(in: log, from: start, marks: mark) { event in
+            guard let push = event.json["push"]?.sequenceNumber, let flows = flowsOf[push] else { return }
+            for flow in flows { told[flow, default: []].append(RecordedOutcome(event.json)) }
+        } isEnough: { header in
+            last = header
+            return header.reaches(newest)
+        }
+        for (flow, outcomes) in told {
+            flows[flow].outcomes = outcomes
+            flows[flow].steps += outcomes.map(\.explanation)
+        }
+        try close(open.filter { told[$0.flow] == nil }, in: stage, last: last)
+    }
+}
+
+// MARK: - One pass for all
+
+extension FlowPursuit {
+    /// The first event of a stage's log that answers each of some; notes the end of those that have none.
+    ///
+    /// - Parameters:
+    ///   - mark: What stands in the lines of all answers; the user's name where it is nil.
+    ///   - keys: What the answer to each of them bears.
+    ///   - key: What an event bears; nil for one that answers none.
+    private mutating func answers<Key: Hashable>(
+        to open: [Position], in stage: PipelineStage, mark: String?, _ keys: [Key], key: (JSONValue) -> Key?
+    ) throws -> [Position] {
+        guard let newest = open.map(\.event.sequence).max(), let start = open.map(\.event.now).min() else { return [] }
+        guard let log = logs.existingLog(of: stage) else {
+            try close(open, in: stage, last: nil)
+            return []
+        }
+        var waiting = Dictionary(grouping: zip(keys, open)) { $0.0 }.mapValues { $0.map(\.1.flow) }
+        var (found, last) = ([Int: LoggedEvent](), nil as BatchHeader?)
+        _ = try LogScan.events(in: log, from: start, marks: mark.map { [$0] } ?? LogScan.quoted([user])) { answer in
+            guard let key = key(answer.json), let flows = waiting.removeValue(forKey: key) else { return }
+            for flow in flows { found[flow] = answer.kept }
+        } isEnough: { header in
+            last = header
+            return waiting.isEmpty || header.reaches(newest)
+        }
+        try close(open.filter { found[$0.flow] == nil }, in: stage, last: last)
+        return open.compactMap { position in found[position.flow].map { Position(flow: position.flow, event: $0) } }
+    }
+
+    private func pending(_ stage: PipelineStage) -> Explanation {
+        Explanation(
+            stage.kind, .outcomePending, "\(stage.name) has not come so far yet", [.init("stage", stage.name)])
+    }
+
+    /// Notes why flows came no further than a stage.
+    ///
+    /// - Parameter last: The last batch of the stage's log that was read; nil where there is none.
+    mutating func close(_ open: [Position], in stage: PipelineStage, last: BatchHeader?) throws {
+        let lost = Set(open.map(\.event.sequence).filter { last?.reaches($0) ?? false })
+        let letters = try DeadLetter.all(of: lost, stage, logs)
+        for position in open {
+            let sequence = position.event.sequence
+            flows[position.flow].end = lost.contains(sequence) ? letters[sequence] ?? dropped(stage) : pending(stage)
+        }
+    }
+
+    private func dropped(_ stage: PipelineStage) -> Explanation {
+        Explanation(stage.kind, .stageDropped, "\(stage.name) did not pass it on", [.init("stage", stage.name)])
+    }
+}
