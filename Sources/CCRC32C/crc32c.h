@@ -21,6 +21,13 @@ __attribute__((target("sse4.2"))) static inline uint32_t crc32c_words(
     return (uint32_t)sum;
 }
 
+/// Takes single bytes into the register.
+__attribute__((target("sse4.2"))) static inline uint32_t crc32c_bytes(
+    uint32_t crc, const uint8_t *bytes, size_t count) {
+    for (size_t index = 0; index < count; index++) crc = __builtin_ia32_crc32qi(crc, bytes[index]);
+    return crc;
+}
+
 /// Takes three runs of words that lie behind each other into three registers: the instruction needs three cycles, and
 /// one can begin in each.
 __attribute__((target("sse4.2"))) static inline void crc32c_three_runs(
@@ -44,6 +51,11 @@ static inline bool crc32c_is_supported(void) { return false; }
 
 static inline uint32_t crc32c_words(uint32_t crc, const uint8_t *bytes, size_t words) {
     (void)bytes, (void)words;
+    return crc;
+}
+
+static inline uint32_t crc32c_bytes(uint32_t crc, const uint8_t *bytes, size_t count) {
+    (void)bytes, (void)count;
     return crc;
 }
 

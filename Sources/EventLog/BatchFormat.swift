@@ -41,7 +41,7 @@ public enum BatchFormat {
     /// The format that this version reads and writes.
     public static let version = 1
 
-    static let headerBytes = 64
+    package static let headerBytes = 64
     static let magic: UInt64 = 0x0A59_5246_4C45_4289
 }
 
@@ -67,16 +67,26 @@ struct FixedHeader: Hashable {
 
     func append(to bytes: inout [UInt8]) {
         let start = bytes.count
-        bytes.put(BatchFormat.magic)
-        bytes.put(UInt32(0))
-        bytes.put(version)
-        bytes.put(kind.rawValue)
-        bytes.put(identity)
-        bytes.put(firstSequence)
-        bytes.put(now.microseconds)
-        for word in [count, cursorBytes, bodyBytes, cursorCRC, bodyCRC, 0] { bytes.put(word) }
-        let crc = bytes.withUnsafeBytes { FixedHeader.crc(ofHeader: UnsafeRawBufferPointer(rebasing: $0[start...])) }
-        bytes.withUnsafeMutableBytes { $0.storeBytes(of: crc.littleEndian, toByteOffset: start + 8, as: UInt32.self) }
+        bytes.append(contentsOf: FixedHeader.zeros)
+        bytes.withUnsafeMutableBytes { store(in: UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+    }
+
+    private static let zeros = [UInt8](repeating: 0, count: BatchFormat.headerBytes)
+
+    /// Fills 64 bytes that are zero.
+    private func store(in bytes: UnsafeMutableRawBufferPointer) {
+        bytes.put(BatchFormat.magic, 0)
+        bytes.put(version, 12)
+        bytes.put(kind.rawValue, 14)
+        bytes.put(identity, 16)
+        bytes.put(firstSequence, 24)
+        bytes.put(now.microseconds, 32)
+        bytes.put(count, 40)
+        bytes.put(cursorBytes, 44)
+        bytes.put(bodyBytes, 48)
+        bytes.put(cursorCRC, 52)
+        bytes.put(bodyCRC, 56)
+        bytes.put(FixedHeader.crc(ofHeader: UnsafeRawBufferPointer(bytes)), 8)
     }
 
     private static func crc(ofHeader bytes: UnsafeRawBufferPointer) -> UInt32 {
@@ -123,6 +133,12 @@ extension LogIdentity {
 extension UnsafeRawBufferPointer {
     func word<Word: FixedWidthInteger>(_ offset: Int, _: Word.Type) -> Word {
         Word(littleEndian: loadUnaligned(fromByteOffset: offset, as: Word.self))
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    fileprivate func put(_ word: some FixedWidthInteger, _ offset: Int) {
+        storeBytes(of: word.littleEndian, toByteOffset: offset, as: type(of: word))
     }
 }
 

@@ -62,44 +62,64 @@ package enum CRC32C {
 }
 
 extension CRC32C {
-    /// Three runs of this many bytes are summed at once.
-    private static let runBytes = 1024
-
     private static func instructed(_ register: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
         guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return register }
         var (crc, offset) = (register, 0)
-        while offset + 3 * runBytes <= bytes.count {
-            crc = threeRuns(crc, start + offset)
-            offset += 3 * runBytes
-        }
+        long.sum(&crc, start, &offset, of: bytes.count)
+        short.sum(&crc, start, &offset, of: bytes.count)
         let words = (bytes.count - offset) / 8
         crc = crc32c_words(crc, start + offset, words)
-        return tabled(crc, UnsafeRawBufferPointer(rebasing: bytes[(offset + 8 * words)...]))
+        offset += 8 * words
+        return crc32c_bytes(crc, start + offset, bytes.count - offset)
     }
 
-    private static func threeRuns(_ register: UInt32, _ start: UnsafePointer<UInt8>) -> UInt32 {
+    private static let long = ThreeRuns(runBytes: 1024)
+    /// For single events, which are mostly some hundred bytes.
+    private static let short = ThreeRuns(runBytes: 128)
+}
+
+/// Sums three runs of bytes at once, as long as there are so many.
+private struct ThreeRuns {
+    private let runBytes: Int
+    /// For each of the register's four bytes, what a run of zeros makes of its 256 values.
+    private let tables: [UInt32]
+
+    init(runBytes: Int) {
+        self.runBytes = runBytes
+        let zeros = [UInt8](repeating: 0, count: runBytes)
+        tables = (0..<4).flatMap { byte in
+            (0..<256).map { value in
+                zeros.withUnsafeBytes { CRC32C.tabled(UInt32(value) << UInt32(8 * byte), $0) }
+            }
+        }
+    }
+
+    @inline(__always)
+    func sum(_ crc: inout UInt32, _ start: UnsafePointer<UInt8>, _ offset: inout Int, of count: Int) {
+        guard offset + 3 * runBytes <= count else { return }
+        tables.withUnsafeBufferPointer { tables in
+            while offset + 3 * runBytes <= count {
+                crc = threeRuns(crc, start + offset, tables)
+                offset += 3 * runBytes
+            }
+        }
+    }
+
+    private func threeRuns(
+        _ register: UInt32, _ start: UnsafePointer<UInt8>, _ tables: UnsafeBufferPointer<UInt32>
+    ) -> UInt32 {
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 3) { sums in
             (sums[0], sums[1], sums[2]) = (register, 0, 0)
             guard let base = sums.baseAddress else { return register }
             crc32c_three_runs(base, start, runBytes / 8)
-            return behindRun(behindRun(sums[0]) ^ sums[1]) ^ sums[2]
+            return behindRun(behindRun(sums[0], tables) ^ sums[1], tables) ^ sums[2]
         }
     }
 
     /// The register after a run of zeros: what is summed behind the run is added to it.
-    private static func behindRun(_ register: UInt32) -> UInt32 {
-        (0..<4).reduce(0) { sum, byte in
-            sum ^ runTables[byte * 256 + Int(UInt8(truncatingIfNeeded: register >> UInt32(8 * byte)))]
-        }
+    @inline(__always)
+    private func behindRun(_ register: UInt32, _ tables: UnsafeBufferPointer<UInt32>) -> UInt32 {
+        tables[Int(register & 0xFF)] ^ tables[256 + Int(register >> 8 & 0xFF)]
+            ^ tables[512 + Int(register >> 16 & 0xFF)] ^ tables[768 + Int(register >> 24)]
     }
-
-    /// For each of the register's four bytes, what a run of zeros makes of its 256 values.
-    private static let runTables: [UInt32] = {
-        let zeros = [UInt8](repeating: 0, count: runBytes)
-        return (0..<4).flatMap { byte in
-            (0..<256).map { value in
-                zeros.withUnsafeBytes { tabled(UInt32(value) << UInt32(8 * byte), $0) }
-            }
-        }
-    }()
 }

@@ -10,11 +10,11 @@ public final class EventLogWriter {
     /// The log's own folder.
     public let directory: String
     /// The sequence that the next event gets. The first of a log is 1.
-    public private(set) var nextSequence: UInt64
+    public var nextSequence: UInt64 { place.nextSequence }
     /// The `now` of the last batch; ``Instant/epoch`` in a new log.
-    public private(set) var lastNow: Instant
+    public var lastNow: Instant { place.lastNow }
     /// The fold of all batches' cursors.
-    public private(set) var cursor: Cursor
+    public var cursor: Cursor { place.cursor }
     /// What opening the log had to cut off; nil where it ended with a whole batch.
     public let recovery: Recovery?
 
@@ -23,8 +23,8 @@ public final class EventLogWriter {
     private let commit: GroupCommit
     private var segment: OpenFile
     /// The first sequence of the segment that is appended to.
-    package private(set) var segmentFirst: UInt64
-    private var segmentBytes: UInt64
+    package var segmentFirst: UInt64 { place.segmentFirst }
+    private var place: LogEnd
     private var failure: EventLogError?
 
     /// A batch that was not written to its end, as a crash in the middle of an append leaves it.
@@ -52,9 +52,8 @@ public final class EventLogWriter {
         self.options = options
         self.directory = directory.path
         (name, identity) = (manifest.name, manifest.identity)
-        (nextSequence, lastNow, cursor, recovery) = (tail.nextSequence, tail.lastNow, tail.cursor, tail.recovery)
-        (segment, segmentFirst, segmentBytes) = (tail.file, tail.first, tail.bytes)
-        commit = GroupCommit(tail.file, sequence: nextSequence - 1, policy: options.sync, calls: options.calls)
+        (segment, recovery, place) = (tail.file, tail.recovery, LogEnd(tail, manifest.identity))
+        commit = GroupCommit(tail.file, sequence: tail.nextSequence - 1, policy: options.sync, calls: options.calls)
     }
 
     /// The last event's sequence; 0 in a log without events.
@@ -93,12 +92,9 @@ public final class EventLogWriter {
         try EventLines.check(body, count: count)
         let advanceBytes = try advance.encoded()
         try rollIfFull(BatchFormat.headerBytes + advanceBytes.count + body.count)
-        let head = try head(body, count, advanceBytes, now)
-        try write(head, body)
-        let first = nextSequence
-        nextSequence += UInt64(count)
-        lastNow = now
-        cursor.fold(advance)
+        try place.setHead(body, count: count, cursor: advanceBytes, now: now)
+        let first = place.nextSequence
+        place.add(count, bytes: try write(body), cursor: advance, now: now)
         commit.written(through: lastSequence)
         return first
     }
@@ -149,39 +145,12 @@ extension EventLogWriter {
     }
 
     /// Where the log has come to in its last segment.
-    var end: LastSegment { LastSegment(nextSequence: nextSequence, lastNow: lastNow, bytes: segmentBytes) }
+    var end: LastSegment { LastSegment(nextSequence: nextSequence, lastNow: lastNow, bytes: place.segmentBytes) }
     var calls: FileCalls { options.calls }
 
-    /// What stands before the body: a header and the cursor, after the opening where a segment begins.
-    private func head(_ body: UnsafeRawBufferPointer, _ count: Int, _ advance: [UInt8], _ now: Instant)
-        throws(EventLogError) -> [UInt8]
-    {
-        var head: [UInt8] = []
-        if segmentBytes == 0 {
-            let whole = try cursor.encoded()
-            header(.opening, now: lastNow, count: 0, cursor: whole).append(to: &head)
-            head += whole
-        }
-        header(.batch, now: now, count: count, cursor: advance, body: body).append(to: &head)
-        return head + advance
-    }
-
-    private func header(
-        _ kind: FixedHeader.Kind, now: Instant, count: Int, cursor: [UInt8],
-        body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
-    ) -> FixedHeader {
-        FixedHeader(
-            kind: kind, identity: identity.mark, firstSequence: nextSequence, now: now, count: UInt32(count),
-            cursorBytes: UInt32(cursor.count), bodyBytes: UInt32(body.count),
-            cursorCRC: cursor.withUnsafeBytes { CRC32C.checksum($0) }, bodyCRC: CRC32C.checksum(body))
-    }
-
-    /// Begins a new segment where a batch would make this one too large. A segment without events stays, since the
-    /// next would have the same name.
+    /// Begins a new segment where a batch would make this one too large.
     private func rollIfFull(_ bytes: Int) throws(EventLogError) {
-        guard segmentBytes > 0, nextSequence > segmentFirst,
-            segmentBytes + UInt64(bytes) > UInt64(options.segmentBytesMax)
-        else { return }
+        guard place.isFull(for: bytes, bytesMax: options.segmentBytesMax) else { return }
         try commit.finish()
         let directory = LogDirectory(path: directory, calls: options.calls)
         let next = try directory.newSegment(nextSequence, bytesNeeded: bytes)
@@ -190,7 +159,8 @@ extension EventLogWriter {
             throw error
         }
         commit.move(to: next)
-        (segment, segmentFirst, segmentBytes) = (next, nextSequence, 0)
+        segment = next
+        place.beginSegment()
     }
 
     /// Takes a segment back that could not be begun: nothing may be added to the one before it while it is there.
@@ -201,21 +171,25 @@ extension EventLogWriter {
         throw error
     }
 
-    private func write(_ head: [UInt8], _ body: UnsafeRawBufferPointer) throws(EventLogError) {
-        let failed = head.withUnsafeBytes { head in
-            segment.write(head, body, at: segmentBytes, calls: options.calls)
-        }
-        guard let code = failed else {
-            segmentBytes += UInt64(head.count + body.count)
-            return
-        }
+    /// A short body is written from behind its head: copying it costs less than a second part.
+    private static let joinedBytesMax = 4 << 10
+
+    /// - Returns: How many bytes the batch takes.
+    private func write(_ body: UnsafeRawBufferPointer) throws(EventLogError) -> Int {
+        let (offset, bytes) = (place.segmentBytes, place.head.count + body.count)
+        let isJoined = body.count <= EventLogWriter.joinedBytesMax
+        if isJoined { place.join(body) }
+        let rest = isJoined ? UnsafeRawBufferPointer(start: nil, count: 0) : body
+        let failed = place.head.withUnsafeBytes { segment.write($0, rest, at: offset, calls: options.calls) }
+        guard let code = failed else { return bytes }
         cutBack()
-        throw EventLogError.failed(operation: "append to", file: segment.path, errno: code)
-            .orFull(bytesNeeded: head.count + body.count)
+        throw EventLogError.failed(operation: "append to", file: segment.path, errno: code).orFull(bytesNeeded: bytes)
     }
 
     private func cutBack() {
-        guard uninterrupted({ options.calls.truncate(segment.descriptor, off_t(segmentBytes)) }) != 0 else { return }
+        guard uninterrupted({ options.calls.truncate(segment.descriptor, off_t(place.segmentBytes)) }) != 0 else {
+            return
+        }
         failure = .lastFailure("cut back", segment.path)
     }
 }

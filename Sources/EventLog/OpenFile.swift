@@ -64,14 +64,21 @@ final class OpenFile: Sendable {
     ) -> CInt? {
         var done = 0
         while done < head.count + body.count {
-            let parts = [head.after(done), body.after(max(done - head.count, 0))]
-            let count = uninterrupted {
-                calls.write(descriptor, parts, CInt(parts.count), off_t(offset) + off_t(done))
-            }
+            let (first, second) = (head.after(done), body.after(max(done - head.count, 0)))
+            let count = uninterrupted { write(first, second, at: off_t(offset) + off_t(done), calls) }
             guard count > 0 else { return count == 0 ? EIO : errno }
             done += count
         }
         return nil
+    }
+
+    /// One call. The system is given no empty part: one part costs it less than two.
+    private func write(_ first: iovec, _ second: iovec, at offset: off_t, _ calls: FileCalls) -> Int {
+        withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+            (parts[0], parts[1]) = first.iov_len == 0 ? (second, first) : (first, second)
+            let count = first.iov_len == 0 || second.iov_len == 0 ? 1 : 2
+            return parts.baseAddress.map { calls.write(descriptor, $0, CInt(count), offset) } ?? 0
+        }
     }
 }
 

@@ -35,7 +35,7 @@ package final class MachineOutput {
 
     package var outbox = Outbox()
     /// One for each input that gave events, in order.
-    package private(set) var marks: [Mark] = []
+    package internal(set) var marks: [Mark] = []
     /// Pushes that the stage handed out, already answered.
     package internal(set) var deliveries: [Delivery] = []
     /// Whether ``deliveries`` are kept.
@@ -47,11 +47,7 @@ package final class MachineOutput {
     package var count: Int { outbox.count }
 
     /// Notes that an input has been dealt with.
-    @inline(__always)
-    func mark(_ input: UInt64?, at now: Instant) {
-        guard outbox.count > (marks.last?.events ?? 0) else { return }
-        marks.append(Mark(input: input, now: now, bytes: outbox.lines.count, events: outbox.count))
-    }
+    func mark(_ input: UInt64?, at now: Instant) { marks.add(input, at: now, outbox) }
 
     /// Takes over events that were made elsewhere.
     ///
@@ -70,6 +66,15 @@ package final class MachineOutput {
         outbox.discard()
         marks.removeAll(keepingCapacity: true)
         deliveries.removeAll(keepingCapacity: true)
+    }
+}
+
+extension [MachineOutput.Mark] {
+    /// Notes that an input has been dealt with.
+    @inline(__always)
+    mutating func add(_ input: UInt64?, at now: Instant, _ outbox: borrowing Outbox) {
+        guard outbox.count > (last?.events ?? 0) else { return }
+        append(Element(input: input, now: now, bytes: outbox.lines.count, events: outbox.count))
     }
 }
 

@@ -29,21 +29,30 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     package var deadline: Instant? { clock.stage.deadline }
 
     package func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
+        try receive(lines, first: first, at: now, &clock, &events, &output.outbox, &output.marks)
+    }
+
+    /// Has everything that it changes for all of a run's events at once: to ask for it at each of them costs as much as
+    /// to read a short event.
+    private func receive(
+        _ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant, _ clock: inout StageClock<S>,
+        _ events: inout EventReader, _ outbox: inout Outbox, _ marks: inout [MachineOutput.Mark]
+    ) throws {
         var sequence = first
         var lastEvent = epochs.lastEvent
         for line in Lines(lines) {
-            if sequence > lastEvent { lastEvent = try adopt(before: sequence) }
-            events.read(line, sequence: sequence, into: &output.outbox) { event, out in
+            if sequence > lastEvent { lastEvent = try adopt(before: sequence, &clock) }
+            events.read(line, sequence: sequence, into: &outbox) { event, out in
                 clock.receive(event, at: now, into: &out)
             }
-            if !output.outbox.deliveries.isEmpty { try answer() }
-            output.mark(sequence, at: clock.now)
+            if !outbox.deliveries.isEmpty { try answer(&clock, &outbox) }
+            marks.add(sequence, at: clock.now, outbox)
             sequence += 1
         }
     }
 
     /// - Returns: The last event that is fed under the settings that count then.
-    private func adopt(before sequence: UInt64) throws -> UInt64 {
+    private func adopt(before sequence: UInt64, _ clock: inout StageClock<S>) throws -> UInt64 {
         while let settings = epochs.next(beforeEvent: sequence) { try clock.adopt(settings, context: context) }
         return epochs.lastEvent
     }
@@ -51,7 +60,7 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     package func advance(to time: Instant) throws {
         while let settings = epochs.next(beforeWakeAt: time) { try clock.adopt(settings, context: context) }
         clock.advance(to: time, into: &output.outbox)
-        if !output.outbox.deliveries.isEmpty { try answer() }
+        if !output.outbox.deliveries.isEmpty { try answer(&clock, &output.outbox) }
         output.mark(nil, at: clock.now)
     }
 
@@ -65,11 +74,11 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     }
 
     /// A stage's outcomes come in the order of its pushes, whenever each is answered: so each is at once.
-    private func answer() throws {
-        for delivery in output.outbox.takeDeliveries() {
+    private func answer(_ clock: inout StageClock<S>, _ outbox: inout Outbox) throws {
+        for delivery in outbox.takeDeliveries() {
             let answer = try answers.answer(to: delivery)
             if output.keepsDeliveries { output.deliveries.append(delivery) }
-            clock.receive(answer, at: clock.now, into: &output.outbox)
+            clock.receive(answer, at: clock.now, into: &outbox)
         }
     }
 }

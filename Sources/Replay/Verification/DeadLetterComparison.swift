@@ -45,7 +45,7 @@ struct DeadLetterComparison {
     ///
     /// - Parameter last: Letters of events behind this one are from a batch that never came.
     func rest(through last: UInt64) throws -> ReplayDifference? {
-        guard let recorded = try lines?.next(), let sequence = EventMember.sequence(in: recorded.text), sequence <= last
+        guard let recorded = try lines?.peek(), let sequence = EventMember.sequence(in: recorded.text), sequence <= last
         else { return nil }
         return difference(recorded, nil, of: sequence)
     }

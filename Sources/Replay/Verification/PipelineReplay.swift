@@ -7,7 +7,7 @@ import ZeroMQ
 /// Re-runs the stages of a pipeline over its logs and compares.
 ///
 /// Each stage is fed what the log of the one before it holds, so that stages that are all identical make an identical
-/// pipeline. Two run at a time: stages, or spans of their history that begin and end with a snapshot.
+/// pipeline. Two run at a time: stages, or parts of their history that begin and end with a snapshot.
 package struct PipelineReplay: Sendable {
     package struct StageResult: Sendable {
         package var stage: String
@@ -61,7 +61,7 @@ package struct PipelineReplay: Sendable {
     /// How much input is worth a span of its own.
     package var spanBytesMin = StageSpan.bytesMin
 
-    private static let spansAtOnce = 2
+    private static let threads = 2
 
     /// - Parameters:
     ///   - stages: Names of those to re-run; nil for all.
@@ -82,32 +82,33 @@ package struct PipelineReplay: Sendable {
     package func run() async throws -> [StageResult] {
         for progress in progress { try recorded(progress).checkEnd() }
         var results = try progress.map { try emptyResult(recorded($0)) }
-        var waiting = try spansLongestFirst()[...]
-        try await withThrowingTaskGroup(of: (Int, SpanResult).self) { group in
-            func start() {
-                guard let (index, span) = waiting.popFirst() else { return }
-                group.addTask {
-                    (index, try await SocketThread.run(name: "replay") { try replay(progress[index], span) })
-                }
+        let plan = SpanPlan(try progress.map { (try spans(of: recorded($0)), $0.bytesTotal) })
+        try await withThrowingTaskGroup(of: [(Int, SpanResult)].self) { group in
+            for _ in 0..<PipelineReplay.threads {
+                group.addTask { try await SocketThread.run(name: "replay") { try replay(plan) } }
             }
-            for _ in 0..<PipelineReplay.spansAtOnce { start() }
-            while let (index, span) = try await group.next() {
-                results[index].add(span)
-                start()
+            for try await done in group {
+                for (index, span) in done { results[index].add(span) }
             }
         }
         for index in progress.indices { results[index].events = progress[index].events }
         return results
     }
 
-    /// So that none is left to run alone at the end.
-    private func spansLongestFirst() throws -> [(Int, StageSpan)] {
-        var all: [(index: Int, span: StageSpan, bytes: UInt64)] = []
-        for (index, stage) in progress.enumerated() {
-            let cut = try spans(of: recorded(stage))
-            all += cut.map { (index, $0, stage.bytesTotal / UInt64(cut.count)) }
+    /// Replays as long as anything is left.
+    private func replay(_ plan: SpanPlan) throws -> [(Int, SpanResult)] {
+        var results: [(Int, SpanResult)] = []
+        do {
+            while let course = plan.next() {
+                let result = try replay(progress[course.history], course)
+                if result.difference != nil { course.abandon() }
+                results.append((course.history, result))
+            }
+        } catch {
+            plan.stop()
+            throw error
         }
-        return all.sorted { $0.bytes > $1.bytes }.map { ($0.index, $0.span) }
+        return results
     }
 
     /// Into how many spans each stage's history is cut.
@@ -146,26 +147,28 @@ package struct PipelineReplay: Sendable {
         }
     }
 
-    private func replay(_ progress: StageProgress, _ span: StageSpan) throws -> SpanResult {
+    private func replay(_ progress: StageProgress, _ course: SpanCourse) throws -> SpanResult {
         let stage = try recorded(progress)
         if stage.isSource {
             try recall(stage, progress)
             return SpanResult()
         }
         if let difference = stage.upstreamDifference { return SpanResult(difference: difference) }
-        return try compare(stage, span, progress)
+        return try compare(stage, course, progress)
     }
 
-    private func compare(_ stage: RecordedStage, _ span: StageSpan, _ progress: StageProgress) throws -> SpanResult {
-        let machine = try factory.machine(for: stage, after: span.start?.sequence ?? 0)
+    private func compare(_ stage: RecordedStage, _ course: SpanCourse, _ progress: StageProgress) throws
+        -> SpanResult
+    {
+        let first = course.span.start
+        let machine = try factory.machine(for: stage, after: first?.sequence ?? 0)
         machine.output.keepsDeliveries = watch != nil
         let part = parts[stage.name] ?? .all
-        let start = try span.start.map { try restore(machine, $0, of: stage) } ?? start(machine, of: stage, part)
-        let end = try span.end.flatMap { try snapshot($0, of: stage) }
+        let start = try first.map { try restore(machine, $0, of: stage) } ?? start(machine, of: stage, part)
         let replay = try StageReplay(
-            stage, machine, part: part, start: start, end: end, focus: focus, progress: progress)
+            stage, machine, part: part, start: start, course: course, focus: focus, progress: progress)
         replay.watch = watch
-        let difference = try replay.run()
+        let difference = try replay.run { try snapshot($0, of: stage) }
         return SpanResult(difference: difference, untaken: replay.untaken, compared: replay.compared)
     }
 

@@ -13,8 +13,8 @@ final class StageReplay {
     private let machine: any StageMachine
     private let part: StagePart
     private let start: StageStart
-    /// The snapshot that ends the replay: the machine's state is compared with it.
-    private let end: Snapshot?
+    /// Each of its spans that ends with a snapshot ends by comparing the machine's state with it.
+    private let course: SpanCourse
     private let feed: UpstreamFeed
     private let own: EventLogReader
     private var cursor: UInt64
@@ -33,12 +33,12 @@ final class StageReplay {
 
     init(
         _ recorded: RecordedStage, _ machine: any StageMachine, part: StagePart, start: StageStart,
-        end: Snapshot? = nil, focus: ReplayFocus? = nil, progress: StageProgress
+        course: SpanCourse, focus: ReplayFocus? = nil, progress: StageProgress
     ) throws {
         self.recorded = recorded
         self.machine = machine
         self.part = part
-        (self.start, self.end) = (start, end)
+        (self.start, self.course) = (start, course)
         self.progress = progress
         (cursor, time) = (start.cursor, start.now)
         feed = try UpstreamFeed(log: recorded.upstream?.directory ?? recorded.log.directory, from: start.cursor + 1)
@@ -48,25 +48,31 @@ final class StageReplay {
         deadLetters = try DeadLetterComparison(recorded, after: start.cursor)
     }
 
+    /// - Parameter snapshot: Reads one; nil where it is gone.
     /// - Returns: The first difference; nil where there is none.
-    func run() throws -> ReplayDifference? {
-        while let batch = try own.next(), batch.header.firstSequence <= part.last, isBeforeEnd(batch.header) {
+    func run(_ snapshot: (SnapshotHeader) throws -> Snapshot?) throws -> ReplayDifference? {
+        while let batch = try own.next(), batch.header.firstSequence <= part.last {
             guard !start.includes(batch.header) else { continue }
+            while let end = course.span.end, !StageStart(end).includes(batch.header) {
+                if let difference = try compareState(with: snapshot(end)) { return difference }
+                guard course.goOn() else { return nil }
+            }
             if let difference = try take(batch) { return difference }
             if progress.isCancelled { return nil }
         }
-        if let end { return try compareState(with: end) }
+        while let end = course.span.end {
+            if let difference = try compareState(with: snapshot(end)) { return difference }
+            guard course.goOn() else { return nil }
+        }
         return try finish()
     }
 
-    private func isBeforeEnd(_ header: BatchHeader) -> Bool {
-        end.map { StageStart($0.header).includes(header) } ?? true
-    }
-
     /// Goes to the moment of the snapshot, which may lie behind the last batch, and compares what the machine knows.
-    private func compareState(with snapshot: Snapshot) throws -> ReplayDifference? {
+    private func compareState(with snapshot: Snapshot?) throws -> ReplayDifference? {
+        guard let snapshot else { return nil }
         let header = snapshot.header
         try feed(through: header.position, limit: .max)
+        (cursor, time) = (max(cursor, header.position), max(time, header.now))
         try machine.advance(to: header.now)
         let rejected = machine.output.outbox.takeRejections()
         if let difference = try deadLetters.compare(rejected, isSkipped: false) { return difference }

@@ -34,8 +34,12 @@ struct LogBench {
         let lines = batchOfLines(batch)
         let count = max(1, events / batch)
         let syncs = SyncCount()
-        let log = try seconds { try appendToLog(policy, lines, batch, count, syncs) }
-        let plain = try seconds { try writePlainly(lines, count, syncs: syncs.value) }
+        for name in ["log", "plain"] { try PlainFile.remove(folder + "/" + name) }
+        let writer = try log(policy, syncs)
+        let log = try seconds { try append(lines, batch, count, to: writer) }
+        let file = try PlainFile.create(plainPath)
+        defer { close(file) }
+        let plain = try seconds { try writePlainly(lines, count, syncs: syncs.value, to: file) }
         let total = Double(count * batch)
         return Append(
             policy: policy, batch: batch, perSecond: total / log, baseline: total / plain, syncs: syncs.value)
@@ -56,31 +60,32 @@ struct LogBench {
         return workload.lines(batch)
     }
 
-    private func appendToLog(
-        _ policy: SyncPolicy, _ lines: [UInt8], _ batch: Int, _ count: Int, _ syncs: SyncCount
-    ) throws {
-        try PlainFile.remove(folder + "/log")
+    private func log(_ policy: SyncPolicy, _ syncs: SyncCount) throws -> EventLogWriter {
         var options = EventLogOptions(directory: folder, name: "log", segmentBytesMax: 4 << 30, sync: policy)
         options.calls.sync = {
             syncs.add()
             return fdatasync($0)
         }
-        let log = try EventLogWriter(options)
-        for _ in 0..<count {
-            _ = try lines.withUnsafeBytes { try log.append($0, count: batch, now: max(Instant.wall(), log.lastNow)) }
+        let writer = try EventLogWriter(options)
+        syncs.reset()
+        return writer
+    }
+
+    private func append(_ lines: [UInt8], _ batch: Int, _ count: Int, to log: EventLogWriter) throws {
+        try lines.withUnsafeBytes { lines in
+            for _ in 0..<count { _ = try log.append(lines, count: batch, now: max(Instant.wall(), log.lastNow)) }
         }
         try log.close()
     }
 
-    /// As C would: one `pwrite` a batch, and as many `fdatasync` as the log made, evenly spread, the last at the end.
-    private func writePlainly(_ lines: [UInt8], _ count: Int, syncs: Int) throws {
-        let file = try PlainFile.create(plainPath)
-        defer { close(file) }
-        var offset = 0
-        var synced = 0
+    /// As C would: one `pwrite` a batch, of as many bytes as the log writes for it, and as many `fdatasync` as the log
+    /// made, evenly spread, the last at the end.
+    private func writePlainly(_ lines: [UInt8], _ count: Int, syncs: Int, to file: Int32) throws {
+        let bytes = [UInt8](repeating: 0, count: BatchFormat.headerBytes) + lines
+        var (offset, synced) = (0, 0)
         for number in 1...count {
-            let written = lines.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, off_t(offset)) }
-            guard written == lines.count else { throw PlainFile.failure("write", plainPath) }
+            let written = bytes.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, off_t(offset)) }
+            guard written == bytes.count else { throw PlainFile.failure("write", plainPath) }
             offset += written
             guard synced < number * syncs / count else { continue }
             guard fdatasync(file) == 0 else { throw PlainFile.failure("synchronise", plainPath) }
@@ -107,4 +112,5 @@ final class SyncCount: Sendable {
     private let count = Atomic(0)
     var value: Int { count.load(ordering: .relaxed) }
     func add() { count.add(1, ordering: .relaxed) }
+    func reset() { count.store(0, ordering: .relaxed) }
 }

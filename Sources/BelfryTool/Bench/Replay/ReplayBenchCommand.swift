@@ -7,7 +7,7 @@ struct ReplayBenchCommand: AsyncParsableCommand {
         abstract: "Measures how fast recorded logs are re-run.",
         discussion: """
             Drives the five stages as `belfry bench pipeline` does, then replays the logs that they left: match alone, and \
-            the whole pipeline, two stages at a time, every event compared with its log. Beside them: one reading of the \
+            the whole pipeline, on two threads, every event compared with its log. Beside them: one reading of the \
             five logs with every CRC checked, and a scan that copies each byte once. Rates are changes a second. The run \
             in the middle by the ratio of whole replay to live pipeline is reported.
 

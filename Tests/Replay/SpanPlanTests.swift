@@ -1,0 +1,73 @@
+import EventLog
+import Testing
+
+@testable import Replay
+
+/// How threads share the spans of several stages: each span is gone through once, and few states are read back.
+@Suite struct SpanPlanTests {
+    /// A history of so many spans, which end with snapshots at 1, 2 and so on.
+    private func history(_ count: UInt64, bytes: UInt64) -> (spans: [StageSpan], bytes: UInt64) {
+        let bounds = [nil] + (1..<count).map { Optional(header($0)) } + [nil]
+        return (zip(bounds, bounds.dropFirst()).map { StageSpan(start: $0, end: $1) }, bytes)
+    }
+
+    private func header(_ position: UInt64) -> SnapshotHeader {
+        SnapshotHeader(
+            stage: "match", version: 1, log: .random(), upstream: .random(), cursor: Cursor(["changes": position]),
+            sequence: position, now: .epoch)
+    }
+
+    private func first(_ course: SpanCourse?) -> UInt64? { course?.span.start?.position }
+
+    @Test func theLargestHistoryIsTakenFirst() {
+        let plan = SpanPlan([history(1, bytes: 10), history(2, bytes: 30), history(1, bytes: 20)])
+        #expect((0..<3).map { _ in plan.next()?.history } == [1, 2, 0])
+    }
+
+    @Test func aThreadWithoutWorkTakesTheLaterHalfOfWhatIsLeftToAnother() throws {
+        let plan = SpanPlan([history(8, bytes: 80)])
+        let whole = try #require(plan.next())
+        #expect(whole.goOn())
+        let half = try #require(plan.next())
+        #expect(first(half) == 5)
+        var gone = 2
+        while whole.goOn() { gone += 1 }
+        #expect(gone == 5 && first(whole) == 4)
+        #expect(first(plan.next()) == 7, "half of three spans, rounded up, less the one in hand")
+        #expect(half.goOn() && first(half) == 6 && !half.goOn())
+        #expect(plan.next() == nil)
+    }
+
+    @Test func everySpanIsGoneThroughOnceHoweverThreadsMeet() throws {
+        for seed in 0..<50 {
+            let plan = SpanPlan([history(9, bytes: 90), history(4, bytes: 40), history(1, bytes: 10)])
+            var courses: [SpanCourse] = []
+            var seen: [[UInt64]] = [[], [], []]
+            for step in 0..<100 {
+                if courses.count < 2, let course = plan.next() {
+                    courses.append(course)
+                    seen[course.history].append(course.span.start?.position ?? 0)
+                } else if !courses.isEmpty {
+                    let index = (seed / 3 + step * (1 + seed % 5)) % courses.count
+                    let course = courses[index]
+                    if course.goOn() {
+                        seen[course.history].append(course.span.start?.position ?? 0)
+                    } else {
+                        courses.remove(at: index)
+                    }
+                }
+            }
+            #expect(seen.map { $0.sorted() } == [Array(0..<9), Array(0..<4), [0]], "seed \(seed)")
+        }
+    }
+
+    @Test func nothingIsTakenBehindADifferenceOrAfterAFailure() throws {
+        let plan = SpanPlan([history(4, bytes: 40), history(4, bytes: 30)])
+        let abandoned = try #require(plan.next())
+        abandoned.abandon()
+        let other = try #require(plan.next())
+        #expect(!abandoned.goOn() && other.history == 1)
+        plan.stop()
+        #expect(!other.goOn() && plan.next() == nil)
+    }
+}
