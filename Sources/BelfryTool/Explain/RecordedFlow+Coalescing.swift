@@ -30,6 +30,7 @@ extension RecordedFlow {
         steps += search.replacement
         if let found = search.found {
             steps.append(try made(found, stage))
+            if let early = try flushed(found, stage) { steps.append(early) }
             causes = try found.withJSON { json in
                 json["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequenceNumber } } ?? []
             }
@@ -47,6 +48,17 @@ extension RecordedFlow {
             return Explanation(
                 stage.kind, .notificationMade, text,
                 [.init("notificationID", id), .init("sequence", notification.sequence)])
+        }
+    }
+
+    /// Nil where the notification left in its time.
+    private func flushed(_ notification: LoggedEvent, _ stage: PipelineStage) throws -> Explanation? {
+        try notification.withJSON { json in
+            guard let word = json["atLimit"]?.string else { return nil }
+            return Explanation(
+                stage.kind, .notificationFlushed,
+                "the user had as many notifications pending as allowed, so this one left at once (\(word))",
+                [.init("atLimit", word)])
         }
     }
 
