@@ -62,8 +62,10 @@ import Testing
         #expect(chain.pushes == pipeline.pushes)
     }
 
-    private static func story(_ seed: UInt64) async throws -> VirtualPipeline {
-        let pipeline = try VirtualPipeline(Self.file())
+    private static func story(
+        _ seed: UInt64, settings: String = "window: 1s, maximumDelay: 3s"
+    ) async throws -> VirtualPipeline {
+        let pipeline = try VirtualPipeline(Self.file(settings))
         try await pipeline.live(Story(seed: seed, length: 400).commands, cuts: [], drains: true)
         return pipeline
     }
@@ -115,10 +117,11 @@ import Testing
     }
 
     @Test func whereNoSettingsWereRecordedOthersAreFoundAtTheEventThatTheyChange() async throws {
-        let pipeline = try await Self.story(11)
+        let pipeline = try await Self.story(11, settings: "policy: debounce, window: 1s, maximumDelay: 3s")
         defer { withExtendedLifetime(pipeline) {} }
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")
-        let results = try await Self.replay(Self.file("window: 10ms, maximumDelay: 3s"), pipeline.folderOfLogs)
+        let results = try await Self.replay(
+            Self.file("policy: debounce, window: 10ms, maximumDelay: 3s"), pipeline.folderOfLogs)
         #expect(results.filter { $0.difference != nil }.map(\.stage) == ["coalesce"])
         let difference = try #require(results.compactMap(\.difference).first)
         #expect(difference.cause != .unknown)
