@@ -34,7 +34,9 @@ var libraries: [Target] {
         .target(name: "Replay", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
         .target(
             name: "PipelineTestKit",
-            dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns"]),
+            dependencies: [
+                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Coalesce",
+            ]),
         .target(
             name: "BelfryTool",
             dependencies: [

@@ -8,7 +8,7 @@ import TransportFile
 import TransportWebhook
 
 extension Registry {
-    /// The stages and transports that Belfry brings along.
+    /// The stages, transports and coalescing policies that Belfry brings along.
     public static var builtIns: Registry {
         var registry = Registry()
         registry.register(IngestStage.self)
@@ -19,6 +19,9 @@ extension Registry {
         registry.register(FileTransport.self)
         registry.register(ConsoleTransport.self)
         registry.register(WebhookTransport.self)
+        registry.register(Latest.self)
+        registry.register(Debounce.self)
+        registry.register(Uncoalesced.self)
         return registry
     }
 }

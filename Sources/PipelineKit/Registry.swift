@@ -2,6 +2,7 @@
 public struct Registry: Sendable {
     public private(set) var stages: [String: any Stage.Type] = [:]
     public private(set) var transports: [String: any Transport.Type] = [:]
+    public private(set) var policies: [String: any CoalescingPolicy.Type] = [:]
 
     public init() {}
 
@@ -13,5 +14,10 @@ public struct Registry: Sendable {
     public mutating func register<T: Transport>(_ transport: T.Type) {
         precondition(transports[T.kind] == nil, "two transports are called '\(T.kind)'")
         transports[T.kind] = transport
+    }
+
+    public mutating func register<P: CoalescingPolicy>(_ policy: P.Type) {
+        precondition(policies[P.kind] == nil, "two policies are called '\(P.kind)'")
+        policies[P.kind] = policy
     }
 }

@@ -7,7 +7,7 @@ import JSON
 /// depends on the order of a hash table or on how its input was cut into batches. Its host does the rest, so the same
 /// inputs at the same times give the same bytes on any machine: that is what makes replay exact.
 ///
-/// A new stage conforms to this and is registered under ``kind`` in a ``StageRegistry``.
+/// A new stage conforms to this and is registered under ``kind`` in a ``Registry``.
 public protocol Stage: SendableMetatype {
     associatedtype Settings: PluginSettings
 
@@ -102,18 +102,23 @@ extension Stage {
 }
 
 /// What a stage knows of where it stands. Identifiers are derived from a log's identity and a position in it.
-public struct StageContext: Sendable, Hashable {
+public struct StageContext: Sendable {
     /// The identity of the stage's own log.
     public var log: LogIdentity
     /// The identity of the log it reads; its own for a source.
     public var upstream: LogIdentity
     /// The name of the log it reads.
     public var upstreamName: String
+    /// The plugins that the stage's settings may choose from.
+    public var registry: Registry
 
-    public init(log: LogIdentity, upstream: LogIdentity, upstreamName: String) {
+    public init(
+        log: LogIdentity, upstream: LogIdentity, upstreamName: String, registry: Registry = Registry()
+    ) {
         self.log = log
         self.upstream = upstream
         self.upstreamName = upstreamName
+        self.registry = registry
     }
 }
 

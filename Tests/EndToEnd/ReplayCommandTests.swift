@@ -28,7 +28,8 @@ struct ReplayCommandTests {
     @Test func `other settings on record are named`() async throws {
         let notes = try Notes()
         _ = try await Self.logs(notes)
-        try notes.write(notes.read("notes.yaml").replacing("window: 0s", with: "window: 2s"), to: "notes.yaml")
+        try notes.write(
+            notes.read("notes.yaml").replacing("window: 0s", with: "policy: debounce, window: 2s"), to: "notes.yaml")
         let replayed = try await Self.belfry("replay", notes)
         #expect(replayed.status == 0)
         #expect(replayed.errors.hasPrefix("coalesce was recorded under other settings than "), "\(replayed)")

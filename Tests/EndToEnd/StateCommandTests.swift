@@ -96,7 +96,8 @@ struct StateCommandTests {
         let lost = notes.logs + "/notifications/settings.ndjson"
         try FileManager.default.removeItem(atPath: lost)
         let told =
-            "\(lost) is not there: the settings that \(notes.pipeline) has now are taken for all of coalesce's past\n"
+            "\(lost) is not there: the settings that \(notes.pipeline) has now are taken for all of coalesce's past, with "
+            + "the defaults of that time: pendingPerUser 1000000000\n"
         let place = [notes.pipeline, "--logs", notes.logs]
         for command in [["replay"] + place, ["whatif", "--set", "match.x=1"] + place, ["state", "badges"] + place] {
             let words = command[0] == "state" ? ["state", notes.pipeline, "badges", "--logs", notes.logs] : command

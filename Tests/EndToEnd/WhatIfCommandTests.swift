@@ -99,9 +99,21 @@ struct WhatIfCommandTests {
     }
 
     @Test(arguments: [
-        ("coalesce.from=ingest", "those may be set: coalesce.window, coalesce.maximumDelay"),
-        ("coalesce.bind=tcp://127.0.0.1:1", "those may be set: coalesce.window, coalesce.maximumDelay"),
-        ("coalesce.windw=1s", "those may be set: coalesce.window, coalesce.maximumDelay"),
+        (
+            "coalesce.from=ingest",
+            "those may be set: coalesce.policy, coalesce.window, "
+                + "coalesce.maximumDelay, coalesce.pendingPerUser, coalesce.atLimit"
+        ),
+        (
+            "coalesce.bind=tcp://127.0.0.1:1",
+            "those may be set: coalesce.policy, coalesce.window, "
+                + "coalesce.maximumDelay, coalesce.pendingPerUser, coalesce.atLimit"
+        ),
+        (
+            "coalesce.windw=1s",
+            "those may be set: coalesce.policy, coalesce.window, "
+                + "coalesce.maximumDelay, coalesce.pendingPerUser, coalesce.atLimit"
+        ),
         ("coalesce.window=soon", "expected a duration, found soon"), ("deliver.curve=x", "deliver.transports"),
         ("ingest.door=x", "ingest is the source, whose log is the input"),
         ("pager.window=1s", "there is no stage pager"),

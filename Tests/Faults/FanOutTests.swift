@@ -11,7 +11,9 @@ import ZeroMQ
     private static let rounds = 5
 
     /// Match writes the matches of a change, coalesce lets go of what a window held, both in several batches.
-    @Test(.timeLimit(.minutes(5)), arguments: [("match", "matches", "0s"), ("coalesce", "notifications", "30ms")])
+    @Test(
+        .timeLimit(.minutes(5)),
+        arguments: [("match", "matches", "0s"), ("coalesce", "notifications", "30ms, policy: debounce")])
     func aStageKilledInTheMiddleGoesOnWhereItWas(_ stage: String, _ log: String, _ window: String) async throws {
         let seed = Seeded.drawn(for: "kills of \(stage) in the middle")
         let (pushes, repeated, torn, problems) = try await SocketThread.run(name: "faults") {

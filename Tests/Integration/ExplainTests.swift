@@ -11,7 +11,9 @@ import Testing
 @Suite struct Explain {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    private static func pipeline(window: String = "1s", maximumDelay: String = "3s") throws -> VirtualPipeline {
+    private static func pipeline(
+        policy: String = "latest", window: String = "1s", maximumDelay: String = "3s"
+    ) throws -> VirtualPipeline {
         try VirtualPipeline(
             PipelineFile.parse(
                 """
@@ -20,7 +22,7 @@ import Testing
                 stages:
                   ingest: {}
                   match: {from: ingest}
-                  coalesce: {from: match, window: \(window), maximumDelay: \(maximumDelay)}
+                  coalesce: {from: match, policy: \(policy), window: \(window), maximumDelay: \(maximumDelay)}
                   payload: {from: coalesce}
                   deliver: {from: payload, transports: {apns: {use: console}}}
                 """, file: "explained.yaml"))
@@ -37,8 +39,10 @@ import Testing
         return try ExplainedAnswer(change, subject, in: logs, finder)
     }
 
-    private static func run(_ commands: [String], drains: Bool = true) async throws -> VirtualPipeline {
-        let pipeline = try pipeline()
+    private static func run(
+        _ commands: [String], policy: String = "latest", drains: Bool = true
+    ) async throws -> VirtualPipeline {
+        let pipeline = try pipeline(policy: policy)
         try await pipeline.live(timed(commands), cuts: [], drains: drains)
         #expect(try pipeline.events(of: "changes").count == commands.count)
         return pipeline
@@ -53,9 +57,10 @@ import Testing
         }
     }
 
-    @Test func theAnswerIsWhatTheLogsHoldForEveryChangeAndDeviceOfAStory() async throws {
+    @Test(arguments: ["latest", "debounce, pendingPerUser: 1", "none"])
+    func theAnswerIsWhatTheLogsHoldForEveryChangeAndDeviceOfAStory(_ policy: String) async throws {
         var random = Seeded(Seeded.drawn(for: "explain"))
-        let pipeline = try Self.pipeline()
+        let pipeline = try Self.pipeline(policy: policy)
         try await pipeline.live(Story(seed: random.next(), length: 700).commands, cuts: [], drains: true)
         let accepted = try Self.accepted(pipeline)
         let finder = IndexFinder()
@@ -233,9 +238,23 @@ import Testing
         #expect(replaced > 5 && spent > 5, "\(replaced) replaced, \(spent) spent")
     }
 
+    @Test func whatLeavesEarlySaysWhy() async throws {
+        let pipeline = try await Self.run(
+            [
+                Self.register("mac"), Self.save("s", collapses: true),
+                Self.save("t").replacing(#""alertBody":"A""#, with: ""),
+                Self.note("n1"), Self.note("n2"),
+            ], policy: "debounce, pendingPerUser: 1, atLimit: flush-oldest")
+        let early = try Self.answer(4, subscription: "s", in: pipeline)
+        #expect(early.isPushed && early.explanations.contains { $0.contains(.notificationFlushed) }, "\(early.json)")
+        let later = try Self.answer(5, subscription: "t", in: pipeline)
+        #expect(later.isPushed && !later.explanations.contains { $0.contains(.notificationFlushed) }, "\(later.json)")
+    }
+
     @Test func whatWaitsIsToldApartFromWhatIsLost() async throws {
         let pipeline = try await Self.run(
-            [Self.register("mac"), Self.save("s", collapses: true), Self.note("n1")], drains: false)
+            [Self.register("mac"), Self.save("s", collapses: true), Self.note("n1")], policy: "debounce",
+            drains: false)
         let answer = try Self.answer(3, device: "mac", in: pipeline)
         #expect([.notificationHeld, .outcomePending].contains(answer.reason.code), "\(answer.json)")
         #expect(!answer.isPushed)

@@ -17,7 +17,7 @@ import Testing
             stages:
               ingest: {}
               match: {from: ingest}
-              coalesce: {from: match, window: \(window)}
+              coalesce: {from: match, policy: debounce, window: \(window)}
             """, file: "fanout.yaml")
     }
 

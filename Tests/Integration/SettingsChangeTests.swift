@@ -9,7 +9,11 @@ import Testing
 
 /// A pipeline file is edited while its logs live on.
 @Suite struct SettingsChangeTests {
-    private static func file(window: Int, transports: String = "{apns: {use: console}}") throws -> PipelineFile {
+    private static let policies = ["debounce", "latest", "none", "latest"]
+
+    private static func file(window: Int, policy: String = "latest", transports: String = "{apns: {use: console}}")
+        throws -> PipelineFile
+    {
         try PipelineFile.parse(
             """
             pipeline: settings
@@ -17,23 +21,24 @@ import Testing
             stages:
               ingest: {}
               match: {from: ingest}
-              coalesce: {from: match, window: \(window)ms, maximumDelay: 20s}
+              coalesce: {from: match, policy: \(policy), window: \(window)ms, maximumDelay: 20s}
               payload: {from: coalesce}
               deliver: {from: payload, transports: \(transports)}
             """, file: "settings.yaml")
     }
 
-    /// Plays a story, each part under the next window; the last one drains.
+    /// Plays a story, each part under the next window and policy; the last one drains.
     private func play(
         _ windows: [Int], seed: UInt64, log: LogSettings = LogSettings(sync: .never)
     ) async throws -> VirtualPipeline {
         var random = Seeded(seed)
         let commands = Story(seed: random.next(), length: 200 * windows.count).commands
-        var pipeline = try VirtualPipeline(Self.file(window: windows[0]), log: log)
+        var pipeline = try VirtualPipeline(Self.file(window: windows[0], policy: Self.policies[0]), log: log)
         for (part, window) in windows.enumerated() {
             pipeline = try VirtualPipeline(
                 Self.file(
-                    window: window, transports: part % 2 == 0 ? "{apns: {use: console}}" : "{other: {use: console}}"),
+                    window: window, policy: Self.policies[part],
+                    transports: part % 2 == 0 ? "{apns: {use: console}}" : "{other: {use: console}}"),
                 log: log, folder: pipeline.folder)
             let isLast = part == windows.count - 1
             let end = isLast ? commands.count : 200 * (part + 1)
@@ -80,5 +85,46 @@ import Testing
             #expect(told.insert("\(causes) \(user) \(subscription)").inserted, "\(event)")
         }
         #expect(told.count > 20)
+    }
+
+    /// As a log is that an earlier build left: with settings that name no policy and no limit, or with none at all.
+    @Test(arguments: [true, false])
+    func aLogFromBeforeThereWerePoliciesGoesOnAndReplaysAsItWas(hasSettings: Bool) async throws {
+        let seed = Seeded.drawn(for: "earlier build")
+        let commands = Story(seed: seed, length: 500).commands
+        let then = try Self.file(window: 1_000, policy: "debounce, pendingPerUser: 1000000000")
+        let old = try VirtualPipeline(then)
+        try await old.live(Array(commands[..<400]), cuts: [], drains: false)
+        let path = old.folderOfLogs + "/notifications/settings.ndjson"
+        let said = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(said.contains(#""settings":{"maximumDelay":"20s","pendingPerUser":"1000000000","policy":"debounce","#))
+        try FileManager.default.removeItem(atPath: path)
+        if hasSettings {
+            let line = #"{"after":0,"now":0,"kind":"coalesce","settings":{"maximumDelay":"20s","window":"1000ms"}}"#
+            try Data((line + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        }
+        let now = try PipelineFile.parse(
+            """
+            pipeline: settings
+            data: /nowhere
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match, window: 1000ms, maximumDelay: 20s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "settings.yaml")
+        func expectReplay(_ what: String) async throws {
+            let recorded = try RecordedPipeline(now, logs: old.folderOfLogs)
+            let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
+            #expect(results.compactMap(\.difference) == [], "\(what), BELFRY_SEED=\(seed)")
+            #expect(try WhatIf(recorded, WhatIfChange(now), registry: .builtIns).run().isSame, "\(what), seed \(seed)")
+        }
+        try await expectReplay("as it was")
+        let new = try VirtualPipeline(now, folder: old.folder)
+        try await new.live(Array(commands[400...]), cuts: [], drains: true)
+        let history = try SettingsHistory(logDirectory: old.folderOfLogs + "/notifications")
+        #expect(history.entries.map { $0.settings.contains(#""policy":"latest""#) } == [false, true])
+        try await expectReplay("gone on under latest")
     }
 }

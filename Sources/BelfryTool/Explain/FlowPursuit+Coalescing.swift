@@ -62,10 +62,11 @@ extension FlowPursuit {
     }
 
     private mutating func note(_ notification: LoggedEvent, _ stage: PipelineStage, _ flow: Int) throws {
-        let (id, causes) = try notification.withJSON { json in
+        let (id, causes, early) = try notification.withJSON { json in
             (
                 json["notificationID"]?.string ?? "",
-                json["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequenceNumber } } ?? []
+                json["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequenceNumber } } ?? [],
+                json["atLimit"]?.string
             )
         }
         let text =
@@ -75,6 +76,14 @@ extension FlowPursuit {
             Explanation(
                 stage.kind, .notificationMade, text,
                 [.init("notificationID", id), .init("sequence", notification.sequence)]))
+        if let early { flows[flow].steps.append(FlowPursuit.flushed(early, stage)) }
+    }
+
+    private static func flushed(_ policy: String, _ stage: PipelineStage) -> Explanation {
+        Explanation(
+            stage.kind, .notificationFlushed,
+            "the user had as many notifications pending as allowed, so this one left at once (\(policy))",
+            [.init("atLimit", policy)])
     }
 
     private static func held(_ stage: PipelineStage) -> Explanation {

@@ -55,7 +55,8 @@ struct RecordedLogs {
         let own = try EventLogs.summary(directory: log(of: stage)).identity
         let upstream = file.upstream(of: stage) ?? stage
         let summary = try EventLogs.summary(directory: log(of: upstream))
-        return StageContext(log: own, upstream: summary.identity, upstreamName: summary.name)
+        return StageContext(
+            log: own, upstream: summary.identity, upstreamName: summary.name, registry: .builtIns)
     }
 
     /// From the last stage that delivers back to the source.

@@ -27,8 +27,16 @@ struct RecordedPlace {
         for stage in try recorded.stagesWithoutSettings {
             StandardError.write(
                 "\(stage.log.directory)/settings.ndjson is not there: the settings that \(place) has now are taken for all "
-                    + "of \(stage.name)'s past")
+                    + "of \(stage.name)'s past\(RecordedPlace.earlierDefaults(of: stage.stage))")
         }
+    }
+
+    /// What counts where the pipeline file is silent: a log without settings is from before they were kept.
+    private static func earlierDefaults(of stage: PipelineStage) -> String {
+        let silent = Registry.builtIns.changedDefaults(of: stage).filter { !stage.settings.contains($0.key) }
+        guard !silent.isEmpty else { return "" }
+        return ", with the defaults of that time: "
+            + silent.map { "\($0.key) \($0.before)" }.joined(separator: ", ")
     }
 }
 
@@ -98,8 +106,15 @@ struct RecordedFolder {
             text.append(",\"from\":")
             text.appendJSON(try self.entry(of: folder + "/" + upstream).kind)
         }
-        try RecordedSettings(entry.settings).write(to: &text)
+        try RecordedSettings(settings(of: entry, in: log)).write(to: &text)
         text.append("}")
+    }
+
+    /// With what an earlier build did not put on record.
+    private func settings(of entry: SettingsHistory.Entry, in log: String) throws -> String {
+        let reader = try SettingsHistory(logDirectory: log).reader(of: entry)
+        return reader?.spelt(Registry.builtIns.changedDefaults(ofKind: entry.kind), as: \.before).record()
+            ?? entry.settings
     }
 
     private func entry(of log: String) throws -> SettingsHistory.Entry {

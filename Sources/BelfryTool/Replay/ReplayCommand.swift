@@ -116,7 +116,7 @@ struct ReplayCommand: AsyncParsableCommand {
         for name in names { _ = try checked.stage(name) }
         let focus = try only?.focus?.following(recorded)
         let sending = try sending(checked, names, focus)
-        for stage in try recorded.stagesUnderOtherSettings where names.isEmpty || names.contains(stage) {
+        for stage in try recorded.stagesUnderOtherSettings(.builtIns) where names.isEmpty || names.contains(stage) {
             StandardError.write(
                 "\(stage) was recorded under other settings than \(pipeline) has now: the recorded ones count; see "
                     + "belfry whatif")

@@ -22,7 +22,7 @@ extension PipelineStage {
 }
 
 extension SettingsReader {
-    fileprivate func setting(_ keys: [String], to text: String) -> SettingsReader {
+    func setting(_ keys: [String], to text: String) -> SettingsReader {
         var reader = SettingsReader(
             entries: SettingsReader.setting(keys[...], to: text, in: nodes, place), file: file, folder: folder,
             keyPath: keyPath, place: place)

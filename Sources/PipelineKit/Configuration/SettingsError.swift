@@ -61,6 +61,11 @@ public struct PipelineFileError: Error, Equatable, Sendable {
     }
 }
 
+extension PipelineFileError {
+    /// The one to report where only one can be.
+    public var first: SettingsError { errors[0] }
+}
+
 extension PipelineFileError: CustomStringConvertible {
     /// One line for each error.
     public var description: String {

@@ -6,6 +6,13 @@ import JSON
 public protocol PluginSettings: Sendable {
     /// Reads every key the plugin knows. The caller checks that no other key stands there.
     init(from settings: inout SettingsReader) throws(SettingsError)
+
+    /// The settings whose defaults are no longer what they were.
+    static var changedDefaults: [ChangedDefault] { get }
+}
+
+extension PluginSettings {
+    public static var changedDefaults: [ChangedDefault] { [] }
 }
 
 /// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and

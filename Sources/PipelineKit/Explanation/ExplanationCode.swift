@@ -39,6 +39,7 @@ public enum ExplanationCode: String, CaseIterable, Sendable, Hashable {
     // MARK: Notifications and payloads
     case notificationMade = "notification.made"
     case notificationHeld = "notification.held"
+    case notificationFlushed = "notification.flushed"
     case coalescedInto = "coalesced.into"
     case payloadAlert = "payload.alert"
     case payloadSilent = "payload.silent"
@@ -99,6 +100,8 @@ extension ExplanationCode {
         case .conditionFalse: "Comparisons joined by OR or AND did not hold; its parts say which."
         case .notificationMade: "A notification was made of the match."
         case .notificationHeld: "The notification waits for a newer one that may replace it."
+        case .notificationFlushed:
+            "The user had as many notifications pending as allowed, so one left before its window was over."
         case .coalescedInto: "A newer notification replaced this one and stands for its change too."
         case .payloadAlert: "The push shows or plays something, or sets the badge."
         case .payloadSilent: "The push is silent: it wakes the app and shows nothing."

@@ -27,6 +27,9 @@ public struct HostPlan: Sendable {
     public var retention: RetentionSettings
     /// The stage's own settings, as they are kept beside its log.
     var settingsRecord: String
+    /// The same for a log that kept none so far.
+    var firstSettingsRecord: String
+    let registry: Registry
     /// The stages of the pipeline file that read this one's log.
     public var consumers: [String]
     /// Where consumers connect.
@@ -85,7 +88,9 @@ extension HostPlan {
         segmentBytesMax = file.log.segmentBytes
         snapshotBytes = file.log.snapshotBytes
         retention = file.log.retention
-        settingsRecord = stage.settings.record(without: PipelineStage.commonKeys.union(["door"]))
+        settingsRecord = registry.record(of: stage)
+        firstSettingsRecord = stage.settingsAsWritten
+        self.registry = registry
         consumers = file.downstream(of: stage).map(\.name)
         bind = stage.bind
         upstream = file.upstream(of: stage)?.bind

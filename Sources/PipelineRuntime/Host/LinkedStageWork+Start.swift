@@ -16,7 +16,8 @@ extension LinkedStageWork {
             throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: needed, holds: last)
         }
         try outlet.recoverDeadLetters(upstream: log)
-        let context = StageContext(log: outlet.log.identity, upstream: identity, upstreamName: log)
+        let context = StageContext(
+            log: outlet.log.identity, upstream: identity, upstreamName: log, registry: plan.registry)
         let epochs = try past.epochs(from: taken)
         (self.context, self.epochs) = (context, epochs)
         clock = StageClock(try start?.stage ?? S(epochs.first, context: context), now: start?.moment.now ?? .epoch)

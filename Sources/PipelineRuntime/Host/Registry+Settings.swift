@@ -1,6 +1,14 @@
 import JSON
 import PipelineKit
 
+extension PipelineStage {
+    /// The keys that go into no record of a stage's own settings.
+    fileprivate static let sharedKeys = commonKeys.union(["door"])
+
+    /// The record of the stage's own settings as a build made it to which no default had changed.
+    package var settingsAsWritten: String { settings.record(without: PipelineStage.sharedKeys) }
+}
+
 extension Registry {
     /// The transports that a stage's settings set up; none for a program of its own.
     package func transports(of stage: PipelineStage) throws(PipelineFileError) -> [TransportBinding] {
@@ -24,6 +32,22 @@ extension Registry {
         -> [String]
     {
         try stage.settings.keys(of: S.Settings.self).filter { !PipelineStage.commonKeys.contains($0) }
+    }
+
+    /// The settings whose defaults changed; none for a program of its own.
+    package func changedDefaults(of stage: PipelineStage) -> [ChangedDefault] {
+        stage.command.isEmpty ? changedDefaults(ofKind: stage.kind) : []
+    }
+
+    package func changedDefaults(ofKind kind: String) -> [ChangedDefault] {
+        stages[kind].map { Registry.changedDefaults($0) } ?? []
+    }
+
+    private static func changedDefaults<S: Stage>(_ type: S.Type) -> [ChangedDefault] { S.Settings.changedDefaults }
+
+    /// A stage's own settings as its host puts them on record.
+    package func record(of stage: PipelineStage) -> String {
+        stage.settings.spelt(changedDefaults(of: stage), as: \.now).record(without: PipelineStage.sharedKeys)
     }
 
     /// One transport, with its settings checked and nothing opened.

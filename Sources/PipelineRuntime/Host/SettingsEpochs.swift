@@ -53,6 +53,6 @@ extension SettingsHistory {
         guard let reader = reader(of: entry) else {
             throw PipelineFileError([SettingsError(file: path, reason: "settings of \(entry.kind) that are no object")])
         }
-        return try reader.decode(Settings.self)
+        return try reader.spelt(Settings.changedDefaults, as: \.before).decode(Settings.self)
     }
 }

@@ -14,7 +14,8 @@ package struct SettingsHistory: Sendable {
         package var now: Instant
         /// The stage's kind.
         package var kind: String
-        /// The settings as ``PipelineKit/SettingsReader/record(without:)`` writes them.
+        /// The settings as ``PipelineKit/SettingsReader/record(without:)`` writes them. Where a changed default is
+        /// missing, it counts as it did before.
         package var settings: String
 
         package init(after: UInt64, now: Instant, kind: String, settings: String) {

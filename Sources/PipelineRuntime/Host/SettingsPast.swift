@@ -8,12 +8,15 @@ struct SettingsPast<S: Stage> {
     private let record: String
 
     /// - Parameter isNew: Whether the log holds nothing yet. One that holds something and says nothing of settings is
-    ///   taken to be made under today's.
+    ///   taken to be made under those of the pipeline file, by a build that knew no changed default.
     init(_ plan: HostPlan, _ today: S.Settings, isNew: Bool) throws {
         self.today = today
         record = plan.settingsRecord
         history = try SettingsHistory(logDirectory: plan.logDirectory)
-        if isNew || history.entries.isEmpty { try record(after: 0, now: .epoch) }
+        let first = isNew ? record : plan.firstSettingsRecord
+        if isNew || history.entries.isEmpty {
+            try history.append(.init(after: 0, now: .epoch, kind: S.kind, settings: first))
+        }
     }
 
     /// Whether the pipeline file has changed since the log was last written to.

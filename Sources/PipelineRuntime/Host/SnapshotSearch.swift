@@ -26,7 +26,8 @@ final class SnapshotSearch<S: Stage> {
         self.plan = plan
         self.past = past
         store = plan.snapshots
-        context = StageContext(log: log.identity, upstream: upstream.1, upstreamName: upstream.name)
+        context = StageContext(
+            log: log.identity, upstream: upstream.1, upstreamName: upstream.name, registry: plan.registry)
         fit = SnapshotFit(
             stage: S.kind, version: version, log: log.identity, upstream: upstream.1, lastSequence: log.lastSequence)
     }

@@ -37,7 +37,8 @@ final class SourceStageWork<S: Stage>: HostWork {
         self.outlet = outlet
         self.door = door
         let log = outlet.log
-        let context = StageContext(log: log.identity, upstream: log.identity, upstreamName: log.name)
+        let context = StageContext(
+            log: log.identity, upstream: log.identity, upstreamName: log.name, registry: plan.registry)
         let itself = (log.name, log.identity)
         var past = try SettingsPast<S>(plan, settings, isNew: log.lastNow == .epoch)
         let start = try SnapshotSearch<S>(plan, log, past, upstream: itself)?.newest()

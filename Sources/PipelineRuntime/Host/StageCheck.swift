@@ -41,7 +41,9 @@ public struct StageCheck: Sendable {
         guard errors.isEmpty else { throw PipelineFileError(errors) }
         let identity = LogIdentity(seed: "check", name: S.logName)
         do throws(SettingsError) {
-            _ = try S(settings, context: StageContext(log: identity, upstream: identity, upstreamName: "check"))
+            let context = StageContext(
+                log: identity, upstream: identity, upstreamName: "check", registry: registry)
+            _ = try S(settings, context: context)
         } catch {
             throw PipelineFileError([error])
         }

@@ -57,7 +57,9 @@ package struct MachineFactory: Sendable {
         _ type: S.Type, _ stage: PipelineStage, _ context: StageContext, _ answers: any AnswerSource,
         _ history: SettingsHistory?
     ) throws -> any StageMachine {
-        try SwiftMachine<S>(
+        var context = context
+        context.registry = registry
+        return try SwiftMachine<S>(
             stage.settings.decode(S.Settings.self), context: context, answers: answers, history: history,
             limits: S.isSource ? EventReader.doorLimits : EventReader.linkLimits)
     }
@@ -71,21 +73,30 @@ package struct MachineFactory: Sendable {
 
 extension RecordedStage {
     /// The settings that the stage ran with, as they stand beside its log.
-    package func settingsHistory() throws -> SettingsHistory { try SettingsHistory(logDirectory: log.directory) }
+    ///
+    /// Where none do, the pipeline file's count for all of the log's past, as a build read them to which no default had
+    /// changed.
+    package func settingsHistory() throws -> SettingsHistory {
+        let history = try SettingsHistory(logDirectory: log.directory)
+        guard history.entries.isEmpty, stage.command.isEmpty else { return history }
+        let entry = SettingsHistory.Entry(
+            after: 0, now: .epoch, kind: stage.kind, settings: stage.settingsAsWritten)
+        return SettingsHistory([entry], path: history.path)
+    }
+
+    /// Whether nothing beside the log tells of its settings.
+    package var isWithoutSettings: Bool {
+        get throws(EventLogError) { try SettingsHistory(logDirectory: log.directory).entries.isEmpty }
+    }
 }
 
 extension WorkerBeginning {
     init(_ stage: PipelineStage, _ context: StageContext, _ history: SettingsHistory?) {
         self.init(
             stage: stage.name, kind: stage.kind, context: context,
-            settings: stage.settingsRecord,
+            settings: stage.settingsAsWritten,
             history: history?.entries ?? [])
     }
-}
-
-extension PipelineStage {
-    /// The stage's own settings as its host puts them on record.
-    var settingsRecord: String { settings.record(without: PipelineStage.commonKeys.union(["door"])) }
 }
 
 extension RecordedPipeline {
@@ -94,18 +105,17 @@ extension RecordedPipeline {
         get throws {
             try stages.filter { stage in
                 try !stage.isSource && stage.stage.command.isEmpty && stage.log.lastSequence > 0
-                    && stage.settingsHistory().entries.isEmpty
+                    && stage.isWithoutSettings
             }
         }
     }
 
     /// Names of the stages whose settings on record are not, or not only, those of the pipeline file.
-    package var stagesUnderOtherSettings: [String] {
-        get throws {
-            try stages.filter { stage in
-                let record = stage.stage.settingsRecord
-                return try !stage.isSource && stage.settingsHistory().entries.contains { $0.settings != record }
-            }.map(\.name)
-        }
+    package func stagesUnderOtherSettings(_ registry: Registry) throws -> [String] {
+        try stages.filter { stage in
+            let record = registry.record(of: stage.stage)
+            return try !stage.isSource && !stage.isWithoutSettings
+                && stage.settingsHistory().entries.contains { $0.settings != record }
+        }.map(\.name)
     }
 }

@@ -46,8 +46,10 @@ package struct ReplayWorker {
 
     private func serve<S: Stage>(_ type: S.Type, _ beginning: WorkerBeginning) throws {
         let history = SettingsHistory(beginning.history, path: "settings")
+        var context = beginning.context
+        context.registry = registry
         let machine = try SwiftMachine<S>(
-            try beginning.reader().decode(S.Settings.self), context: beginning.context, answers: AskedAnswers(pipe),
+            try beginning.reader().decode(S.Settings.self), context: context, answers: AskedAnswers(pipe),
             history: history)
         try pipe.send(.ready(snapshots: S.snapshotVersion, deadline: machine.deadline))
         while true { try answer(try pipe.receiveRequest(), machine, S.snapshotVersion) }

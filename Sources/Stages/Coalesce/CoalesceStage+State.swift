@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 
 extension CoalesceStage {
-    public static let snapshotVersion: Int? = 1
+    public static let snapshotVersion: Int? = 2
     public static let stateName: String? = "pending"
 
     public func snapshot(into snapshot: inout SnapshotWriter) { held.write(into: &snapshot) }

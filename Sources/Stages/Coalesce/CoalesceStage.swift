@@ -1,7 +1,7 @@
 import EventLog
 import PipelineKit
 
-/// Turns matches into notifications, and holds those that a newer one may make stale.
+/// Turns matches into notifications, and holds those that a newer one may make stale, as long as its policy says.
 ///
 /// Notifications with a collapse ID replace each other for one user, silent ones for one subscription; anything else
 /// passes at once. A notification stands for all changes that it replaced: the newest says what happened last, so a
@@ -12,14 +12,20 @@ public struct CoalesceStage: Stage {
     public static let kind = "coalesce"
     public static let logName = "notifications"
 
-    private let window: Duration
+    private let policy: any CoalescingPolicy
+    private let memory: Duration
     private let maximumDelay: Duration
+    private let pendingPerUser: Int
+    private let atLimit: AtLimit
     var held = HeldNotifications()
     public private(set) var isUnfinished = false
 
     public init(_ settings: CoalesceSettings, context: StageContext) throws(SettingsError) {
-        window = settings.window
+        policy = try context.registry.policy(settings.policy, times: settings.times)
+        memory = min(max(policy.memory, .zero), .seconds(36_000))
         maximumDelay = settings.maximumDelay
+        pendingPerUser = settings.pendingPerUser
+        atLimit = settings.atLimit
     }
 
     public var deadline: Instant? { held.deadline }
@@ -38,7 +44,7 @@ public struct CoalesceStage: Stage {
 
     /// One part of what is due: a public change may have been held for a hundred thousand users.
     private mutating func release(dueAt now: Instant, into out: inout Outbox) {
-        while !out.isFull, let notification = held.removeFirst(dueAt: now) {
+        while !out.isFull, let notification = held.removeFirst(dueAt: now, isRemembered: memory > .zero) {
             out.append { notification.write(into: &$0) }
         }
         isUnfinished = held.deadline.map { $0 <= now } ?? false
@@ -47,24 +53,77 @@ public struct CoalesceStage: Stage {
     private mutating func take(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
             let match = try Match(event)
-            if window > .zero, let key = HoldKey(match) {
-                hold(match, as: key, at: now, into: &out)
+            held.forget(after: memory, at: now)
+            if match.isReplaceable {
+                takeReplaceable(match, at: now, into: &out)
             } else {
-                out.append { match.writeNotification(causes: CollectionOfOne(match.change), into: &$0) }
+                pass(match, into: &out)
             }
         } catch {
             out.reject(event, error)
         }
     }
 
-    private mutating func hold(_ match: Match, as key: HoldKey, at now: Instant, into out: inout Outbox) {
-        let due = now.advanced(by: window)
-        guard let slot = held.slot(of: key) else {
-            let notification = HeldNotification(match, key: key, limit: now.advanced(by: maximumDelay))
-            return held.insert(notification, due: due)
+    /// A key costs as much as all the rest, so it is made where something needs it.
+    private mutating func takeReplaceable(_ match: Match, at now: Instant, into out: inout Outbox) {
+        let known = held.isEmpty ? nil : HoldKey(match)
+        let slot = known.flatMap { held.slot(of: $0) }
+        let due = due(match, slot, at: now)
+        if let slot, held.isHeld(slot) {
+            replace(slot, with: match, due: due, at: now, into: &out)
+        } else if due > now {
+            hold(match, as: known ?? HoldKey(match), due: due, at: now, into: &out)
+        } else {
+            pass(match, into: &out)
+            if memory > .zero { held.note(slot, known ?? HoldKey(match), leftAt: now) }
         }
+    }
+
+    /// When the policy lets it go, which is no later than the maximum delay allows.
+    private func due(_ match: Match, _ slot: Int?, at now: Instant) -> Instant {
+        let notification = slot.flatMap { held.isHeld($0) ? held[$0] : nil }
+        let earlier = notification.flatMap { notification in
+            slot.map {
+                CoalescingArrival.Held(
+                    since: notification.since, due: held.due($0), changes: notification.causes.count)
+            }
+        }
+        let arrival = CoalescingArrival(
+            now: now, match: match.json, held: earlier, lastLeft: slot.flatMap { held.lastLeft($0) })
+        return max(now, min(policy.due(arrival), notification?.limit ?? now.advanced(by: maximumDelay)))
+    }
+
+    private mutating func replace(
+        _ slot: Int, with match: Match, due: Instant, at now: Instant, into out: inout Outbox
+    ) {
         out.append { held[slot].writeCoalesced(replacedBy: match, into: &$0) }
         held[slot].replace(with: match)
-        held.move(slot, to: held[slot].isFull ? now : min(due, held[slot].limit))
+        held.move(slot, to: held[slot].isFull ? now : due)
+    }
+
+    private mutating func hold(
+        _ match: Match, as key: HoldKey, due: Instant, at now: Instant, into out: inout Outbox
+    ) {
+        guard makeRoom(for: key.user, at: now) else {
+            pass(match, atLimit: atLimit, into: &out)
+            return held.note(held.slot(of: key), key, leftAt: now)
+        }
+        let limit = now.advanced(by: maximumDelay)
+        held.insert(HeldNotification(match, since: now, limit: limit), as: key, due: due)
+    }
+
+    /// - Returns: False where the new one is to make way.
+    private mutating func makeRoom(for user: UserKey, at now: Instant) -> Bool {
+        guard held.pendingCount(of: user) >= pendingPerUser else { return true }
+        switch atLimit {
+        case .passNewest: return false
+        case .flushOldest: held.flushOldest(of: user, leaving: pendingPerUser - 1, at: now, because: atLimit)
+        case .flushAll: held.flushOldest(of: user, leaving: 0, at: now, because: atLimit)
+        }
+        return true
+    }
+
+    private func pass(_ match: Match, atLimit: AtLimit? = nil, into out: inout Outbox) {
+        out.append { match.writeNotification(atLimit: atLimit, into: &$0) }
     }
 }

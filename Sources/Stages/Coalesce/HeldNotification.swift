@@ -6,7 +6,8 @@ struct HeldNotification {
     /// The most changes that one notification lists, so that it stays an event of bounded size; then it leaves at once.
     static let causesMax = 10_000
 
-    let key: HoldKey
+    /// When the first match came.
+    let since: Instant
     /// When it leaves, whatever arrives.
     let limit: Instant
     /// Position of the first match held: what is due at one time leaves in this order.
@@ -15,9 +16,11 @@ struct HeldNotification {
     private(set) var origin: OriginKey
     private(set) var isOriginShared = true
     private(set) var newest: HeldMatch
+    /// Why it leaves before its time.
+    var atLimit: AtLimit?
 
-    init(_ match: Match, key: HoldKey, limit: Instant) {
-        self.key = key
+    init(_ match: Match, since: Instant, limit: Instant) {
+        self.since = since
         self.limit = limit
         first = match.sequence
         causes = [match.change]
@@ -27,16 +30,17 @@ struct HeldNotification {
 
     /// - Parameter causes: Ends with the change of the newest match. Never empty.
     init(
-        _ newest: Match, key: HoldKey, limit: Instant, first: UInt64, causes: [UInt64], origin: OriginKey,
-        isOriginShared: Bool
+        _ newest: Match, since: Instant, limit: Instant, first: UInt64, causes: [UInt64], origin: OriginKey,
+        isOriginShared: Bool, atLimit: AtLimit?
     ) {
-        self.key = key
+        self.since = since
         self.limit = limit
         self.first = first
         self.causes = causes
         self.origin = origin
         self.isOriginShared = isOriginShared
         self.newest = HeldMatch(newest)
+        self.atLimit = atLimit
     }
 
     var isFull: Bool { causes.count >= HeldNotification.causesMax }
@@ -49,7 +53,7 @@ struct HeldNotification {
 
     /// Writes the newest match as a notification; it names the origin only if all its changes have the same.
     func write(into buffer: inout ByteBuffer) {
-        buffer.appendNotification(causes: causes)
+        buffer.appendNotification(causes: causes, atLimit: atLimit)
         newest.writeMembers(withOrigin: isOriginShared, into: &buffer)
     }
 

@@ -4,25 +4,46 @@ import JSON
 import PipelineKit
 
 extension HeldNotifications {
-    /// In the order in which they were first held.
+    /// What is held in the order in which it was held first, what is remembered in the order in which it left.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(all: heldSlots.sorted { self[$0].first < self[$1].first }) { slot, snapshot in
             snapshot.write(due(slot))
             self[slot].write(into: &snapshot)
         }
+        snapshot.write(all: leftSlots) { slot, snapshot in
+            snapshot.write(lastLeft(slot) ?? .epoch)
+            snapshot.write(key(slot)?.bytes ?? [])
+        }
     }
 
     mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        try readHeld(from: &snapshot)
+        try readLeft(from: &snapshot)
+    }
+
+    private mutating func readLeft(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        var last = Instant.epoch
+        for _ in 0..<(try snapshot.count()) {
+            let (moment, bytes) = (try snapshot.instant(), try snapshot.array())
+            guard let key = HoldKey(bytes: bytes), moment >= last,
+                slot(of: key).flatMap({ lastLeft($0) }) == nil
+            else { throw snapshot.error("a key left twice, or out of its turn, or is none") }
+            last = moment
+            note(slot(of: key), key, leftAt: moment)
+        }
+    }
+
+    private mutating func readHeld(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         var parser = JSONParser(limits: HeldMatch.limits)
         var last: UInt64 = 0
         for _ in 0..<(try snapshot.count()) {
             let due = try snapshot.instant()
-            let notification = try HeldNotification(&snapshot, &parser)
-            guard notification.first > last, slot(of: notification.key) == nil else {
+            let (notification, key) = try HeldNotification.read(&snapshot, &parser)
+            guard notification.first > last, slot(of: key) == nil else {
                 throw snapshot.error("a notification is there twice, or held out of its turn")
             }
             last = notification.first
-            insert(notification, due: due)
+            insert(notification, as: key, due: due)
         }
     }
 
@@ -36,7 +57,9 @@ extension HeldNotifications {
 
 extension HeldNotification {
     fileprivate func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(since)
         snapshot.write(limit)
+        snapshot.write(atLimit) { $1.write($0.rawValue) }
         snapshot.write(first)
         snapshot.write(all: causes) { $1.write($0) }
         snapshot.write(origin.bytes)
@@ -45,19 +68,33 @@ extension HeldNotification {
         snapshot.write(newest.text)
     }
 
-    fileprivate init(_ snapshot: inout SnapshotReader, _ parser: inout JSONParser) throws(SnapshotError) {
-        let (limit, first) = (try snapshot.instant(), try snapshot.number())
+    fileprivate static func read(
+        _ snapshot: inout SnapshotReader, _ parser: inout JSONParser
+    ) throws(SnapshotError) -> (HeldNotification, HoldKey) {
+        let (since, limit) = (try snapshot.instant(), try snapshot.instant())
+        let atLimit = try snapshot.optional { snapshot throws(SnapshotError) in try AtLimit(&snapshot) }
+        let first = try snapshot.number()
         var causes: [UInt64] = []
         for _ in 0..<(try snapshot.count()) { causes.append(try snapshot.number()) }
         let origin = OriginKey(bytes: try snapshot.array())
         let isOriginShared = try snapshot.flag()
         let newest = try Match(&snapshot, &parser)
-        guard let key = HoldKey(newest), causes.last == newest.change else {
+        guard newest.isReplaceable, causes.last == newest.change else {
             throw snapshot.error("a match is not the newest of what is held")
         }
-        self.init(
-            newest, key: key, limit: limit, first: first, causes: causes, origin: origin,
-            isOriginShared: isOriginShared)
+        let notification = HeldNotification(
+            newest, since: since, limit: limit, first: first, causes: causes, origin: origin,
+            isOriginShared: isOriginShared, atLimit: atLimit)
+        return (notification, HoldKey(newest))
+    }
+}
+
+extension AtLimit {
+    fileprivate init(_ snapshot: inout SnapshotReader) throws(SnapshotError) {
+        guard let word = AtLimit(rawValue: try snapshot.text()) else {
+            throw snapshot.error("there is no such policy at the limit")
+        }
+        self = word
     }
 }
 

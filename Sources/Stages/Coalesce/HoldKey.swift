@@ -5,11 +5,10 @@ import JSON
 /// A collapse ID: the same container, environment, user and collapse ID. A silent one: the same container,
 /// environment, user, database and subscription. Texts are compared decoded.
 struct HoldKey: Hashable {
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
 
-    /// Nil for a match that replaces nothing: visible, without a collapse ID.
-    init?(_ match: Match) {
-        guard match.collapseID != nil || match.isSilent else { return nil }
+    /// - Parameter match: One that may be replaced.
+    init(_ match: Match) {
         // Each text behind its length, so that no two lists of texts look alike.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(160)
@@ -24,6 +23,33 @@ struct HoldKey: Hashable {
         }
         self.bytes = bytes
     }
+
+    /// Nil where the bytes are not those of a key.
+    init?(bytes: [UInt8]) {
+        var end = 0
+        var count = 0
+        while end < bytes.count {
+            guard let next = bytes.endOfText(from: end) else { return nil }
+            (end, count) = (next, count + 1)
+        }
+        guard (4...5).contains(count) else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Container, environment and user: the first three texts.
+    var user: UserKey {
+        let end = (0..<3).reduce(0) { end, _ in bytes.endOfText(from: end) ?? bytes.count }
+        return UserKey(bytes: Array(bytes[..<end]))
+    }
+
+    func hash(into hasher: inout Hasher) {
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+}
+
+/// A user of one container and environment.
+struct UserKey: Hashable {
+    fileprivate let bytes: [UInt8]
 
     func hash(into hasher: inout Hasher) {
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
@@ -54,6 +80,13 @@ extension [UInt8] {
             append(length: UInt32(utf8.count))
             append(contentsOf: utf8)
         }
+    }
+
+    /// Nil where the text is not there as a whole.
+    fileprivate func endOfText(from start: Int) -> Int? {
+        guard start + 4 <= count else { return nil }
+        let length = (0..<4).reduce(0) { $0 | Int(self[start + $1]) << (8 * $1) }
+        return length <= count - start - 4 ? start + 4 + length : nil
     }
 
     private mutating func append(length: UInt32) {

@@ -32,17 +32,17 @@ extension Match {
 
     /// Writes the notification that this match alone leads to.
     @inline(__always)
-    func writeNotification(causes: some Sequence<UInt64>, into buffer: inout ByteBuffer) {
+    func writeNotification(atLimit: AtLimit?, into buffer: inout ByteBuffer) {
         var members = json.members
         guard let type = members.next() else { return }
-        buffer.appendNotification(causes: causes)
+        buffer.appendNotification(causes: CollectionOfOne(change), atLimit: atLimit)
         buffer.append(UnsafeRawBufferPointer(rebasing: text[range(of: type.value).upperBound...]))
     }
 }
 
 extension ByteBuffer {
-    /// Writes a notification up to its causes; what follows a match's type comes next.
-    mutating func appendNotification(causes: some Sequence<UInt64>) {
+    /// Writes a notification up to what follows a match's type.
+    mutating func appendNotification(causes: some Sequence<UInt64>, atLimit: AtLimit?) {
         append("{\"type\":\"notification\",\"causes\":[")
         var isFirst = true
         for change in causes {
@@ -52,5 +52,8 @@ extension ByteBuffer {
             isFirst = false
         }
         append(byte: UInt8(ascii: "]"))
+        guard let atLimit else { return }
+        append(",\"atLimit\":")
+        appendJSON(atLimit.rawValue)
     }
 }

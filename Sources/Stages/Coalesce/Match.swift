@@ -39,6 +39,9 @@ struct Match {
         collapseID = try Match.collapseID(of: notificationInfo)
     }
 
+    /// Whether another may take its place: it has a collapse ID, or shows nothing. Any other passes by itself.
+    var isReplaceable: Bool { collapseID != nil || isSilent }
+
     var isSilent: Bool { NotificationVisibility.isSilent(notificationInfo) }
 
     private static func notificationInfo(of json: JSONValue) throws(Rejection) -> JSONValue? {

@@ -2,10 +2,10 @@ import Testing
 
 @testable import BelfryTool
 
-/// Whole trees, of what the pipeline in `Pipelines/quickstart.yaml` makes of its scenarios.
+/// Whole trees, of what the pipelines in `Pipelines` make of their scenarios.
 @Suite struct TraceScenarioTests {
     @Test func `a change that newer ones replaced ends in their notification`() async throws {
-        let logs = try await TracedLogs.scenario("a-burst-becomes-one-notification")
+        let logs = try await TracedLogs.scenario("a-burst-becomes-one-notification", in: "debounce")
         #expect(
             try logs.tree("5") == """
                 changes:5  2026-01-01T09:00:01.400Z  record.save  create Note n2 ◀
@@ -26,7 +26,8 @@ import Testing
     }
 
     @Test func `an outcome goes back to all changes that it stands for`() async throws {
-        let logs = try await TracedLogs.scenario("a-database-subscription-is-silent")
+        let logs = try await TracedLogs.scenario(
+            "a-database-subscription-is-silent", of: "quickstart", in: "debounce")
         #expect(
             try logs.tree("outcomes:1") == """
                 changes:4  2026-01-01T09:00:01Z  record.save  create Note n1
@@ -108,7 +109,10 @@ import Testing
         for usesFiles in [false, true, true] {
             let opened = try logs.opened(usesIndexFiles: usesFiles)
             let outcomes = try #require(opened.log(named: "outcomes"))
-            #expect(try opened.events(.device("alice-phone"), in: outcomes).map(\.sequence) == [2, 4, 8, 14, 16])
+            #expect(
+                try opened.events(.device("alice-phone"), in: outcomes).map(\.sequence) == [
+                    4, 6, 10, 12, 14, 18, 24, 26, 28,
+                ])
             #expect(try opened.devices(of: "_alice").map(\.facts.device) == ["alice-phone", "alice-mac"])
             #expect(try opened.subscriptions(of: "_bob").map(\.facts.subscriptionID).count == 3)
             #expect(try opened.subscriptions(of: "_bob", through: 6).count == 1)

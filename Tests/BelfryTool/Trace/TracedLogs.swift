@@ -18,11 +18,15 @@ final class TracedLogs {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    /// As `belfry run Pipelines/quickstart.yaml` leaves them.
-    static func scenario(_ name: String) async throws -> TracedLogs {
+    /// As `belfry run Pipelines/PIPELINE.yaml` leaves them.
+    ///
+    /// - Parameter owner: The pipeline whose scenario it is, where that is another one.
+    static func scenario(
+        _ name: String, of owner: String? = nil, in pipeline: String = "quickstart"
+    ) async throws -> TracedLogs {
         let logs = try TracedLogs()
-        let file = try PipelineFile.load(path: pipelines + "/quickstart.yaml")
-        let input = pipelines + "/quickstart.scenarios/\(name).ndjson"
+        let file = try PipelineFile.load(path: pipelines + "/\(pipeline).yaml")
+        let input = pipelines + "/\(owner ?? pipeline).scenarios/\(name).ndjson"
         let run = try PipelineRun(
             file, data: logs.folder.path, sources: [InputSource(path: input)], writer: PushWriter { _ in })
         _ = try await run.run()

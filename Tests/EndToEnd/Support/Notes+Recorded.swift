@@ -7,7 +7,8 @@ extension Notes {
     /// Five notes, a second apart, of which each replaces the one before that is held: the fifth is pushed, with a badge.
     static func recorded() async throws -> Notes {
         let notes = try Notes()
-        try notes.write(notes.read("notes.yaml").replacing("window: 0s", with: "window: 2s"), to: "notes.yaml")
+        try notes.write(
+            notes.read("notes.yaml").replacing("window: 0s", with: "policy: debounce, window: 2s"), to: "notes.yaml")
         let info = #"{"alertBody":"A note","shouldBadge":true,"collapseIDKey":"notes"}"#
         let phone = Notes.phone().replacing(#"{"alertBody":"A note"}"#, with: info)
         try await notes.record(phone)

@@ -39,20 +39,22 @@ import Testing
         #expect(results.allSatisfy { $0.events > 10 && $0.untaken == 0 })
     }
 
-    @Test func aRandomStoryReplaysIdenticallyAndAsAChain() async throws {
+    @Test(arguments: ["latest", "debounce", "none", "latest, pendingPerUser: 1, atLimit: flush-all"])
+    func aRandomStoryReplaysIdenticallyAndAsAChain(_ policy: String) async throws {
+        let file = try Self.file("window: 1s, maximumDelay: 3s, policy: \(policy)")
         var random = Seeded(Seeded.drawn(for: "replay"))
         let commands = Story(seed: random.next(), length: 1_000).commands
-        let pipeline = try VirtualPipeline(Self.file())
+        let pipeline = try VirtualPipeline(file)
         for start in stride(from: 0, to: commands.count, by: 400) {
             let part = Array(commands[start..<min(start + 400, commands.count)])
             let isLast = start + 400 >= commands.count
             let cuts = (0..<part.count).map { _ in 1 + random.below(30) }
             try await pipeline.live(part, cuts: cuts, without: isLast ? nil : 1 + random.below(4), drains: isLast)
         }
-        let results = try await Self.replay(Self.file(), pipeline.folderOfLogs)
+        let results = try await Self.replay(file, pipeline.folderOfLogs)
         #expect(results.compactMap(\.difference).isEmpty)
 
-        let chain = try Chain(Self.file(), registry: .builtIns)
+        let chain = try Chain(file, registry: .builtIns)
         for command in commands { try chain.send(command) }
         try chain.finish()
         #expect(chain.logs == VirtualPipeline.logs)
@@ -60,8 +62,10 @@ import Testing
         #expect(chain.pushes == pipeline.pushes)
     }
 
-    private static func story(_ seed: UInt64) async throws -> VirtualPipeline {
-        let pipeline = try VirtualPipeline(Self.file())
+    private static func story(
+        _ seed: UInt64, settings: String = "window: 1s, maximumDelay: 3s"
+    ) async throws -> VirtualPipeline {
+        let pipeline = try VirtualPipeline(Self.file(settings))
         try await pipeline.live(Story(seed: seed, length: 400).commands, cuts: [], drains: true)
         return pipeline
     }
@@ -113,10 +117,11 @@ import Testing
     }
 
     @Test func whereNoSettingsWereRecordedOthersAreFoundAtTheEventThatTheyChange() async throws {
-        let pipeline = try await Self.story(11)
+        let pipeline = try await Self.story(11, settings: "policy: debounce, window: 1s, maximumDelay: 3s")
         defer { withExtendedLifetime(pipeline) {} }
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")
-        let results = try await Self.replay(Self.file("window: 10ms, maximumDelay: 3s"), pipeline.folderOfLogs)
+        let results = try await Self.replay(
+            Self.file("policy: debounce, window: 10ms, maximumDelay: 3s"), pipeline.folderOfLogs)
         #expect(results.filter { $0.difference != nil }.map(\.stage) == ["coalesce"])
         let difference = try #require(results.compactMap(\.difference).first)
         #expect(difference.cause != .unknown)

@@ -7,7 +7,7 @@ import Testing
 
 /// What logs say that a stage knew is what it knew.
 @Suite struct StateTests {
-    private static func file() throws -> PipelineFile {
+    private static func file(_ policy: String) throws -> PipelineFile {
         try PipelineFile.parse(
             """
             pipeline: state
@@ -15,7 +15,7 @@ import Testing
             stages:
               ingest: {}
               match: {from: ingest}
-              coalesce: {from: match, window: 1s, maximumDelay: 3s}
+              coalesce: {from: match, policy: \(policy), window: 1s, maximumDelay: 3s}
               payload: {from: coalesce}
               deliver: {from: payload, transports: {apns: {use: console}}}
             """, file: "state.yaml")
@@ -26,16 +26,18 @@ import Testing
         "devices": "outcomes",
     ]
 
-    @Test func aStateAtAnyChangeIsThatOfStagesThatSawNoMore() async throws {
+    @Test(arguments: ["latest", "debounce"])
+    func aStateAtAnyChangeIsThatOfStagesThatSawNoMore(_ policy: String) async throws {
+        let file = try Self.file(policy)
         var random = Seeded(Seeded.drawn(for: "state"))
         let commands = Story(seed: random.next(), length: 300).commands
-        let pipeline = try VirtualPipeline(Self.file())
+        let pipeline = try VirtualPipeline(file)
         try await pipeline.live(commands, cuts: [5, 50, 3], drains: true)
         defer { withExtendedLifetime(pipeline) {} }
-        let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
+        let recorded = try RecordedPipeline(file, logs: pipeline.folderOfLogs)
         let states = PipelineState(recorded, MachineFactory(registry: .builtIns))
         #expect(Set(states.names) == Set(Self.states.keys))
-        let chain = try Chain(Self.file(), registry: .builtIns)
+        let chain = try Chain(file, registry: .builtIns)
         var hadAll: Set<String> = []
         for (index, command) in commands.enumerated() {
             try chain.send(command)

@@ -51,17 +51,24 @@ import Testing
     }
 
     /// On virtual time, where the other world can be run for itself.
-    @Test(arguments: ["0s", "10ms", "500ms", "2s", "30s"])
-    func anotherWindowGivesThePushesOfARunWithIt(_ window: String) async throws {
-        var random = Seeded(Seeded.drawn(for: "window \(window)"))
+    @Test(
+        arguments: ["latest", "debounce"],
+        [
+            "window: 0s", "window: 10ms", "window: 2s", "window: 30s", "policy: debounce", "policy: latest",
+            "policy: none",
+        ])
+    func otherSettingsGiveThePushesOfARunWithThem(_ policy: String, _ settings: String) async throws {
+        var random = Seeded(Seeded.drawn(for: "\(policy), then \(settings)"))
+        let own = try Self.file("policy: \(policy), window: 1s, maximumDelay: 3s")
         let commands = Story(seed: random.next(), length: 600).commands
-        let pipeline = try VirtualPipeline(Self.file())
+        let pipeline = try VirtualPipeline(own)
         try await pipeline.live(commands, cuts: [], drains: true)
-        let other = try Self.file("window: \(window), maximumDelay: 60s")
+        let rest = settings.hasPrefix("window") ? "policy: \(policy)" : "window: 1s"
+        let other = try Self.file("\(settings), \(rest), maximumDelay: 60s")
         let chain = try Chain(other, registry: .builtIns)
         for command in commands { try chain.send(command) }
         try chain.finish()
-        let report = try Self.whatIf(Self.file(), pipeline.folderOfLogs) { $0.file = other }
+        let report = try Self.whatIf(own, pipeline.folderOfLogs) { $0.file = other }
         let (before, after) = (Self.notifications(pipeline.pushes), Self.notifications(chain.pushes))
         #expect(report.added == after.subtracting(before).count)
         #expect(report.removed == before.subtracting(after).count)

@@ -1,3 +1,4 @@
+import BuiltIns
 import EventLog
 import JSON
 import PipelineKit
@@ -31,7 +32,8 @@ struct Replayed {
 
         init(_ stage: PipelineStage, _ upstream: String, _ own: String) throws {
             let (source, log) = (try EventLogs.summary(directory: upstream), try EventLogs.summary(directory: own))
-            let context = StageContext(log: log.identity, upstream: source.identity, upstreamName: source.name)
+            let context = StageContext(
+                log: log.identity, upstream: source.identity, upstreamName: source.name, registry: .builtIns)
             let fresh = try S(try stage.settings.decode(S.Settings.self), context: context)
             let reader = try EventLogReader(directory: own, from: .beginning)
             let bytes = try Run.bytes(of: own)

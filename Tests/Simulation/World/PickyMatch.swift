@@ -45,6 +45,7 @@ extension Registry {
         registry.register(stage)
         for (kind, type) in stages where kind != S.kind { registry.register(type) }
         for type in transports.values { registry.register(type) }
+        for type in policies.values { registry.register(type) }
         return registry
     }
 }

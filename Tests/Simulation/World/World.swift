@@ -61,7 +61,13 @@ final class World {
             stages:
               ingest: {}
               match: {from: ingest}
-              coalesce: {from: match, window: \(random.below(4) * 200)ms, maximumDelay: \(1_000 + random.below(2_000))ms}
+              coalesce:
+                from: match
+                policy: \(random.one(of: ["latest", "latest", "debounce", "debounce", "none"]))
+                window: \(random.below(4) * 200)ms
+                maximumDelay: \(1_000 + random.below(2_000))ms
+                pendingPerUser: \(random.one(of: [1, 2, 100]))
+                atLimit: \(random.one(of: ["flush-oldest", "flush-all", "pass-newest"]))
               payload: {from: coalesce}
               deliver: {from: payload, transports: {apns: {use: console}, courier: {use: console}}}
             """, file: "simulation.yaml")

@@ -5,38 +5,67 @@ import Testing
 @testable import Coalesce
 
 @Suite struct `Any stream of matches` {
-    @Test(arguments: UInt64(1)...40)
+    static let seeds = UInt64(1)...60
+
+    @Test(arguments: seeds)
     func `ends each in one notification or one coalesced event, with every change told once`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
-        let output = try outputs(of: stream.arrivals, window: stream.window, maximumDelay: stream.maximumDelay)
         var ended: [Int] = []
         var told: [Int] = []
-        for line in output.lines {
+        for line in try stream.outputs().lines {
             let json = try Parsed(line)
             ended.append(json.change)
             told += json.causes
         }
         #expect(ended.sorted() == Array(1...stream.arrivals.count), "seed \(seed)")
         #expect(told.sorted() == Array(1...stream.arrivals.count), "seed \(seed)")
-        #expect(output.times == output.times.sorted(), "seed \(seed)")
     }
 
-    @Test(arguments: UInt64(1)...40)
+    @Test(arguments: seeds)
+    func `is told by the newest, in order, and no later than the maximum delay`(seed: UInt64) throws {
+        let stream = Stream(seed: seed)
+        let output = try stream.outputs()
+        #expect(output.times == output.times.sorted(), "seed \(seed)")
+        for (line, time) in zip(output.lines, output.times) where line.contains(#""type":"notification""#) {
+            let json = try Parsed(line)
+            #expect(json.causes == json.causes.sorted() && json.causes.last == json.change, "seed \(seed)")
+            let waited = json.causes.map { time - stream.times[$0 - 1] }.max() ?? 0
+            #expect(waited <= stream.longestMilliseconds, "seed \(seed), \(line)")
+        }
+    }
+
+    @Test(arguments: seeds)
     func `gives what a plain model of the rules gives`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
-        let output = try outputs(of: stream.arrivals, window: stream.window, maximumDelay: stream.maximumDelay)
-        #expect(output.lines == stream.expectedLines, "seed \(seed)")
+        let output = try stream.outputs()
+        let difference = zip(output.lines, stream.expectedLines).first { $0 != $1 }
+        #expect(difference == nil, "seed \(seed), \(stream.settings)")
+        #expect(output.lines.count == stream.expectedLines.count, "seed \(seed)")
     }
 
-    @Test(arguments: UInt64(1)...40)
+    @Test(arguments: seeds)
     func `gives the same however it is cut into batches`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
         var random = Seeded(seed)
         let cuts = Set(stream.arrivals.indices.filter { _ in Bool.random(using: &random) })
-        let whole = try outputs(of: stream.arrivals, window: stream.window, maximumDelay: stream.maximumDelay)
-        let cut = try outputs(
-            of: stream.arrivals, window: stream.window, maximumDelay: stream.maximumDelay, cuts: cuts)
-        #expect(whole.lines == cut.lines, "seed \(seed)")
+        #expect(try stream.outputs().lines == stream.outputs(cuts: cuts).lines, "seed \(seed)")
+    }
+
+    @Test func `shows every policy, replaced ones, waits and limits`() throws {
+        var seen: Set<String> = []
+        for seed in Self.seeds {
+            let stream = Stream(seed: seed)
+            let lines = try stream.outputs().lines
+            let policy = stream.settings.policy.kind
+            if lines.contains(where: { $0.contains(#""type":"coalesced""#) }) { seen.insert(policy) }
+            for word in AtLimit.allCases where lines.contains(where: { $0.contains(#""atLimit":"\#(word.rawValue)""#) })
+            {
+                seen.insert("\(policy) \(word.rawValue)")
+            }
+            if policy == "none" { seen.insert(policy) }
+        }
+        let limited = ["latest", "debounce"].flatMap { policy in AtLimit.allCases.map { "\(policy) \($0.rawValue)" } }
+        #expect(seen == Set(["latest", "debounce", "none"] + limited))
     }
 }
 
@@ -44,66 +73,131 @@ import Testing
 private struct Stream {
     var matches: [SampleMatch] = []
     var times: [Int64] = []
-    let windowMilliseconds: Int64
-    let maximumMilliseconds: Int64
+    let settings: CoalesceSettings
+    private let windowMilliseconds: Int64
+    private let maximumMilliseconds: Int64
 
     init(seed: UInt64) {
         var random = Seeded(seed)
         windowMilliseconds = .random(in: 1...60, using: &random)
         maximumMilliseconds = windowMilliseconds * .random(in: 1...5, using: &random)
+        settings = CoalesceSettings(
+            policy: random.one(of: ["latest", "latest", "debounce", "debounce", "none"]),
+            window: .milliseconds(windowMilliseconds), maximumDelay: .milliseconds(maximumMilliseconds),
+            pendingPerUser: random.one(of: [1, 2, 3, 100]), atLimit: random.one(of: AtLimit.allCases))
         var time: Int64 = 0
         for change in 1...300 {
             time += Int64.random(in: 0...9, using: &random) * Int64.random(in: 0...3, using: &random)
-            var match = SampleMatch(change: change, user: "_\(Int.random(in: 0...3, using: &random))")
-            match.info = [nil, #"{"alertBody":"Hi"}"#, #"{"title":"T","collapseIDKey":"c"}"#].randomElement(
-                using: &random)!
-            match.device = ["mac", "mac", "mac", "phone", nil].randomElement(using: &random)!
+            var match = SampleMatch(change: change, user: "_\(Int.random(in: 0...1, using: &random))")
+            match.info = random.one(
+                of: [nil, #"{"alertBody":"Hi"}"#] + (0..<3).map { #"{"title":"T","collapseIDKey":"\#($0)"}"# })
+            match.device = random.one(of: ["mac", "mac", "mac", "phone", nil])
             matches.append(match)
             times.append(time)
         }
     }
 
-    var window: Duration { .milliseconds(windowMilliseconds) }
-    var maximumDelay: Duration { .milliseconds(maximumMilliseconds) }
     var arrivals: [Arrival] { zip(times, matches).map { Arrival(time: $0, line: $1.line) } }
+
+    func outputs(cuts: Set<Int> = []) throws -> StageOutput {
+        try CoalesceTests.outputs(of: arrivals, settings, cuts: cuts)
+    }
+
+    /// The longest that a change may wait by the policy's own rule.
+    var longestMilliseconds: Int64 {
+        switch settings.policy.kind {
+        case "none": 0
+        case "latest": windowMilliseconds
+        default: maximumMilliseconds
+        }
+    }
+
+    // MARK: The model
 
     private struct Held {
         var key: String
+        var user: String
         var members: [Int]
         var since: Int64
         var due: Int64
+        var atLimit: String?
     }
 
     /// Keeps what is held in a list and looks through all of it at every step.
     var expectedLines: [String] {
-        var (held, lines) = ([Held](), [String]())
-        func release(through time: Int64) {
-            let due = held.filter { $0.due <= time }.sorted { ($0.due, $0.members[0]) < ($1.due, $1.members[0]) }
-            lines += due.map { notification(of: $0.members) }
-            held.removeAll { $0.due <= time }
-        }
-        for (index, match) in matches.enumerated() {
-            release(through: times[index])
-            guard match.info?.contains("alertBody") != true else {
-                lines.append(notification(of: [index]))
-                continue
-            }
-            let (key, due) = ("\(match.user) \(match.info ?? "")", times[index] + windowMilliseconds)
-            if let place = held.firstIndex(where: { $0.key == key }) {
-                lines.append(coalesced(held[place].members.last!, by: index))
-                held[place].members.append(index)
-                held[place].due = min(due, held[place].since + maximumMilliseconds)
-            } else {
-                held.append(Held(key: key, members: [index], since: times[index], due: due))
-            }
-        }
-        release(through: .max)
-        return lines
+        var model = Model(stream: self)
+        for index in matches.indices { model.take(index) }
+        model.release(through: .max)
+        return model.lines
     }
 
-    private func notification(of members: [Int]) -> String {
+    private struct Model {
+        let stream: Stream
+        var held: [Held] = []
+        var left: [String: Int64] = [:]
+        var lines: [String] = []
+
+        mutating func release(through time: Int64) {
+            while let place = held.indices.filter({ held[$0].due <= time }).min(by: {
+                (held[$0].due, held[$0].members[0]) < (held[$1].due, held[$1].members[0])
+            }) {
+                let due = held.remove(at: place)
+                lines.append(stream.notification(of: due.members, due.atLimit))
+                left[due.key] = due.due
+            }
+        }
+
+        mutating func take(_ index: Int) {
+            let (match, now) = (stream.matches[index], stream.times[index])
+            release(through: now)
+            guard match.info?.contains("alertBody") != true else {
+                return lines.append(stream.notification(of: [index]))
+            }
+            let key = "\(match.user) \(match.info ?? "")"
+            let place = held.firstIndex { $0.key == key }
+            let limit = (place.map { held[$0].since } ?? now) + stream.maximumMilliseconds
+            let due = min(wanted(place, key, now), limit)
+            if let place {
+                lines.append(stream.coalesced(held[place].members.last!, by: index))
+                held[place].members.append(index)
+                held[place].due = due
+            } else if due > now, makeRoom(for: match.user, now) {
+                held.append(Held(key: key, user: match.user, members: [index], since: now, due: due))
+            } else {
+                lines.append(stream.notification(of: [index], due > now ? stream.settings.atLimit.rawValue : nil))
+                left[key] = now
+            }
+        }
+
+        private func wanted(_ place: Int?, _ key: String, _ now: Int64) -> Int64 {
+            let window = stream.windowMilliseconds
+            switch stream.settings.policy.kind {
+            case "none": return now
+            case "debounce": return now + window
+            default:
+                if let place { return held[place].due }
+                return max(now, left[key].map { $0 + window } ?? now)
+            }
+        }
+
+        /// Those that are to leave have their time moved to now, and leave before anything else happens.
+        private mutating func makeRoom(for user: String, _ now: Int64) -> Bool {
+            let places = held.indices.filter { held[$0].user == user }
+            guard places.count >= stream.settings.pendingPerUser else { return true }
+            let reason = stream.settings.atLimit
+            guard reason != .passNewest else { return false }
+            let oldest = places.sorted { held[$0].members[0] < held[$1].members[0] }
+            for place in reason == .flushAll ? oldest : [oldest[0]] {
+                (held[place].due, held[place].atLimit) = (now, reason.rawValue)
+            }
+            return true
+        }
+    }
+
+    private func notification(of members: [Int], _ atLimit: String? = nil) -> String {
         let origins = Set(members.map { matches[$0].device })
-        return matches[members.last!].notification(causes: members.map { $0 + 1 }, withOrigin: origins.count == 1)
+        return matches[members.last!].notification(
+            causes: members.map { $0 + 1 }, withOrigin: origins.count == 1, atLimit: atLimit)
     }
 
     private func coalesced(_ old: Int, by new: Int) -> String {

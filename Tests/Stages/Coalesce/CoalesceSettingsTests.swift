@@ -1,23 +1,83 @@
+import EventLog
 import PipelineKit
 import Testing
 
 @testable import Coalesce
 
 @Suite struct `Coalesce settings` {
-    @Test func `hold for one second, ten at most, unless told otherwise`() throws {
-        #expect(try read("") == CoalesceSettings(window: .seconds(1), maximumDelay: .seconds(10)))
+    @Test func `are latest for one second, a hundred pending for a user, unless told otherwise`() throws {
+        let settings = try read("")
+        #expect(settings.policy.kind == "latest")
+        #expect((settings.window, settings.maximumDelay) == (.seconds(1), .seconds(10)))
+        #expect((settings.pendingPerUser, settings.atLimit) == (100, .flushOldest))
     }
 
     @Test func `wait ten windows at most unless told otherwise`() throws {
-        #expect(
-            try read("window: 250ms") == CoalesceSettings(window: .milliseconds(250), maximumDelay: .milliseconds(2500))
-        )
+        let settings = try read("window: 250ms")
+        #expect((settings.window, settings.maximumDelay) == (.milliseconds(250), .milliseconds(2500)))
         #expect(try read("window: 0s").window == .zero)
     }
 
     @Test func `refuse a maximum delay shorter than the window`() throws {
         #expect(throws: PipelineFileError.self) { try read("{window: 2s, maximumDelay: 1s}") }
         #expect(try read("{window: 2s, maximumDelay: 2s}").maximumDelay == .seconds(2))
+    }
+
+    @Test(arguments: [
+        ("policy: latst", #"pipeline.yaml:1:9: policy: unknown policy 'latst'; did you mean "latest"?"#),
+        (
+            "policy: {use: debunce}",
+            #"pipeline.yaml:1:15: policy.use: unknown policy 'debunce'; did you mean "debounce"?"#
+        ),
+        ("policy: {window: 1s}", "pipeline.yaml:1:1: policy.use: required"),
+        ("policy: [latest]", "pipeline.yaml:1:9: policy: expected a name, or a mapping with use, found a list"),
+        ("policy: {use: none, for: 1s}", "pipeline.yaml:1:21: policy.for: unknown key"),
+        (
+            "atLimit: flush",
+            #"pipeline.yaml:1:10: atLimit: expected one of flush-oldest, flush-all, pass-newest, found flush"#
+        ),
+        ("pendingPerUser: 0", "pipeline.yaml:1:17: pendingPerUser: must be between 1 and 1000000000, is 0"),
+        ("pendingPerUsr: 5", #"pipeline.yaml:1:1: pendingPerUsr: unknown key; did you mean "pendingPerUser"?"#),
+    ])
+    func `are refused with place, key and the nearest word`(_ text: String, _ error: String) throws {
+        let said = try refusal(text) ?? "taken"
+        #expect(said.hasPrefix(error), "\(said)")
+    }
+
+    @Test func `give a policy of somebody else its own settings`() throws {
+        var other = context
+        other.registry.register(Every.self)
+        let settings = try read("{policy: {use: every, minutes: 5}, window: 1s, maximumDelay: 1h}")
+        #expect(throws: Never.self) { try CoalesceStage(settings, context: other) }
+        let wrong = try read("{policy: {use: every, minutes: 500}}")
+        #expect(throws: SettingsError.self) { try CoalesceStage(wrong, context: other) }
+    }
+
+    private struct Every: CoalescingPolicy {
+        struct Settings: PluginSettings {
+            let minutes: Int
+
+            init(from settings: inout SettingsReader) throws(SettingsError) {
+                minutes = try settings.integer("minutes", default: 1, in: 1...60)
+            }
+        }
+
+        static let kind = "every"
+        let minutes: Int
+
+        init(_ settings: Settings, times: CoalescingTimes) { minutes = settings.minutes }
+
+        func due(_ arrival: CoalescingArrival) -> Instant {
+            let length = Int64(minutes) * 60_000_000
+            return Instant(microseconds: (arrival.now.microseconds / length + 1) * length)
+        }
+    }
+
+    private func refusal(_ text: String) throws -> String? {
+        do {
+            _ = try CoalesceStage(read(text), context: context)
+            return nil
+        } catch { return "\(error)" }
     }
 
     private func read(_ yaml: String) throws -> CoalesceSettings {

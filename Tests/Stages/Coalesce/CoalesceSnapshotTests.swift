@@ -7,13 +7,16 @@ import Testing
 struct CoalesceSnapshotTests {
     private typealias Run = StageRun<CoalesceStage>
 
-    private static func fresh() throws -> CoalesceStage {
+    private static func fresh(_ policy: String = "debounce", pendingPerUser: Int = 100) throws -> CoalesceStage {
         try CoalesceStage(
-            CoalesceSettings(window: .milliseconds(100), maximumDelay: .milliseconds(250)), context: context)
+            CoalesceSettings(
+                policy: policy, window: .milliseconds(100), maximumDelay: .milliseconds(250),
+                pendingPerUser: pendingPerUser),
+            context: context)
     }
 
-    private static func run(_ history: [Run.Arrival]) throws -> Run {
-        var run = Run(try fresh())
+    private static func run(_ history: [Run.Arrival], policy: String = "debounce") throws -> Run {
+        var run = Run(try fresh(policy))
         for arrival in history { _ = try run.receive(arrival) }
         return run
     }
@@ -34,12 +37,43 @@ struct CoalesceSnapshotTests {
     func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = Self.history(&draw)
-        for _ in 0..<20 {
-            let cut = draw.below(300)
-            let (itself, restored) = try Run.split(history, at: cut, fresh: Self.fresh)
-            #expect(itself.difference(from: restored) == nil, "seed \(seed), cut \(cut)")
-            #expect(itself.said.contains { $0.contains { $0.contains("coalesced") } }, "seed \(seed)")
+        for policy in ["latest", "debounce"] {
+            for limit in [1, 100] {
+                let cut = draw.below(300)
+                let (itself, restored) = try Run.split(history, at: cut) {
+                    try Self.fresh(policy, pendingPerUser: limit)
+                }
+                let place = "seed \(seed), \(policy), \(limit) pending, cut \(cut)"
+                #expect(itself.difference(from: restored) == nil, "\(place)")
+                #expect(itself.said.contains { $0.contains { $0.contains("coalesced") } }, "\(place)")
+                #expect(limit == 100 || itself.said.contains { $0.contains { $0.contains("atLimit") } }, "\(place)")
+            }
         }
+    }
+
+    @Test(arguments: ["latest", "debounce", "none"])
+    func `a stage restored behind any event goes on as the one that was not stopped`(policy: String) throws {
+        var draw = Seeded(11)
+        let history = Self.history(&draw, count: 60)
+        for cut in history.indices {
+            let (itself, restored) = try Run.split(history, at: cut) { try Self.fresh(policy, pendingPerUser: 2) }
+            #expect(itself.difference(from: restored) == nil, "\(policy), cut \(cut)")
+        }
+    }
+
+    @Test func `what is held under one policy leaves in its time under another`() throws {
+        let history = [Run.Arrival(SampleMatch.collapsing("c").line, at: 0)]
+        let debounced = try Self.run(history)
+        for policy in ["latest", "none"] {
+            var other = try debounced.resumed(with: Self.fresh(policy), from: debounced.snapshot)
+            #expect(other.clock.stage.deadline?.microseconds == 100_000)
+            #expect(other.finish() == [SampleMatch.collapsing("c").notification(causes: [1])])
+        }
+        let newer = SampleMatch.collapsing("c", change: 2)
+        var none = try debounced.resumed(with: Self.fresh("none"), from: debounced.snapshot)
+        #expect(try none.receive(.init(newer.line, at: 10_000)).count == 1)
+        #expect(none.finish() == [newer.notification(causes: [1, 2])])
+        #expect(none.clock.now.microseconds == 10_000)
     }
 
     @Test(arguments: Seeded.seeds)
@@ -49,19 +83,24 @@ struct CoalesceSnapshotTests {
         let gap = history[119].microseconds + 1_000_000
         let later = Self.history(&draw, count: 30).map { Run.Arrival($0.line, at: gap + $0.microseconds / 10) }
         let nothing = history.map { Run.Arrival(#"{"type":"not_matched"}"#, at: $0.microseconds) }
-        let (one, other) = (try Self.run(history + later), try Self.run(nothing + later))
-        #expect(one.snapshot == other.snapshot, "seed \(seed)")
-        #expect(one.state.count > 3, "seed \(seed)")
+        for policy in ["latest", "debounce"] {
+            let one = try Self.run(history + later, policy: policy)
+            let other = try Self.run(nothing + later, policy: policy)
+            #expect(one.snapshot == other.snapshot, "seed \(seed), \(policy)")
+            #expect(one.state.count > 3, "seed \(seed), \(policy)")
+        }
     }
 
-    @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
+    @Test(arguments: ["latest", "debounce"])
+    func `a damaged snapshot is refused, or makes a stage that goes on`(policy: String) throws {
         var silent = SampleMatch(change: 3)
         silent.device = nil
         let history = [
             Run.Arrival(SampleMatch.collapsing("c").line, at: 1000), .init(silent.line, at: 1000),
             .init(SampleMatch.collapsing("c", change: 4).line, at: 2000),
         ]
-        let report = try Self.run(history).damaged(fresh: Self.fresh, then: history)
+        let run = try Self.run(history, policy: policy)
+        let report = try run.damaged(fresh: { try Self.fresh(policy, pendingPerUser: 1) }, then: history)
         #expect(report.prefixesTaken == 0)
         #expect(report.changesRefused > 0)
     }

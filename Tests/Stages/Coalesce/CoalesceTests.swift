@@ -8,7 +8,7 @@ import Testing
 /// Changes are numbered in order of arrival. What leaves is written the same way: the letter where the notification
 /// leaves, and for each the changes it stands for.
 private func picture(
-    _ arrivals: String, window: Int = 3, maximumDelay: Int = 30
+    _ arrivals: String, policy: String = "debounce", window: Int = 3, maximumDelay: Int = 30
 ) throws -> (line: String, causes: [[Int]], coalesced: Int) {
     var events: [Arrival] = []
     for (position, letter) in arrivals.enumerated() where letter != "-" {
@@ -16,7 +16,7 @@ private func picture(
         events.append(Arrival(time: Int64(position * 10), line: match.line))
     }
     let output = try outputs(
-        of: events, window: .milliseconds(window * 10), maximumDelay: .milliseconds(maximumDelay * 10))
+        of: events, policy: policy, window: .milliseconds(window * 10), maximumDelay: .milliseconds(maximumDelay * 10))
     var line: [Character] = []
     var causes: [[Int]] = []
     for (text, time) in zip(output.lines, output.times) where text.contains(#""type":"notification""#) {
@@ -26,6 +26,70 @@ private func picture(
         causes.append(json.causes)
     }
     return (String(line), causes, output.lines.count { $0.contains(#""type":"coalesced""#) })
+}
+
+@Suite struct `The policy latest` {
+    @Test func `lets the first go at once`() throws {
+        let seen = try picture("-a-----", policy: "latest")
+        #expect(seen.line == "-a")
+        #expect(seen.causes == [[1]])
+    }
+
+    @Test func `lets the newest go when the window after it is over, and so on`() throws {
+        let seen = try picture("aaa-a-a------", policy: "latest")
+        #expect(seen.line == "a--a--a--a")
+        #expect(seen.causes == [[1], [2, 3], [4], [5]])
+        #expect(seen.coalesced == 1)
+    }
+
+    @Test func `lets one go at once that comes when the window is over`() throws {
+        let seen = try picture("a--a---a-a-", policy: "latest")
+        #expect(seen.line == "a--a---a--a")
+        #expect(seen.causes == [[1], [2], [3], [4]])
+    }
+
+    @Test func `does not let a stream of newer ones hold anything back`() throws {
+        let seen = try picture("aaaaaaaaaaaa", policy: "latest", maximumDelay: 3)
+        #expect(seen.line == "a--a--a--a--a")
+        #expect(seen.causes == [[1], [2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]])
+    }
+
+    @Test func `keeps the windows of two collapse IDs apart`() throws {
+        let seen = try picture("abab------", policy: "latest")
+        #expect(seen.line == "ab-ab")
+        #expect(seen.causes == [[1], [2], [3], [4]])
+    }
+
+    @Test func `holds nothing where the window is zero`() throws {
+        let seen = try picture("aaa", policy: "latest", window: 0)
+        #expect(seen.causes == [[1], [2], [3]])
+    }
+
+    @Test func `tells a deletion that comes after a creation in one window`() throws {
+        var matches = (1...3).map { SampleMatch.collapsing("a", change: $0) }
+        matches[2].reason = "delete"
+        let output = try outputs(of: matches.map { Arrival(time: 0, line: $0.line) }, policy: "latest")
+        #expect(output.lines.first == matches[0].notification(causes: [1]))
+        #expect(output.lines.last == matches[2].notification(causes: [2, 3]))
+        #expect(output.times == [0, 0, 100])
+    }
+
+    @Test func `leaves the device out that made the first, and not from what others changed too`() throws {
+        var matches = (1...3).map { SampleMatch.collapsing("a", change: $0) }
+        matches[2].device = "alice-phone"
+        let output = try outputs(of: matches.map { Arrival(time: 0, line: $0.line) }, policy: "latest")
+        #expect(output.lines.first == matches[0].notification(causes: [1]))
+        #expect(output.lines.last == matches[2].notification(causes: [2, 3], withOrigin: false))
+    }
+}
+
+@Suite struct `The policy none` {
+    @Test func `lets each go at once, and replaces none`() throws {
+        let seen = try picture("aab-a", policy: "none")
+        #expect(seen.line == "aab-a")
+        #expect(seen.causes == [[1], [2], [3], [4]])
+        #expect(seen.coalesced == 0)
+    }
 }
 
 @Suite struct `Held notifications` {

@@ -18,15 +18,31 @@ struct StageOutput: Equatable {
 }
 
 let context = StageContext(
-    log: LogIdentity(high: 1, low: 2), upstream: LogIdentity(high: 3, low: 4), upstreamName: "matches")
+    log: LogIdentity(high: 1, low: 2), upstream: LogIdentity(high: 3, low: 4), upstreamName: "matches",
+    registry: .policies)
+
+extension Registry {
+    static var policies: Registry {
+        var registry = Registry()
+        registry.register(Latest.self)
+        registry.register(Debounce.self)
+        registry.register(Uncoalesced.self)
+        return registry
+    }
+}
 
 /// Feeds a stage as its host would, and serves what is left at the end.
 ///
 /// - Parameter cuts: After how many events a batch ends: the outbox is emptied there, and the clock is moved.
 func outputs(
-    of arrivals: [Arrival], window: Duration = .milliseconds(100), maximumDelay: Duration? = nil, cuts: Set<Int> = []
+    of arrivals: [Arrival], policy: String = "debounce", window: Duration = .milliseconds(100),
+    maximumDelay: Duration? = nil, cuts: Set<Int> = []
 ) throws -> StageOutput {
-    let settings = CoalesceSettings(window: window, maximumDelay: maximumDelay)
+    let settings = CoalesceSettings(policy: policy, window: window, maximumDelay: maximumDelay)
+    return try outputs(of: arrivals, settings, cuts: cuts)
+}
+
+func outputs(of arrivals: [Arrival], _ settings: CoalesceSettings, cuts: Set<Int> = []) throws -> StageOutput {
     var clock = StageClock(try CoalesceStage(settings, context: context))
     var parser = JSONParser()
     var outbox = Outbox()
@@ -93,8 +109,9 @@ struct SampleMatch {
 
     var line: String { #"{"type":"match",\#(members())}"# }
 
-    func notification(causes: [Int], withOrigin: Bool = true) -> String {
+    func notification(causes: [Int], withOrigin: Bool = true, atLimit: String? = nil) -> String {
         let list = causes.map { #"{"log":"changes","sequence":\#($0)}"# }.joined(separator: ",")
-        return #"{"type":"notification","causes":[\#(list)],\#(members(withOrigin: withOrigin))}"#
+        let early = atLimit.map { #""atLimit":"\#($0)","# } ?? ""
+        return #"{"type":"notification","causes":[\#(list)],\#(early)\#(members(withOrigin: withOrigin))}"#
     }
 }

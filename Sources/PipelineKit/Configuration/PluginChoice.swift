@@ -1,0 +1,57 @@
+import JSON
+
+/// A plugin that a pipeline file chooses for a stage: by its name alone, `policy: latest`, or with settings of its own,
+/// `policy: {use: quiet-hours, from: 22h}`.
+public struct PluginChoice: Sendable {
+    /// The word that the plugin is registered under.
+    public let kind: String
+    /// Its own settings; knows the key `use`.
+    public let settings: SettingsReader
+
+    /// A plugin without settings of its own.
+    public init(_ kind: String) {
+        self.kind = kind
+        settings = SettingsReader(
+            entries: [], file: "settings", folder: "/", keyPath: "", place: Place(line: 0, column: 0))
+    }
+
+    init(kind: String, settings: SettingsReader) {
+        self.kind = kind
+        self.settings = settings
+    }
+
+    /// The error for a name that nobody registered.
+    ///
+    /// - Parameter what: What kind of plugin it was to be.
+    func unknown(_ what: String, known: [String]) -> SettingsError {
+        let near = Spelling.suggestion(for: kind, among: known).map { $0 + " " } ?? ""
+        let (reason, hint) = ("unknown \(what) '\(kind)'", "\(near)known: \(known.joined(separator: ", "))")
+        guard !settings.contains("use") else { return settings.fail("use", reason, hint: hint) }
+        return SettingsError(
+            file: settings.file, at: settings.place, keyPath: settings.keyPath, reason: reason, hint: hint)
+    }
+}
+
+extension SettingsReader {
+    /// A plugin by its name, or a mapping with its name under `use` and its settings beside it.
+    public mutating func plugin(_ key: String, default standard: String) throws(SettingsError) -> PluginChoice {
+        let path = path(to: key)
+        guard let node = try optional(key, { node throws(Complaint) in try SettingsReader.named(node) }) else {
+            return PluginChoice(kind: standard, settings: nested([], path, entryPlace(key)))
+        }
+        switch node.content {
+        case .mapping(let entries):
+            var settings = nested(entries, path, entryPlace(key))
+            return PluginChoice(kind: try settings.string("use"), settings: settings)
+        case .scalar(let name, _): return PluginChoice(kind: name, settings: nested([], path, node.place))
+        default: throw fail(key, "expected a name or a mapping")
+        }
+    }
+
+    private static func named(_ node: SettingsNode) throws(Complaint) -> SettingsNode {
+        switch node.content {
+        case .mapping, .scalar: node
+        default: throw node.unexpected("a name, or a mapping with use")
+        }
+    }
+}

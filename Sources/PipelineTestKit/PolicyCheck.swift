@@ -1,0 +1,149 @@
+import BuiltIns
+import Coalesce
+import EventLog
+import JSON
+import PipelineKit
+
+/// Tries whether a coalescing policy keeps to what it must: random streams of matches go through coalesce with it.
+///
+///     #expect(try PolicyCheck(QuietHours.self, settings: "{policy: {use: quiet-hours, from: 22h}}").problems() == [])
+///
+/// A policy that answers from anything but its settings and what it is asked with is found out: the same matches must
+/// give the same bytes again, also where the stage goes on from a snapshot in between.
+public struct PolicyCheck: Sendable {
+    private let settings: CoalesceSettings
+    private let registry: Registry
+    private static let matches = 200
+
+    /// - Parameters:
+    ///   - settings: Coalesce's, as a pipeline file has them.
+    ///   - registry: Where the policy is not to be added to what Belfry brings along.
+    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` where the settings are refused.
+    public init<P: CoalescingPolicy>(
+        _ policy: P.Type, settings: String, registry: Registry = .builtIns
+    ) throws {
+        self.settings = try SettingsReader(text: settings, file: "settings").decode(CoalesceSettings.self)
+        var registry = registry
+        if registry.policies[P.kind] == nil { registry.register(policy) }
+        self.registry = registry
+        _ = try stage()
+    }
+
+    /// What is wrong, each with the seed that shows it; nothing where all is well.
+    public func problems(seeds: ClosedRange<UInt64> = 1...20) throws -> [String] {
+        try seeds.compactMap { seed in try problem(seed).map { "seed \(seed): \($0)" } }
+    }
+
+    private func problem(_ seed: UInt64) throws -> String? {
+        let stream = MatchStream(seed: seed, count: PolicyCheck.matches)
+        let once = try run(stream)
+        guard try run(stream) == once else { return "the same matches give something else the second time" }
+        for cut in stride(from: 1, to: PolicyCheck.matches, by: 13)
+        where try run(stream, restoredAfter: cut) != once {
+            return "a restart behind match \(cut) shows: the policy keeps something that no snapshot has"
+        }
+        return try TellingCheck(once, stream, maximumDelay: settings.maximumDelay).problem
+    }
+
+    private func stage() throws -> CoalesceStage {
+        let identity = LogIdentity(seed: "check", name: CoalesceStage.logName)
+        return try CoalesceStage(
+            settings,
+            context: StageContext(log: identity, upstream: identity, upstreamName: "matches", registry: registry))
+    }
+
+    private func run(_ stream: MatchStream, restoredAfter cut: Int = .max) throws -> [Told] {
+        var clock = StageClock(try stage())
+        var parser = JSONParser()
+        var told: [Told] = []
+        for (index, match) in stream.matches.enumerated() {
+            if index == cut { clock = StageClock(try restored(clock.stage), now: clock.now) }
+            try serve(&clock, through: match.time, &told)
+            var out = Outbox()
+            try Array(match.line.utf8).withUnsafeBytes { line in
+                let event = InputEvent(sequence: UInt64(index + 1), json: try parser.parse(line), line: line)
+                clock.receive(event, at: match.time, into: &out)
+            }
+            told.append(Told(time: clock.now, lines: String(decoding: out.lines, as: UTF8.self)))
+        }
+        try serve(&clock, through: .distantFuture, &told)
+        return told
+    }
+
+    private func serve(_ clock: inout StageClock<CoalesceStage>, through time: Instant, _ told: inout [Told]) throws {
+        while let deadline = clock.stage.deadline, deadline <= time {
+            var out = Outbox()
+            clock.serveDeadlines(through: deadline, into: &out)
+            told.append(Told(time: clock.now, lines: String(decoding: out.lines, as: UTF8.self)))
+        }
+    }
+
+    private func restored(_ old: CoalesceStage) throws -> CoalesceStage {
+        var writer = SnapshotWriter()
+        var new = try stage()
+        old.snapshot(into: &writer)
+        var reader = SnapshotReader(writer.bytes)
+        try new.restore(from: &reader)
+        return new
+    }
+}
+
+/// What a stage said at a moment.
+private struct Told: Equatable {
+    var time: Instant
+    var lines: String
+}
+
+/// Whether each match ended once, in time.
+private struct TellingCheck {
+    private(set) var problem: String?
+
+    init(_ told: [Told], _ stream: MatchStream, maximumDelay: Duration) throws {
+        var parser = JSONParser()
+        var (ended, causes) = ([Int](), [Int]())
+        for moment in told {
+            for line in moment.lines.split(separator: "\n") {
+                try Array(line.utf8).withUnsafeBytes { bytes in
+                    let event = try parser.parse(bytes)
+                    ended.append(Int(event["change"]?.int64 ?? 0))
+                    let own = event["causes"].map { $0.elements.map { Int($0["sequence"]?.int64 ?? 0) } } ?? []
+                    for change in own where moment.time - stream.matches[change - 1].time > maximumDelay {
+                        problem = "change \(change) is told later than the maximum delay allows"
+                    }
+                    causes += own
+                }
+            }
+        }
+        let all = Array(1...stream.matches.count)
+        if ended.sorted() != all || causes.sorted() != all { problem = "a match does not end once" }
+    }
+}
+
+/// Matches of a few users, each of a change of its own, silent or with one of a few collapse IDs.
+private struct MatchStream {
+    private(set) var matches: [(time: Instant, line: String)] = []
+
+    init(seed: UInt64, count: Int) {
+        // A linear congruential generator: the same streams everywhere.
+        var state = seed
+        func below(_ limit: UInt64) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int((state >> 33) % limit)
+        }
+        var time: Int64 = 1_767_225_600_000_000
+        for change in 1...count {
+            time += Int64([0, 1_000, 40_000, 400_000, 9_000_000][below(5)])
+            matches.append((Instant(microseconds: time), Self.match(change, user: below(2), info: below(4))))
+        }
+    }
+
+    private static func match(_ change: Int, user: Int, info: Int) -> String {
+        let info = info == 0 ? "null" : #"{"alertBody":"Changed","collapseIDKey":"c\#(info)"}"#
+        return """
+            {"type":"match","change":\(change),"notificationID":"n\(change)","container":"iCloud.com.example.Notes",\
+            "environment":"development","database":"private","user":"_u\(user)","subscriptionID":"s",\
+            "subscriptionType":"zone","reason":"update","origin":{"user":"_u\(user)","device":"d\(change % 2)"},\
+            "notificationInfo":\(info)}
+            """
+    }
+}

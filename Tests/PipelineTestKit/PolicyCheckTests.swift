@@ -1,0 +1,79 @@
+import Coalesce
+import EventLog
+import PipelineKit
+import PipelineTestKit
+import Synchronization
+import Testing
+
+/// The check that comes with the kit passes policies that keep to the rules, and finds those that do not.
+@Suite struct PolicyCheckTests {
+    @Test(arguments: ["latest", "debounce", "none", "{use: nights, until: 5000000}"])
+    func aPolicyThatGoesByWhatItIsAskedWithPasses(_ policy: String) throws {
+        let settings = "{policy: \(policy), window: 300ms, maximumDelay: 20s, pendingPerUser: 2}"
+        #expect(try PolicyCheck(Nights.self, settings: settings).problems() == [])
+    }
+
+    @Test func aPolicyThatDrawsNumbersIsFound() throws {
+        let problems = try PolicyCheck(Dice.self, settings: "{policy: dice}").problems()
+        #expect(problems.first?.hasPrefix("seed 1: the same matches give something else") == true, "\(problems)")
+    }
+
+    @Test func aPolicyWithAMemoryOfItsOwnIsFound() throws {
+        let problems = try PolicyCheck(Counting.self, settings: "{policy: counting, maximumDelay: 60s}").problems()
+        #expect(problems.contains { $0.contains("a restart behind match") }, "\(problems)")
+    }
+
+    @Test func settingsThatThePolicyRefusesAreRefused() {
+        #expect(throws: SettingsError.self) {
+            try PolicyCheck(Nights.self, settings: "{policy: {use: nights, util: 5}}")
+        }
+    }
+
+    /// Holds everything in the first part of each ten seconds until that is over.
+    private struct Nights: CoalescingPolicy {
+        struct Settings: PluginSettings {
+            let until: Int
+
+            init(from settings: inout SettingsReader) throws(SettingsError) {
+                until = try settings.integer("until", default: 1, in: 1...10_000_000)
+            }
+        }
+
+        static let kind = "nights"
+        private let until: Int64
+
+        init(_ settings: Settings, times: CoalescingTimes) { until = Int64(settings.until) }
+
+        func due(_ arrival: CoalescingArrival) -> Instant {
+            let now = arrival.now.microseconds
+            return now % 10_000_000 < until ? Instant(microseconds: now - now % 10_000_000 + until) : arrival.now
+        }
+    }
+
+    private struct Dice: CoalescingPolicy {
+        static let kind = "dice"
+
+        init(_ settings: NoSettings, times: CoalescingTimes) {}
+
+        func due(_ arrival: CoalescingArrival) -> Instant {
+            arrival.now.advanced(by: .milliseconds(Int.random(in: 0...500)))
+        }
+    }
+
+    private struct Counting: CoalescingPolicy {
+        private final class Count: Sendable { let value = Mutex(0) }
+
+        static let kind = "counting"
+        private let count = Count()
+
+        init(_ settings: NoSettings, times: CoalescingTimes) {}
+
+        func due(_ arrival: CoalescingArrival) -> Instant {
+            let asked = count.value.withLock { value in
+                value += 1
+                return value
+            }
+            return arrival.now.advanced(by: .milliseconds(asked))
+        }
+    }
+}
