@@ -6,6 +6,7 @@ let package = Package(
     products: [
         .library(name: "PipelineKit", targets: ["PipelineKit"]),
         .library(name: "PipelineTestKit", targets: ["PipelineTestKit"]),
+        .library(name: "BelfryClient", targets: ["BelfryClient"]),
         .executable(name: "belfry", targets: ["belfry"]),
     ],
     dependencies: [
@@ -28,6 +29,7 @@ var libraries: [Target] {
         .target(name: "EventLog", dependencies: ["CCRC32C"]),
         .target(name: "CloudKitModel", dependencies: ["JSON"]),
         .target(name: "Predicates", dependencies: ["JSON", "CloudKitModel"]),
+        .target(name: "BelfryClient", dependencies: ["JSON", "CloudKitModel", "Predicates"]),
         .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
         .target(name: "PipelineRuntime", dependencies: ["CSpawn", "JSON", "EventLog", "PipelineKit", "ZeroMQ"]),
         .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
@@ -78,7 +80,7 @@ var tests: [Target] {
             path: "Tests/Support")
     ]
         + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "CSpawn", "CVector", "BuiltIns"].contains($0.name) }.map {
-            .tests(of: $0)
+            .tests(of: $0, $0.name == "BelfryClient" ? ["PipelineTestKit"] : [])
         }
         + stages.map { .tests(of: $0, under: "Stages/") }
         + transports.map { .tests(of: $0, under: "Transports/") }
@@ -118,11 +120,11 @@ extension Target {
             path: "Sources/Transports/\(name)")
     }
 
-    static func tests(of target: Target, under folder: String = "") -> Target {
+    static func tests(of target: Target, under folder: String = "", _ more: [Dependency] = []) -> Target {
         let name = target.name.hasPrefix("Transport") ? String(target.name.dropFirst("Transport".count)) : target.name
         return .testTarget(
             name: "\(target.name)Tests",
-            dependencies: target.dependencies + [.target(name: target.name), "TestSupport"],
+            dependencies: target.dependencies + more + [.target(name: target.name), "TestSupport"],
             path: "Tests/\(folder)\(name)")
     }
 }

@@ -1,0 +1,81 @@
+import CloudKitModel
+import JSON
+import Predicates
+
+/// A user of a container: who saves subscriptions.
+public struct BelfryUser: Hashable, Sendable {
+    public enum Environment: String, Sendable { case development, production }
+
+    /// Such as `iCloud.com.example.Notes`.
+    public var container: String
+    public var environment: Environment
+    /// The user's record name.
+    public var recordName: String
+
+    public init(_ recordName: String, container: String, environment: Environment = .production) {
+        (self.recordName, self.container, self.environment) = (recordName, container, environment)
+    }
+
+    /// The ingest command that saves a subscription: a line for `belfry send`, without its newline.
+    ///
+    /// - Parameter isStrict: Keeps to what CloudKit takes. Without it the command may ask for what a pipeline file must
+    ///   allow first: any subscription in any database, and predicates with `OR`, `ALL` and `NOT` before groups.
+    /// - Throws: The first rule that the subscription breaks.
+    public func command(
+        saving subscription: CKSubscription, in scope: CKDatabase.Scope, isStrict: Bool = true
+    ) throws(InvalidSubscription) -> String {
+        if let query = subscription as? CKQuerySubscription { try query.checkPredicate() }
+        let command = command("subscription.save", in: scope) { buffer in
+            buffer.append(",\"subscription\":")
+            subscription.write(into: &buffer)
+        }
+        do { try SaveCheck(scope: scope.model, isStrict: isStrict).check(command) } catch {
+            throw InvalidSubscription(error)
+        }
+        return command
+    }
+
+    /// The ingest command that deletes a subscription: a line for `belfry send`, without its newline.
+    ///
+    /// - Throws: What is wrong with the ID, or with this user.
+    public func command(
+        deleting subscriptionID: CKSubscription.ID, in scope: CKDatabase.Scope
+    ) throws(InvalidSubscription) -> String {
+        let command = command("subscription.delete", in: scope) { buffer in
+            buffer.append(member: "subscriptionID", subscriptionID)
+        }
+        do { try DeleteCheck().check(command) } catch { throw InvalidSubscription(error) }
+        return command
+    }
+
+    private func command(
+        _ type: StaticString, in scope: CKDatabase.Scope, _ write: (inout ByteBuffer) -> Void
+    ) -> String {
+        var buffer = ByteBuffer()
+        buffer.append("{\"type\":\"")
+        buffer.append(type)
+        buffer.append("\"")
+        buffer.append(member: "container", container)
+        buffer.append(member: "environment", environment.rawValue)
+        buffer.append(member: "database", "\(scope.model.word)")
+        buffer.append(member: "user", recordName)
+        write(&buffer)
+        buffer.append("}")
+        return buffer.text
+    }
+}
+
+extension CKQuerySubscription {
+    /// - Throws: For what no query dictionary can hold.
+    fileprivate func checkPredicate() throws(InvalidSubscription) {
+        guard let source = PredicateSource(predicate) else {
+            throw InvalidSubscription(
+                code: "predicate.unsupported", property: "predicate",
+                reason: "a block cannot be saved: write the predicate as text, NSPredicate(format: …)")
+        }
+        guard let (number, reason) = source.refusedArgument else { return }
+        throw InvalidSubscription(
+            code: "predicate.arguments", property: "predicate.arguments[\(number - 1)]",
+            reason: "the argument \(reason)")
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import JSON
+
+/// What stands for a placeholder of a predicate's text.
+enum PredicateArgument: Hashable {
+    /// As it stands in a query's `arguments`.
+    case json(String)
+    /// What has no place there, and why.
+    case refused(String)
+
+    /// The JSON; null for what is refused.
+    var text: String {
+        switch self {
+        case .json(let text): text
+        case .refused: "null"
+        }
+    }
+
+    /// A `Date` and `Data` say their type, for alone they would read as a number and a string.
+    init(_ argument: Any) {
+        let value = PredicateArgument(value: argument)
+        switch (argument, value) {
+        case (is Date, .json(let text)): self = .json("{\"value\":\(text),\"type\":\"TIMESTAMP\"}")
+        case (is Data, .json(let text)): self = .json("{\"value\":\(text),\"type\":\"BYTES\"}")
+        default: self = value
+        }
+    }
+
+    /// The value alone, as a record's field has it.
+    init(value: Any) {
+        switch value {
+        case let text as String: self = .written { $0.appendJSON(text) }
+        case is NSNull: self = .json("null")
+        case let flag as Bool where type(of: value) == Bool.self: self = .json(flag ? "1" : "0")
+        case let date as Date: self.init(number: (date.timeIntervalSince1970 * 1_000).rounded())
+        case let data as Data: self = .json("\"\(data.base64EncodedString())\"")
+        case let place as CLLocation: self = .written(place.write)
+        case let reference as CKRecord.Reference: self = .written(reference.write)
+        case let id as CKRecord.ID: self = .written(CKRecord.Reference(recordID: id, action: .none).write)
+        case let list as [Any]: self.init(list: list)
+        default: self.init(numeric: value)
+        }
+    }
+
+    private init(numeric value: Any) {
+        if let whole = value as? any BinaryInteger, let number = Int64(exactly: whole) {
+            self = .json("\(number)")
+        } else if let number = value as? NSNumber, !number.isFraction {
+            self = .json("\(number.int64Value)")
+        } else if let number = value as? NSNumber {
+            self.init(number: number.doubleValue)
+        } else if let number = value as? any BinaryFloatingPoint {
+            self.init(number: Double(number))
+        } else {
+            self = .refused(
+                "is of type \(type(of: value)): a string, number, Date, Data, CLLocation, CKRecord.Reference, "
+                    + "CKRecord.ID or an array of those is compared with")
+        }
+    }
+
+    private init(number: Double) {
+        if let whole = Int64(exactly: number) {
+            self = .json("\(whole)")
+        } else if number.isFinite {
+            self = .written { $0.appendJSON(number) }
+        } else {
+            self = .refused("is \(number): a finite number is compared with")
+        }
+    }
+
+    private init(list: [Any]) {
+        let elements = list.map { PredicateArgument(value: $0) }
+        let refused = elements.first { if case .refused = $0 { true } else { false } }
+        self = refused ?? .json("[\(elements.map(\.text).joined(separator: ","))]")
+    }
+
+    private static func written(_ write: (inout ByteBuffer) -> Void) -> PredicateArgument {
+        var buffer = ByteBuffer()
+        write(&buffer)
+        return .json(buffer.text)
+    }
+}
+
+extension NSNumber {
+    fileprivate var isFraction: Bool {
+        ["d", "f"].contains(Character(Unicode.Scalar(UInt8(bitPattern: objCType.pointee))))
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import JSON
+
+/// A predicate as a query dictionary has it: text, and what stands for its placeholders.
+struct PredicateSource {
+    var text: String
+    var arguments: [PredicateArgument] = []
+
+    /// The first argument that has no place in a query: its number from 1, and what it is.
+    var refusedArgument: (number: Int, reason: String)? {
+        for (index, argument) in arguments.enumerated() {
+            if case .refused(let reason) = argument { return (index + 1, reason) }
+        }
+        return nil
+    }
+
+    init(text: String, arguments: [PredicateArgument] = []) {
+        (self.text, self.arguments) = (text, arguments)
+    }
+
+    /// - Parameter format: Where `%d`, `%f` and the like stand for numbers, as in C, beside `%@` and `%K`.
+    init(format: String, arguments: [PredicateArgument]) {
+        let text = format.replacing(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|%(?:ll|l|q|h)?[diufg]/) { match in
+            match.output.hasPrefix("%") ? "%@" : match.output
+        }
+        self.init(text: text, arguments: arguments)
+    }
+
+    /// Nil for a block, or what is made of one.
+    init?(_ predicate: NSPredicate) {
+        switch predicate {
+        case let predicate as TextPredicate: self = predicate.source
+        case let compound as NSCompoundPredicate: self.init(compound)
+        default: self.init(constant: (predicate as any SpeltPredicate).predicateFormat)
+        }
+    }
+
+    private init?(constant text: String) {
+        guard ["TRUEPREDICATE", "FALSEPREDICATE"].contains(text) else { return nil }
+        self.init(text: text)
+    }
+
+    private init?(_ compound: NSCompoundPredicate) {
+        let parts = compound.subpredicates.compactMap { PredicateSource($0) }
+        guard parts.count == compound.subpredicates.count else { return nil }
+        let texts = parts.map { "(\($0.text))" }
+        arguments = parts.flatMap(\.arguments)
+        switch compound.compoundPredicateType {
+        case .not: text = "NOT \(texts.first ?? "")"
+        case .and: text = texts.isEmpty ? "TRUEPREDICATE" : texts.joined(separator: " AND ")
+        case .or: text = texts.isEmpty ? "FALSEPREDICATE" : texts.joined(separator: " OR ")
+        }
+    }
+}
+
+extension PredicateSource {
+    /// Reads the `predicate` and `arguments` of a query dictionary.
+    init?(json query: JSONValue) {
+        guard let text = query["predicate"]?.string else { return nil }
+        self.text = text
+        arguments = query["arguments"]?.elements.map { .json(String(decoding: $0.raw, as: UTF8.self)) } ?? []
+    }
+
+    func writeMembers(into buffer: inout ByteBuffer) {
+        buffer.append("\"predicate\":")
+        buffer.appendJSON(text)
+        guard !arguments.isEmpty else { return }
+        buffer.append(",\"arguments\":")
+        writeArguments(into: &buffer)
+    }
+
+    func writeArguments(into buffer: inout ByteBuffer) {
+        buffer.append("[")
+        for (index, argument) in arguments.enumerated() {
+            if index > 0 { buffer.append(",") }
+            buffer.append(raw: argument.text)
+        }
+        buffer.append("]")
+    }
+}
+
+/// Where Foundation spells `TRUEPREDICATE`. It deprecates the property, for of most predicates it says nothing useful.
+private protocol SpeltPredicate {
+    var predicateFormat: String { get }
+}
+
+extension NSPredicate: SpeltPredicate {}

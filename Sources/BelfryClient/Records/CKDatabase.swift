@@ -1,0 +1,31 @@
+import CloudKitModel
+
+/// CloudKit's name for databases; here it holds the name of their scopes.
+public enum CKDatabase {
+    /// Which of a container's three databases. The raw values are CloudKit's, not the codes of a payload.
+    public enum Scope: Int, CaseIterable, Sendable {
+        case `public` = 1
+        case `private` = 2
+        case shared = 3
+    }
+}
+
+extension CKDatabase.Scope {
+    /// Reads the code `dbs` of a payload: 1 private, 2 public, 3 shared. Nil for any other.
+    init?(wireCode: Int) {
+        switch DatabaseScope(rawValue: wireCode) {
+        case .private: self = .private
+        case .public: self = .public
+        case .shared: self = .shared
+        case nil: return nil
+        }
+    }
+
+    var model: DatabaseScope {
+        switch self {
+        case .public: .public
+        case .private: .private
+        case .shared: .shared
+        }
+    }
+}

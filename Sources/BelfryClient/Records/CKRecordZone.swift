@@ -1,0 +1,73 @@
+import CloudKitModel
+import Foundation
+import JSON
+
+/// The owner of one's own zones, as CloudKit writes it.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+public let CKCurrentUserDefaultName = "\(ZoneID.currentUser)"
+
+/// CloudKit's name for record zones; here it holds the name of their IDs.
+public enum CKRecordZone {
+    public typealias ID = CKRecordZoneID
+}
+
+/// A zone's name and its owner.
+public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The zone that every database has.
+    public static let defaultZoneName = "\(ZoneID.defaultZone)"
+    /// The user's own default zone.
+    public static let `default` = CKRecordZoneID()
+
+    public let zoneName: String
+    public let ownerName: String
+
+    public init(
+        zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
+    ) {
+        (self.zoneName, self.ownerName) = (zoneName, ownerName)
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public convenience init?(coder: NSCoder) {
+        guard let id = Archive.decode(from: coder, CKRecordZoneID.init(json:)) else { return nil }
+        self.init(zoneName: id.zoneName, ownerName: id.ownerName)
+    }
+
+    public func encode(with coder: NSCoder) { Archive.encode(to: coder, write) }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKRecordZoneID else { return false }
+        return zoneName.hasSameBytes(as: other.zoneName) && ownerName.hasSameBytes(as: other.ownerName)
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(bytesOf: zoneName)
+        hasher.combine(bytesOf: ownerName)
+        return hasher.finalize()
+    }
+
+    public override var description: String { "<CKRecordZoneID \(zoneName):\(ownerName)>" }
+}
+
+extension CKRecordZoneID {
+    /// Reads a zone dictionary; without an owner the zone is the user's own.
+    convenience init?(json: JSONValue) {
+        guard let zoneName = json["zoneName"]?.string else { return nil }
+        self.init(zoneName: zoneName, ownerName: json["ownerRecordName"]?.string ?? CKCurrentUserDefaultName)
+    }
+
+    /// Writes a zone dictionary; the user's own zone needs no owner.
+    func write(into buffer: inout ByteBuffer) {
+        buffer.append("{\"zoneName\":")
+        buffer.appendJSON(zoneName)
+        if !ownerName.hasSameBytes(as: CKCurrentUserDefaultName) {
+            buffer.append(",\"ownerRecordName\":")
+            buffer.appendJSON(ownerName)
+        }
+        buffer.append("}")
+    }
+}

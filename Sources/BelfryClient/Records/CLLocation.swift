@@ -1,0 +1,57 @@
+import Foundation
+import JSON
+
+public typealias CLLocationDegrees = Double
+
+/// A place on Earth, in degrees.
+public struct CLLocationCoordinate2D: Hashable, Sendable {
+    public var latitude: CLLocationDegrees
+    public var longitude: CLLocationDegrees
+
+    public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
+        (self.latitude, self.longitude) = (latitude, longitude)
+    }
+}
+
+/// A field's value that is a place. Core Location, which has the type elsewhere, is not on Linux.
+///
+/// Of what Core Location knows of a place it has what a payload carries: the coordinate.
+public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
+    public let coordinate: CLLocationCoordinate2D
+
+    public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
+        coordinate = CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public convenience init?(coder: NSCoder) {
+        guard let place = Archive.decode(from: coder, CLLocation.init(json:)) else { return nil }
+        self.init(latitude: place.coordinate.latitude, longitude: place.coordinate.longitude)
+    }
+
+    public func encode(with coder: NSCoder) { Archive.encode(to: coder, write) }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public override func isEqual(_ object: Any?) -> Bool { (object as? CLLocation)?.coordinate == coordinate }
+
+    public override var hash: Int { coordinate.hashValue }
+
+    public override var description: String { "<\(coordinate.latitude), \(coordinate.longitude)>" }
+}
+
+extension CLLocation {
+    convenience init?(json: JSONValue) {
+        guard let latitude = json["latitude"]?.double, let longitude = json["longitude"]?.double else { return nil }
+        self.init(latitude: latitude, longitude: longitude)
+    }
+
+    func write(into buffer: inout ByteBuffer) {
+        buffer.append("{\"latitude\":")
+        buffer.appendJSON(coordinate.latitude)
+        buffer.append(",\"longitude\":")
+        buffer.appendJSON(coordinate.longitude)
+        buffer.append("}")
+    }
+}

@@ -1,0 +1,39 @@
+import JSON
+
+extension CKQuerySubscription {
+    /// What a query subscription fires on, and how often.
+    public struct Options: OptionSet, Sendable {
+        public let rawValue: UInt
+
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+
+        public static let firesOnRecordCreation = Options(rawValue: 1 << 0)
+        public static let firesOnRecordUpdate = Options(rawValue: 1 << 1)
+        public static let firesOnRecordDeletion = Options(rawValue: 1 << 2)
+        /// The first push is the last: it deletes the subscription.
+        public static let firesOnce = Options(rawValue: 1 << 3)
+    }
+}
+
+extension CKQuerySubscription.Options {
+    private static let reasons: [(word: StaticString, option: CKQuerySubscription.Options)] = [
+        ("create", .firesOnRecordCreation), ("update", .firesOnRecordUpdate), ("delete", .firesOnRecordDeletion),
+    ]
+
+    /// Reads the `firesOn` and `firesOnce` of a subscription dictionary.
+    init(json: JSONValue) {
+        self = json["firesOnce"]?.bool == true ? .firesOnce : []
+        guard let firesOn = json["firesOn"] else { return }
+        for word in firesOn.elements {
+            for (text, option) in Self.reasons where word.equals(text) { insert(option) }
+        }
+    }
+
+    func writeMembers(into buffer: inout ByteBuffer) {
+        let words = Self.reasons.filter { contains($0.option) }.map { "\"\($0.word)\"" }
+        buffer.append(",\"firesOn\":[")
+        buffer.append(raw: words.joined(separator: ","))
+        buffer.append("]")
+        if contains(.firesOnce) { buffer.append(",\"firesOnce\":true") }
+    }
+}

@@ -1,0 +1,108 @@
+import BelfryClient
+import Testing
+
+/// Each change to a sample leaves something that is not equal to it.
+@Suite struct `A subscription is a value to` {
+    @Test func `copying`() {
+        for subscription in Sample.full() {
+            let copy = subscription.copy() as? CKSubscription
+            #expect(copy == subscription && copy !== subscription)
+            #expect(copy?.hash == subscription.hash)
+            #expect(copy.map { type(of: $0) == type(of: subscription) } == true)
+            copy?.notificationInfo = CKSubscription.NotificationInfo(title: "another")
+            #expect(copy != subscription)
+        }
+    }
+
+    @Test func `the info that it is given`() {
+        let (subscription, info) = (Sample.zone(), Sample.info())
+        subscription.notificationInfo = info
+        info.title = "changed later"
+        #expect(subscription.notificationInfo?.title == "title")
+        #expect(info.copy() as? CKSubscription.NotificationInfo == info)
+        subscription.notificationInfo?.title = "changed in place"
+        #expect(subscription.notificationInfo?.title == "changed in place")
+    }
+
+    @Test func `equality and hashing`() {
+        let (query, zone, database) = (Sample.query(), Sample.zone(), Sample.database())
+        #expect(Set<CKSubscription>([query, zone, database, Sample.query(), Sample.database()]).count == 3)
+        #expect(query != Sample.query("title BEGINSWITH 'h'"))
+        #expect(query != Sample.query("title BEGINSWITH 'H'", [], .firesOnRecordUpdate))
+        #expect(Sample.query("a == %@", ["1"]) != Sample.query("a == %@", [1]))
+        #expect(zone != Sample.zone("Tasks"))
+        database.recordType = "Note"
+        #expect(database != Sample.database())
+        #expect(CKDatabaseSubscription(subscriptionID: "\u{E9}") != CKDatabaseSubscription(subscriptionID: "e\u{301}"))
+    }
+
+    @Test func `equality of every property of its info`() {
+        let info = Sample.info()
+        let changes: [(CKSubscription.NotificationInfo) -> Void] = [
+            { $0.alertBody = nil }, { $0.alertLocalizationKey = nil }, { $0.alertLocalizationArgs = nil },
+            { $0.title = nil }, { $0.titleLocalizationKey = nil }, { $0.titleLocalizationArgs = nil },
+            { $0.subtitle = nil }, { $0.subtitleLocalizationKey = nil }, { $0.subtitleLocalizationArgs = nil },
+            { $0.alertActionLocalizationKey = nil }, { $0.alertLaunchImage = nil }, { $0.soundName = nil },
+            { $0.desiredKeys = nil }, { $0.shouldBadge = false }, { $0.shouldSendContentAvailable = false },
+            { $0.shouldSendMutableContent = false }, { $0.category = nil }, { $0.collapseIDKey = nil },
+        ]
+        for (number, change) in changes.enumerated() {
+            let other = CKSubscription.NotificationInfo(alertBody: nil)
+            #expect(other == CKSubscription.NotificationInfo())
+            let copy = info.copy() as? CKSubscription.NotificationInfo
+            copy.map(change)
+            #expect(copy != info, "change \(number)")
+        }
+    }
+
+    @Test func `a description that says what it is`() {
+        #expect(Sample.zone().description.hasPrefix("<CKRecordZoneSubscription {\"subscriptionID\":\"zone\""))
+        #expect(Sample.query().predicate.description == "title BEGINSWITH 'H'")
+        #expect(
+            Golden.queryDesiredKeys.notification?.description
+                == "<CKQueryNotification 5b1c9a2e-6d0f-4b53-9c1e-0a4f3f6d7e03 of subscription my-notes, recordUpdated "
+                + "<CKRecordID record-3 in Notes:\(Golden.alice)> in the private database>")
+    }
+}
+
+@Suite struct `An archive gives back` {
+    @Test func `each subscription`() throws {
+        for subscription in Sample.full() + [Sample.query(), Sample.zone(), Sample.database()] {
+            let data = try NSKeyedArchiver.archivedData(withRootObject: subscription, requiringSecureCoding: true)
+            let back = try NSKeyedUnarchiver.unarchivedObject(ofClass: type(of: subscription), from: data)
+            #expect(back == subscription)
+            let base = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKSubscription.self, from: data)
+            #expect(base == subscription && base.map { type(of: $0) == type(of: subscription) } == true)
+        }
+    }
+
+    @Test func `info, IDs, references and places`() throws {
+        #expect(try archived(Sample.info()) == Sample.info())
+        let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: "_bob")
+        let recordID = CKRecord.ID(recordName: "n1", zoneID: zoneID)
+        #expect(try archived(zoneID) == zoneID && archived(CKRecordZone.ID.default) == .default)
+        #expect(try archived(recordID) == recordID)
+        let reference = CKRecord.Reference(recordID: recordID, action: .deleteSelf)
+        #expect(try archived(reference) == reference)
+        let place = CLLocation(latitude: -48.25, longitude: 16.1)
+        #expect(try archived(place) == place)
+        let id = try #require(Golden.zoneSilent.notification?.notificationID)
+        #expect(try archived(id) == id && id != Golden.databaseSilent.notification?.notificationID)
+    }
+
+    @Test func `an error where it holds something else`() throws {
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        archiver.encode(
+            NSData(data: Data(#"{"subscriptionID":"feed","subscriptionType":"zone"}"#.utf8)), forKey: "belfry")
+        archiver.finishEncoding()
+        let unarchiver = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+        unarchiver.decodingFailurePolicy = .setErrorAndReturn
+        #expect(CKRecordZoneSubscription(coder: unarchiver).subscriptionID == "")
+        #expect(unarchiver.error != nil)
+    }
+
+    private func archived<T: NSObject & NSSecureCoding>(_ object: T) throws -> T? {
+        let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+        return try NSKeyedUnarchiver.unarchivedObject(ofClass: T.self, from: data)
+    }
+}

@@ -1,0 +1,124 @@
+import BelfryClient
+import Testing
+
+@Suite struct `The client reads the reference payload` {
+    private let owner = CKRecord.ID(recordName: Golden.alice)
+    private let notes = CKRecordZone.ID(zoneName: "Notes", ownerName: Golden.alice)
+
+    @Test func `of a silent database subscription`() throws {
+        let notification = try #require(Golden.databaseSilent.notification as? CKDatabaseNotification)
+        #expect(notification.notificationType == .database)
+        #expect(notification.databaseScope == .private)
+        #expect(notification.subscriptionID == "all-private")
+        #expect(notification.containerIdentifier == "iCloud.com.example.Notes")
+        #expect(notification.subscriptionOwnerUserRecordID == owner)
+        #expect(notification.notificationID?.description == "5b1c9a2e-6d0f-4b53-9c1e-0a4f3f6d7e05")
+        #expect(!notification.isPruned)
+        #expect(notification.alertBody == nil && notification.badge == nil && notification.soundName == nil)
+    }
+
+    @Test func `of a query subscription with alert, badge and sound`() throws {
+        let notification = try #require(Golden.queryAlertBadge.notification as? CKQueryNotification)
+        #expect(notification.notificationType == .query)
+        #expect(notification.alertBody == "A note was added" && notification.title == nil)
+        #expect(notification.badge == 7 && notification.soundName == "default")
+        #expect(notification.queryNotificationReason == .recordCreated)
+        #expect(notification.recordID == CKRecord.ID(recordName: "record-2", zoneID: notes))
+        #expect(notification.recordFields == nil)
+        #expect(notification.databaseScope == .private && notification.subscriptionID == "my-notes")
+    }
+
+    @Test func `of a query subscription with desired keys`() throws {
+        let notification = try #require(Golden.queryDesiredKeys.notification as? CKQueryNotification)
+        #expect(notification.alertBody == "Shopping changed" && notification.title == "Notes")
+        #expect(notification.queryNotificationReason == .recordUpdated)
+        #expect(notification.recordFields?.count == 2)
+        #expect(notification.recordFields?["title"] as? String == "Shopping")
+        #expect(notification.recordFields?["stars"] as? Int == 5)
+        #expect(notification.badge == nil)
+    }
+
+    @Test func `of a silent query subscription on the public database`() throws {
+        let notification = try #require(Golden.queryPublicSilent.notification as? CKQueryNotification)
+        #expect(notification.databaseScope == .public)
+        let zoneID = CKRecordZone.ID(zoneName: CKRecordZone.ID.defaultZoneName, ownerName: "_defaultOwner")
+        #expect(notification.recordID == CKRecord.ID(recordName: "record-1", zoneID: zoneID))
+    }
+
+    @Test func `of a silent zone subscription`() throws {
+        let notification = try #require(Golden.zoneSilent.notification as? CKRecordZoneNotification)
+        #expect(notification.notificationType == .recordZone)
+        #expect(notification.recordZoneID == notes)
+        #expect(notification.databaseScope == .private && notification.subscriptionID == "zone-notes")
+    }
+
+    @Test func `from bytes as from a dictionary`() {
+        for pushed in [Golden.databaseSilent, Golden.queryAlertBadge, Golden.queryDesiredKeys, Golden.zoneSilent] {
+            let notification = CKNotification(fromRemoteNotificationPayload: pushed.text.utf8)
+            #expect(notification != nil && notification == pushed.notification)
+            #expect(notification?.hash == pushed.notification?.hash)
+        }
+    }
+}
+
+@Suite struct `A payload that CloudKit did not write` {
+    @Test(arguments: [
+        "", "x", "[]", "7", #"{"aps":{"alert":"Hi"}}"#, #"{"ck":{}}"#, #"{"ck":7}"#, #"{"ck":{"qry":"x"}}"#,
+        #"{"ck":{"nid":"1","qry":{"sid":"feed"}}}"#, #"{"ck":{"qry":{"dbs":0}}}"#, #"{"ck":{"fet":{"dbs":4}}}"#,
+        #"{"ck":{"met":{"dbs":"1"}}}"#,
+    ])
+    func `is no notification`(text: String) {
+        #expect(CKNotification(fromRemoteNotificationPayload: text.utf8) == nil)
+        #expect(Pushed(text).notification == nil)
+    }
+
+    @Test func `is read as far as it goes`() throws {
+        let text = #"{"aps":7,"ck":{"p":0,"nid":5,"ckuserid":[],"qry":{"dbs":3,"fo":9,"rid":"r","zid":"Z","af":[]}}}"#
+        let notification = try #require(Pushed(text).notification as? CKQueryNotification)
+        #expect(notification.isPruned)
+        #expect(notification.containerIdentifier == "Unknown Container")
+        #expect(notification.notificationID == nil && notification.subscriptionOwnerUserRecordID == nil)
+        #expect(notification.subscriptionID == nil && notification.recordFields == nil)
+        #expect(notification.databaseScope == .shared)
+        #expect(notification.queryNotificationReason == .recordCreated)
+        #expect(notification.recordID == nil, "a record is in a zone, and whose zone it is was left out")
+        #expect(notification == notification)
+        #expect(notification != Pushed(text).notification, "without an ID nothing says that two are one")
+    }
+
+    @Test func `of another kind is not of the class that is asked for`() {
+        #expect(CKQueryNotification(fromRemoteNotificationDictionary: Golden.zoneSilent.userInfo) == nil)
+        #expect(CKRecordZoneNotification(fromRemoteNotificationDictionary: Golden.zoneSilent.userInfo) != nil)
+    }
+}
+
+@Suite struct `The values in a payload` {
+    @Test func `are those of the record's fields`() throws {
+        let text =
+            #"{"ck":{"qry":{"dbs":1,"fo":1,"rid":"r","zid":"Z","zoid":"_o","af":{"place":{"latitude":48.2,"#
+            + #""longitude":16},"near":{"recordName":"a","action":"DELETE_SELF"},"when":1767225600500,"#
+            + #""far":{"recordName":"b","zoneID":{"zoneName":"Y"}}}}}}"#
+        let notification = try #require(Pushed(text).notification as? CKQueryNotification)
+        let fields = try #require(notification.recordFields)
+        #expect(fields["place"] as? CLLocation == CLLocation(latitude: 48.2, longitude: 16))
+        let near = CKRecord.ID(recordName: "a", zoneID: CKRecordZone.ID(zoneName: "Z", ownerName: "_o"))
+        #expect(fields["near"] as? CKReference == CKReference(recordID: near, action: .deleteSelf))
+        let far = CKRecord.ID(recordName: "b", zoneID: CKRecordZone.ID(zoneName: "Y"))
+        #expect(fields["far"] as? CKReference == CKReference(recordID: far, action: .none))
+        #expect(notification.date(forKey: "when") == Date(timeIntervalSince1970: 1_767_225_600.5))
+        #expect(notification.date(forKey: "place") == nil)
+    }
+
+    @Test func `of a localized alert are texts`() throws {
+        let text =
+            #"{"aps":{"alert":{"loc-key":"K","loc-args":["a",5,2.5],"title-loc-key":"T","title-loc-args":["b"],"#
+            + #""subtitle-loc-key":"S","subtitle-loc-args":[],"action-loc-key":"A","launch-image":"i","subtitle":"s"},"#
+            + #""category":"c"},"ck":{"met":{"dbs":3}}}"#
+        let notification = try #require(Pushed(text).notification)
+        #expect(notification.alertLocalizationKey == "K" && notification.alertLocalizationArgs == ["a", "5", "2.5"])
+        #expect(notification.titleLocalizationKey == "T" && notification.titleLocalizationArgs == ["b"])
+        #expect(notification.subtitleLocalizationKey == "S" && notification.subtitleLocalizationArgs == [])
+        #expect(notification.alertActionLocalizationKey == "A" && notification.alertLaunchImage == "i")
+        #expect(notification.subtitle == "s" && notification.category == "c" && notification.alertBody == nil)
+    }
+}

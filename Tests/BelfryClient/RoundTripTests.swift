@@ -1,0 +1,185 @@
+import BelfryClient
+import PipelineTestKit
+import TestSupport
+import Testing
+
+/// The real stages between what a subscription asks for and what the client reads.
+@Suite struct `Whatever a subscription asked for and a record held` {
+    @Test(arguments: Seeded.seeds)
+    func `the client reads back from the push, or the push is pruned`(seed: UInt64) async throws {
+        var random = Seeded(seed)
+        let belfry = try await TestPipeline.start(yaml: yaml)
+        let stories = (0..<60).map { Story($0, using: &random) }
+        let admission = try await belfry.send(try stories.flatMap { try $0.commands })
+        #expect(admission.refusals == [], "seed \(seed)")
+        try await belfry.advance(by: .seconds(60))
+        let pushes = Dictionary(grouping: try belfry.pushes.map(Push.init), by: \.user)
+        try await belfry.stop()
+        for story in stories {
+            let told = pushes[story.user.recordName] ?? []
+            #expect(told.count == 1, "seed \(seed), \(story.user.recordName)")
+            for push in told { story.expect(push.notification, seed) }
+        }
+        let pruned = pushes.values.joined().filter { $0.notification?.isPruned == true }.count
+        #expect(pruned > 3 && pruned < 57, "seed \(seed): \(pruned) of 60")
+    }
+}
+
+private struct Push {
+    let user: String
+    let notification: CKNotification?
+
+    init(_ line: String) throws {
+        let json = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+        user = json?["user"] as? String ?? ""
+        notification = (json?["payload"] as? [String: Any]).flatMap {
+            CKNotification(fromRemoteNotificationDictionary: $0)
+        }
+    }
+}
+
+/// One user, one subscription and one change.
+private struct Story {
+    let user: BelfryUser
+    let scope: CKDatabase.Scope
+    let subscription: CKSubscription
+    let record: DrawnRecord
+    let reason: CKQueryNotification.Reason
+
+    init(_ number: Int, using random: inout Seeded) {
+        user = BelfryUser("_user\(number)", container: "iCloud.com.example.Notes", environment: .development)
+        record = DrawnRecord(number, using: &random)
+        reason = random.one(of: [.recordCreated, .recordUpdated, .recordDeleted])
+        (subscription, scope) = Story.subscription(to: record, of: user, using: &random)
+        if !random.isOneIn(10) { subscription.notificationInfo = DrawnInfo.draw(using: &random) }
+    }
+
+    private static func subscription(
+        to record: DrawnRecord, of user: BelfryUser, using random: inout Seeded
+    ) -> (CKSubscription, CKDatabase.Scope) {
+        let id = "subscription of \(user.recordName)"
+        switch random.below(5) {
+        case 0: return (CKDatabaseSubscription(subscriptionID: id), random.one(of: [.private, .shared]))
+        case 1: return (CKRecordZoneSubscription(zoneID: record.zoneID, subscriptionID: id), .private)
+        default:
+            let query = CKQuerySubscription(
+                recordType: record.type, predicate: NSPredicate(format: "%K == %@", "n", record.number),
+                subscriptionID: id, options: [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion])
+            let scope: CKDatabase.Scope = random.one(of: [.public, .private, .private])
+            if scope == .private, random.isOneIn(2) { query.zoneID = record.zoneID }
+            return (query, scope)
+        }
+    }
+
+    var commands: [String] {
+        get throws {
+            let place = #""container":"\#(user.container)","environment":"\#(user.environment)""#
+            let owner = scope == .public ? "" : #","owner":"\#(user.recordName)""#
+            let change = #"{"type":"\#(reason == .recordDeleted ? "record.delete" : "record.save")",\#(place),"#
+            let fields = reason == .recordDeleted ? ",\"before\":\(record.fieldsJSON)" : ""
+            let saysUpdate = reason == .recordUpdated ? #","change":"update""# : ""
+            let json = record.json(in: scope, of: user.recordName, isDeleted: reason == .recordDeleted)
+            return [
+                #"{"type":"device.register",\#(place),"user":"\#(user.recordName)","device":"phone","transport":"apns","#
+                    + #""token":"\#(user.recordName)","topic":"com.example.Notes"}"#,
+                try user.command(saving: subscription, in: scope),
+                change + #""database":"\#(scope)"\#(owner)\#(saysUpdate)\#(fields),"record":\#(json)}"#,
+            ]
+        }
+    }
+}
+
+// MARK: - What the client must read
+
+extension Story {
+    func expect(_ notification: CKNotification?, _ seed: UInt64) {
+        let place: Comment = "seed \(seed), \(user.recordName)"
+        guard let notification else {
+            Issue.record(place)
+            return
+        }
+        #expect(notification.notificationID != nil && notification.subscriptionID == subscription.subscriptionID, place)
+        let read = Reading(notification, place)
+        read.expect(notification.subscriptionOwnerUserRecordID, CKRecord.ID(recordName: user.recordName))
+        if !notification.isPruned { #expect(notification.containerIdentifier == user.container, place) }
+        expectKind(notification, read)
+        expectAlert(notification, subscription.notificationInfo ?? CKSubscription.NotificationInfo(), read)
+    }
+
+    private func expectKind(_ notification: CKNotification, _ read: Reading) {
+        switch subscription {
+        case is CKDatabaseSubscription:
+            #expect((notification as? CKDatabaseNotification)?.databaseScope == scope, read.place)
+        case is CKRecordZoneSubscription:
+            let notification = notification as? CKRecordZoneNotification
+            #expect(notification?.databaseScope == scope, read.place)
+            read.expect(notification?.recordZoneID, record.pushedZoneID(in: scope, of: user.recordName))
+        default: expectQuery(notification as? CKQueryNotification, read)
+        }
+    }
+
+    private func expectQuery(_ notification: CKQueryNotification?, _ read: Reading) {
+        guard let notification else {
+            Issue.record(read.place)
+            return
+        }
+        #expect(notification.databaseScope == scope, read.place)
+        let zoneID = record.pushedZoneID(in: scope, of: user.recordName)
+        read.expect(notification.recordID, CKRecord.ID(recordName: record.name, zoneID: zoneID))
+        if notification.recordID != nil || !notification.isPruned {
+            #expect(notification.queryNotificationReason == reason || notification.isPruned, read.place)
+        }
+        let fields = notification.recordFields ?? [:]
+        let desired = reason == .recordDeleted ? [] : subscription.notificationInfo?.desiredKeys ?? []
+        for key in desired {
+            let text = fields[key] as? String
+            read.expect(text, record.fields[key]?.desiredText)
+            if text == nil { read.expect(fields[key] as? NSObject, record.fields[key]?.desired) }
+        }
+        #expect(Set(fields.keys).isSubset(of: desired), read.place)
+    }
+
+    private func expectAlert(
+        _ notification: CKNotification, _ info: CKSubscription.NotificationInfo, _ read: Reading
+    ) {
+        read.expect(notification.alertBody, info.alertLocalizationKey == nil ? info.alertBody : nil)
+        read.expect(notification.alertLocalizationKey, info.alertLocalizationKey)
+        read.expect(
+            notification.alertLocalizationArgs, arguments(info.alertLocalizationArgs, info.alertLocalizationKey))
+        read.expect(notification.title, info.titleLocalizationKey == nil ? info.title : nil)
+        read.expect(notification.titleLocalizationKey, info.titleLocalizationKey)
+        read.expect(
+            notification.titleLocalizationArgs, arguments(info.titleLocalizationArgs, info.titleLocalizationKey))
+        read.expect(notification.subtitle, info.subtitleLocalizationKey == nil ? info.subtitle : nil)
+        read.expect(notification.subtitleLocalizationKey, info.subtitleLocalizationKey)
+        read.expect(
+            notification.subtitleLocalizationArgs,
+            arguments(info.subtitleLocalizationArgs, info.subtitleLocalizationKey))
+        read.expect(notification.alertActionLocalizationKey, info.alertActionLocalizationKey)
+        read.expect(notification.alertLaunchImage, info.alertLaunchImage)
+        read.expect(notification.soundName, info.soundName)
+        read.expect(notification.category, info.category)
+        read.expect(notification.badge, info.shouldBadge ? 1 : nil)
+    }
+
+    private func arguments(_ names: [CKRecord.FieldKey]?, _ key: String?) -> [String]? {
+        guard key != nil, let names, !names.isEmpty else { return nil }
+        return names.map { record.fields[$0]?.argument ?? "" }
+    }
+}
+
+/// A notification that is being compared.
+private struct Reading {
+    let isPruned: Bool
+    let place: Comment
+
+    init(_ notification: CKNotification, _ place: Comment) { (isPruned, self.place) = (notification.isPruned, place) }
+
+    /// What was asked for is there; or nothing is, and the notification says so.
+    func expect<Value: Equatable>(
+        _ read: Value?, _ asked: Value?, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        if read == nil, isPruned { return }
+        #expect(read == asked, place, sourceLocation: sourceLocation)
+    }
+}
