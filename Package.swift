@@ -43,7 +43,7 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
-                "BuiltIns", "Match",
+                "BuiltIns", "Match", "Payload",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),

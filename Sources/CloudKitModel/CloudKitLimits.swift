@@ -14,8 +14,13 @@ package enum CloudKitLimits {
 
     // CKSubscription.NotificationInfo.desiredKeys: "You can request a maximum of three keys."
     package static let desiredKeysMax = 3
+    // Ours, for each text of an alert: what no payload has room for need not be built.
+    package static let localizationArgumentsMax = 100
     // APNs, Sending notification requests: apns-collapse-id has at most 64 bytes.
     package static let collapseIDBytesMax = 64
+
+    // APNs: a badge is a number; an Apple Watch counts in 32 bits.
+    package static let badgeMax = Int64(Int32.max)
 
     // Ours: the events of one command are one batch of the log, and each has up to 2 MB.
     package static let participantsMax = 20

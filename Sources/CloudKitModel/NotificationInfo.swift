@@ -17,7 +17,7 @@ package enum NotificationInfo {
     private static let keys = texts + flags + arguments + desiredKeys + ["collapseIDKey"]
 
     /// - Throws: `member.kind`, `member.unknown`, `member.conflict`, `name.*`; `notification.desired_keys` for a
-    ///   fourth key or a repeated one.
+    ///   fourth key or a repeated one; `notification.arguments` for more than a payload has room for.
     package static func check(_ json: JSONValue) throws(ModelError) {
         try json.expectObject("notificationInfo")
         try json.expectKeys(keys, of: "notificationInfo")
@@ -28,7 +28,10 @@ package enum NotificationInfo {
         }
         for key in arguments {
             guard let list = json[key] else { continue }
-            try under(key) { () throws(ModelError) in try checkNames(list, key) }
+            try under(key) { () throws(ModelError) in
+                try checkNames(list, key)
+                try checkArguments(list)
+            }
         }
         try checkDesiredKeys(of: json)
         if let collapseID = json["collapseIDKey"] {
@@ -43,6 +46,14 @@ package enum NotificationInfo {
             try under(element: index) { () throws(ModelError) in try NameRule.fieldName.check(name) }
             index += 1
         }
+    }
+
+    private static func checkArguments(_ list: JSONValue) throws(ModelError) {
+        let max = CloudKitLimits.localizationArgumentsMax
+        guard list.count > max else { return }
+        throw ModelError(
+            "notification.arguments", at: "[\(max)]",
+            "a text has at most \(max) arguments, not \(list.count): a payload has no room for more")
     }
 
     private static func checkDesiredKeys(of json: JSONValue) throws(ModelError) {

@@ -64,7 +64,7 @@ public struct Outbox: ~Copyable {
     /// Hands a push to the transport it names; the answer comes back through ``Stage/receive(_:at:into:)-(TransportAnswer,_,_)``.
     public mutating func deliver(_ delivery: Delivery) {
         deliveries.append(delivery)
-        deliveryBytes += delivery.line.count
+        deliveryBytes += delivery.byteCount
     }
 
     /// Whether a stage that has more to say had better stop: see ``Stage/isUnfinished``.

@@ -63,32 +63,6 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
     public var description: String { reason }
 }
 
-/// One push for one device.
-public struct Delivery: Sendable, Hashable {
-    public struct ID: Sendable, Hashable {
-        /// Sequence of the push in the pushes log.
-        public var push: UInt64
-        public var device: String
-
-        public init(push: UInt64, device: String) {
-            self.push = push
-            self.device = device
-        }
-    }
-
-    public var id: ID
-    /// The transport's name, as the device registered it.
-    public var transport: String
-    /// The push as the contract prints it: one JSON object, without a line feed.
-    public var line: [UInt8]
-
-    public init(id: ID, transport: String, line: [UInt8]) {
-        self.id = id
-        self.transport = transport
-        self.line = line
-    }
-}
-
 /// What became of one push at one device, in the transport's words.
 public struct TransportAnswer: Sendable, Hashable {
     public enum Outcome: String, Sendable, Hashable, CaseIterable {

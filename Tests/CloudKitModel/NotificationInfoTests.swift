@@ -55,6 +55,16 @@ struct NotificationInfoTests {
                 == ModelError("notification.desired_keys", at: "\(key)[2]", #""a" stands twice: take one out"#))
     }
 
+    @Test(arguments: ["alertLocalizationArgs", "titleLocalizationArgs", "subtitleLocalizationArgs"])
+    func aHundredArgumentsAreTheMost(key: String) throws {
+        func names(_ count: Int) -> String { [String](repeating: #""a""#, count: count).joined(separator: ",") }
+        #expect(try infoError(#"{"\#(key)":[\#(names(100))]}"#) == nil)
+        let reason = "a text has at most 100 arguments, not 101: a payload has no room for more"
+        #expect(
+            try infoError(#"{"\#(key)":[\#(names(101))]}"#)
+                == ModelError("notification.arguments", at: "\(key)[100]", reason))
+    }
+
     @Test func oneNameForTheDesiredKeysIsEnough() throws {
         let expected = ModelError(
             "member.conflict", at: "additionalFields", "additionalFields is desiredKeys: keep one of them")

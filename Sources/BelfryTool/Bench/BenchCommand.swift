@@ -15,11 +15,13 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench restart                         how soon stages are ready again
               belfry bench fanout                          one change that 100,000 subscriptions watch
               belfry bench match                           matching alone
+              belfry bench payload                         building payloads alone
               belfry bench replay                          recorded logs, re-run and compared
             """,
         subcommands: [
             PipelineBenchCommand.self, LinkBenchCommand.self, LogBenchCommand.self, RelayBenchCommand.self,
             RelayHopCommand.self, RestartBenchCommand.self,
-            ReplayBenchCommand.self, MatchBenchCommand.self, FanOutBenchCommand.self,
+            ReplayBenchCommand.self, MatchBenchCommand.self, PayloadBenchCommand.self,
+            FanOutBenchCommand.self,
         ])
 }

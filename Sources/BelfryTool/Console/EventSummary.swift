@@ -6,7 +6,7 @@ enum EventSummary {
     private static let members: [[StaticString]] = [
         ["change"], ["reason"], ["outcome"], ["record", "recordType"], ["recordType"], ["record", "recordName"],
         ["recordName"], ["subscription", "subscriptionID"], ["subscriptionID"], ["user"], ["owner"], ["device"],
-        ["transport"], ["replacedBy"], ["count"], ["first"], ["last"], ["code"], ["status"],
+        ["transport"], ["badge"], ["replacedBy"], ["count"], ["first"], ["last"], ["code"], ["status"],
         ["payload", "aps", "alert", "title"], ["payload", "aps", "alert", "body"], ["payload", "aps", "alert"],
     ]
 

@@ -40,9 +40,10 @@ final class PushWriter: Sendable {
     private func take(_ pushes: [Delivery], from stage: String) {
         guard failure == nil else { return }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(pushes.reduce(0) { $0 + $1.line.count + 1 })
+        bytes.reserveCapacity(pushes.reduce(0) { $0 + $1.byteCount + 1 })
         for push in pushes {
-            bytes += push.line
+            bytes += push.head
+            bytes += push.rest
             bytes.append(UInt8(ascii: "\n"))
         }
         let isFirst = state.withLock { state in

@@ -23,7 +23,7 @@ final class PushComparison {
 
     private func compareAll(_ baseline: [Delivery], _ variant: [Delivery]) throws {
         report.pushes += baseline.count
-        if baseline.count == variant.count, zip(baseline, variant).allSatisfy({ $0.line == $1.line }) { return }
+        if baseline.count == variant.count, zip(baseline, variant).allSatisfy({ $0.hasSameLine(as: $1) }) { return }
         for delivery in baseline { try take(delivery, from: &added, orKeepIn: &missing) { ($1, $0) } }
         for delivery in variant { try take(delivery, from: &missing, orKeepIn: &added) { ($0, $1) } }
     }

@@ -18,7 +18,7 @@ extension WorkerReply {
             header.appendJSON(delivery.id.device)
             header.append(",\"transport\":")
             header.appendJSON(delivery.transport)
-            header.append(raw: ",\"bytes\":\(delivery.line.count)}")
+            header.append(raw: ",\"bytes\":\(delivery.byteCount)}")
             return delivery.line
         case .failed(let reason):
             header.append("{\"type\":\"error\",\"reason\":")

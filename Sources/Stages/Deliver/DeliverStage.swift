@@ -60,7 +60,7 @@ public struct DeliverStage: Stage {
     private mutating func send(_ push: Push, sequence: UInt64, into out: inout Outbox) {
         var entry = OutcomeLedger.Entry(outcome: OutcomeText(push, sequence: sequence))
         if let devices = registry.devices(of: push.user) {
-            let line = PushLine(push)
+            var line = PushLine(push)
             for device in devices {
                 let id = upstream.uuid(position: sequence, salt: device.salt)
                 let result = result(of: push, at: device)

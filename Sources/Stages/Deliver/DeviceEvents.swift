@@ -82,6 +82,11 @@ extension JSONValue {
         return value
     }
 
+    /// The member, or nil where it is missing or null.
+    func optional(_ name: StaticString, _ kind: Kind, _ noun: StaticString) throws(Rejection) -> JSONValue? {
+        self[name].map(\.isNull) ?? true ? nil : try required(name, kind, noun)
+    }
+
     private func keyPart(_ name: StaticString) throws(Rejection) -> JSONValue {
         let value = try required(name, .string, "a text")
         let isGood = value.plain.map { $0.count > 0 } ?? value.withUTF8 { !$0.contains(0) } ?? false

@@ -54,7 +54,7 @@ extension Device {
     }
 
     private var token: String { text(4) }
-    private var topic: String? { text(3).isEmpty ? nil : text(3) }
+    var topic: String? { text(3).isEmpty ? nil : text(3) }
 
     /// That part of the address: container, environment, transport, topic, token.
     private func text(_ part: Int) -> String {

@@ -33,6 +33,7 @@ struct CommandCheck {
         case .subscriptionDelete: try checkSubscriptionID(command)
         case .deviceRegister: try checkDevice(command)
         case .deviceUnregister: try checkDeviceName(command)
+        case .badgeSet: try checkBadge(command)
         }
         if let time = command["time"] {
             try under("time") { () throws(ModelError) in try check(time: time) }
@@ -73,6 +74,24 @@ extension CommandCheck {
         try NameRule.transport.check("transport", of: command)
         try NameRule.token.check("token", of: command)
         try NameRule.topic.check("topic", of: command)
+    }
+}
+
+// MARK: - Badges
+
+extension CommandCheck {
+    private func checkBadge(_ command: JSONValue) throws(ModelError) {
+        try NameRule.user.check("user", of: command)
+        if let topic = command["topic"] {
+            try under("topic") { () throws(ModelError) in try NameRule.topic.check(topic) }
+        }
+        let badge = try command.required("badge")
+        guard badge.isNumber else { throw badge.kindError("a badge is a number").under("badge") }
+        guard let count = badge.int64, (0...CloudKitLimits.badgeMax).contains(count) else {
+            throw ModelError(
+                "badge.range", at: "badge",
+                "a badge is a whole number from 0 to \(CloudKitLimits.badgeMax); 0 takes it off the icon")
+        }
     }
 }
 

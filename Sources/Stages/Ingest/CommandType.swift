@@ -3,11 +3,11 @@ import JSON
 
 /// What a producer can ask for.
 enum CommandType: CaseIterable {
-    case recordSave, recordDelete, subscriptionSave, subscriptionDelete, deviceRegister, deviceUnregister
+    case recordSave, recordDelete, subscriptionSave, subscriptionDelete, deviceRegister, deviceUnregister, badgeSet
 
     private static let words: [StaticString] = [
         "record.save", "record.delete", "subscription.save", "subscription.delete", "device.register",
-        "device.unregister",
+        "device.unregister", "badge.set",
     ]
 
     /// - Throws: `member.missing`, `member.kind`, `word.unknown`.
@@ -30,6 +30,7 @@ enum CommandType: CaseIterable {
         case .subscriptionDelete: try command.expectKeys(CommandType.subscriptionIDKeys, of: "subscription.delete")
         case .deviceRegister: try command.expectKeys(CommandType.deviceKeys, of: "device.register")
         case .deviceUnregister: try command.expectKeys(CommandType.deviceNameKeys, of: "device.unregister")
+        case .badgeSet: try command.expectKeys(CommandType.badgeKeys, of: "badge.set")
         }
     }
 
@@ -45,4 +46,5 @@ enum CommandType: CaseIterable {
     private static let subscriptionIDKeys = common + ["database", "user", "subscriptionID", "time"]
     private static let deviceKeys = common + ["user", "device", "transport", "token", "topic", "time"]
     private static let deviceNameKeys = common + ["user", "device", "time"]
+    private static let badgeKeys = common + ["user", "topic", "badge", "time"]
 }

@@ -2,40 +2,61 @@ import JSON
 import PipelineKit
 
 extension BadgeCounters {
-    /// No history is that long: a count above it was never counted.
-    private static let countMax = 1 << 53
-
     func write(into snapshot: inout SnapshotWriter) {
-        let sorted = counts.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
+        let sorted = badges.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
         snapshot.write(all: sorted) { entry, snapshot in
             snapshot.write(entry.key.bytes)
-            snapshot.write(entry.value)
+            entry.value.write(into: &snapshot)
         }
     }
 
     mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
-        for _ in 0..<(try snapshot.count(bytesEach: 2)) {
+        for _ in 0..<(try snapshot.count(bytesEach: 3)) {
             let key = Key(bytes: try snapshot.array())
-            let count = try snapshot.integer()
-            guard key.parts != nil, (1...Self.countMax).contains(count) else {
-                throw snapshot.error("this is no badge")
-            }
-            guard counts.updateValue(count, forKey: key) == nil else { throw snapshot.error("a badge is there twice") }
+            let badge = try Badge(from: &snapshot)
+            guard key.parts != nil, !badge.isUnset else { throw snapshot.error("this is no badge") }
+            guard badges.updateValue(badge, forKey: key) == nil else { throw snapshot.error("a badge is there twice") }
         }
     }
 
-    /// One line a badge, in the order of containers, environments and users.
+    /// One line a badge, in the order of containers, environments, users and topics.
     func writeState(into lines: inout ByteBuffer) {
-        let badges = counts.compactMap { key, count in key.parts.map { (parts: $0, count: count) } }
-        for badge in badges.sorted(by: { $0.parts < $1.parts }) {
-            lines.append("{\"container\":", badge.parts.container)
-            lines.append(",\"environment\":\"")
-            lines.append(badge.parts.environment.word)
-            lines.append("\",\"user\":", badge.parts.user)
-            lines.append(",\"badge\":")
-            lines.appendJSON(badge.count)
-            lines.append("}\n")
+        let sorted = badges.compactMap { key, badge in key.parts.map { (parts: $0, badge: badge) } }
+            .sorted { $0.parts < $1.parts }
+        for (parts, badge) in sorted {
+            if badge.count > 0 { parts.writeState(badge.count, of: nil, into: &lines) }
+            for topic in badge.topics { parts.writeState(topic.count, of: topic.name, into: &lines) }
         }
+    }
+}
+
+extension Badge {
+    /// No history is that long: a count above it was never counted.
+    private static let countMax = 1 << 53
+
+    fileprivate func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(count)
+        snapshot.write(all: topics) { topic, snapshot in
+            snapshot.write(topic.name)
+            snapshot.write(topic.count)
+        }
+    }
+
+    fileprivate init(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        self.init()
+        set(try Badge.count(from: &snapshot))
+        for number in 0..<(try snapshot.count(bytesEach: 2)) {
+            let (name, count) = (try snapshot.array(), try Badge.count(from: &snapshot))
+            guard set(count, of: name), topics.count == number + 1, topics[number].name == name else {
+                throw snapshot.error("a topic's badge is there twice, or out of its turn")
+            }
+        }
+    }
+
+    private static func count(from snapshot: inout SnapshotReader) throws(SnapshotError) -> Int {
+        let count = try snapshot.integer()
+        guard (0...countMax).contains(count) else { throw snapshot.error("this is no badge") }
+        return count
     }
 }
 
@@ -71,6 +92,19 @@ extension BadgeCounters.Key {
         let count = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt32.self) }
         let end = start + 4 + Int(UInt32(littleEndian: count))
         return end <= bytes.count ? bytes[start + 4..<end] : nil
+    }
+}
+
+extension BadgeCounters.Key.Parts {
+    fileprivate func writeState(_ count: Int, of topic: [UInt8]?, into lines: inout ByteBuffer) {
+        lines.append("{\"container\":", container)
+        lines.append(",\"environment\":\"")
+        lines.append(environment.word)
+        lines.append("\",\"user\":", user)
+        if let topic { lines.append(",\"topic\":", topic[...]) }
+        lines.append(",\"badge\":")
+        lines.appendJSON(count)
+        lines.append("}\n")
     }
 }
 

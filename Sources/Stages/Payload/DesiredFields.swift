@@ -2,14 +2,14 @@ import JSON
 
 /// The field values that a query subscription wants in its payloads, under `af`.
 struct DesiredFields {
-    private struct Field {
+    fileprivate struct Field {
         let part: PayloadParts
         let name: JSONValue
         let value: FieldValue
     }
 
-    /// In alphabetical order.
-    private var fields: [Field] = []
+    /// In alphabetical order; three places instead of a list, for none has more and lists take memory of their own.
+    private var fields: (first: Field?, second: Field?, third: Field?)
     private(set) var parts: PayloadParts = []
 
     /// Only created and updated records have values. A name that stands twice counts once; a field that the record
@@ -28,20 +28,36 @@ struct DesiredFields {
         guard !kept.isDisjoint(with: parts) else { return }
         family.key("\"af\":", &buffer)
         var values = ObjectWriter(&buffer)
-        for field in fields where kept.contains(field.part) {
-            values.key(field.name, &buffer)
-            field.value.write(into: &buffer)
-        }
+        write(fields.first, kept, &values, into: &buffer)
+        write(fields.second, kept, &values, into: &buffer)
+        write(fields.third, kept, &values, into: &buffer)
         values.close(&buffer)
     }
 
+    private func write(
+        _ field: Field?, _ kept: PayloadParts, _ values: inout ObjectWriter, into buffer: inout ByteBuffer
+    ) {
+        guard let field, kept.contains(field.part) else { return }
+        values.key(field.name, &buffer)
+        field.value.write(into: &buffer)
+    }
+
     private mutating func insert(_ field: Field) {
-        let index = fields.firstIndex { field.name.raw.lexicographicallyPrecedes($0.name.raw) } ?? fields.count
-        fields.insert(field, at: index)
         parts.formUnion(field.part)
+        if fields.first.map({ field.isBefore($0) }) ?? true {
+            fields = (field, fields.first, fields.second)
+        } else if fields.second.map({ field.isBefore($0) }) ?? true {
+            fields = (fields.first, field, fields.second)
+        } else {
+            fields.third = field
+        }
     }
 
     private func contains(_ name: JSONValue) -> Bool {
-        fields.contains { $0.name.exact == name.exact }
+        fields.first?.name.hasSameText(as: name) ?? false || fields.second?.name.hasSameText(as: name) ?? false
     }
+}
+
+extension DesiredFields.Field {
+    fileprivate func isBefore(_ other: Self) -> Bool { name.raw.lexicographicallyPrecedes(other.name.raw) }
 }

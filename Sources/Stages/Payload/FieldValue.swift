@@ -20,8 +20,17 @@ struct FieldValue {
         self.value = value
     }
 
-    /// Whether it may stand for a variable of a localized text.
-    var isArgument: Bool { form == .text || form == .number }
+    /// Writes what stands for a variable of a localized text.
+    func writeArgument(into buffer: inout ByteBuffer) {
+        switch form {
+        case .text: buffer.append(shortened: value)
+        case .number:
+            buffer.append(byte: UInt8(ascii: "\""))
+            buffer.append(value.raw)
+            buffer.append(byte: UInt8(ascii: "\""))
+        case .location, .reference: buffer.append("\"\"")
+        }
+    }
 
     func write(into buffer: inout ByteBuffer) {
         switch form {
@@ -85,26 +94,5 @@ struct FieldValue {
             case .reference: type.equals("REFERENCE")
             }
         return isOfType ? form : nil
-    }
-}
-
-extension ByteBuffer {
-    /// The most characters of a record's text in a payload (Apple, desiredKeys and alertLocalizationArgs).
-    private static let charactersMax = 100
-
-    /// Appends a string of the event, cut after its first 100 characters.
-    fileprivate mutating func append(shortened text: JSONValue) {
-        // A character takes a byte or more.
-        if text.raw.count - 2 <= ByteBuffer.charactersMax { return append(text: text) }
-        if let plain = text.plain, ByteBuffer.startsWithSingleByteCharacters(plain) {
-            return appendJSON(utf8: UnsafeRawBufferPointer(rebasing: plain[..<ByteBuffer.charactersMax]))
-        }
-        appendJSON(String((text.string ?? "").prefix(ByteBuffer.charactersMax)))
-    }
-
-    /// Whether a cut after the first 100 bytes falls between characters: all is ASCII up to the byte behind it. CR LF,
-    /// one character in two bytes, cannot stand in a string without escapes.
-    private static func startsWithSingleByteCharacters(_ text: UnsafeRawBufferPointer) -> Bool {
-        text.prefix(charactersMax + 1).allSatisfy { $0 < 0x80 }
     }
 }

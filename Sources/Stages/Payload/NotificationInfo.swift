@@ -19,15 +19,13 @@ struct NotificationInfo {
     private(set) var sendsMutableContent = false
     /// The names of fields whose values go into the payload.
     private(set) var desiredKeys: JSONValue?
-    /// Whether it is a visual, high-priority notification.
-    let isVisual: Bool
 
     init(_ json: JSONValue?) throws(Rejection) {
-        isVisual = !NotificationVisibility.isSilent(json)
         guard let json else { return }
         for (key, value) in json.members where !value.isUnset {
             guard let property = NotificationProperty(key) else { continue }
             guard value.kind == property.kind else { throw .wrongKind(of: property) }
+            guard value.count <= CloudKitLimits.localizationArgumentsMax else { throw .tooMany(in: property) }
             set(property, value)
         }
     }
@@ -125,5 +123,11 @@ extension Rejection {
         let kind = property.kind == .true ? "boolean" : "\(property.kind)"
         return Rejection(
             code: "notification.kind", reason: "must be a \(kind)", path: "notificationInfo.\(property)")
+    }
+
+    fileprivate static func tooMany(in property: NotificationProperty) -> Rejection {
+        Rejection(
+            code: "notification.arguments", reason: "names at most \(CloudKitLimits.localizationArgumentsMax) fields",
+            path: "notificationInfo.\(property)")
     }
 }

@@ -21,6 +21,13 @@ struct ObjectWriter {
         buffer.append(byte: UInt8(ascii: ":"))
     }
 
+    /// Writes a key that is decoded text.
+    mutating func key(_ name: [UInt8], _ buffer: inout ByteBuffer) {
+        comma(&buffer)
+        name.withUnsafeBytes { buffer.appendJSON(utf8: $0) }
+        buffer.append(byte: UInt8(ascii: ":"))
+    }
+
     /// Writes a member whose value is a text in the event.
     @inline(__always)
     mutating func text(_ quoted: StaticString, _ value: JSONValue, _ buffer: inout ByteBuffer) {

@@ -9,8 +9,8 @@ extension PayloadStage {
             let notification = try Notification(event.json)
             guard notification.fits(subject) else { return [] }
             var counters = badges
-            let badge = notification.info.shouldBadge ? counters.increment(for: notification) : 0
-            return [kind(of: notification)] + pruned(PayloadWriter(notification: notification, badge: badge))
+            let badge = notification.info.shouldBadge ? counters.increment(for: notification).largest : 0
+            return explain(PayloadWriter(notification), badge)
         } catch {
             return [
                 Explanation(
@@ -20,31 +20,29 @@ extension PayloadStage {
         }
     }
 
-    private func kind(of notification: Notification) -> Explanation {
-        notification.info.isVisual
+    private func explain(_ payload: PayloadWriter, _ badge: Int) -> [Explanation] {
+        let before = payload.bytes(dropping: 0, badge)
+        guard before > Push.payloadBytesMax else { return [kind(payload.parts)] }
+        let kept = payload.fittingParts(badge)
+        let after = payload.bytes(dropping: payload.parts.count - kept.count, badge)
+        return [kind(kept), pruned(payload.parts.subtracting(kept).names(payload.notification), before, after)]
+    }
+
+    private func kind(_ kept: PayloadParts) -> Explanation {
+        kept.isVisible
             ? Explanation(PayloadStage.kind, .payloadAlert, "the push is an alert")
             : Explanation(
                 PayloadStage.kind, .payloadSilent, "the push is silent: its subscription has nothing to show or play")
     }
 
-    private func pruned(_ payload: PayloadWriter) -> [Explanation] {
-        let before = payload.bytes(payload.parts)
-        guard before > Push.payloadBytesMax else { return [] }
-        let dropped = (1..<payload.parts.count).first {
-            payload.bytes(payload.parts.dropping($0)) <= Push.payloadBytesMax
-        }
-        let kept = payload.parts.dropping(dropped ?? payload.parts.count)
-        let names = payload.parts.subtracting(kept).names(payload.notification)
-        return [
-            Explanation(
-                PayloadStage.kind, .payloadPruned,
-                "the payload had \(before) bytes, and \(Push.payloadBytesMax) are allowed: left out "
-                    + names.joined(separator: ", "),
-                [
-                    .init("bytesBefore", UInt64(before)), .init("bytesAfter", UInt64(payload.bytes(kept))),
-                    .init("leftOut", names),
-                ])
-        ]
+    private func pruned(_ names: [String], _ before: Int, _ after: Int) -> Explanation {
+        Explanation(
+            PayloadStage.kind, .payloadPruned,
+            "the payload had \(before) bytes, and \(Push.payloadBytesMax) are allowed: left out "
+                + names.joined(separator: ", "),
+            [
+                .init("bytesBefore", UInt64(before)), .init("bytesAfter", UInt64(after)), .init("leftOut", names),
+            ])
     }
 }
 
@@ -53,14 +51,6 @@ extension Notification {
         func isSame(_ text: String?, _ value: JSONValue) -> Bool { text.map { value.equals($0) } ?? true }
         return isSame(subject.user, user) && isSame(subject.subscriptionID, subscriptionID)
             && isSame(subject.container, container) && isSame(subject.environment, environmentName)
-    }
-}
-
-extension PayloadWriter {
-    fileprivate func bytes(_ kept: PayloadParts) -> Int {
-        var buffer = ByteBuffer(capacity: 8 << 10)
-        write(kept, into: &buffer)
-        return buffer.count
     }
 }
 

@@ -3,10 +3,11 @@ extension PayloadParts {
     init(of notification: Notification) {
         self = [.container, .userRecordName, .zoneName, .zoneOwner]
         if notification.family == .query { formUnion([.reason, .recordName]) }
-        if notification.info.isVisual { insertVisual(notification.info) }
+        insertVisible(notification.info)
+        insert(.contentAvailable, if: isVisible && notification.info.sendsContentAvailable)
     }
 
-    private mutating func insertVisual(_ info: NotificationInfo) {
+    private mutating func insertVisible(_ info: NotificationInfo) {
         insert(info.body, .body, .bodyKey, .bodyArguments)
         insert(info.title, .title, .titleKey, .titleArguments)
         insert(info.subtitle, .subtitle, .subtitleKey, .subtitleArguments)
@@ -14,7 +15,6 @@ extension PayloadParts {
         insert(.launchImage, if: info.launchImage != nil)
         insert(.badge, if: info.shouldBadge)
         insert(.category, if: info.category != nil)
-        insert(.contentAvailable, if: info.sendsContentAvailable)
         insert(.mutableContent, if: info.sendsMutableContent)
         insert(.sound, if: info.sound != nil)
     }

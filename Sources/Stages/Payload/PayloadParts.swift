@@ -40,6 +40,19 @@ struct PayloadParts: OptionSet {
         .launchImage, .actionKey, .body, .bodyArguments, .bodyKey,
     ]
 
+    /// What a user notices, or what readies it: APNs takes an alert only with some of it.
+    static let visible: PayloadParts = alert.union([.sound, .badge, .mutableContent, .category])
+
+    var isVisible: Bool { !isDisjoint(with: .visible) }
+
+    /// How many parts may be left out before nothing visible remains; 0 where nothing is visible.
+    var countBeforeLastVisible: Int {
+        let visible = intersection(.visible).rawValue
+        guard visible != 0 else { return 0 }
+        let last = UInt32(1) << (31 - UInt32(visible.leadingZeroBitCount))
+        return (rawValue & (last - 1)).nonzeroBitCount
+    }
+
     /// Without the `count` parts that are left out first.
     func dropping(_ count: Int) -> PayloadParts {
         var rest = rawValue

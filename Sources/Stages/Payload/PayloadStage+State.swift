@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 
 extension PayloadStage {
-    public static let snapshotVersion: Int? = 1
+    public static let snapshotVersion: Int? = 2
     public static let stateName: String? = "badges"
 
     public func snapshot(into snapshot: inout SnapshotWriter) { badges.write(into: &snapshot) }

@@ -5,31 +5,38 @@ import PipelineKit
 /// Builds the push for each notification: headers for APNs, and the payload with its `aps` and `ck` dictionaries.
 ///
 /// Keys stand in alphabetical order, and strings are written with the fewest escapes, so the same notification is the
-/// same bytes.
+/// same bytes. A `badge.set` sets what badges count from, and ends here.
 public struct PayloadStage: Stage {
     public static let kind = "payload"
     public static let logName = "pushes"
 
+    private let settings: PayloadSettings
     var badges = BadgeCounters()
 
-    public init(_ settings: NoSettings, context: StageContext) throws(SettingsError) {}
+    public init(_ settings: PayloadSettings, context: StageContext) throws(SettingsError) { self.settings = settings }
 
     public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
-        if event.isOfType("notification") {
-            push(event, into: &out)
-        } else if !event.isOfType("coalesced") {
-            out.pass(event)
-        }
-    }
-
-    private mutating func push(_ event: borrowing InputEvent, into out: inout Outbox) {
         do throws(Rejection) {
-            let notification = try Notification(event.json)
-            let badge = notification.info.shouldBadge ? badges.increment(for: notification) : 0
-            let push = Push(notification: notification, badge: badge)
-            out.append { push.write(into: &$0) }
+            if event.isOfType("notification") {
+                try push(event.json, at: now, into: &out)
+            } else if event.isOfType("badge.set") {
+                try badges.set(BadgeSetting(event.json))
+            } else if !event.isOfType("coalesced") {
+                out.pass(event)
+            }
         } catch {
             out.reject(event, error)
         }
+    }
+
+    private mutating func push(_ event: JSONValue, at now: Instant, into out: inout Outbox) throws(Rejection) {
+        let notification = try Notification(event)
+        let badge = notification.info.shouldBadge ? badges.increment(for: notification) : Badge()
+        let push = Push(notification: notification, badge: badge, expiration: expiration(at: now))
+        out.append { push.write(into: &$0) }
+    }
+
+    private func expiration(at now: Instant) -> Expiration? {
+        settings.expiration.map { Expiration($0, from: now) }
     }
 }

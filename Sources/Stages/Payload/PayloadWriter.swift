@@ -3,23 +3,21 @@ import JSON
 /// Writes the two dictionaries that a device receives, with the parts that are to stay.
 struct PayloadWriter {
     let notification: Notification
-    let badge: Int
     /// All parts that this notification has.
     let parts: PayloadParts
     let desiredFields: DesiredFields
 
     private var info: NotificationInfo { notification.info }
 
-    init(notification: Notification, badge: Int) {
+    init(_ notification: Notification) {
         self.notification = notification
-        self.badge = badge
         desiredFields = DesiredFields(notification)
         parts = PayloadParts(of: notification).union(desiredFields.parts)
     }
 
-    func write(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
+    func write(_ kept: PayloadParts, _ badge: Int, into buffer: inout ByteBuffer) {
         buffer.append("{\"aps\":")
-        writeAPS(kept, into: &buffer)
+        writeAPS(kept, badge, into: &buffer)
         buffer.append(",\"ck\":")
         writeCK(kept, into: &buffer)
         buffer.append(byte: UInt8(ascii: "}"))
@@ -29,8 +27,9 @@ struct PayloadWriter {
 // MARK: - aps
 
 extension PayloadWriter {
-    private func writeAPS(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
-        guard info.isVisual else { return buffer.append("{\"content-available\":1}") }
+    /// Without anything visible it is a push of the background, which APNs takes with `content-available` only.
+    private func writeAPS(_ kept: PayloadParts, _ badge: Int, into buffer: inout ByteBuffer) {
+        guard kept.isVisible else { return buffer.append("{\"content-available\":1}") }
         var aps = ObjectWriter(&buffer)
         if !kept.isDisjoint(with: .alert) {
             aps.key("\"alert\":", &buffer)
@@ -64,8 +63,8 @@ extension PayloadWriter {
         alert.close(&buffer)
     }
 
-    /// Writes the values of the named fields. Where the record has none, or one that cannot be an argument, an empty
-    /// string holds the place, so that `%3$@` still means the third.
+    /// Writes the values of the named fields as strings, the only kind that APNs takes for `loc-args`. Where the record
+    /// has none, or one that cannot be an argument, an empty string holds the place, so that `%3$@` still means the third.
     private func write(
         _ key: StaticString, _ names: JSONValue?, _ alert: inout ObjectWriter, _ buffer: inout ByteBuffer
     ) {
@@ -76,8 +75,8 @@ extension PayloadWriter {
         for name in names.elements {
             if !isFirst { buffer.append(byte: UInt8(ascii: ",")) }
             isFirst = false
-            if let value = FieldValue(named: name, in: notification.fields), value.isArgument {
-                value.write(into: &buffer)
+            if let value = FieldValue(named: name, in: notification.fields) {
+                value.writeArgument(into: &buffer)
             } else {
                 buffer.append("\"\"")
             }

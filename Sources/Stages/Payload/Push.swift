@@ -6,20 +6,28 @@ struct Push {
     static let payloadBytesMax = 4096
     /// Leaves room for what always stays beside the two identifiers.
     static let identifierBytesMax = payloadBytesMax - 128
+    /// Keeps a push far below what one event of a log may have.
+    static let unprunedBytesMax = 1 << 20
     /// APNs: `apns-collapse-id` is at most 64 bytes.
     private static let collapseIDBytesMax = 64
 
     let notification: Notification
-    /// 0 where the badge is not touched.
-    let badge: Int
+    /// Unset where the badge is not touched.
+    let badge: Badge
+    /// Nil: APNs keeps the push as long as it likes.
+    let expiration: Expiration?
 
+    /// Writes the push; where a payload had to lose something, the whole one beside it, for whoever fetches it later.
     func write(into buffer: inout ByteBuffer) {
         buffer.append("{\"type\":\"push\"")
         writeAddress(into: &buffer)
-        buffer.append(",\"headers\":")
-        writeHeaders(into: &buffer)
-        buffer.append(",\"payload\":")
-        writePayload(into: &buffer)
+        let start = buffer.count
+        let payload = PayloadWriter(notification)
+        if !writeMessage(payload, payload.parts, into: &buffer) {
+            buffer.truncate(to: start)
+            _ = writeMessage(payload, payload.fittingParts(badge.largest), into: &buffer)
+            writeUnpruned(payload, into: &buffer)
+        }
         buffer.append(",\"causes\":")
         buffer.append(notification.causes.raw)
         buffer.append(byte: UInt8(ascii: "}"))
@@ -41,36 +49,70 @@ struct Push {
         buffer.append(origin.raw)
     }
 
-    private func writeHeaders(into buffer: inout ByteBuffer) {
-        if notification.info.isVisual {
+    /// - Returns: Whether every payload is short enough.
+    private func writeMessage(
+        _ payload: PayloadWriter, _ kept: PayloadParts, into buffer: inout ByteBuffer
+    ) -> Bool {
+        buffer.append(",\"headers\":")
+        writeHeaders(kept, into: &buffer)
+        buffer.append(",\"payload\":")
+        let fits = write(payload, kept, badge.count, into: &buffer)
+        return badge.topics.isEmpty ? fits : writeTopics(payload, kept, into: &buffer) && fits
+    }
+
+    /// Writes the payloads for devices of topics whose badges were set by themselves.
+    private func writeTopics(
+        _ payload: PayloadWriter, _ kept: PayloadParts, into buffer: inout ByteBuffer
+    ) -> Bool {
+        var fits = true
+        buffer.append(",\"payloadByTopic\":")
+        var payloads = ObjectWriter(&buffer)
+        for topic in badge.topics {
+            payloads.key(topic.name, &buffer)
+            fits = write(payload, kept, topic.count, into: &buffer) && fits
+        }
+        payloads.close(&buffer)
+        return fits
+    }
+
+    /// - Returns: Whether the payload is short enough.
+    @inline(__always)
+    private func write(
+        _ payload: PayloadWriter, _ kept: PayloadParts, _ badge: Int, into buffer: inout ByteBuffer
+    ) -> Bool {
+        let start = buffer.count
+        payload.write(kept, badge, into: &buffer)
+        return buffer.count - start <= Push.payloadBytesMax
+    }
+
+    /// Names are as short as Apple's, so only texts without any measure take more than there is room for.
+    private func writeUnpruned(_ payload: PayloadWriter, into buffer: inout ByteBuffer) {
+        let start = buffer.count
+        buffer.append(",\"unpruned\":")
+        payload.write(payload.parts, badge.count, into: &buffer)
+        if buffer.count - start > Push.unprunedBytesMax { buffer.truncate(to: start) }
+    }
+}
+
+// MARK: - Headers
+
+extension Push {
+    private func writeHeaders(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
+        if kept.isVisible {
             buffer.append("{\"apns-push-type\":\"alert\",\"apns-priority\":\"10\"")
         } else {
             buffer.append("{\"apns-push-type\":\"background\",\"apns-priority\":\"5\"")
+        }
+        if let expiration {
+            buffer.append(",\"apns-expiration\":\"")
+            buffer.appendJSON(expiration.seconds)
+            buffer.append(byte: UInt8(ascii: "\""))
         }
         if let collapseID = notification.info.collapseID, Push.isHeader(collapseID) {
             buffer.append(",\"apns-collapse-id\":")
             buffer.append(text: collapseID)
         }
         buffer.append(byte: UInt8(ascii: "}"))
-    }
-
-    /// Leaves out no more parts than it must: each part that goes makes the payload shorter, so their number is found
-    /// by halving.
-    private func writePayload(into buffer: inout ByteBuffer) {
-        let payload = PayloadWriter(notification: notification, badge: badge)
-        let start = buffer.count
-        payload.write(payload.parts, into: &buffer)
-        guard buffer.count - start > Push.payloadBytesMax else { return }
-        var tooFew = 0
-        var enough = payload.parts.count
-        while enough - tooFew > 1 {
-            let count = (tooFew + enough) / 2
-            buffer.truncate(to: start)
-            payload.write(payload.parts.dropping(count), into: &buffer)
-            if buffer.count - start > Push.payloadBytesMax { tooFew = count } else { enough = count }
-        }
-        buffer.truncate(to: start)
-        payload.write(payload.parts.dropping(enough), into: &buffer)
     }
 
     /// RFC 9113, section 8.2.1: no NUL, CR or LF in a header, and no space or tab at its ends. Ingest refuses such a

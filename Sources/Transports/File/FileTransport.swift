@@ -64,9 +64,9 @@ public final class FileTransport: Transport {
 
     /// - Returns: Why nothing was appended.
     private func append(_ pushes: [Delivery]) -> String? {
-        var lines = ByteBuffer(capacity: pushes.reduce(0) { $0 + $1.line.count + 1 })
+        var lines = ByteBuffer(capacity: pushes.reduce(0) { $0 + $1.byteCount + 1 })
         for push in pushes {
-            push.line.withUnsafeBytes { lines.append($0) }
+            push.write(into: &lines)
             lines.append(byte: UInt8(ascii: "\n"))
         }
         return file.withLock { file in

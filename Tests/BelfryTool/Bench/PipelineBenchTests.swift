@@ -48,6 +48,19 @@ import Testing
         }
     }
 
+    @Test func `payload builds what Foundation would, of 390-byte changes`() throws {
+        let (status, output) = try bench(["payload", "--count", "100", "--seconds", "0.01", "--json"])
+        #expect(status == 0)
+        try Parsed.check(output) { report in
+            #expect(report["changeBytes"]?.int64 == 390)
+            #expect(report["desiredKeys"]?.int64 == 3 && report["localizationArguments"]?.int64 == 2)
+            for key in ["payloadsPerSecond", "readingPerSecond", "foundationPerSecond", "ratioToFoundation"] {
+                #expect(report.member(key)?.double ?? 0 > 0, "\(key)")
+            }
+            #expect(report["pushBytes"]?.double ?? 0 > report["payloadBytes"]?.double ?? 0)
+        }
+    }
+
     @Test func `leaves nothing behind`() throws {
         let parent = FileManager.default.temporaryDirectory.appending(path: "bench-test-\(UUID())")
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)

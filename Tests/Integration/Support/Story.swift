@@ -35,6 +35,7 @@ struct Story {
                 "subscription.delete",
                 #""database":"private","user":"_u\#(user)","subscriptionID":"s\#(random.below(4))""#)
         case 4...6: tell("record.delete", whose(user, ""))
+        case 7: badge(user)
         default: tell("record.save", whose(user, #","fields":{\#(fields())}"#))
         }
     }
@@ -45,6 +46,11 @@ struct Story {
             "device.register",
             #""user":"_u\#(user)","device":"\#(name)","transport":"apns","token":"\#(user)\#(name)","topic":"com.example.Notes""#
         )
+    }
+
+    private mutating func badge(_ user: Int) {
+        let topic = ["", #","topic":"com.example.Notes""#, #","topic":"com.example.Other""#][random.below(3)]
+        tell("badge.set", #""user":"_u\#(user)"\#(topic),"badge":\#(random.below(3))"#)
     }
 
     private mutating func subscribe(_ user: Int) {

@@ -63,7 +63,7 @@ final class VirtualPipeline: Sendable {
         until: @Sendable (PipelineProcess) async throws -> Void = { _ in }
     ) async throws {
         let sink: PushSink = { [self] deliveries in
-            largest.withLock { $0 = max($0, deliveries.reduce(0) { $0 + $1.line.count }) }
+            largest.withLock { $0 = max($0, deliveries.reduce(0) { $0 + $1.byteCount }) }
             taken.withLock { $0 += deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
         }
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)

@@ -60,6 +60,7 @@ struct Load {
         case 3: unsubscribe(user)
         case 4...6: tell("record.delete", whose(user, ""))
         case 7: refuse()
+        case 8: badge(user)
         default: tell("record.save", whose(user, #","fields":{\#(fields())}"#))
         }
     }
@@ -78,6 +79,11 @@ struct Load {
             "device.register",
             #""user":"\#(user(number))","device":"\#(device)","transport":"\#(transport)","token":"\#(name)\#(number)\#(device)","#
                 + #""topic":"com.example.Notes""#)
+    }
+
+    private mutating func badge(_ number: Int) {
+        let topic = random.one(of: ["", #","topic":"com.example.Notes""#, #","topic":"com.example.Other""#])
+        tell("badge.set", #""user":"\#(user(number))"\#(topic),"badge":\#(random.below(3))"#)
     }
 
     private mutating func subscribe(_ number: Int) {

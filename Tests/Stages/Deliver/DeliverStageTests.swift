@@ -24,6 +24,29 @@ import Testing
         #expect(bench.deliveries.map(\.id) == [.init(push: 3, device: "mac"), .init(push: 3, device: "phone")])
     }
 
+    @Test func `devices share what they get in common, in memory too`() throws {
+        var bench = try Bench()
+        try bench.feed(register("a"), register("b"), register("c", topic: "other"), push())
+        let addresses = Set(bench.deliveries.map { $0.rest.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } })
+        #expect(bench.deliveries.count == 3 && addresses.count == 1)
+        #expect(bench.deliveries.allSatisfy { $0.rest.count > 100 && !$0.head.contains("payload".utf8) })
+    }
+
+    @Test func `devices of a topic with a payload of its own get that`() throws {
+        var bench = try Bench()
+        let payloads =
+            #","payloadByTopic":{"com.b":{"aps":{"badge":2},"ck":{}},"unused":{"aps":{},"ck":{}}},"causes":["#
+        try bench.feed(
+            register("a"), register("b", topic: "com.b"), register("c", topic: "com.b"), register("d", topic: nil),
+            push().replacing(#","causes":["#, with: payloads))
+        let payload = { (delivery: Delivery) in try member("payload", of: delivery.text) }
+        let (all, own) = (#"{"aps":{"alert":"Hi"},"ck":{}}"#, #"{"aps":{"badge":2},"ck":{}}"#)
+        #expect(try bench.deliveries.map(payload) == [all, own, own, all])
+        #expect(bench.deliveries.allSatisfy { !$0.text.contains("payloadByTopic") && !$0.text.contains("unused") })
+        let addresses = bench.deliveries.map { $0.rest.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
+        #expect(addresses[0] == addresses[3] && addresses[1] == addresses[2])
+    }
+
     @Test func `an answer becomes the contract's outcome`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push())

@@ -27,7 +27,19 @@ struct RefusedCommandsTests {
         Row(
             #"{"type":"push"}"#, "word.unknown", at: "type",
             #"a command's type cannot be "push": use record.save, record.delete, subscription.save, "#
-                + "subscription.delete, device.register or device.unregister"),
+                + "subscription.delete, device.register, device.unregister or badge.set"),
+        Row(
+            #"{"type":"badge.set",\#(place),"user":"_alice"}"#, "member.missing", at: "badge",
+            "badge is required: add it"),
+        Row(
+            #"{"type":"badge.set",\#(place),"user":"_alice","badge":"3"}"#, "member.kind", at: "badge",
+            "a badge is a number, not a string"),
+        Row(
+            #"{"type":"badge.set",\#(place),"user":"_alice","badge":-1}"#, "badge.range", at: "badge",
+            "a badge is a whole number from 0 to 2147483647; 0 takes it off the icon"),
+        Row(
+            #"{"type":"badge.set",\#(place),"user":"_alice","topic":"","badge":1}"#, "name.length", at: "topic",
+            "a topic has 1 to 255 bytes, not 0"),
         Row(#"{"type":"record.save"}"#, "member.missing", at: "container", "container is required: add it"),
         Row(
             #"{"type":"record.save","container":"com.example"}"#, "member.missing", at: "environment",

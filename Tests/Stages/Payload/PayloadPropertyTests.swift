@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -5,71 +6,62 @@ import Testing
 @testable import Payload
 
 @Suite struct `Any notification` {
-    @Test(arguments: UInt64(1)...150)
+    @Test(arguments: UInt64(1)...400)
     func `gives a valid payload of at most 4,096 bytes that says whether anything is missing`(seed: UInt64) throws {
         var random = Seeded(seed)
-        let sample = RandomNotification(using: &random)
-        let line = try #require(try outputs(of: [sample.notification.line]).lines.first, "seed \(seed)")
+        let drawn = DrawnNotification(using: &random)
+        let line = try #require(try outputs(of: [drawn.notification.line]).lines.first, "seed \(seed)")
         let text = try payloadText(of: line)
-        let payload = try Tree(text)
+        #expect(try JSONSerialization.jsonObject(with: Data(text.utf8)) is [String: Any], "seed \(seed)")
         #expect(text.utf8.count <= 4096, "seed \(seed)")
-        let missing = sample.expectedPaths.filter { path in path.reduce(payload) { $0?[$1] } == nil }
-        let isPruned = payload["ck"]?.keys.contains("p") == true
-        #expect(isPruned == !missing.isEmpty, "seed \(seed): \(missing)")
-        #expect(payload["ck", "nid"]?.text == sample.notification.id, "seed \(seed)")
-        #expect(payload["ck", "qry", "sid"]?.text == sample.notification.subscription, "seed \(seed)")
+        let push = try Tree(line)
+        let payload = try #require(push["payload"])
+        let (missing, wrong) = drawn.difference(from: payload)
+        #expect(wrong.isEmpty, "seed \(seed)")
+        #expect(payload["ck"]?.keys.contains("p") == !missing.isEmpty, "seed \(seed): \(missing)")
+        #expect(missing.isDisjoint(with: drawn.identifying), "seed \(seed)")
+        try checkHeaders(push, seed)
+        try checkUnpruned(push, drawn, isPruned: !missing.isEmpty, seed)
+    }
+
+    private func checkHeaders(_ push: Tree, _ seed: UInt64) throws {
+        let shown = try #require(push["payload", "aps"]).keys.subtracting(["content-available"])
+        let type = push["headers", "apns-push-type"]
+        #expect(type == .text(shown.isEmpty ? "background" : "alert"), "seed \(seed)")
+        #expect(push["headers", "apns-priority"] == .text(shown.isEmpty ? "5" : "10"), "seed \(seed)")
+        if shown.isEmpty { #expect(push["payload", "aps", "content-available"] == .number("1"), "seed \(seed)") }
+    }
+
+    private func checkUnpruned(_ push: Tree, _ drawn: DrawnNotification, isPruned: Bool, _ seed: UInt64) throws {
+        guard isPruned else { return #expect(push["unpruned"] == nil, "seed \(seed)") }
+        let unpruned = try #require(push["unpruned"], "seed \(seed)")
+        let (missing, wrong) = drawn.difference(from: unpruned)
+        #expect(missing.isEmpty && wrong.isEmpty, "seed \(seed)")
+        #expect(unpruned["ck", "p"] == nil, "seed \(seed)")
     }
 
     @Test(arguments: UInt64(1)...40)
     func `gives the same bytes however the stream is cut into batches`(seed: UInt64) throws {
         var random = Seeded(seed)
-        let lines = (0..<30).map { _ in RandomNotification(using: &random).notification.line }
+        let lines = (0..<30).map { _ in DrawnNotification(using: &random).notification.line }
         let cuts = Set(lines.indices.filter { _ in Bool.random(using: &random) })
         #expect(try outputs(of: lines) == outputs(of: lines, cuts: cuts), "seed \(seed)")
     }
-}
 
-/// Texts of any length in several scripts in every place that takes one, and where each must show in the payload.
-private struct RandomNotification {
-    var notification = SampleNotification()
-    var expectedPaths: [[String]] = [["ck", "cid"], ["ck", "ckuserid"], ["ck", "qry", "rid"], ["ck", "qry", "fo"]]
-
-    private static let literals = [
-        ("alertBody", ["alert"]), ("title", ["alert", "title"]), ("subtitle", ["alert", "subtitle"]),
-        ("alertActionLocalizationKey", ["alert", "action-loc-key"]), ("alertLaunchImage", ["alert", "launch-image"]),
-        ("soundName", ["sound"]), ("category", ["category"]),
-    ]
-
-    init(using random: inout Seeded) {
-        notification.subscription = text(upTo: 300, using: &random)
-        notification.record = text(upTo: 255, using: &random)
-        notification.zoneName = text(upTo: 255, using: &random)
-        expectedPaths += [["ck", "qry", "zid"], ["ck", "qry", "zoid"]]
-        var members: [String] = []
-        for (name, path) in Self.literals where Bool.random(using: &random) {
-            members.append("\(quoted(name)):\(quoted(text(upTo: 1500, using: &random)))")
-            expectedPaths.append(["aps"] + path)
-        }
-        if Bool.random(using: &random) { addFields(&members, using: &random) }
-        notification.info = "{\(members.joined(separator: ","))}"
+    @Test(arguments: ["title", "desiredKeys", "subscriptionID"])
+    func `with half a surrogate pair is no JSON, and gets no further than the reader`(place: String) {
+        let half = #"\ud83d"#
+        let info = place == "title" ? #"{"title":"\#(half)"}"# : #"{"desiredKeys":["\#(half)"]}"#
+        let whole = SampleNotification(info: place == "subscriptionID" ? nil : info).line
+        let line = place == "subscriptionID" ? whole.replacing("my-notes", with: half) : whole
+        #expect(line.contains(half))
+        #expect(throws: JSONError.self) { try outputs(of: [line]) }
     }
 
-    private mutating func addFields(_ members: inout [String], using random: inout Seeded) {
-        let names = ["a", "b", "c"].shuffled(using: &random)
-        let fields = names.map { "\(quoted($0)):{\"value\":\(quoted(text(upTo: 3000, using: &random)))}" }
-        notification.fields = "{\(fields.joined(separator: ","))}"
-        members.append("\"desiredKeys\":[\(names.map(quoted).joined(separator: ","))]")
-        expectedPaths += names.map { ["ck", "qry", "af", $0] }
+    @Test func `is found out when a part is missing without the flag`() throws {
+        var random = Seeded(3)
+        let drawn = DrawnNotification(using: &random)
+        let payload = Tree.object(["aps": .object([:]), "ck": .object([:])])
+        #expect(drawn.difference(from: payload).missing.isSuperset(of: drawn.identifying))
     }
-}
-
-private func text(upTo bytesMax: Int, using random: inout Seeded) -> String {
-    let scripts = [
-        "abc XYZ", "äöüß", "Ж ц", "漢字かな", "العربية", "👨‍👩‍👧‍👦🇦🇹👍🏽", "e\u{301}\u{323}", "\"\\/\u{1}\n\r\n\t\u{7F}", "नमस्ते",
-    ]
-    let bytes = Int.random(in: 1...bytesMax, using: &random) >> Int.random(in: 0...6, using: &random)
-    let script = scripts.randomElement(using: &random) ?? ""
-    var text = "x"
-    while text.utf8.count < bytes { text.append(script.randomElement(using: &random) ?? "x") }
-    return text
 }

@@ -7,7 +7,7 @@ import Testing
 struct PayloadSnapshotTests {
     private typealias Run = StageRun<PayloadStage>
 
-    private static func fresh() throws -> PayloadStage { try PayloadStage(NoSettings(), context: context) }
+    private static func fresh() throws -> PayloadStage { try PayloadStage(PayloadSettings(), context: context) }
 
     private static func notification(
         _ user: String, in container: String = "iCloud.a", _ environment: String = "development"
@@ -17,10 +17,20 @@ struct PayloadSnapshotTests {
         return Run.Arrival(sample.line)
     }
 
+    private static func setting(_ badge: Int, topic: String?, _ user: String, _ container: String) -> Run.Arrival {
+        let topic = topic.map { #","topic":"\#($0)""# } ?? ""
+        return Run.Arrival(
+            #"{"type":"badge.set","container":"\#(container)","environment":"development","user":"\#(user)"\#(topic),"badge":\#(badge)}"#
+        )
+    }
+
     private static func drawn(_ draw: inout Seeded) -> Run.Arrival {
-        notification(
-            draw.one(of: ["_a", "_b", "_bb", "_ä"]), in: draw.one(of: ["iCloud.a", "iCloud.ab", "i"]),
-            draw.one(of: ["development", "production"]))
+        let user = draw.one(of: ["_a", "_b", "_bb", "_ä"])
+        let container = draw.one(of: ["iCloud.a", "iCloud.ab", "i"])
+        guard draw.below(8) > 0 else {
+            return setting(draw.below(3), topic: draw.one(of: [nil, "t", "u", "ü"]), user, container)
+        }
+        return notification(user, in: container, draw.one(of: ["development", "production"]))
     }
 
     private static func run(_ history: [Run.Arrival]) throws -> Run {
@@ -41,14 +51,17 @@ struct PayloadSnapshotTests {
     @Test(arguments: Seeded.seeds)
     func `the order in which users were told does not show in a snapshot`(seed: UInt64) throws {
         var draw = Seeded(seed)
-        let history = (0..<60).map { _ in Self.drawn(&draw) }
+        let history = (0..<60).map { _ in Self.notification(draw.one(of: ["_a", "_b", "_bb", "_ä"])) }
         let (one, other) = (try Self.run(history), try Self.run(history.shuffled(using: &draw)))
         #expect(one.snapshot == other.snapshot, "seed \(seed)")
         #expect(one.state == other.state, "seed \(seed)")
     }
 
     @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
-        let history = [Self.notification("_a"), Self.notification("_b"), Self.notification("_a")]
+        let history = [
+            Self.notification("_a"), Self.notification("_b"), Self.setting(5, topic: "t", "_a", "iCloud.a"),
+            Self.notification("_a"),
+        ]
         let report = try Self.run(history).damaged(fresh: Self.fresh, then: history)
         #expect(report.prefixesTaken == 0)
         #expect(report.changesRefused > 0)
@@ -56,20 +69,24 @@ struct PayloadSnapshotTests {
 
     @Test func `a count that was never counted is refused`() throws {
         let run = try Self.run([Self.notification("_a")])
-        let snapshot = Array(run.snapshot.dropLast()) + [254, 255, 255, 255, 255, 255, 255, 255, 255, 1]
+        let snapshot = Array(run.snapshot.dropLast(2)) + [254, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0]
         #expect(throws: SnapshotError.self) { try run.resumed(with: Self.fresh(), from: snapshot) }
     }
 
     @Test func `state is one line a badge`() throws {
         let run = try Self.run([
             Self.notification("_b"), Self.notification("_b"), Self.notification("_\"a"),
-            Self.notification("_b", in: "i", "production"),
+            Self.notification("_b", in: "i", "production"), Self.setting(4, topic: "t", "_b", "iCloud.a"),
+            Self.setting(0, topic: #"com.\"t"#, #"_\"a"#, "iCloud.a"), Self.setting(3, topic: "t", "_c", "i"),
         ])
         #expect(
             run.state == [
                 #"{"container":"i","environment":"production","user":"_b","badge":1}"#,
+                #"{"container":"i","environment":"development","user":"_c","topic":"t","badge":3}"#,
                 #"{"container":"iCloud.a","environment":"development","user":"_\"a","badge":1}"#,
+                #"{"container":"iCloud.a","environment":"development","user":"_\"a","topic":"com.\"t","badge":0}"#,
                 #"{"container":"iCloud.a","environment":"development","user":"_b","badge":2}"#,
+                #"{"container":"iCloud.a","environment":"development","user":"_b","topic":"t","badge":4}"#,
             ])
     }
 }

@@ -1,3 +1,5 @@
+import CloudKitModel
+import JSON
 import Testing
 
 @testable import Payload
@@ -19,39 +21,54 @@ import Testing
 
     @Test(arguments: [
         nil, "null", "{}", #"{"shouldSendContentAvailable":true,"shouldBadge":false,"title":"","desiredKeys":[]}"#,
+        #"{"shouldSendContentAvailable":true,"desiredKeys":["title"]}"#, #"{"additionalFields":["title"]}"#,
+        #"{"alertLocalizationArgs":["title"],"titleLocalizationArgs":["title"],"subtitleLocalizationArgs":["title"]}"#,
     ])
-    func `is in the background where nothing visual is set`(info: String?) throws {
+    func `is in the background where nothing is set that a user notices`(info: String?) throws {
         let push = try push(of: SampleNotification(info: info))
         #expect(push["headers"] == .object(["apns-push-type": .text("background"), "apns-priority": .text("5")]))
         #expect(push["payload", "aps"] == .object(["content-available": .number("1")]))
     }
 
     @Test(arguments: [
-        #"{"shouldBadge":true}"#, #"{"soundName":"default"}"#, #"{"title":"T"}"#, #"{"category":"C"}"#,
-        #"{"shouldSendContentAvailable":true,"desiredKeys":["title"]}"#, #"{"shouldSendMutableContent":true}"#,
+        #""shouldBadge":true"#, #""soundName":"default""#, #""title":"T""#, #""category":"C""#, #""alertBody":"B""#,
+        #""shouldSendMutableContent":true"#, #""alertLocalizationKey":"K""#, #""titleLocalizationKey":"K""#,
+        #""subtitle":"S""#, #""subtitleLocalizationKey":"K""#, #""alertActionLocalizationKey":"K""#,
+        #""alertLaunchImage":"L""#,
     ])
-    func `is an alert where any other property is set`(info: String) throws {
-        let push = try push(of: SampleNotification(info: info))
-        #expect(push["headers"] == .object(["apns-push-type": .text("alert"), "apns-priority": .text("10")]))
+    func `is an alert where a property is set that a user notices`(property: String) throws {
+        for info in ["{\(property)}", #"{\#(property),"shouldSendContentAvailable":true,"desiredKeys":["title"]}"#] {
+            let push = try push(of: SampleNotification(info: info))
+            #expect(push["headers"] == .object(["apns-push-type": .text("alert"), "apns-priority": .text("10")]))
+            #expect(push["payload", "aps"]?.keys.subtracting(["content-available"]).isEmpty == false)
+        }
+    }
+
+    @Test func `is silent for the stage that coalesces and in the background for APNs alike`() throws {
+        for property in NotificationProperty.allCases {
+            let value = property.kind == .array ? #"["title"]"# : property.kind == .true ? "true" : #""x""#
+            let info = #"{"\#(property)":\#(value)}"#
+            let type = try push(of: SampleNotification(info: info))["headers", "apns-push-type"]
+            var parser = JSONParser()
+            let isSilent = try Array(info.utf8).withUnsafeBytes {
+                NotificationVisibility.isSilent(try parser.parse($0))
+            }
+            #expect(type == .text(isSilent ? "background" : "alert"), "\(property)")
+        }
+    }
+
+    @Test(arguments: [(nil, nil), (.zero, "0"), (.seconds(3600), "1700003600")] as [(Duration?, String?)])
+    func `says until when APNs is to try, if the pipeline does`(duration: Duration?, header: String?) throws {
+        let settings = PayloadSettings(expiration: duration)
+        let lines = try outputs(of: [SampleNotification().line], at: 1_700_000_000_999_999, settings).lines
+        let headers = try Tree(try #require(lines.first))["headers"]
+        #expect(headers?["apns-expiration"] == header.map { .text($0) })
     }
 
     @Test(arguments: ["", " a", "a\t", "a\nb", String(repeating: "é", count: 33)])
     func `goes without a collapse ID that cannot be a header`(id: String) throws {
         let push = try push(of: SampleNotification(info: #"{"title":"T","collapseIDKey":\#(quoted(id))}"#))
         #expect(push["headers"]?.keys == ["apns-push-type", "apns-priority"])
-    }
-
-    @Test func `counts badges for each user, container and environment`() throws {
-        let info = #"{"shouldBadge":true}"#
-        let alice = SampleNotification(info: info)
-        let others = [
-            SampleNotification(user: "_bob", info: info), SampleNotification(container: "iCloud.other", info: info),
-            SampleNotification(environment: "production", info: info),
-        ]
-        let quiet = SampleNotification(info: #"{"alertBody":"Hi"}"#)
-        let output = try outputs(of: ([alice, quiet] + others + [alice, others[0]]).map(\.line))
-        let badges = try output.lines.map { try Tree($0)["payload", "aps", "badge"] }
-        #expect(badges == ["1", nil, "1", "1", "1", "2", "2"].map { $0.map { .number($0) } })
     }
 }
 
@@ -67,7 +84,7 @@ import Testing
         try #expect(
             payloadText(of: line).hasPrefix(
                 #"{"aps":{"alert":{"action-loc-key":"A","launch-image":"L","loc-args":["Hi"],"loc-key":"B","#
-                    + #""subtitle-loc-args":[1700000000000],"subtitle-loc-key":"S","title-loc-args":[4.50],"#
+                    + #""subtitle-loc-args":["1700000000000"],"subtitle-loc-key":"S","title-loc-args":["4.50"],"#
                     + #""title-loc-key":"T"},"badge":1,"category":"C","content-available":1,"mutable-content":1,"#
                     + #""sound":"ding"},"ck":{"#))
     }
@@ -85,7 +102,7 @@ import Testing
             "payload", "aps", "alert", "loc-args"]
         let none = Tree.text("")
         #expect(
-            arguments == .list([none, .text("Hi"), none, .number("4.50"), none, none, none, none, .text("Hi")]))
+            arguments == .list([none, .text("Hi"), none, .text("4.50"), none, none, none, none, .text("Hi")]))
     }
 }
 
@@ -169,6 +186,10 @@ import Testing
         (#""user":"#, #""usr":"#, "notification.missing user"),
         (#""causes":["#, #""cause":["#, "notification.missing causes"),
         (#""zoneName":"Notes""#, #""zoneName":7"#, "notification.kind zoneID.zoneName"),
+        (
+            #""title":"T""#, #""titleLocalizationArgs":[\#(String(repeating: #""a","#, count: 100))"a"]"#,
+            "notification.arguments notificationInfo.titleLocalizationArgs"
+        ),
         (#""title":"T""#, #""title":["T"]"#, "notification.kind notificationInfo.title"),
         (#""shouldBadge":true"#, #""shouldBadge":1"#, "notification.kind notificationInfo.shouldBadge"),
         (#"{"title":"T","shouldBadge":true}"#, #""T""#, "notification.kind notificationInfo"),

@@ -1,3 +1,4 @@
+import CloudKitModel
 import JSON
 import Testing
 
@@ -15,6 +16,15 @@ import Testing
         let argument = try push(of: SampleNotification(fields: fields, info: info))[
             "payload", "aps", "alert", "loc-args"]
         #expect(argument == .list([.text("ab" + String(repeating: character, count: 98))]))
+    }
+
+    @Test func `is cut before a character that no payload has room for`() throws {
+        let huge = "e" + String(repeating: "\u{301}", count: 5_000)
+        for (text, kept) in [("ab\(huge)c", "ab"), (huge, ""), ("ab", "ab")] {
+            let notification = SampleNotification(
+                fields: #"{"t":{"value":\#(quoted(text))}}"#, info: #"{"desiredKeys":["t"]}"#)
+            #expect(try push(of: notification)["payload", "ck", "qry", "af", "t"] == .text(kept))
+        }
     }
 
     @Test func `stays whole up to a hundred characters`() throws {
@@ -46,7 +56,11 @@ import Testing
         var lost = 0
         for length in stride(from: 3000, to: 4200, by: 3) {
             let push = try push(of: SampleNotification.full(zoneName: String(repeating: "z", count: length)))
-            let missing = Self.order.map { path in path.reduce(push["payload"]) { $0?[$1] } == nil }
+            var missing = Self.order.map { path in path.reduce(push["payload"]) { $0?[$1] } == nil }
+            let isInBackground = push["headers", "apns-push-type"] == .text("background")
+            #expect(isInBackground == (push["payload", "aps"]?.keys == ["content-available"]))
+            // What nobody sees any more is a push of the background, which has it again.
+            if isInBackground { missing[Self.order.firstIndex(of: ["aps", "content-available"]) ?? 0] = true }
             let count = missing.count { $0 }
             #expect(missing == Self.order.indices.map { $0 < count }, "\(length) bytes")
             #expect(count >= lost)
@@ -70,12 +84,8 @@ import Testing
         var parser = JSONParser()
         let bytes = Array(sample.line.utf8)
         return try bytes.withUnsafeBytes { bytes in
-            let writer = PayloadWriter(notification: try Notification(try parser.parse(bytes)), badge: 1)
-            return (0...writer.parts.count).map { count in
-                var buffer = ByteBuffer()
-                writer.write(writer.parts.dropping(count), into: &buffer)
-                return buffer.count
-            }
+            let writer = PayloadWriter(try Notification(try parser.parse(bytes)))
+            return (0...writer.parts.count).map { writer.bytes(dropping: $0, 1) }
         }
     }
 
@@ -94,6 +104,47 @@ import Testing
     @Test func `is set aside where the identifiers alone fill it`() throws {
         let line = SampleNotification(subscription: String(repeating: "s", count: 4000)).line
         #expect(try outputs(of: [line]) == StageOutput(rejections: ["payload.too_large subscriptionID"]))
+    }
+
+    @Test func `shows nothing and goes in the background where what was to be seen has no room`() throws {
+        let info = #"{"alertBody":"\#(String(repeating: "b", count: 5000))","collapseIDKey":"c"}"#
+        let push = try push(of: SampleNotification(info: info))
+        #expect(push["payload", "aps"] == .object(["content-available": .number("1")]))
+        #expect(push["payload", "ck", "p"] == .number("1"))
+        #expect(
+            push["headers"]
+                == .object([
+                    "apns-push-type": .text("background"), "apns-priority": .text("5"), "apns-collapse-id": .text("c"),
+                ]))
+    }
+
+    @Test func `stands whole beside the push, to be fetched`() throws {
+        let info = #"{"alertBody":"\#(String(repeating: "b", count: 4000))","desiredKeys":["t"]}"#
+        var notification = SampleNotification(fields: #"{"t":{"value":"T"}}"#, info: info)
+        let pruned = try push(of: notification)
+        #expect(pruned["payload", "ck", "qry", "af"] == nil)
+        #expect(pruned["unpruned", "ck", "qry", "af", "t"] == .text("T"))
+        #expect(pruned["unpruned", "ck", "p"] == nil)
+        #expect(pruned["unpruned", "aps", "alert"]?.text?.count == 4000)
+        notification.info = #"{"alertBody":"b","desiredKeys":["t"]}"#
+        #expect(try push(of: notification)["unpruned"] == nil)
+        notification.info = #"{"alertBody":"\#(String(repeating: "b", count: Push.unprunedBytesMax))"}"#
+        #expect(try push(of: notification).keys.contains("unpruned") == false)
+    }
+
+    @Test func `keeps the names of subscription and zone, as long as ingest takes them`() throws {
+        let longest = String(repeating: "\"", count: 255)
+        #expect(CloudKitLimits.subscriptionIDBytesMax == 255 && CloudKitLimits.zoneNameBytesMax == 255)
+        for type in ["query", "zone", "database"] {
+            var notification = SampleNotification.full(zoneName: longest)
+            (notification.type, notification.subscription, notification.record) = (type, longest, longest)
+            (notification.user, notification.zoneOwner, notification.database) = (longest, longest, "shared")
+            notification.info = #"{"alertBody":"\#(String(repeating: "b", count: 9_000))","shouldBadge":true}"#
+            let push = try push(of: notification)
+            let family = ["query": "qry", "zone": "fet", "database": "met"][type] ?? ""
+            for key in ["sid", "zid", "zoid"] { #expect(push["payload", "ck", family, key] == .text(longest)) }
+            #expect(push["payload", "ck", "nid"] == .text(notification.id))
+        }
     }
 
     @Test func `keeps the flag of a background push`() throws {

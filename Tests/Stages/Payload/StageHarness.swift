@@ -15,9 +15,13 @@ let context = StageContext(
 
 /// Feeds a fresh stage as its host would.
 ///
-/// - Parameter cuts: After which events a batch ends.
-func outputs(of events: [String], cuts: Set<Int> = []) throws -> StageOutput {
-    var clock = StageClock(try PayloadStage(NoSettings(), context: context))
+/// - Parameters:
+///   - cuts: After which events a batch ends.
+///   - time: When all of them come, in microseconds since 1970.
+func outputs(
+    of events: [String], cuts: Set<Int> = [], at time: Int64 = 0, _ settings: PayloadSettings = PayloadSettings()
+) throws -> StageOutput {
+    var clock = StageClock(try PayloadStage(settings, context: context))
     var parser = JSONParser()
     var outbox = Outbox()
     var output = StageOutput()
@@ -25,7 +29,7 @@ func outputs(of events: [String], cuts: Set<Int> = []) throws -> StageOutput {
         try line.withUnsafeBytes { bytes in
             let json = try parser.parse(bytes)
             let event = InputEvent(sequence: UInt64(index + 1), json: json, line: bytes)
-            clock.receive(event, at: Instant(microseconds: 0), into: &outbox)
+            clock.receive(event, at: Instant(microseconds: time), into: &outbox)
         }
         if cuts.contains(index) { output.take(&outbox) }
     }

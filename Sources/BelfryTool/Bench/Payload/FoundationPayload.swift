@@ -1,0 +1,88 @@
+import Foundation
+import JSON
+import PipelineRuntime
+
+/// The same payloads made with Foundation, as one would without a thought of speed: what the measurement is compared to.
+enum FoundationPayload {
+    private typealias Object = [String: Any]
+
+    /// - Returns: How many payloads were made.
+    static func readAndWrite(_ input: PayloadBenchInput, only countMax: Int) throws -> Int {
+        var count = 0
+        try input.readLines { line in
+            guard count < countMax else { return }
+            _ = try JSONSerialization.data(withJSONObject: try payload(of: Data(line)))
+            count += 1
+        }
+        return count
+    }
+
+    /// - Parameters:
+    ///   - pushes: Lines that the stage made of the first notifications.
+    ///   - body: Gets the length of each payload.
+    /// - Throws: ``ToolFailure`` with 70 where one holds something else.
+    static func compare(_ pushes: [UInt8], with input: PayloadBenchInput, _ body: (Int) -> Void) throws {
+        var payloads: [(bytes: Int, object: NSDictionary)] = []
+        var parser = JSONParser()
+        try pushes.withUnsafeBytes { bytes in
+            for line in Lines(bytes) {
+                guard let payload = try parser.parse(line)["payload"] else { continue }
+                payloads.append((payload.raw.count, NSDictionary(dictionary: try object(Data(payload.raw)))))
+            }
+        }
+        var index = 0
+        try input.readLines { line in
+            guard index < payloads.count else { return }
+            guard payloads[index].object.isEqual(to: try payload(of: Data(line))) else {
+                throw ToolFailure(.software, "payload \(index + 1) is not what Foundation makes of the notification")
+            }
+            body(payloads[index].bytes)
+            index += 1
+        }
+    }
+
+    private static func object(_ data: Data) throws -> Object {
+        try JSONSerialization.jsonObject(with: data) as? Object ?? [:]
+    }
+
+    private static func payload(of data: Data) throws -> Object {
+        let notification = try object(data)
+        let info = notification["notificationInfo"] as? Object ?? [:]
+        let values = (notification["fields"] as? Object ?? [:]).compactMapValues { ($0 as? Object)?["value"] }
+        return ["aps": aps(info, values), "ck": ck(notification, info, values)]
+    }
+
+    private static func aps(_ info: Object, _ values: Object) -> Object {
+        var alert = Object()
+        alert["title"] = info["title"]
+        alert["loc-key"] = info["alertLocalizationKey"]
+        alert["loc-args"] = names("alertLocalizationArgs", of: info).map { String("\(values[$0] ?? "")".prefix(100)) }
+        var aps: Object = ["alert": alert]
+        aps["sound"] = info["soundName"]
+        return aps
+    }
+
+    private static func ck(_ notification: Object, _ info: Object, _ values: Object) -> Object {
+        let zone = notification["zoneID"] as? Object
+        var (query, ck) = (Object(), Object())
+        query["af"] = Dictionary(
+            names("desiredKeys", of: info).compactMap { name in values[name].map { (name, shortened($0)) } }
+        ) { first, _ in first }
+        query["dbs"] = 1
+        query["fo"] = notification["reason"] as? String == "update" ? 2 : 1
+        query["rid"] = notification["recordName"]
+        query["sid"] = notification["subscriptionID"]
+        query["zid"] = zone?["zoneName"]
+        query["zoid"] = notification["user"]
+        ck["ce"] = notification["environment"] as? String == "production" ? 1 : 2
+        ck["cid"] = notification["container"]
+        ck["ckuserid"] = notification["user"]
+        ck["nid"] = notification["notificationID"]
+        ck["qry"] = query
+        return ck
+    }
+
+    private static func names(_ key: String, of info: Object) -> [String] { info[key] as? [String] ?? [] }
+
+    private static func shortened(_ value: Any) -> Any { (value as? String).map { String($0.prefix(100)) } ?? value }
+}

@@ -1,0 +1,84 @@
+import EventLog
+import JSON
+import Match
+import PipelineKit
+import PipelineRuntime
+
+/// The notifications that the payload stage is measured with: changes of `belfry bench pipeline`, each watched by a
+/// subscription with three desired keys and two localization arguments, as match and coalesce pass them on.
+struct PayloadBenchInput: Sendable {
+    static let desiredKeys = ["title", "priority", "topic"]
+    static let arguments = ["title", "topic"]
+    private static let users = 1_000
+
+    /// One line each, with its line feed.
+    private let bytes: [UInt8]
+    let count: Int
+
+    /// - Throws: What the match stage refused, which would be our own mistake.
+    init(count: Int) throws {
+        var outbox = Outbox()
+        var stage = StageClock(try MatchStage(MatchSettings(), context: PayloadBench.context(of: "matches")))
+        var parser = JSONParser()
+        var sequence: UInt64 = 0
+        func take(_ line: [UInt8]) throws {
+            sequence += 1
+            try line.withUnsafeBytes { line in
+                let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
+                stage.receive(event, at: .epoch, into: &outbox)
+            }
+        }
+        for user in 0..<PayloadBenchInput.users { try take(PayloadBenchInput.subscription(of: user)) }
+        for number in 0..<count { try take(PayloadBenchInput.change(number)) }
+        guard outbox.takeRejections().isEmpty, outbox.count == count else {
+            throw ToolFailure(.software, "\(outbox.count) of \(count.of("change")) matched")
+        }
+        bytes = PayloadBenchInput.notifications(outbox.lines)
+        self.count = count
+    }
+
+    /// The mean length of a notification.
+    var bytesEach: Double { Double(bytes.count) / Double(count) - 1 }
+
+    func readLines(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        try bytes.withUnsafeBytes { bytes in
+            for line in Lines(bytes) { try body(line) }
+        }
+    }
+
+    private static func subscription(of user: Int) -> [UInt8] {
+        func list(_ names: [String]) -> String { names.map { "\"\($0)\"" }.joined(separator: ",") }
+        let digits = "\(1_000_000 + user)".dropFirst()
+        return Array(
+            """
+            {"type":"subscription.save",\(WorkloadNames.place),"database":"private","user":"_u\(digits)","subscription":\
+            {"subscriptionID":"notes","subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["update"],\
+            "notificationInfo":{"title":"Bench","alertLocalizationKey":"CHANGED",\
+            "alertLocalizationArgs":[\(list(arguments))],"desiredKeys":[\(list(desiredKeys))],"soundName":"default"}}}
+            """.utf8)
+    }
+
+    /// A change as ingest writes it to its log.
+    private static func change(_ number: Int) -> [UInt8] {
+        let slot = number % users * Workload.subscriptionsPerUser
+        let change = Workload.Change(
+            slot: slot, record: number % 100_000, isWatched: true, topic: slot, priority: number % 10)
+        var line = [UInt8](repeating: 0, count: Workload.lineBytes)
+        line.withUnsafeMutableBufferPointer {
+            ChangeTemplate(.privateQuery).write(change, number: UInt64(number), to: $0)
+        }
+        return line.dropLast(2) + Array(#","change":"update"}"#.utf8)
+    }
+
+    /// Matches that nothing held up.
+    private static func notifications(_ matches: UnsafeRawBufferPointer) -> [UInt8] {
+        let start = "{\"type\":\"match\"".utf8.count
+        var buffer = ByteBuffer(capacity: matches.count * 2)
+        for line in Lines(matches) {
+            buffer.append("{\"type\":\"notification\",\"causes\":[{\"log\":\"changes\",\"sequence\":1000000}]")
+            buffer.append(UnsafeRawBufferPointer(rebasing: line[start...]))
+            buffer.append(byte: UInt8(ascii: "\n"))
+        }
+        return Array(buffer.bytes)
+    }
+}

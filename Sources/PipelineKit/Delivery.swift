@@ -1,0 +1,66 @@
+import JSON
+
+/// One push for one device.
+public struct Delivery: Sendable {
+    public struct ID: Sendable, Hashable {
+        /// Sequence of the push in the pushes log.
+        public var push: UInt64
+        public var device: String
+
+        public init(push: UInt64, device: String) {
+            self.push = push
+            self.device = device
+        }
+    }
+
+    public var id: ID
+    /// The transport's name, as the device registered it.
+    public var transport: String
+    /// How the line begins: what is this device's own.
+    public let head: [UInt8]
+    /// How it goes on: what all devices that get the same push share, in memory too.
+    public let rest: [UInt8]
+
+    /// - Parameters:
+    ///   - head: How the line begins.
+    ///   - rest: How it goes on. Nothing is copied: one array may serve any number of deliveries.
+    public init(id: ID, transport: String, head: [UInt8], rest: [UInt8]) {
+        self.id = id
+        self.transport = transport
+        self.head = head
+        self.rest = rest
+    }
+
+    public init(id: ID, transport: String, line: [UInt8]) {
+        self.init(id: id, transport: transport, head: line, rest: [])
+    }
+
+    /// The push as the contract prints it: one JSON object, without a line feed. Made anew each time.
+    public var line: [UInt8] { head + rest }
+
+    /// The length of ``line``.
+    public var byteCount: Int { head.count + rest.count }
+
+    /// Appends ``line``.
+    public func write(into buffer: inout ByteBuffer) {
+        head.withUnsafeBytes { buffer.append($0) }
+        rest.withUnsafeBytes { buffer.append($0) }
+    }
+}
+
+extension Delivery: Hashable {
+    /// Where the line is divided does not count.
+    public static func == (left: Delivery, right: Delivery) -> Bool {
+        left.id == right.id && left.transport == right.transport && left.hasSameLine(as: right)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(byteCount)
+    }
+
+    public func hasSameLine(as other: Delivery) -> Bool {
+        if head.count == other.head.count { return head == other.head && rest == other.rest }
+        return byteCount == other.byteCount && line == other.line
+    }
+}

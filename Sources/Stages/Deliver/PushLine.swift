@@ -1,0 +1,66 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// Writes the lines that transports get: a push for each device, as the contract prints it. What devices share is
+/// written once and never copied.
+struct PushLine {
+    let push: Push
+    /// The ends of lines, by the payload that they hold: one but for topics with badges of their own.
+    private var ends: [(payload: JSONValue, bytes: [UInt8])] = []
+
+    init(_ push: Push) { self.push = push }
+
+    mutating func delivery(to device: Device, push sequence: UInt64, _ id: PositionID) -> Delivery {
+        Delivery(
+            id: .init(push: sequence, device: device.name), transport: device.transport, head: head(device, id),
+            rest: end(with: push.payload(for: device)))
+    }
+
+    /// Up to the headers that are not the device's own.
+    private func head(_ device: Device, _ id: PositionID) -> [UInt8] {
+        var line = ByteBuffer(capacity: push.notificationID.raw.count + push.userName.raw.count + device.textBytes + 96)
+        line.append("{\"notificationID\":")
+        line.append(push.notificationID.raw)
+        line.append(",\"user\":")
+        line.append(push.userName.raw)
+        device.writeNameAndToken(to: &line)
+        line.append(",\"headers\":{\"apns-id\":")
+        line.appendJSON(id)
+        device.writeTopic(to: &line)
+        return Array(line.bytes)
+    }
+
+    private mutating func end(with payload: JSONValue) -> [UInt8] {
+        if let end = ends.first(where: { $0.payload.offset == payload.offset }) { return end.bytes }
+        let bytes = makeEnd(with: payload)
+        ends.append((payload, bytes))
+        return bytes
+    }
+
+    private func makeEnd(with payload: JSONValue) -> [UInt8] {
+        let headers = push.headers.raw
+        var line = ByteBuffer(capacity: headers.count + payload.raw.count + push.causes.raw.count + 32)
+        if push.headers.count > 0 { line.append(byte: UInt8(ascii: ",")) }
+        line.append(UnsafeRawBufferPointer(rebasing: headers[1..<(headers.count - 1)]))
+        line.append("},\"payload\":")
+        line.append(payload.raw)
+        line.append(",\"causes\":")
+        line.append(push.causes.raw)
+        line.append(byte: UInt8(ascii: "}"))
+        return Array(line.bytes)
+    }
+}
+
+extension ByteBuffer {
+    /// Appends the identifier as a JSON string.
+    @inline(__always)
+    mutating func appendJSON(_ id: PositionID) {
+        append(byte: UInt8(ascii: "\""))
+        withUnsafeTemporaryAllocation(byteCount: PositionID.textBytes, alignment: 1) { text in
+            id.writeUUID(into: text.baseAddress.unsafelyUnwrapped)
+            append(UnsafeRawBufferPointer(text))
+        }
+        append(byte: UInt8(ascii: "\""))
+    }
+}

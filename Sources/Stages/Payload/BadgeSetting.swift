@@ -1,0 +1,26 @@
+import CloudKitModel
+import JSON
+import PipelineKit
+
+/// A `badge.set` event, checked: what a user's badge is to count on from.
+struct BadgeSetting {
+    let key: BadgeCounters.Key
+    let count: Int
+    /// Nil for all topics of the user.
+    let topic: [UInt8]?
+
+    init(_ event: JSONValue) throws(Rejection) {
+        let environment = try event.word("environment", "development or production", ContainerEnvironment.init)
+        key = BadgeCounters.Key(
+            environment: environment, container: try event.required("container", .string),
+            user: try event.required("user", .string))
+        topic = try event.optional("topic", .string)?.withUTF8 { Array($0) }
+        let badge = try event.required("badge", .number).int64
+        guard let badge, (0...CloudKitLimits.badgeMax).contains(badge) else {
+            throw Rejection(
+                code: "badge.range", reason: "a badge is a whole number from 0 to \(CloudKitLimits.badgeMax)",
+                path: "badge")
+        }
+        count = Int(badge)
+    }
+}

@@ -1,0 +1,98 @@
+import Testing
+
+@testable import Payload
+
+@Suite struct `A badge` {
+    private static let info = #"{"shouldBadge":true}"#
+
+    private static func set(_ badge: String, topic: String? = nil, user: String = "_a") -> String {
+        let topic = topic.map { #","topic":\#(quoted($0))"# } ?? ""
+        return #"{"type":"badge.set","container":"i","environment":"production","user":"\#(user)"\#(topic),"#
+            + #""badge":\#(badge)}"#
+    }
+
+    private static func notification(_ user: String = "_a", info: String = info) -> String {
+        SampleNotification(container: "i", environment: "production", user: user, info: info).line
+    }
+
+    /// The badges of each push: of its payload, then of its topics in order.
+    private static func badges(_ events: [String]) throws -> [[String]] {
+        try outputs(of: events).lines.map { line in
+            let push = try Tree(line)
+            let topics = push["payloadByTopic"]?.keys.sorted() ?? []
+            let payloads = [push["payload"]] + topics.map { push["payloadByTopic"]?[$0] }
+            return zip([""] + topics, payloads).map { topic, payload in
+                guard case .number(let badge)? = payload?["aps", "badge"] else { return "none" }
+                return topic + badge
+            }
+        }
+    }
+
+    @Test func `counts for each user, container and environment`() throws {
+        let info = Self.info
+        let alice = SampleNotification(info: info)
+        let others = [
+            SampleNotification(user: "_bob", info: info), SampleNotification(container: "iCloud.other", info: info),
+            SampleNotification(environment: "production", info: info),
+        ]
+        let quiet = SampleNotification(info: #"{"alertBody":"Hi"}"#)
+        let badges = try Self.badges(([alice, quiet] + others + [alice, others[0]]).map(\.line))
+        #expect(badges == [["1"], ["none"], ["1"], ["1"], ["1"], ["2"], ["2"]])
+    }
+
+    @Test func `counts on from what it was set to, and is taken off by zero`() throws {
+        let badges = try Self.badges([
+            Self.notification(), Self.set("0"), Self.notification(), Self.set("40"), Self.set("7", user: "_b"),
+            Self.notification(), Self.notification("_b"),
+        ])
+        #expect(badges == [["1"], ["1"], ["41"], ["8"]])
+    }
+
+    @Test func `is one number for all topics but those that were set by themselves`() throws {
+        let badges = try Self.badges([
+            Self.notification(), Self.set("0", topic: "b"), Self.notification(), Self.set("10", topic: "a"),
+            Self.notification(), Self.notification("_b"), Self.set("5"), Self.notification(),
+        ])
+        #expect(badges == [["1"], ["2", "b1"], ["3", "a11", "b2"], ["1"], ["6"]])
+    }
+
+    @Test func `of a topic that is set to what all have is theirs again`() throws {
+        let badges = try Self.badges([
+            Self.set("3", topic: "a"), Self.notification(), Self.set("1", topic: "a"), Self.notification(),
+        ])
+        #expect(badges == [["1", "a4"], ["2"]])
+    }
+
+    @Test func `ends in the payload stage when it is set, and sends nothing`() throws {
+        #expect(try outputs(of: [Self.set("3"), Self.set("4", topic: "a")]) == StageOutput())
+    }
+
+    @Test(arguments: [
+        ("-1", "badge.range badge"), ("1.5", "badge.range badge"), ("2147483648", "badge.range badge"),
+        ("\"1\"", "notification.kind badge"),
+    ])
+    func `is a whole number`(badge: String, rejection: String) throws {
+        #expect(try outputs(of: [Self.set(badge)]) == StageOutput(rejections: [rejection]))
+    }
+
+    @Test func `has at most sixteen topics with numbers of their own`() throws {
+        let settings = (1...17).map { Self.set("9", topic: "t\($0)") }
+        #expect(try outputs(of: settings) == StageOutput(rejections: ["badge.topics topic"]))
+        let badges = try Self.badges(settings + [Self.set("8", topic: "t1"), Self.notification()])
+        #expect(badges.first?.count == 17)
+    }
+
+    @Test func `differs in its payload only, which loses no more for one topic than for another`() throws {
+        let body = String(repeating: "b", count: 3_000)
+        let record = String(repeating: "r", count: 1_000)
+        for length in 0..<12 {
+            var sample = SampleNotification(container: "i", environment: "production", user: "_a", record: record)
+            sample.info = #"{"alertBody":"\#(body + String(repeating: "b", count: length * 11))","shouldBadge":true}"#
+            let lines = try outputs(of: [Self.set("1000000000", topic: "a"), sample.line]).lines
+            let push = try Tree(try #require(lines.first))
+            let (all, one) = (push["payload"], push["payloadByTopic"]?["a"])
+            #expect(all?["ck"] == one?["ck"] && all?["aps"]?.keys == one?["aps"]?.keys)
+            #expect(one?["aps", "badge"] == .number("1000000001"))
+        }
+    }
+}
