@@ -104,7 +104,9 @@ extension JSONValue {
         return nil
     }
 
-    private func hasSameText(as other: JSONValue) -> Bool {
+    /// Whether both are strings of the same characters, byte by byte.
+    package func hasSameText(as other: JSONValue) -> Bool {
+        guard isString else { return false }
         if let other = other.plain { return equals(other) }
         return other.withUTF8 { equals($0) } ?? false
     }

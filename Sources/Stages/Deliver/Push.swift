@@ -52,9 +52,3 @@ struct Push {
         }
     }
 }
-
-extension JSONValue {
-    fileprivate func hasSameText(as other: JSONValue) -> Bool {
-        withUTF8 { mine in other.withUTF8 { mine.isSame(as: $0) } ?? false } ?? false
-    }
-}

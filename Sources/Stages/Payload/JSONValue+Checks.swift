@@ -27,11 +27,6 @@ extension JSONValue {
         return word
     }
 
-    /// Whether both are strings of the same characters, byte by byte.
-    func hasSameText(as other: JSONValue) -> Bool {
-        withUTF8 { mine in other.withUTF8 { mine.isSame(as: $0) } ?? false } ?? false
-    }
-
     private func checked(_ kind: Kind, _ path: @autoclosure () -> String) throws(Rejection) -> JSONValue {
         guard self.kind == kind else {
             throw Rejection(code: "notification.kind", reason: "must be a \(kind)", path: path())
