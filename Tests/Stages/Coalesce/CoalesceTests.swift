@@ -175,14 +175,17 @@ private func picture(
 
 @Suite struct `What replaces what` {
     @Test func `a silent match, by subscription`() throws {
-        for info in [nil, "null", "{}", #"{"shouldSendContentAvailable":true}"#, #"{"shouldBadge":false,"title":""}"#] {
+        for info in [
+            nil, "null", "{}", #"{"shouldSendContentAvailable":true}"#, #"{"shouldBadge":false,"title":""}"#,
+            #"{"shouldSendContentAvailable":true,"desiredKeys":["a"]}"#,
+        ] {
             let matches = [SampleMatch(change: 1, info: info), SampleMatch(change: 2, info: info)]
             #expect(try lines(of: matches).last == matches[1].notification(causes: [1, 2]), "\(info ?? "none")")
         }
     }
 
     @Test(arguments: [
-        #"{"alertBody":"Hi"}"#, #"{"shouldBadge":true}"#, #"{"shouldSendContentAvailable":true,"desiredKeys":["a"]}"#,
+        #"{"alertBody":"Hi"}"#, #"{"shouldBadge":true}"#, #"{"shouldSendMutableContent":true}"#,
     ])
     func `a visible match without a collapse ID replaces nothing and passes at once`(info: String) throws {
         let matches = [SampleMatch(change: 1, info: info), SampleMatch(change: 2, info: info)]
