@@ -93,7 +93,7 @@ import Testing
     private static let refused: [(line: String, code: String, path: String)] = [
         (predicate("a == '" + String(repeating: "x", count: 100 << 10) + "'"), "predicate.limit", "predicate"),
         (predicate(String(repeating: "(", count: 5_000) + "a == 1"), "predicate.limit", "predicate"),
-        (predicate(String(repeating: "NOT ", count: 5_000) + "a == 1"), "predicate.limit", "predicate"),
+        (predicate(String(repeating: "NOT (", count: 5_000) + "a == 1"), "predicate.limit", "predicate"),
         (
             predicate((0...10_000).map { "a!=\($0 % 9)" }.joined(separator: "&&")), "predicate.limit", "predicate"
         ),
