@@ -20,7 +20,7 @@ enum PackedText {
     private static let others: UInt8 = 0xFF
 
     /// - Parameter places: In the order of the text.
-    static func pack(_ text: UnsafeRawBufferPointer, leavingOut places: [Place], into packed: inout [UInt8]) {
+    static func pack(_ text: UnsafeRawBufferPointer, leavingOut places: [Place], into packed: Slab<UInt8>) {
         let phrases = PhraseTable.shared
         var (position, next) = (0, 0)
         while position < text.count {
@@ -35,7 +35,7 @@ enum PackedText {
                     packed.append(code)
                     position += count
                 } else {
-                    position += packOne(rest, into: &packed)
+                    position += packOne(rest, into: packed)
                 }
             }
         }
@@ -43,7 +43,7 @@ enum PackedText {
 
     /// - Returns: How many bytes it was.
     @inline(__always)
-    private static func packOne(_ rest: UnsafeRawBufferPointer, into packed: inout [UInt8]) -> Int {
+    private static func packOne(_ rest: UnsafeRawBufferPointer, into packed: Slab<UInt8>) -> Int {
         if rest[0] < firstPhrase {
             packed.append(rest[0])
             return 1
@@ -51,14 +51,15 @@ enum PackedText {
         let run = rest.prefix(255).prefix { $0 >= firstPhrase }
         packed.append(others)
         packed.append(UInt8(run.count))
-        packed.append(contentsOf: run)
+        packed.append(contentsOf: UnsafeRawBufferPointer(rebasing: run))
         return run.count
     }
 
     /// - Parameter part: What was left out.
-    static func unpack(_ packed: ArraySlice<UInt8>, into text: inout [UInt8], part: (Part, inout [UInt8]) -> Void) {
-        var index = packed.startIndex
-        while index < packed.endIndex {
+    static func unpack(_ packed: UnsafeRawBufferPointer, into text: inout [UInt8], part: (Part, inout [UInt8]) -> Void)
+    {
+        var index = 0
+        while index < packed.count {
             let code = packed[index]
             index += 1
             if code < firstPhrase {

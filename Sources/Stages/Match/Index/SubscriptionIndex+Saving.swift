@@ -7,9 +7,10 @@ extension SubscriptionIndex {
     ///
     /// - Throws: When its notification info cannot be used, or there is no room.
     mutating func save(_ subscription: borrowing Subscription, at sequence: UInt64) throws(Rejection) {
-        guard count < Entry.slotMax else {
+        guard store.hasRoom else {
             throw Rejection(
-                code: "subscription.limit", reason: "match holds \(Entry.slotMax) subscriptions, and no more",
+                code: "subscription.limit",
+                reason: "match holds \(Entry.slotMax) subscriptions or 32 GiB of their packed texts, and no more",
                 path: "subscription")
         }
         let info = try store.addInfo(subscription.notificationInfo)

@@ -74,9 +74,9 @@ extension SubscriptionIndex {
         let row = store[slot]
         store.heads[Int(row.head)].text.withUnsafeBytes { buffer.append($0) }
         buffer.append(",\"user\":\"")
-        store.withUser(slot) { buffer.append($0) }
+        buffer.append(store.user(slot).bytes)
         buffer.append("\",\"subscriptionID\":\"")
-        store.withID(slot) { buffer.append($0) }
+        buffer.append(store.id(slot).bytes)
         buffer.append("\",\"subscriptionType\":\"")
         buffer.append(row.subject.word)
         buffer.append("\"")

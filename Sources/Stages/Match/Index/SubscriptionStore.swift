@@ -12,6 +12,8 @@ struct SubscriptionStore {
         var info: Int32
         /// Where it stands in the index.
         var placement: Placement
+        /// The lengths of user and subscription ID, both as they were written but without quotes, and the packed text.
+        var text: TextStore.Place
         var subject: Subscription.Subject
         var firesOnce: Bool
         /// Whether it is looked at for every change of its record type.
@@ -60,15 +62,17 @@ struct SubscriptionStore {
     }
 
     private(set) var rows = Pool<Row>()
-    /// Of each: the lengths of user and subscription ID, both as they were written but without quotes, and the packed text.
-    private var texts: [[UInt8]] = []
+    private var texts = TextStore()
     private(set) var heads: [Head] = []
     private var headNumbers = SymbolTable()
     private(set) var infos = NotificationInfos()
     /// By identity.
     private var numbers = HashedNumbers()
     /// What is packed, before it is kept.
-    private var scratch: [UInt8] = []
+    private let scratch = Slab<UInt8>()
+
+    /// Whether there is room for one more.
+    var hasRoom: Bool { count < Entry.slotMax && texts.hasRoom }
 
     var count: Int { numbers.count }
 
@@ -81,7 +85,6 @@ struct SubscriptionStore {
 
     mutating func reserveCapacity(_ count: Int) {
         rows.reserveCapacity(count)
-        texts.reserveCapacity(count)
         numbers.reserveCapacity(count)
     }
 }
@@ -102,12 +105,11 @@ extension SubscriptionStore {
     mutating func add(
         _ subscription: borrowing Subscription, home: Int32, info: Int32, saved: UInt64, isScanned: Bool
     ) -> Int32 {
+        let head = head(subscription.identity, home)
         let slot = rows.add(
             Row(
-                saved: saved, head: head(subscription.identity, home), info: info, placement: .none,
+                saved: saved, head: head, info: info, placement: .none, text: addText(subscription),
                 subject: subscription.subject, firesOnce: subscription.firesOnce, isScanned: isScanned))
-        while texts.count <= slot { texts.append([]) }
-        texts[Int(slot)] = packed(subscription)
         numbers.insert(slot, subscription.identity.hash)
         return slot
     }
@@ -117,21 +119,23 @@ extension SubscriptionStore {
     mutating func remove(_ slot: Int32) {
         numbers.remove(slot, identityHash(slot))
         infos.remove(rows[slot].info)
-        texts[Int(slot)] = []
+        texts.remove(rows[slot].text)
         rows.free(slot)
     }
 
     private mutating func head(_ identity: Subscription.Identity, _ home: Int32) -> Int32 {
-        scratch.removeAll(keepingCapacity: true)
-        scratch.append(contentsOf: "\"container\":".utf8)
+        scratch.removeAll()
+        scratch.append("\"container\":")
         scratch.append(contentsOf: identity.container.raw)
-        scratch.append(contentsOf: ",\"environment\":".utf8)
+        scratch.append(",\"environment\":")
         scratch.append(contentsOf: identity.environment.raw)
-        scratch.append(contentsOf: ",\"database\":\"\(identity.database.rawValue)\"".utf8)
-        let number = headNumbers.intern(scratch)
+        scratch.append(",\"database\":\"")
+        scratch.append(identity.database.word)
+        scratch.append("\"")
+        let text = UnsafeRawBufferPointer(scratch.view)
+        let number = headNumbers.intern(text)
         if number == heads.count {
-            let text = scratch.withUnsafeBufferPointer { Array($0) }
-            heads.append(Head(home: home, text: text, container: Array(identity.container.raw)))
+            heads.append(Head(home: home, text: Array(text), container: Array(identity.container.raw)))
         }
         return number
     }
@@ -140,17 +144,16 @@ extension SubscriptionStore {
 // MARK: - Texts
 
 extension SubscriptionStore {
-    private mutating func packed(_ subscription: borrowing Subscription) -> [UInt8] {
+    private mutating func addText(_ subscription: borrowing Subscription) -> TextStore.Place {
         let identity = subscription.identity
         let (user, id) = (identity.user.inner, identity.subscriptionID.inner)
-        scratch.removeAll(keepingCapacity: true)
+        scratch.removeAll()
         scratch.appendLength(user.count)
         scratch.appendLength(id.count)
         scratch.append(contentsOf: user)
         scratch.append(contentsOf: id)
-        PackedText.pack(subscription.event.raw, leavingOut: places(subscription), into: &scratch)
-        // A copy of just that size: the array itself would keep the room of the largest.
-        return scratch.withUnsafeBufferPointer { Array($0) }
+        PackedText.pack(subscription.event.raw, leavingOut: places(subscription), into: scratch)
+        return texts.add(UnsafeRawBufferPointer(scratch.view))
     }
 
     /// In the order of the text.
@@ -171,19 +174,24 @@ extension SubscriptionStore {
 
     /// The text of the event that saved it.
     func text(_ slot: Int32) -> [UInt8] {
-        let bytes = texts[Int(slot)]
-        let (user, id) = ranges(bytes)
+        let (user, id, packed) = parts(slot)
         var text: [UInt8] = []
-        text.reserveCapacity(bytes.count * 5)
-        PackedText.unpack(bytes[id.upperBound...], into: &text) { part, text in
+        text.reserveCapacity(packed.count * 6)
+        PackedText.unpack(packed, into: &text) { part, text in
             switch part {
             case .container: text += heads[Int(rows[slot].head)].container
             case .info: text += infos[rows[slot].info].text
-            case .user: text += [UInt8(ascii: "\"")] + bytes[user] + [UInt8(ascii: "\"")]
-            case .id: text += [UInt8(ascii: "\"")] + bytes[id] + [UInt8(ascii: "\"")]
+            case .user: SubscriptionStore.append(quoted: user, to: &text)
+            case .id: SubscriptionStore.append(quoted: id, to: &text)
             }
         }
         return text
+    }
+
+    private static func append(quoted bytes: UnsafeRawBufferPointer, to text: inout [UInt8]) {
+        text.append(UInt8(ascii: "\""))
+        text.append(contentsOf: bytes)
+        text.append(UInt8(ascii: "\""))
     }
 
     /// Calls `body` with what was saved, read again.
@@ -203,27 +211,25 @@ extension SubscriptionStore {
     /// What a log's event may be, as the host takes it.
     static let limits = JSONLimits(depthMax: JSONLimits().depthMax + 8)
 
-    /// The user as it was written.
+    /// The user as it was written; valid until the next subscription is saved.
     @inline(__always)
-    func withUser(_ slot: Int32, _ body: (UnsafeRawBufferPointer) -> Void) {
-        texts[Int(slot)].withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[ranges(texts[Int(slot)]).user])) }
-    }
+    func user(_ slot: Int32) -> WrittenText { WrittenText(parts(slot).user) }
 
     @inline(__always)
-    func withID(_ slot: Int32, _ body: (UnsafeRawBufferPointer) -> Void) {
-        texts[Int(slot)].withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[ranges(texts[Int(slot)]).id])) }
-    }
-
-    func user(_ slot: Int32) -> WrittenText { WrittenText(texts[Int(slot)][ranges(texts[Int(slot)]).user]) }
-
-    func id(_ slot: Int32) -> WrittenText { WrittenText(texts[Int(slot)][ranges(texts[Int(slot)]).id]) }
+    func id(_ slot: Int32) -> WrittenText { WrittenText(parts(slot).id) }
 
     @inline(__always)
-    private func ranges(_ bytes: [UInt8]) -> (user: Range<Int>, id: Range<Int>) {
-        var index = 0
-        let user = bytes.length(&index)
-        let id = bytes.length(&index)
-        return (index..<(index + user), (index + user)..<(index + user + id))
+    private func parts(
+        _ slot: Int32
+    ) -> (user: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer) {
+        let bytes = texts[rows[slot].text]
+        var start = 0
+        let (userCount, idCount) = (bytes.length(&start), bytes.length(&start))
+        let (user, id) = (start + userCount, start + userCount + idCount)
+        return (
+            UnsafeRawBufferPointer(rebasing: bytes[start..<user]), UnsafeRawBufferPointer(rebasing: bytes[user..<id]),
+            UnsafeRawBufferPointer(rebasing: bytes[id...])
+        )
     }
 
     private func identityHash(_ slot: Int32) -> Int {
@@ -233,14 +239,15 @@ extension SubscriptionStore {
     }
 }
 
-/// A JSON string without its quotes.
+/// A JSON string without its quotes, where it is kept.
 struct WrittenText {
-    private let bytes: ArraySlice<UInt8>
+    let bytes: UnsafeRawBufferPointer
 
-    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+    @inline(__always)
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     func isSame(as value: JSONValue) -> Bool {
-        if let plain = value.plain, !isEscaped { return bytes.withUnsafeBytes { $0.isSame(as: plain) } }
+        if let plain = value.plain, !isEscaped { return bytes.isSame(as: plain) }
         return utf8.elementsEqual(value.utf8)
     }
 
@@ -263,8 +270,13 @@ extension JSONValue {
     fileprivate var inner: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)]) }
 }
 
-extension [UInt8] {
-    fileprivate mutating func appendLength(_ length: Int) {
+extension Slab<UInt8> {
+    fileprivate func append(_ text: StaticString) {
+        append(contentsOf: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Seven bits a byte, the lowest first.
+    fileprivate func appendLength(_ length: Int) {
         var rest = length
         while rest >= 0x80 {
             append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -272,7 +284,10 @@ extension [UInt8] {
         }
         append(UInt8(rest))
     }
+}
 
+extension UnsafeRawBufferPointer {
+    /// - Parameter index: Where the length starts; then where it ends.
     @inline(__always)
     fileprivate func length(_ index: inout Int) -> Int {
         var (length, shift) = (0, 0)

@@ -1,0 +1,56 @@
+/// Texts of some dozens or hundreds of bytes, each in a room of one memory that is used again.
+struct TextStore {
+    /// Where a text stands, in units of eight bytes.
+    typealias Place = UInt32
+
+    private let units = Slab<UInt64>()
+    private var rooms = Rooms()
+
+    private static let unitBytes = MemoryLayout<UInt64>.size
+    /// Rooms of up to as many units are of any size, larger ones of that size times a power of two.
+    private static let unitsOfOwnSize = 128
+
+    /// Whether one more text of up to 128 MiB has room: places have 32 bits.
+    var hasRoom: Bool { units.count < Int(Place.max) - 1 << 25 }
+
+    mutating func add(_ text: UnsafeRawBufferPointer) -> Place {
+        let sizeClass = TextStore.sizeClass(text.count)
+        let place = rooms.take(sizeClass).map { Place(bitPattern: $0) } ?? newRoom(sizeClass)
+        let room = UnsafeMutableRawPointer(units.base + Int(place))
+        room.storeBytes(of: UInt32(text.count), as: UInt32.self)
+        if let start = text.baseAddress { (room + 4).copyMemory(from: start, byteCount: text.count) }
+        return place
+    }
+
+    /// Valid until the next text is added.
+    @inline(__always)
+    subscript(place: Place) -> UnsafeRawBufferPointer {
+        precondition(Int(place) < units.count, "a place that was given")
+        let room = UnsafeRawPointer(units.base + Int(place))
+        return UnsafeRawBufferPointer(start: room + 4, count: Int(room.load(as: UInt32.self)))
+    }
+
+    mutating func remove(_ place: Place) {
+        rooms.giveBack(Int32(bitPattern: place), TextStore.sizeClass(self[place].count))
+    }
+
+    func reserveCapacity(bytes: Int) { units.reserveCapacity(bytes / TextStore.unitBytes) }
+
+    private mutating func newRoom(_ sizeClass: Int) -> Place {
+        precondition(hasRoom, "who adds a text has asked for room")
+        units.append(repeating: 0, TextStore.units(sizeClass))
+        return Place(units.count - TextStore.units(sizeClass))
+    }
+
+    /// With the four bytes of the length.
+    private static func sizeClass(_ bytes: Int) -> Int {
+        let units = (bytes + 4 + unitBytes - 1) / unitBytes
+        if units <= unitsOfOwnSize { return units - 1 }
+        let doublings = Int.bitWidth - ((units - 1) / unitsOfOwnSize).leadingZeroBitCount
+        return unitsOfOwnSize - 1 + doublings
+    }
+
+    private static func units(_ sizeClass: Int) -> Int {
+        sizeClass < unitsOfOwnSize ? sizeClass + 1 : unitsOfOwnSize << (sizeClass - unitsOfOwnSize + 1)
+    }
+}
