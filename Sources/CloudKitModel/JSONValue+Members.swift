@@ -92,7 +92,7 @@ extension ModelError {
     package static func unknownWord(_ value: JSONValue, _ words: [StaticString], _ what: String) -> ModelError {
         guard let word = value.string else { return value.kindError("\(what) is a string") }
         let advice = Spelling.advice(for: word, among: words)
-        return ModelError("word.unknown", "\(what) cannot be \"\(word.excerpt)\": \(advice)")
+        return ModelError("word.unknown", "\(what) cannot be \"\(word.quotable)\": \(advice)")
     }
 
     @inline(never)
@@ -100,11 +100,14 @@ extension ModelError {
         let name = key.string ?? ""
         let advice = Spelling.advice(for: name, among: known)
         return ModelError(
-            "member.unknown", at: name.excerpt, "\(what) has no member \"\(name.excerpt)\": \(advice)")
+            "member.unknown", at: name.excerpt, "\(what) has no member \"\(name.quotable)\": \(advice)")
     }
 }
 
 extension String {
     /// The text, cut where a person has seen enough of it.
     var excerpt: String { count > 64 ? prefix(64) + "…" : self }
+
+    /// The same on one line.
+    var quotable: String { excerpt.replacing("\n", with: "\\u{a}") }
 }

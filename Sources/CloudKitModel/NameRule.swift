@@ -69,7 +69,7 @@ package struct NameRule: Sendable {
             return ModelError("name.length", "\(what) has 1 to \(bytesMax) bytes, not \(bytes)")
         }
         guard value.withUTF8(accepts) != true else { return nil }
-        return ModelError("name.characters", "\(what) is \(characters.rule), which \"\(text.excerpt)\" is not")
+        return ModelError("name.characters", "\(what) is \(characters.rule), which \"\(text.quotable)\" is not")
     }
 
     @inline(__always)

@@ -39,6 +39,8 @@ struct FieldsTests {
             #"{"a":{"type":"STRING"}}"#, "member.missing", at: "a.value",
             "value is required: a field that has none is left out of the record"),
         Refused(#"{"1a":{"value":1}}"#, "name.characters", at: "1a", #"\#(identifier) "1a" is not"#),
+        Refused(
+            #"{"a\nb":{"value":1}}"#, "name.characters", at: "a\nb", #"\#(identifier) "a\u{a}b" is not"#),
         Refused(#"{"_a":{"value":1}}"#, "name.characters", at: "_a", #"\#(identifier) "_a" is not"#),
         Refused(#"{"a b":{"value":1}}"#, "name.characters", at: "a b", #"\#(identifier) "a b" is not"#),
         Refused(#"{"":{"value":1}}"#, "name.length", at: "", "a field name has 1 to 255 bytes, not 0"),

@@ -41,7 +41,7 @@ struct ExtendedTests {
     ])
     func `where NOT is refused, the words are those of the dialect`(_ text: String) throws {
         let error = try #require(throws: PredicateError.self) { try extended.predicate(text) }
-        #expect(error.code == "predicate.unsupported" && error.reason.contains("is_far == 1"))
+        #expect(error.code == "predicate.unsupported" && error.reason.contains("is_other == 1"))
         #expect(error.reason.contains("extended predicates take NOT before"), "\(error.reason)")
         let strict = try #require(throws: PredicateError.self) { try PredicateReader().predicate(text) }
         #expect(!strict.reason.contains("extended"))

@@ -152,7 +152,7 @@ extension TextParser {
     func refusedNegation(of what: String, at place: Token) -> PredicateError {
         let extended = isExtended ? "; extended predicates take NOT before all other comparisons, AND, OR and ALL" : ""
         return refused(
-            "CloudKit takes no NOT before \(what)\(extended): let the app set a field for it, as in is_far == 1",
+            "CloudKit takes no NOT before \(what)\(extended): let the app set a field for it, as in is_other == 1",
             at: place)
     }
 

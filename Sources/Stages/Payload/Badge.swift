@@ -1,3 +1,4 @@
+import CloudKitModel
 import JSON
 
 /// The number on an app's icon, for all of a user's devices.
@@ -21,9 +22,12 @@ struct Badge: Equatable {
     var largest: Int { topics.reduce(count) { max($0, $1.count) } }
 
     mutating func raise() {
-        count += 1
-        for index in topics.indices { topics[index].count += 1 }
+        count = Badge.next(count)
+        for index in topics.indices { topics[index].count = Badge.next(topics[index].count) }
     }
+
+    /// A badge that is full stays so.
+    private static func next(_ count: Int) -> Int { min(count + 1, Int(CloudKitLimits.badgeMax)) }
 
     mutating func set(_ count: Int) {
         self.count = count

@@ -48,6 +48,13 @@ import Testing
         #expect(badges == [["1"], ["1"], ["41"], ["8"]])
     }
 
+    @Test func `that is full stays so`() throws {
+        let badges = try Self.badges([
+            Self.set("2147483646"), Self.set("2147483647", topic: "a"), Self.notification(), Self.notification(),
+        ])
+        #expect(badges == [["2147483647", "a2147483647"], ["2147483647", "a2147483647"]])
+    }
+
     @Test func `is one number for all topics but those that were set by themselves`() throws {
         let badges = try Self.badges([
             Self.notification(), Self.set("0", topic: "b"), Self.notification(), Self.set("10", topic: "a"),
