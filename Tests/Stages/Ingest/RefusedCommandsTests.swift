@@ -81,7 +81,7 @@ struct RefusedCommandsTests {
             "topic is required: add it"),
         Row(
             Example.register(#""transport":"apns","token":"t","topic":"a\nb""#), "name.characters", at: "topic",
-            "a topic is printable ASCII without a space at its ends, fit for an HTTP header, which \"a\nb\" is not"),
+            "a topic is printable ASCII without a space at its ends, fit for an HTTP header, which \"a\\u{a}b\" is not"),
         Row(
             Example.register(#""transport":"a b","token":"t","topic":"t""#), "name.characters", at: "transport",
             #"a transport's name is ASCII letters, digits, '.', '-' and '_', which "a b" is not"#),
