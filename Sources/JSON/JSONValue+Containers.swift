@@ -80,42 +80,6 @@ extension JSONValue {
     }
 }
 
-/// Finds members of one object, quickest in the order in which they stand: a look begins behind the member found last, and
-/// goes on at the object's start.
-///
-/// Of a key that stands twice the next one is found, which need not be the first.
-public struct MemberFinder {
-    private let object: JSONValue
-    private let end: Int
-    private var next: Int
-
-    /// - Parameter object: Where it is none, it has no members.
-    public init(_ object: JSONValue) {
-        self.object = object
-        next = object.index + 1
-        end = object.isObject ? Int(object.node.next) : next
-    }
-
-    /// nil when there is none.
-    public mutating func member(_ key: StaticString) -> JSONValue? {
-        find(key, next, end) ?? find(key, object.index + 1, next)
-    }
-
-    @inline(__always)
-    private mutating func find(_ key: StaticString, _ start: Int, _ end: Int) -> JSONValue? {
-        var index = start
-        while index < end {
-            let name = JSONValue(nodes: object.nodes, bytes: object.bytes, index: index)
-            let value = JSONValue(nodes: object.nodes, bytes: object.bytes, index: index + 1)
-            index = Int(value.node.next)
-            guard name.equals(key) else { continue }
-            next = index
-            return value
-        }
-        return nil
-    }
-}
-
 // MARK: - Repeated keys
 
 extension JSONValue {

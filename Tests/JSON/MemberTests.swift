@@ -35,24 +35,4 @@ struct MemberTests {
         #expect(read("[null,false,true,1,\"\",[],{}]") { $0.elements.map { $0.kind } } == .success(kinds))
         #expect(read("[null,false,true,1]") { $0.elements.map { $0.bool } } == .success([nil, false, true, nil]))
     }
-
-    @Test func `a finder finds members in any order, and none where there is no object`() throws {
-        var parser = JSONParser()
-        let text = Array(#"{"a":1,"b":{"a":2},"\u0063":3,"d":null}"#.utf8)
-        try text.withUnsafeBytes { text in
-            let object = try parser.parse(text)
-            var finder = MemberFinder(object)
-            #expect(finder.member("b")?.count == 1)
-            #expect(finder.member("c")?.int64 == 3)
-            #expect(finder.member("x") == nil)
-            #expect(finder.member("a")?.int64 == 1)
-            #expect(finder.member("d")?.isNull == true)
-            #expect(finder.member("d")?.isNull == true)
-            var inner = try MemberFinder(#require(object["b"]))
-            #expect(inner.member("a")?.int64 == 2)
-            #expect(inner.member("d") == nil)
-            var none = try MemberFinder(#require(object["a"]))
-            #expect(none.member("b") == nil)
-        }
-    }
 }

@@ -23,24 +23,23 @@ struct Notification {
     let info: NotificationInfo
 
     init(_ json: JSONValue) throws(Rejection) {
-        var members = MemberFinder(json)
-        causes = try members.required("causes", .array)
-        id = try members.required("notificationID", .string)
-        container = try members.required("container", .string)
-        (environmentName, environment) = try members.word(
-            "environment", "development or production", ContainerEnvironment.init)
-        database = try members.word("database", "private, public or shared", DatabaseScope.init).word
-        user = try members.required("user", .string)
-        subscriptionID = try members.required("subscriptionID", .string)
-        family = try members.word("subscriptionType", "query, zone or database", SubscriptionFamily.init).word
-        reason = try members.word("reason", "create, update or delete", ChangeReason.init).word
-        recordName = try family == .query ? members.required("recordName", .string) : nil
-        var zone = try members.optional("zoneID", .object).map { MemberFinder($0) }
-        zoneName = try zone?.optional("zoneName", .string, in: "zoneID")
-        zoneOwner = try zone?.optional("ownerRecordName", .string, in: "zoneID")
-        origin = try members.optional("origin", .object)
-        fields = try members.optional("fields", .object)
-        info = try NotificationInfo(members.optional("notificationInfo", .object))
+        causes = try json.required("causes", .array)
+        id = try json.required("notificationID", .string)
+        container = try json.required("container", .string)
+        environmentName = try json.required("environment", .string)
+        environment = try json.word("environment", "development or production", ContainerEnvironment.init)
+        database = try json.word("database", "private, public or shared", DatabaseScope.init)
+        user = try json.required("user", .string)
+        subscriptionID = try json.required("subscriptionID", .string)
+        family = try json.word("subscriptionType", "query, zone or database", SubscriptionFamily.init)
+        reason = try json.word("reason", "create, update or delete", ChangeReason.init)
+        recordName = try family == .query ? json.required("recordName", .string) : nil
+        let zoneID = try json.optional("zoneID", .object)
+        zoneName = try zoneID?.optional("zoneName", .string, in: "zoneID")
+        zoneOwner = try zoneID?.optional("ownerRecordName", .string, in: "zoneID")
+        origin = try json.optional("origin", .object)
+        fields = try json.optional("fields", .object)
+        info = try NotificationInfo(json.optional("notificationInfo", .object))
         guard id.raw.count + subscriptionID.raw.count <= Push.identifierBytesMax else { throw .identifiersTooLong }
     }
 }
