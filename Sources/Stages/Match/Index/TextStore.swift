@@ -34,8 +34,6 @@ struct TextStore {
         rooms.giveBack(Int32(bitPattern: place), TextStore.sizeClass(self[place].count))
     }
 
-    func reserveCapacity(bytes: Int) { units.reserveCapacity(bytes / TextStore.unitBytes) }
-
     private mutating func newRoom(_ sizeClass: Int) -> Place {
         precondition(hasRoom, "who adds a text has asked for room")
         units.append(repeating: 0, TextStore.units(sizeClass))
