@@ -122,6 +122,17 @@ import Testing
             + #""recordType":"Note","fields":{"stars":{"value":\#(stars),"type":"INT64"}}}}"#
     }
 
+    @Test func aDeviceThatRegistersAtTheMomentOfAPushIsToldToHaveComeLater() async throws {
+        let commands = [Self.save("feed"), Self.note("n1"), Self.register("mac")].map {
+            $0.replacing(
+                #","container""#, with: #","time":"2026-01-01T09:00:00Z","container""#, maxReplacements: 1)
+        }
+        let pipeline = try Self.pipeline(policy: "latest")
+        try await pipeline.live(commands, cuts: [], drains: true)
+        let answer = try Self.answer(2, user: "_a", device: "mac", in: pipeline)
+        #expect(answer.reason.code == .deviceNotRegisteredYet, "\(answer.verdict)")
+    }
+
     private static func unregister(_ device: String) -> String {
         #"{"type":"device.unregister",\#(place),"user":"_a","device":"\#(device)"}"#
     }

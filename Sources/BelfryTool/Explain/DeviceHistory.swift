@@ -45,8 +45,17 @@ struct DeviceHistory {
         (container, environment, user, name) == (event.container, event.environment, event.user, event.device)
     }
 
-    /// What the device was at a moment, as far as its own events tell and those that took its token.
-    func state(at moment: Instant, in log: String, _ finder: any EventFinder) throws -> Explanation {
+    /// What the device was when a push passed that left no outcome for it, as far as its own events tell and those that
+    /// took its token.
+    ///
+    /// A registration at the very moment of the push came behind it, or there would be an outcome.
+    func state(atPush moment: Instant, in log: String, _ finder: any EventFinder) throws -> Explanation {
+        let state = try state(at: moment, in: log, finder)
+        guard state.code == .deviceRegistered else { return state }
+        return try self.state(at: Instant(microseconds: moment.microseconds - 1), in: log, finder)
+    }
+
+    private func state(at moment: Instant, in log: String, _ finder: any EventFinder) throws -> Explanation {
         guard let last = entries.last(where: { $0.now <= moment }) else { return notYet }
         guard last.isRegistration else {
             return explanation(

@@ -150,7 +150,7 @@ extension ExplainedAnswer {
             let told = outcomes[name] ?? []
             let state =
                 try flows.isEmpty || !told.isEmpty
-                ? nil : known.first { $0.name == name }?.state(at: moment, in: log, finder)
+                ? nil : known.first { $0.name == name }?.state(atPush: moment, in: log, finder)
             let answer = device(name, state, told, flows, unmatched)
             devices.append(answer)
             if told.isEmpty, !flows.isEmpty, answer.reason.stage == "deliver" { explanations.append(answer.reason) }
