@@ -11,6 +11,9 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: libraries + stages + transports + executables + tests + [simulation]
@@ -21,6 +24,7 @@ var libraries: [Target] {
     [
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CNGHTTP2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "CCRC32C"),
         .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CVector"),
@@ -64,6 +68,7 @@ var transports: [Target] {
     [
         .transport("File"),
         .transport("Webhook", ["CCurl"]),
+        .transport("APNs", ["CNGHTTP2"] + network + [.product(name: "Crypto", package: "swift-crypto")]),
     ]
 }
 
@@ -79,7 +84,9 @@ var tests: [Target] {
             name: "TestSupport", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime"],
             path: "Tests/Support")
     ]
-        + libraries.filter { !["CZeroMQ", "CCurl", "CCRC32C", "CSpawn", "CVector", "BuiltIns"].contains($0.name) }.map {
+        + libraries.filter {
+            !["CZeroMQ", "CCurl", "CNGHTTP2", "CCRC32C", "CSpawn", "CVector", "BuiltIns"].contains($0.name)
+        }.map {
             .tests(of: $0, $0.name == "BelfryClient" ? ["PipelineTestKit"] : [])
         }
         + stages.map { .tests(of: $0, under: "Stages/") }
@@ -104,6 +111,12 @@ var simulation: Target {
             "Deliver", "TestSupport",
         ],
         path: "Tests/Simulation")
+}
+
+/// SwiftNIO and TLS over it.
+var network: [Target.Dependency] {
+    ["NIOCore", "NIOPosix", "NIOTLS"].map { .product(name: $0, package: "swift-nio") }
+        + [.product(name: "NIOSSL", package: "swift-nio-ssl")]
 }
 
 var stageNames: [Target.Dependency] { stages.map { .target(name: $0.name) } }

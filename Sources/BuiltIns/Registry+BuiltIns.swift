@@ -4,6 +4,7 @@ import Ingest
 import Match
 import Payload
 import PipelineKit
+import TransportAPNs
 import TransportFile
 import TransportWebhook
 
@@ -16,6 +17,7 @@ extension Registry {
         registry.register(CoalesceStage.self)
         registry.register(PayloadStage.self)
         registry.register(DeliverStage.self)
+        registry.register(APNsTransport.self)
         registry.register(FileTransport.self)
         registry.register(ConsoleTransport.self)
         registry.register(WebhookTransport.self)

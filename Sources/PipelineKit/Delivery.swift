@@ -34,6 +34,8 @@ public struct Delivery: Sendable {
     public var transport: String
     /// The device's app; not part of the line. Nil in pushes that no stage made.
     public var app: App?
+    /// How often transports have sent it before: what a wait before the next time depends on.
+    public var attempts = 0
     /// How the line begins: what is this device's own.
     public let head: [UInt8]
     /// How it goes on: what all devices that get the same push share, in memory too.

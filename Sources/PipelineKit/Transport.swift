@@ -34,9 +34,12 @@ public struct TransportContext: Sendable {
     public var name: String
     /// Writes one line for a person who watches: standard output of the process, or what a test set. Throws where it is closed or full.
     public var console: @Sendable (String) throws -> Void
+    /// A folder of the stage's own, for what a transport keeps across restarts; nil where nothing is to be kept.
+    public var folder: String?
 
-    public init(name: String, console: @escaping @Sendable (String) throws -> Void) {
+    public init(name: String, folder: String? = nil, console: @escaping @Sendable (String) throws -> Void) {
         self.name = name
+        self.folder = folder
         self.console = console
     }
 }

@@ -52,10 +52,12 @@ extension Registry {
 
     /// One transport, with its settings checked and nothing opened.
     ///
-    /// - Parameter console: Where the console transport writes its lines.
-    package func transport(_ binding: TransportBinding, console: @escaping @Sendable (String) throws -> Void)
-        throws(PipelineFileError) -> any Transport
-    {
+    /// - Parameters:
+    ///   - folder: Where a transport may keep what is its own; nil: nowhere.
+    ///   - console: Where the console transport writes its lines.
+    package func transport(
+        _ binding: TransportBinding, folder: String? = nil, console: @escaping @Sendable (String) throws -> Void
+    ) throws(PipelineFileError) -> any Transport {
         guard let type = transports[binding.kind] else {
             let known = transports.keys.sorted()
             let near = Spelling.suggestion(for: binding.kind, among: known).map { $0 + " " } ?? ""
@@ -63,15 +65,16 @@ extension Registry {
                 "use", "unknown transport '\(binding.kind)'", hint: "\(near)known: \(known.joined(separator: ", "))")
             throw PipelineFileError([error])
         }
-        return try Registry.transport(type, binding, console)
+        return try Registry.transport(
+            type, binding, TransportContext(name: binding.name, folder: folder, console: console))
     }
 
     private static func transport<T: Transport>(
-        _ type: T.Type, _ binding: TransportBinding, _ console: @escaping @Sendable (String) throws -> Void
+        _ type: T.Type, _ binding: TransportBinding, _ context: TransportContext
     ) throws(PipelineFileError) -> any Transport {
         let settings = try binding.settings.decode(T.Settings.self)
         do throws(SettingsError) {
-            return try T(settings, context: TransportContext(name: binding.name, console: console))
+            return try T(settings, context: context)
         } catch {
             throw PipelineFileError([error])
         }

@@ -73,12 +73,14 @@ final class TransportCrew: Sendable {
         self.lanes = lanes.mapValues { Lane(send: $0, end: {}) }
     }
 
-    static func make(_ bindings: [TransportBinding], _ registry: Registry, _ surroundings: HostSurroundings) throws
-        -> TransportCrew
-    {
+    /// - Parameter folder: Where the transports may keep what is theirs.
+    static func make(
+        _ bindings: [TransportBinding], _ registry: Registry, _ surroundings: HostSurroundings, folder: String
+    ) throws -> TransportCrew {
         var transports: [String: any Transport] = [:]
         for binding in bindings {
-            transports[binding.name] = try registry.transport(binding, console: surroundings.console)
+            transports[binding.name] = try registry.transport(
+                binding, folder: folder, console: surroundings.console)
         }
         return TransportCrew(surroundings.sink == nil ? transports : [:], sink: surroundings.sink)
     }

@@ -1,4 +1,5 @@
 import JSON
+import PipelineKit
 
 /// A registered device, with the texts that every push to it needs prepared once. Never changes: a new registration
 /// makes a new one, and pushes in flight keep the old.

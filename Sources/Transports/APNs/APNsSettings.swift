@@ -1,0 +1,134 @@
+import PipelineKit
+
+/// Settings of ``APNsTransport``.
+///
+///     apns:
+///       use: apns
+///       apps:
+///         notes:
+///           container: iCloud.com.example.Notes
+///           environment: production
+///           topic: com.example.Notes
+///           team: ABCDE12345
+///           key: KEY1234567
+///           keyFile: { $file: /etc/belfry/AuthKey_KEY1234567.p8 }
+public struct APNsSettings: PluginSettings {
+    /// In the order of the file; never empty. No two have container, environment and topic in common.
+    let apps: [APNsApp]
+    /// Instead of Apple's servers.
+    let host: String?
+    let port: Int
+    /// A PEM file with the certificates to trust instead of the system's.
+    let trust: String?
+    let proxy: ProxyAddress?
+    /// How many connections each pool keeps.
+    let connections: Int
+    /// How long a request waits for its answer before it is given up.
+    let timeout: Duration
+    let backoff: Backoff
+    let collapsesRepeats: Bool
+    /// How old a provider token becomes.
+    let tokenAge: Duration
+
+    public init(from settings: inout SettingsReader) throws(SettingsError) {
+        host = try settings.optionalString("host")
+        port = try settings.integer("port", default: 443, in: 1...65_535)
+        trust = try settings.optionalPath("trust")
+        proxy = try ProxyAddress(&settings)
+        connections = try settings.integer("connections", default: 1, in: 1...32)
+        timeout = try settings.duration("timeout", default: .seconds(20), in: .milliseconds(100)...(.seconds(900)))
+        backoff = Backoff(
+            serverError: try settings.duration(
+                "retryAfter5xx", default: .seconds(900), in: .milliseconds(1)...(.seconds(7_200))))
+        collapsesRepeats = try settings.boolean("collapseRepeats", default: true)
+        tokenAge = try settings.duration("tokenAge", default: .seconds(40 * 60), in: .seconds(1_500)...(.seconds(3_300)))
+        apps = try settings.mappings("apps", as: APNsApp.self).map { name, app in app.named(name) }
+        try Self.check(apps, settings)
+    }
+
+    private static func check(_ apps: [APNsApp], _ settings: SettingsReader) throws(SettingsError) {
+        guard !apps.isEmpty else {
+            throw settings.fail("apps", "name at least one app", hint: APNsApp.example)
+        }
+        for (index, app) in apps.enumerated() {
+            guard let twin = apps[..<index].first(where: { $0.address == app.address }) else { continue }
+            throw settings.fail(
+                "apps", "\(twin.name) and \(app.name) are one app: same container, environment and topic")
+        }
+    }
+
+    /// The server of an environment (Sending notification requests to APNs).
+    func host(of environment: String) -> String {
+        host ?? (environment == "production" ? "api.push.apple.com" : "api.sandbox.push.apple.com")
+    }
+}
+
+/// An app and what its pushes are signed with.
+struct APNsApp: PluginSettings {
+    enum Credential: Sendable {
+        case key(id: String, team: String, Secret)
+        case certificate(path: String, Secret)
+    }
+
+    private(set) var name = ""
+    let container: String
+    /// CloudKit's, and with it APNs'.
+    let environment: String
+    let topic: String
+    let credential: Credential
+
+    var address: [String] { [container, environment, topic] }
+
+    init(from settings: inout SettingsReader) throws(SettingsError) {
+        container = try settings.string("container")
+        environment = try settings.choice(
+            "environment", of: ["development", "production"], default: "development")
+        topic = try settings.string("topic")
+        credential = try Self.credential(&settings)
+        guard topic.utf8.allSatisfy({ 0x21...0x7E ~= $0 }), !topic.isEmpty else {
+            throw settings.fail("topic", "is no bundle ID", hint: "write one like com.example.Notes")
+        }
+    }
+
+    private static func credential(_ settings: inout SettingsReader) throws(SettingsError) -> Credential {
+        if settings.contains("certificate") {
+            return .certificate(path: try settings.path("certificate"), try settings.secret("certificateKey"))
+        }
+        let (team, id) = (try settings.string("team"), try settings.string("key"))
+        for (key, value) in [("team", team), ("key", id)] where !isIdentifier(value) {
+            throw settings.fail(key, "is ten letters and digits, as Apple's developer site shows it")
+        }
+        return .key(id: id, team: team, try settings.secret("keyFile"))
+    }
+
+    // Establishing a token-based connection to APNs: both have ten characters.
+    private static func isIdentifier(_ text: String) -> Bool {
+        text.utf8.count == 10 && text.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x41...0x5A ~= $0 & 0xDF }
+    }
+
+    func named(_ name: String) -> APNsApp {
+        var app = self
+        app.name = name
+        return app
+    }
+
+    static let example =
+        "write one like notes: { container: iCloud.com.example.Notes, environment: production, topic: com.example.Notes, "
+        + "team: ABCDE12345, key: KEY1234567, keyFile: { $file: AuthKey_KEY1234567.p8 } }"
+}
+
+/// An HTTP proxy that connections are made through, with `CONNECT`.
+struct ProxyAddress: Hashable, Sendable {
+    let host: String
+    let port: Int
+
+    /// Reads `proxy: http://HOST:PORT`.
+    init?(_ settings: inout SettingsReader) throws(SettingsError) {
+        guard let text = try settings.optionalString("proxy") else { return nil }
+        let parts = text.replacing("http://", with: "").split(separator: ":")
+        guard parts.count == 2, let port = Int(parts[1]), 1...65_535 ~= port else {
+            throw settings.fail("proxy", "is no proxy", hint: "write one like http://proxy.example.com:3128")
+        }
+        (host, self.port) = (String(parts[0]), port)
+    }
+}

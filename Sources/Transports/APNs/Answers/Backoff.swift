@@ -1,0 +1,25 @@
+/// How long a push waits for its next attempt.
+struct Backoff: Sendable {
+    /// The first wait after a 5xx.
+    // Handling notification responses from APNs: "retry after 15 minutes".
+    var serverError = Duration.seconds(15 * 60)
+
+    /// - Parameters:
+    ///   - attempts: How often the push was sent, at least once.
+    ///   - jitter: From 0 to 1.
+    ///   - retryAfter: What the server asked for; the longer wait counts.
+    func wait(_ wait: Treatment.Wait, attempts: Int, jitter: Double, retryAfter: Duration? = nil) -> Duration {
+        let (first, most) = bounds(of: wait)
+        let doubled = min(first * (1 << min(max(attempts, 1) - 1, 20)), most)
+        return max(doubled * (0.8 + jitter * 0.4), retryAfter ?? .zero)
+    }
+
+    private func bounds(of wait: Treatment.Wait) -> (first: Duration, most: Duration) {
+        switch wait {
+        case .unanswered: (.seconds(1), .seconds(60))
+        case .slowDevice: (.seconds(10), .seconds(600))
+        case .serverError: (serverError, max(serverError, .seconds(2 * 3_600)))
+        case .tokenPause: (.seconds(5 * 60), .seconds(20 * 60))
+        }
+    }
+}

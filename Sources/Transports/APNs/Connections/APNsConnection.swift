@@ -1,0 +1,143 @@
+import NIOCore
+import NIOTLS
+
+/// One connection to APNs. Belongs to the event loop of its pool, which drives it.
+final class APNsConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Establishing a connection to APNs: a health check by PING is allowed.
+    static let silenceMax = TimeAmount.seconds(15)
+    static let idleMax = TimeAmount.minutes(55)
+    static let pongWait = TimeAmount.seconds(10)
+
+    private(set) var session = HTTP2Session()
+    /// With tokens APNs allows one stream until it has answered a request (Sending notification requests to APNs).
+    var isTrusted: Bool
+    private(set) var isReady = false
+    /// Whether no request is to be written any more: it ends when the last is answered.
+    private(set) var isRetired = false
+    var isDead = false
+    var serverErrorsInARow = 0
+    private weak var pool: ConnectionPool?
+    private var context: ChannelHandlerContext?
+    private var lastRead = NIODeadline.now()
+    private var pingSent: NIODeadline?
+    private var hasReported = false
+
+    init(_ pool: ConnectionPool, isTrusted: Bool) {
+        self.pool = pool
+        self.isTrusted = isTrusted
+    }
+
+    var active: Int { session.streams.count }
+
+    /// How many requests it takes now.
+    var room: Int {
+        guard isReady, !isRetired, context != nil else { return 0 }
+        return isTrusted ? session.room : min(session.room, max(0, 1 - active))
+    }
+
+    // MARK: Requests
+
+    /// - Returns: The request's stream.
+    func submit(_ push: APNsPush, _ shared: [SharedField], tag: Int) -> UInt32 {
+        session.submit(
+            HTTP2Request(
+                shared: shared, own: push.fields, pathEnd: push.pathEnd, body: push.body, bodyRange: push.bodyRange),
+            tag: tag)
+    }
+
+    func cancel(tag: Int, stream: UInt32) {
+        session.cancel(tag: tag, stream: stream)
+        settle()
+    }
+
+    func flush() {
+        guard let context, session.output.readableBytes > 0 else { return }
+        context.writeAndFlush(wrapOutboundOut(session.takeOutput()), promise: nil)
+    }
+
+    /// Lets what is under way end, and nothing begin.
+    func retire() {
+        isRetired = true
+        if active == 0 { end() }
+    }
+
+    func end() {
+        guard let context else { return }
+        if !session.hasFailed { session.fail(.noError, "") }
+        flush()
+        context.close(promise: nil)
+    }
+
+    /// Sends a PING where the connection has been silent for too long.
+    ///
+    /// - Returns: Whether the connection is dead.
+    func checkHealth(at now: NIODeadline) -> Bool {
+        if let pingSent { return now - pingSent > Self.pongWait }
+        guard isReady, now - lastRead > (active > 0 ? Self.silenceMax : Self.idleMax) else { return false }
+        pingSent = now
+        session.ping()
+        flush()
+        return false
+    }
+
+    // MARK: The channel
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case TLSUserEvent.handshakeCompleted(let agreed) = event {
+            guard agreed == "h2" else {
+                pool?.connectionFailed(self, "the server does not speak HTTP/2")
+                return context.close(promise: nil)
+            }
+            flush()
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        lastRead = .now()
+        pingSent = nil
+        unwrapInboundIn(data).withUnsafeReadableBytes { session.receive($0) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { settle() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        session.close()
+        settle()
+        self.context = nil
+        report("the connection was closed")
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        report("\(error)")
+        context.close(promise: nil)
+    }
+
+    private func report(_ reason: String) {
+        guard !hasReported else { return }
+        hasReported = true
+        pool?.connectionFailed(self, reason)
+    }
+
+    /// Tells the pool what the server's bytes said, and lets it write.
+    private func settle() {
+        for event in session.takeEvents() {
+            if case .settings = event { isReady = true }
+            pool?.handle(event, from: self)
+        }
+        if isRetired, active == 0 { return end() }
+        if session.hasFailed {
+            flush()
+            context?.close(promise: nil)
+        }
+        pool?.fill()
+        flush()
+    }
+}

@@ -1,0 +1,146 @@
+import EventLog
+import NIOCore
+import PipelineKit
+
+extension ConnectionPool {
+    func handle(_ event: HTTP2Event, from connection: APNsConnection) {
+        switch event {
+        case .answer(let tag, let head, let body): answered(tag, head, body, by: connection)
+        case .refused(let tag): returned(tag)
+        case .broken(let tag, let code): broke(tag, code)
+        case .goAway(_, _, let data): goneAway(connection, data)
+        case .failed(_, let reason): trouble = reason
+        case .settings, .pong: break
+        }
+    }
+
+    // MARK: Answers
+
+    private func answered(_ tag: Int, _ head: ResponseHead, _ body: [UInt8], by connection: APNsConnection) {
+        guard requests[tag] != nil else { return }
+        // A connection counts as good once something was answered on it, not once it stands.
+        dialFailures = 0
+        trouble = nil
+        if head.status == 200, head.retryAfter == nil, body.isEmpty {
+            return accept(tag, head, by: connection)
+        }
+        let answer = APNsAnswer(head, body: body, now: surroundings.now())
+        if head.status != 403 { connection.isTrusted = true }
+        apply(Treatment(status: answer.status, reason: answer.reason), answer, to: tag, by: connection)
+    }
+
+    private func accept(_ tag: Int, _ head: ResponseHead, by connection: APNsConnection) {
+        connection.isTrusted = true
+        connection.serverErrorsInARow = 0
+        refusalsInARow = 0
+        guard let request = requests[tag] else { return }
+        end(
+            tag,
+            TransportAnswer(
+                request.push.delivery.id, .accepted, status: 200, attempts: request.attempts,
+                mayRepeat: request.mayRepeat, receipt: head.uniqueID))
+    }
+
+    private func apply(_ treatment: Treatment, _ answer: APNsAnswer, to tag: Int, by connection: APNsConnection) {
+        apply(treatment.connection, to: connection)
+        switch treatment.push {
+        case .accept: finish(tag, .accepted, answer)
+        case .fail: fail(tag, answer)
+        case .unregistered: finish(tag, .unregistered, answer)
+        case .unknownAddress: finish(tag, .unknownAddress, answer)
+        case .stop: finish(tag, .stopped, answer)
+        case .again: again(tag)
+        case .onceMore: onceMore(tag, answer)
+        case .later(.tokenPause): onceMoreOrLater(tag, .tokenPause, answer)
+        case .later(let wait): later(tag, wait, answer)
+        }
+    }
+
+    private func apply(_ treatment: Treatment.Connection, to connection: APNsConnection) {
+        switch treatment {
+        case .keep: connection.serverErrorsInARow = 0
+        case .replace, .keepToken: replace(connection)
+        case .refreshToken: refreshToken(connection)
+        case .suspect:
+            connection.serverErrorsInARow += 1
+            if connection.serverErrorsInARow >= Self.serverErrorsMax { replace(connection) }
+        }
+    }
+
+    private func refreshToken(_ connection: APNsConnection) {
+        replace(connection)
+        do { try fields.refuseToken(at: surroundings.now()) } catch { trouble = "\(error)" }
+    }
+
+    private func replace(_ connection: APNsConnection) {
+        guard !connection.isRetired else { return }
+        connection.retire()
+        connections.removeAll { $0 === connection }
+        retiring.append(connection)
+    }
+
+    /// Too many in a row are no fault of single pushes.
+    private func fail(_ tag: Int, _ answer: APNsAnswer) {
+        let isOfApp = answer.reason == "Forbidden" || !Treatment.isKnown(answer.reason)
+        refusalsInARow = isOfApp ? refusalsInARow + 1 : 0
+        finish(tag, refusalsInARow >= Self.refusalsMax ? .stopped : .failed, answer)
+    }
+
+    // MARK: Another try
+
+    private func again(_ tag: Int) {
+        requests[tag]?.flight = nil
+        requests[tag]?.returned += 1
+        guard let request = requests[tag], request.returned < Self.returnsMax else {
+            return later(tag, .unanswered, nil, reason: "given back by the server too often")
+        }
+        waiting.prepend(tag)
+    }
+
+    private func onceMore(_ tag: Int, _ answer: APNsAnswer) {
+        guard requests[tag]?.wasAskedOnceMore == false else { return finish(tag, .stopped, answer) }
+        requests[tag]?.wasAskedOnceMore = true
+        again(tag)
+    }
+
+    private func onceMoreOrLater(_ tag: Int, _ wait: Treatment.Wait, _ answer: APNsAnswer) {
+        guard requests[tag]?.wasAskedOnceMore == false else { return later(tag, wait, answer) }
+        requests[tag]?.wasAskedOnceMore = true
+        again(tag)
+    }
+
+    private func later(_ tag: Int, _ wait: Treatment.Wait, _ answer: APNsAnswer?, reason: String? = nil) {
+        guard let request = requests[tag] else { return }
+        end(tag, deferral(request, wait, answer, reason: reason, attempts: request.attempts))
+    }
+
+    /// The server did not process it: sending it again costs nothing and repeats nothing (RFC 9113, section 8.7).
+    private func returned(_ tag: Int) {
+        requests[tag]?.attempts -= 1
+        again(tag)
+    }
+
+    /// Nobody knows whether the server processed it.
+    private func broke(_ tag: Int, _ code: HTTP2ErrorCode) {
+        requests[tag]?.mayRepeat = true
+        later(tag, .unanswered, nil, reason: code == .cancel ? "no answer" : "reset with code \(code.rawValue)")
+    }
+
+    /// What stands in it is lenient: JSON with a reason, text, or nothing.
+    private func goneAway(_ connection: APNsConnection, _ data: [UInt8]) {
+        replace(connection)
+        guard !data.isEmpty else { return }
+        let said = APNsReason(data)
+        trouble = said.reason.isEmpty ? "GOAWAY: \(String(decoding: data.prefix(200), as: UTF8.self))" : said.reason
+        guard !said.reason.isEmpty else { return }
+        let treatment = Treatment(status: 0, reason: said.reason)
+        if treatment.connection == .refreshToken { refreshToken(connection) }
+        if treatment.push == .stop { stopAll(said) }
+    }
+
+    /// A credential that APNs does not take at all: reconnecting would go on for ever.
+    private func stopAll(_ reason: APNsReason) {
+        stopped = reason
+        while let tag = waiting.popFirst() { finish(tag, .stopped, reason: reason.reason) }
+    }
+}

@@ -1,0 +1,114 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+extension ConnectionPool {
+    /// Establishing a connection to APNs: keep connections, and do not open and close them fast.
+    private static let dialWait = (first: Int64(1_000), most: Int64(60_000))
+    private static let connectTimeout = TimeAmount.seconds(10)
+
+    /// Opens connections up to the plan's number, each with a fresh look at DNS.
+    func dialIfNeeded() {
+        guard stopped == nil, connections.count + dialing < plan.connections, NIODeadline.now() >= nextDial else {
+            return
+        }
+        let missing = plan.connections - connections.count - dialing
+        // One tells whether the server is there; the others follow.
+        for _ in 0..<(dialFailures > 0 ? min(1, missing) : missing) { dial() }
+    }
+
+    private func dial() {
+        dialing += 1
+        let connection = APNsConnection(self, isTrusted: plan.key == nil)
+        let loopBound = NIOLoopBound((self, connection), eventLoop: loop)
+        let (plan, loop) = (plan, loop)
+        ClientBootstrap(group: loop)
+            .connectTimeout(Self.connectTimeout)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try Self.prepare(channel, plan, loopBound.value.1)
+                }
+            }
+            .connect(host: plan.proxy?.host ?? plan.host, port: plan.proxy?.port ?? plan.port)
+            .hop(to: loop)
+            .whenComplete { result in
+                let (pool, connection) = loopBound.value
+                pool.dialed(connection, result.map { _ in () })
+            }
+    }
+
+    private static func prepare(_ channel: any Channel, _ plan: PoolPlan, _ connection: APNsConnection) throws {
+        let pipeline = channel.pipeline.syncOperations
+        if let proxy = plan.proxy {
+            try pipeline.addHandler(ProxyTunnel(to: plan.host, plan.port, through: proxy))
+        }
+        let name = plan.host.isIPAddress ? nil : plan.host
+        try pipeline.addHandler(NIOSSLClientHandler(context: plan.tls, serverHostname: name))
+        try pipeline.addHandler(connection)
+    }
+
+    private func dialed(_ connection: APNsConnection, _ result: Result<Void, any Error>) {
+        dialing -= 1
+        switch result {
+        case .success: if !connection.isDead { connections.append(connection) }
+        case .failure(let error): dialFailed("\(error)")
+        }
+    }
+
+    /// The connection is gone; its requests have already been given back.
+    func connectionFailed(_ connection: APNsConnection, _ reason: String) {
+        connection.isDead = true
+        connections.removeAll { $0 === connection }
+        retiring.removeAll { $0 === connection }
+        if !connection.isRetired { dialFailed(reason) }
+    }
+
+    private func dialFailed(_ reason: String) {
+        trouble = reason
+        dialFailures += 1
+        let wait = min(Self.dialWait.first << min(Int64(dialFailures - 1), 16), Self.dialWait.most)
+        nextDial = .now() + .milliseconds(Int64(Double(wait) * (0.5 + surroundings.jitter() / 2)))
+    }
+
+    // MARK: Time
+
+    func beginTicks() {
+        guard ticks == nil else { return }
+        let loopBound = NIOLoopBound(self, eventLoop: loop)
+        ticks = loop.scheduleRepeatedTask(initialDelay: Self.tickInterval, delay: Self.tickInterval) { _ in
+            loopBound.value.tick(at: .now())
+        }
+    }
+
+    private func tick(at now: NIODeadline) {
+        for tag in requests.indices {
+            guard let flight = requests[tag]?.flight, flight.deadline <= now else { continue }
+            flight.connection.cancel(tag: tag, stream: flight.stream)
+        }
+        for connection in connections + retiring where connection.checkHealth(at: now) {
+            trouble = "the connection does not answer"
+            connection.end()
+        }
+        if !lateAnswers.isEmpty { lateAnswers = lateAnswers.filter { now - $0.value.since < Self.lateAnswerAge } }
+        fill()
+        flushAll()
+    }
+
+    func close() {
+        ticks?.cancel()
+        ticks = nil
+        for connection in connections + retiring { connection.end() }
+        connections = []
+    }
+}
+
+extension String {
+    /// TLS has no server names for these (RFC 6066, section 3).
+    fileprivate var isIPAddress: Bool {
+        do {
+            _ = try SocketAddress(ipAddress: self, port: 0)
+            return true
+        } catch { return false }
+    }
+}

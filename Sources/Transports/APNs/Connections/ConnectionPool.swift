@@ -1,0 +1,217 @@
+import EventLog
+import NIOCore
+import PipelineKit
+
+/// The connections that carry the pushes of one credential, and the pushes that wait for room on them.
+///
+/// Everything in it belongs to one event loop. A pool knows of no other: what its server does stays with its apps.
+final class ConnectionPool {
+    let plan: PoolPlan
+    let loop: any EventLoop
+    let surroundings: Surroundings
+    var fields: SharedFields
+    var requests: [Request?] = []
+    var freeTags: [Int] = []
+    var waiting = CircularBuffer<Int>()
+    var connections: [APNsConnection] = []
+    /// Those whose last requests are still to be answered.
+    var retiring: [APNsConnection] = []
+    var dialing = 0
+    var dialFailures = 0
+    var nextDial = NIODeadline.now()
+    /// Why there is no connection.
+    var trouble: String?
+    /// What APNs said of all apps of the credential, in GOAWAY.
+    var stopped: APNsReason?
+    var lanes: [[UInt8]: CircularBuffer<Int>] = [:]
+    /// Pushes that take longer than a window may, by what they are.
+    var late: [Delivery.ID: Int] = [:]
+    /// Their answers, until they are asked for.
+    var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
+    var refusalsInARow = 0
+    var ticks: RepeatedTask?
+
+    /// How long a window waits for its answers: what takes longer is asked for again.
+    static let patience = TimeAmount.seconds(2)
+    /// How long an answer is kept that nobody asks for.
+    static let lateAnswerAge = TimeAmount.minutes(60)
+    static let tickInterval = TimeAmount.milliseconds(100)
+    /// A push that servers give back so often in a row waits.
+    static let returnsMax = 10
+    static let serverErrorsMax = 5
+    static let refusalsMax = 10
+
+    init(_ plan: PoolPlan, _ loop: any EventLoop, _ surroundings: Surroundings) {
+        self.plan = plan
+        self.loop = loop
+        self.surroundings = surroundings
+        fields = SharedFields(plan)
+    }
+
+    // MARK: Taking pushes
+
+    /// Takes the pushes of one window; the promise gets one answer for each.
+    func take(_ pushes: [APNsPush], _ promise: EventLoopPromise<[TransportAnswer]>) {
+        guard !pushes.isEmpty else { return promise.succeed([]) }
+        stopped = nil
+        beginTicks()
+        let batch = Batch(count: pushes.count, promise)
+        let patience = isStuck ? TimeAmount.zero : Self.patience
+        for push in pushes { take(push, batch) }
+        fill()
+        flushAll()
+        guard batch.outstanding > 0 else { return }
+        let loopBound = NIOLoopBound((self, batch), eventLoop: loop)
+        batch.timeout = loop.scheduleTask(in: patience) {
+            let (pool, batch) = loopBound.value
+            pool.release(batch)
+        }
+    }
+
+    /// Whether the server holds what it was given, or cannot be reached: new pushes do not wait for it.
+    private var isStuck: Bool { !late.isEmpty || (connections.isEmpty && dialFailures > 0) }
+
+    private func take(_ push: APNsPush, _ batch: Batch) {
+        if !late.isEmpty || !lateAnswers.isEmpty, join(push, batch) { return }
+        if let expiration = push.expiration, expiration <= surroundings.now() {
+            return batch.answer(TransportAnswer(push.delivery.id, .failed, reason: "expired", attempts: 0))
+        }
+        let tag = freeTags.popLast() ?? requests.count
+        if tag == requests.count { requests.append(nil) }
+        requests[tag] = Request(push: push, kind: fields.index(of: push.kind), batch: batch)
+        guard let lane = push.lane else { return waiting.append(tag) }
+        if lanes[lane] == nil {
+            lanes[lane] = CircularBuffer()
+            waiting.append(tag)
+        } else {
+            lanes[lane]?.append(tag)
+        }
+    }
+
+    /// A push that is still under way is not sent twice.
+    private func join(_ push: APNsPush, _ batch: Batch) -> Bool {
+        let id = push.delivery.id
+        if let found = lateAnswers.removeValue(forKey: id) {
+            batch.answer(found.answer)
+            return true
+        }
+        guard let tag = late.removeValue(forKey: id) else { return false }
+        requests[tag]?.batch = batch
+        return true
+    }
+
+    /// The window ends: what has no answer yet is told to take longer.
+    private func release(_ batch: Batch) {
+        guard batch.outstanding > 0 else { return }
+        for tag in requests.indices where requests[tag]?.batch === batch {
+            guard let request = requests[tag] else { continue }
+            let isSent = request.flight != nil || request.attempts > 0
+            if isSent { late[request.push.delivery.id] = tag }
+            let answer = deferral(
+                request, .unanswered, reason: isSent ? "in_flight" : trouble ?? "no room at the server", attempts: 0)
+            requests[tag]?.batch = nil
+            if !isSent { withdraw(tag) }
+            batch.answer(answer)
+        }
+    }
+
+    /// Takes a push back that was never written.
+    private func withdraw(_ tag: Int) {
+        waiting.removeAll { $0 == tag }
+        if let lane = requests[tag]?.push.lane { leave(lane, tag) }
+        requests[tag] = nil
+        freeTags.append(tag)
+    }
+
+    // MARK: Writing
+
+    /// Hands waiting pushes to the connections that have room.
+    func fill() {
+        if waiting.isEmpty { return }
+        dialIfNeeded()
+        while !waiting.isEmpty, let connection = roomiest {
+            var room = connection.room
+            while room > 0, let tag = waiting.popFirst() {
+                write(tag, to: connection)
+                room -= 1
+            }
+        }
+    }
+
+    private var roomiest: APNsConnection? {
+        connections.max { $0.room < $1.room }.flatMap { $0.room > 0 ? $0 : nil }
+    }
+
+    private func write(_ tag: Int, to connection: APNsConnection) {
+        guard let (push, kind) = requests[tag].map({ ($0.push, $0.kind) }) else { return }
+        do {
+            let shared = try fields.current(kind, at: surroundings.now())
+            let stream = connection.submit(push, shared, tag: tag)
+            requests[tag]?.attempts += 1
+            requests[tag]?.flight = .init(
+                connection: connection, stream: stream, deadline: .now() + .nanoseconds(plan.timeout.nanoseconds))
+        } catch {
+            finish(tag, .stopped, reason: "the provider token cannot be made: \(error)")
+        }
+    }
+
+    func flushAll() {
+        for connection in connections { connection.flush() }
+    }
+
+    // MARK: Ending
+
+    /// The push is final, or its wait is for others to keep.
+    func end(_ tag: Int, _ answer: TransportAnswer) {
+        guard let request = requests[tag] else { return }
+        requests[tag] = nil
+        freeTags.append(tag)
+        if let lane = request.push.lane { leave(lane, tag) }
+        if let batch = request.batch {
+            batch.answer(answer)
+        } else {
+            late[request.push.delivery.id] = nil
+            lateAnswers[request.push.delivery.id] = (answer, .now())
+        }
+    }
+
+    func finish(_ tag: Int, _ outcome: TransportAnswer.Outcome, _ answer: APNsAnswer? = nil, reason: String? = nil) {
+        guard let request = requests[tag] else { return }
+        let said = answer.flatMap { $0.reason.isEmpty ? nil : $0.reason }
+        end(
+            tag,
+            TransportAnswer(
+                request.push.delivery.id, outcome, status: answer?.status, reason: reason ?? said,
+                attempts: request.attempts, since: outcome == .unregistered ? answer?.timestamp : nil,
+                mayRepeat: request.mayRepeat, receipt: answer?.receipt))
+    }
+
+    func deferral(
+        _ request: Request, _ wait: Treatment.Wait, _ answer: APNsAnswer? = nil, reason: String? = nil, attempts: Int
+    ) -> TransportAnswer {
+        let said = answer.flatMap { $0.reason.isEmpty ? nil : $0.reason }
+        let delay = plan.backoff.wait(
+            wait, attempts: request.push.delivery.attempts + request.attempts, jitter: surroundings.jitter(),
+            retryAfter: answer?.retryAfter)
+        return TransportAnswer(
+            request.push.delivery.id, .deferred, status: answer?.status, reason: reason ?? said,
+            attempts: attempts, until: surroundings.now().advanced(by: delay),
+            mayRepeat: request.mayRepeat, receipt: answer?.receipt)
+    }
+
+    private func leave(_ lane: [UInt8], _ tag: Int) {
+        if lanes[lane]?.first == tag || lanes[lane]?.contains(tag) == true {
+            lanes[lane]?.removeAll { $0 == tag }
+            return
+        }
+        guard let next = lanes[lane]?.popFirst() else {
+            lanes[lane] = nil
+            return
+        }
+        waiting.append(next)
+    }
+}
+
+extension Duration {
+    var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}

@@ -1,0 +1,31 @@
+import EventLog
+import NIOCore
+import NIOSSL
+import PipelineKit
+
+/// What connections have in common that may carry each other's pushes: APNs binds a connection to a team and a key, or
+/// to a certificate (Establishing a token-based connection to APNs).
+struct PoolPlan: Sendable {
+    let host: String
+    let port: Int
+    let proxy: ProxyAddress?
+    let tls: NIOSSLContext
+    let connections: Int
+    let timeout: Duration
+    let backoff: Backoff
+    /// Nil with a certificate.
+    let key: SigningKey?
+    let tokenAge: Duration
+    /// Where the token is kept across restarts.
+    let tokenFile: String?
+
+    /// `:authority`: with the port where it is not HTTPS's own (RFC 9113, section 8.3.1).
+    var authority: String { port == 443 ? host : "\(host):\(port)" }
+}
+
+/// Clock and chance, from outside: tests have their own.
+struct Surroundings: Sendable {
+    var now: @Sendable () -> Instant
+    /// From 0 to 1.
+    var jitter: @Sendable () -> Double
+}

@@ -1,0 +1,89 @@
+import NIOSSL
+import PipelineKit
+
+/// Which pools the settings' apps need, and which app uses which.
+struct PoolPlans {
+    private(set) var pools: [PoolPlan] = []
+    /// By number of the app.
+    private(set) var poolOfApp: [Int] = []
+
+    private struct Identity: Hashable {
+        let host: String
+        let credential: String
+    }
+
+    /// Reads keys and certificates.
+    init(_ settings: APNsSettings, folder: String?, transport: String) throws(TransportError) {
+        var indices: [Identity: Int] = [:]
+        for app in settings.apps {
+            let identity = Identity(host: settings.host(of: app.environment), credential: app.credentialName)
+            if indices[identity] == nil {
+                indices[identity] = pools.count
+                pools.append(try PoolPlan(app, settings, tokenFile: folder.map { Self.tokenFile($0, transport, app) }))
+            }
+            poolOfApp.append(indices[identity] ?? 0)
+        }
+    }
+
+    private static func tokenFile(_ folder: String, _ transport: String, _ app: APNsApp) -> String {
+        "\(folder)/\(transport)-\(app.credentialName).token"
+    }
+}
+
+extension PoolPlan {
+    fileprivate init(_ app: APNsApp, _ settings: APNsSettings, tokenFile: String?) throws(TransportError) {
+        do {
+            let secret = try app.revealed()
+            self.init(
+                host: settings.host(of: app.environment), port: settings.port, proxy: settings.proxy,
+                tls: try NIOSSLContext(configuration: try Self.tls(settings, secret)),
+                connections: settings.connections, timeout: settings.timeout, backoff: settings.backoff,
+                key: secret.signingKey, tokenAge: settings.tokenAge, tokenFile: tokenFile)
+        } catch {
+            throw TransportError("app \(app.name): \(error)")
+        }
+    }
+
+    private static func tls(_ settings: APNsSettings, _ secret: APNsApp.Revealed) throws -> TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["h2"]
+        if let trust = settings.trust { tls.trustRoots = .file(trust) }
+        if case .certificate(let chain, let key) = secret {
+            tls.certificateChain = chain.map { .certificate($0) }
+            tls.privateKey = .privateKey(key)
+        }
+        return tls
+    }
+}
+
+extension APNsApp {
+    enum Revealed {
+        case key(SigningKey)
+        case certificate([NIOSSLCertificate], NIOSSLPrivateKey)
+
+        var signingKey: SigningKey? {
+            guard case .key(let key) = self else { return nil }
+            return key
+        }
+    }
+
+    /// Tells credentials apart: apps of one team's key share connections, a certificate is one app's own.
+    var credentialName: String {
+        switch credential {
+        case .key(let id, let team, _): "\(team)-\(id)"
+        case .certificate: name
+        }
+    }
+
+    fileprivate func revealed() throws -> Revealed {
+        switch credential {
+        case .key(let id, let team, let secret):
+            return .key(try SigningKey(id: id, team: team, pem: try secret.reveal()))
+        case .certificate(let path, let secret):
+            return .certificate(
+                try NIOSSLCertificate.fromPEMFile(path),
+                try NIOSSLPrivateKey(bytes: Array(try secret.reveal().utf8), format: .pem))
+        }
+    }
+}

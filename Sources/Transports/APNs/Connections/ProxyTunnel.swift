@@ -1,0 +1,48 @@
+import NIOCore
+
+/// Asks an HTTP proxy for a tunnel before anything else is sent (RFC 9110, section 9.3.6), and then steps aside.
+final class ProxyTunnel: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private static let headBytesMax = 16 << 10
+
+    private let request: String
+    private var head = ByteBuffer()
+
+    init(to host: String, _ port: Int, through proxy: ProxyAddress) {
+        request = "CONNECT \(host):\(port) HTTP/1.1\r\nHost: \(host):\(port)\r\n\r\n"
+    }
+
+    /// The handlers behind are told that the channel is active once the tunnel stands.
+    func channelActive(context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: request)), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        head.writeBuffer(&bytes)
+        let text = String(buffer: head)
+        guard let end = text.range(of: "\r\n\r\n") else {
+            if head.readableBytes > Self.headBytesMax { fail(context, "an answer without an end") }
+            return
+        }
+        let status = text[..<end.lowerBound].split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        guard 200...299 ~= status else { return fail(context, "status \(status)") }
+        context.fireChannelActive()
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
+    private func fail(_ context: ChannelHandlerContext, _ reason: String) {
+        context.fireErrorCaught(ProxyRefused(reason: reason))
+        context.close(promise: nil)
+    }
+}
+
+struct ProxyRefused: Error, CustomStringConvertible {
+    let reason: String
+
+    var description: String { "the proxy opened no tunnel: \(reason)" }
+}

@@ -1,0 +1,106 @@
+/// Writes header fields in HPACK's form, without Huffman codes (RFC 7541, section 6).
+enum HPACK {
+    /// `:method POST`, `:scheme https`: entries of the static table (RFC 7541, appendix A).
+    static let methodPOST: UInt8 = 0x83
+    static let schemeHTTPS: UInt8 = 0x87
+
+    /// An integer whose first byte has `pattern` above its lowest `prefix` bits (section 5.1).
+    static func append(_ value: Int, prefix: Int, pattern: UInt8, to bytes: inout [UInt8]) {
+        let most = 1 << prefix - 1
+        guard value >= most else { return bytes.append(pattern | UInt8(value)) }
+        bytes.append(pattern | UInt8(most))
+        var rest = value - most
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    /// A string literal (section 5.2).
+    static func append(text: some Collection<UInt8>, to bytes: inout [UInt8]) {
+        append(text.count, prefix: 7, pattern: 0, to: &bytes)
+        bytes.append(contentsOf: text)
+    }
+
+    /// A field that changes with every request: a literal that enters no table (section 6.2.2).
+    static func append(_ name: StaticString, _ value: some Collection<UInt8>, to bytes: inout [UInt8]) {
+        bytes.append(0x00)
+        name.withUTF8Buffer { append(text: $0, to: &bytes) }
+        append(text: value, to: &bytes)
+    }
+
+    /// `:path`, by the static table's name 4.
+    static func append(path: some Collection<UInt8>, to bytes: inout [UInt8]) {
+        bytes.append(0x04)
+        append(text: path, to: &bytes)
+    }
+}
+
+/// A field that many requests share, so that it is worth a place in the table.
+struct SharedField: Hashable, Sendable {
+    /// Tells fields apart without looking at them.
+    let id: Int
+    let name: String
+    let value: String
+
+    /// What it takes of a table (RFC 7541, section 4.1).
+    var tableSize: Int { name.utf8.count + value.utf8.count + 32 }
+}
+
+/// What the encoder knows of the server's dynamic table (RFC 7541, section 2.3.2).
+struct HPACKTable {
+    /// We use no more, however much the server would keep.
+    static let sizeMax = 4_096
+    private static let staticCount = 61
+
+    private struct Entry {
+        let field: Int
+        let size: Int
+    }
+
+    /// Newest first.
+    private var entries: [Entry] = []
+    private var size = 0
+    private var limit = HPACKTable.sizeMax
+    /// Sizes that the server is to be told before the next field (section 4.2).
+    private var announcements: [Int] = []
+
+    /// Takes the server's `SETTINGS_HEADER_TABLE_SIZE`.
+    mutating func allow(_ bytes: Int) {
+        let new = min(bytes, Self.sizeMax)
+        guard new != limit else { return }
+        limit = new
+        announcements = announcements.filter { $0 < new } + [new]
+        shrink(to: limit)
+    }
+
+    /// Appends size updates that are due: they stand at the beginning of a header block.
+    mutating func writeAnnouncements(to bytes: inout [UInt8]) {
+        guard !announcements.isEmpty else { return }
+        for size in announcements { HPACK.append(size, prefix: 5, pattern: 0x20, to: &bytes) }
+        announcements = []
+    }
+
+    /// Appends the field: an index where the server has it, else a literal that enters the table.
+    mutating func write(_ field: SharedField, to bytes: inout [UInt8]) {
+        if let index = entries.firstIndex(where: { $0.field == field.id }) {
+            return HPACK.append(Self.staticCount + 1 + index, prefix: 7, pattern: 0x80, to: &bytes)
+        }
+        let isKept = field.tableSize <= limit
+        bytes.append(isKept ? 0x40 : 0x00)
+        HPACK.append(text: field.name.utf8, to: &bytes)
+        HPACK.append(text: field.value.utf8, to: &bytes)
+        if isKept { insert(field) }
+    }
+
+    private mutating func insert(_ field: SharedField) {
+        shrink(to: limit - field.tableSize)
+        entries.insert(Entry(field: field.id, size: field.tableSize), at: 0)
+        size += field.tableSize
+    }
+
+    private mutating func shrink(to bytes: Int) {
+        while size > bytes, let oldest = entries.popLast() { size -= oldest.size }
+    }
+}

@@ -1,0 +1,66 @@
+/// The open streams of a connection, found by their number without a search.
+///
+/// A client's streams have the numbers 1, 3, 5, … (RFC 9113, section 5.1.1), and close nearly in that order: a ring of
+/// twice as many places as there are streams seldom has two streams for one place. Where it has, it grows.
+struct StreamTable {
+    struct Stream {
+        /// 0: a free place.
+        var id: UInt32 = 0
+        var tag = 0
+        /// What the server still takes of the body.
+        var window = 0
+        /// The final status; 0 before it is known.
+        var status = 0
+    }
+
+    private(set) var count = 0
+    private var places = [Stream](repeating: Stream(), count: 64)
+
+    @inline(__always)
+    private func place(of id: UInt32) -> Int { Int(id >> 1) & (places.count - 1) }
+
+    mutating func insert(_ stream: Stream) {
+        while places[place(of: stream.id)].id != 0 { grow() }
+        places[place(of: stream.id)] = stream
+        count += 1
+    }
+
+    @inline(__always)
+    subscript(id: UInt32) -> Stream? {
+        let stream = places[place(of: id)]
+        return stream.id == id && id != 0 ? stream : nil
+    }
+
+    @inline(__always)
+    mutating func update(_ id: UInt32, _ change: (inout Stream) -> Void) {
+        let place = place(of: id)
+        if places[place].id == id, id != 0 { change(&places[place]) }
+    }
+
+    mutating func updateAll(_ change: (inout Stream) -> Void) {
+        for place in places.indices where places[place].id != 0 { change(&places[place]) }
+    }
+
+    @inline(__always)
+    mutating func remove(_ id: UInt32) -> Stream? {
+        let place = place(of: id)
+        guard places[place].id == id, id != 0 else { return nil }
+        defer { places[place].id = 0 }
+        count -= 1
+        return places[place]
+    }
+
+    /// Takes out all streams above that number, lowest first.
+    mutating func removeAll(above id: UInt32) -> [Stream] {
+        let removed = places.filter { $0.id > id }.sorted { $0.id < $1.id }
+        for stream in removed { _ = remove(stream.id) }
+        return removed
+    }
+
+    private mutating func grow() {
+        let old = places
+        places = [Stream](repeating: Stream(), count: old.count * 2)
+        count = 0
+        for stream in old where stream.id != 0 { insert(stream) }
+    }
+}

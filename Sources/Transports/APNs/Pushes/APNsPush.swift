@@ -1,0 +1,145 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// A push as APNs takes it: what of its request is its own, already encoded, and what it shares with others.
+final class APNsPush: Sendable {
+    /// Headers that many pushes have in common.
+    struct Kind: Hashable, Sendable {
+        var topic: String
+        var pushType: String
+        var priority: String
+    }
+
+    let delivery: Delivery
+    let kind: Kind
+    /// `:path`, then `apns-id`, `apns-expiration` and `apns-collapse-id`: see ``HTTP2Request/own``.
+    let fields: [UInt8]
+    let pathEnd: Int
+    let bodyRange: Range<Int>
+    /// Whose order is kept: token and collapse ID; nil where the push has no collapse ID of its own.
+    let lane: [UInt8]?
+    /// When APNs would no longer deliver it.
+    let expiration: Instant?
+
+    init(
+        _ delivery: Delivery, kind: Kind, fields: [UInt8], pathEnd: Int, bodyRange: Range<Int>, lane: [UInt8]?,
+        expiration: Instant?
+    ) {
+        self.delivery = delivery
+        self.kind = kind
+        self.fields = fields
+        self.pathEnd = pathEnd
+        self.bodyRange = bodyRange
+        self.lane = lane
+        self.expiration = expiration
+    }
+
+    /// The body's bytes stand in it at ``bodyRange``: what devices share is never copied.
+    var body: [UInt8] { delivery.rest }
+}
+
+/// Why a push cannot be sent at all.
+struct UnsendablePush: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}
+
+/// Reads deliveries into pushes.
+struct APNsPushReader: ~Copyable {
+    /// APNs: bytes of UTF-8 as sent (Sending notification requests to APNs).
+    static let payloadBytesMax = 4_096
+    static let voipPayloadBytesMax = 5_120
+    /// APNs announces MAX_HEADER_LIST_SIZE 8000; what is shared needs the rest.
+    private static let ownFieldsBytesMax = 4_096
+
+    /// Whether a push that a user sees and that has no collapse ID gets its `apns-id` as one.
+    let collapsesRepeats: Bool
+    private var parser = JSONParser()
+    private var line: [UInt8] = []
+
+    init(collapsesRepeats: Bool) { self.collapsesRepeats = collapsesRepeats }
+
+    /// - Parameter topic: The app's, for devices that registered none.
+    mutating func read(_ delivery: Delivery, topic: String) throws(UnsendablePush) -> APNsPush {
+        let delivery = delivery.rest.isEmpty ? delivery.dividedBeforePayload : delivery
+        line.removeAll(keepingCapacity: true)
+        line += delivery.head
+        line += delivery.rest
+        let result = line.withUnsafeBytes { bytes -> Result<APNsPush, UnsendablePush> in
+            do throws(UnsendablePush) {
+                return .success(try Self.push(delivery, parse(bytes), topic, collapsesRepeats))
+            } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    private mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(UnsendablePush) -> JSONValue {
+        do throws(JSONError) { return try parser.parse(bytes) } catch { throw UnsendablePush("not a push: \(error)") }
+    }
+
+    private static func push(
+        _ delivery: Delivery, _ json: JSONValue, _ topic: String, _ collapsesRepeats: Bool
+    ) throws(UnsendablePush) -> APNsPush {
+        guard let token = json["token"]?.plain, let headers = json["headers"], let payload = json["payload"],
+            payload.isObject
+        else { throw UnsendablePush("not a push with a token, headers and a payload") }
+        try DeviceToken.check(token)
+        let header = try PushHeaders(headers)
+        guard let id = header.id else { throw UnsendablePush("not a push with an apns-id") }
+        let start = payload.offset - delivery.head.count
+        guard start >= 0 else { throw UnsendablePush("a payload in the wrong place") }
+        let kind = APNsPush.Kind(
+            topic: header.topic ?? topic, pushType: header.pushType ?? "alert", priority: header.priority ?? "10")
+        try PushRules.check(kind, payload, bytes: payload.raw.count)
+        let collapse = header.collapseID ?? (collapsesRepeats && kind.pushType == "alert" ? id : nil)
+        var fields: [UInt8] = []
+        fields.reserveCapacity(token.count + 128 + (collapse?.count ?? 0))
+        let pathEnd = writePath(token, to: &fields)
+        HPACK.append("apns-id", id, to: &fields)
+        if let expiration = header.expiration { HPACK.append("apns-expiration", expiration, to: &fields) }
+        if let collapse { HPACK.append("apns-collapse-id", collapse, to: &fields) }
+        guard fields.count <= ownFieldsBytesMax else { throw UnsendablePush("its headers are too long") }
+        return APNsPush(
+            delivery, kind: kind, fields: fields, pathEnd: pathEnd,
+            bodyRange: start..<(start + payload.raw.count),
+            lane: header.collapseID.map { Array(token) + [0] + $0 }, expiration: header.expiresAt)
+    }
+
+    private static func writePath(_ token: UnsafeRawBufferPointer, to fields: inout [UInt8]) -> Int {
+        let prefix: StaticString = "/3/device/"
+        fields.append(0x04)
+        HPACK.append(prefix.utf8CodeUnitCount + token.count, prefix: 7, pattern: 0, to: &fields)
+        prefix.withUTF8Buffer { fields.append(contentsOf: $0) }
+        for byte in token { fields.append(DeviceToken.lowercase(byte)) }
+        return fields.count
+    }
+}
+
+extension Delivery {
+    /// A line in one piece, divided where the others are: the payload lies in ``Delivery/rest``.
+    fileprivate var dividedBeforePayload: Delivery {
+        var divided = Delivery(id: id, transport: transport, app: app, head: [], rest: head)
+        divided.attempts = attempts
+        return divided
+    }
+}
+
+/// The opaque token of a device, as hexadecimal digits in a path.
+enum DeviceToken {
+    /// Belfry's own limit: APNs gives none (Sending notification requests to APNs: "variable length").
+    static let digitsMax = 512
+
+    static func check(_ token: UnsafeRawBufferPointer) throws(UnsendablePush) {
+        guard 2...digitsMax ~= token.count, token.count.isMultiple(of: 2), token.allSatisfy(isDigit) else {
+            throw UnsendablePush("a device token is 2 to \(digitsMax) hexadecimal digits, an even number of them")
+        }
+    }
+
+    static func lowercase(_ byte: UInt8) -> UInt8 { byte | 0x20 }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        0x30...0x39 ~= byte || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
+    }
+}

@@ -1,0 +1,46 @@
+import Crypto
+import EventLog
+import Foundation
+
+/// What APNs knows a provider by: a JSON Web Token, signed with ES256 (RFC 7515, 7518, 7519).
+struct ProviderToken: Hashable, Sendable {
+    /// `HEADER.CLAIMS.SIGNATURE`.
+    let text: String
+    /// Its `iat`, in whole seconds.
+    let issued: Instant
+
+    init(text: String, issued: Instant) {
+        self.text = text
+        self.issued = issued
+    }
+
+    init(signedBy key: SigningKey, at now: Instant) throws {
+        let seconds = now.microseconds / 1_000_000
+        let header = #"{"alg":"ES256","kid":"\#(key.id)"}"#
+        let claims = #"{"iss":"\#(key.team)","iat":\#(seconds)}"#
+        let content = Self.base64URL(header.utf8) + "." + Self.base64URL(claims.utf8)
+        let signature = try key.key.signature(for: Data(content.utf8))
+        text = content + "." + Self.base64URL(signature.rawRepresentation)
+        issued = Instant(microseconds: seconds * 1_000_000)
+    }
+
+    /// Without padding (RFC 7515, section 2).
+    private static func base64URL(_ bytes: some Sequence<UInt8>) -> String {
+        Data(bytes).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}
+
+/// A `.p8` key of a team, under its ID.
+struct SigningKey: Sendable {
+    let id: String
+    let team: String
+    let key: P256.Signing.PrivateKey
+
+    /// - Parameter pem: PKCS#8, as Apple gives it out.
+    init(id: String, team: String, pem: String) throws {
+        self.id = id
+        self.team = team
+        key = try P256.Signing.PrivateKey(pemRepresentation: pem)
+    }
+}

@@ -1,0 +1,67 @@
+import NIOCore
+import PipelineKit
+
+/// Pushes that were handed out together, on their way to the pools that carry them.
+struct Window: ~Copyable {
+    /// Pushes that a pool gets at once: the first are under way while the next are read.
+    private static let partMax = 256
+
+    private let lines: [APNsTransport.AppLine]
+    /// By number of the line.
+    private var parts: [[APNsPush]]
+    private var futures: [EventLoopFuture<[TransportAnswer]>] = []
+    private var answers: [TransportAnswer] = []
+
+    init(_ deliveries: [Delivery], _ lines: [APNsTransport.AppLine], collapsesRepeats: Bool) {
+        self.lines = lines
+        parts = lines.map { _ in [] }
+        var reader = APNsPushReader(collapsesRepeats: collapsesRepeats)
+        for delivery in deliveries { take(delivery, &reader) }
+        for line in parts.indices { hand(line) }
+    }
+
+    private mutating func take(_ delivery: Delivery, _ reader: inout APNsPushReader) {
+        guard let line = lines.firstIndex(where: { $0.app.isOf(delivery.app) }) else {
+            return answers.append(.init(delivery.id, .stopped, reason: Self.noApp(delivery), attempts: 0))
+        }
+        do throws(UnsendablePush) {
+            parts[line].append(try reader.read(delivery, topic: lines[line].app.topic))
+        } catch {
+            return answers.append(.init(delivery.id, .failed, reason: error.reason, attempts: 0))
+        }
+        if parts[line].count == Self.partMax { hand(line) }
+    }
+
+    private mutating func hand(_ line: Int) {
+        let pushes = parts[line]
+        guard !pushes.isEmpty else { return }
+        parts[line] = []
+        let promise = lines[line].pool.loop.makePromise(of: [TransportAnswer].self)
+        lines[line].pool.run { $0.take(pushes, promise) }
+        futures.append(promise.futureResult)
+    }
+
+    private static func noApp(_ delivery: Delivery) -> String {
+        guard let app = delivery.app else { return "the push names no app" }
+        return "the pipeline file names no app with container \(app.container), environment \(app.environment), "
+            + "topic \(app.topic ?? "(none)")"
+    }
+
+    /// One answer for each push.
+    consuming func wait() async -> [TransportAnswer] {
+        var answers = answers
+        for future in futures {
+            // A pool keeps its promises: it has an answer for whatever goes wrong.
+            do { answers += try await future.get() } catch { preconditionFailure("a pool broke its promise: \(error)") }
+        }
+        return answers
+    }
+}
+
+extension APNsApp {
+    /// A device that registered no topic is of the container's app.
+    func isOf(_ app: Delivery.App?) -> Bool {
+        guard let app else { return false }
+        return app.container == container && app.environment == environment && app.topic ?? topic == topic
+    }
+}

@@ -1,0 +1,186 @@
+import Testing
+
+@testable import TransportAPNs
+
+/// The client's half of HTTP/2, against a server written frame by frame.
+@Suite struct HTTP2Sessions {
+    @Test func aConnectionBeginsWithThePrefaceAndSettingsThatRefusePushes() throws {
+        var session = HTTP2Session()
+        let output = session.takeOutput()
+        #expect(output.getString(at: 0, length: 24) == HTTP2Session.preface)
+        let frames = try #require(SentFrame.read(output, skipping: 24))
+        #expect(frames.map(\.kind) == [.settings, .windowUpdate])
+        #expect(frames[0].body == [0, 2, 0, 0, 0, 0])
+    }
+
+    @Test func nothingIsSentBeforeTheServersSettings() {
+        var session = HTTP2Session()
+        #expect(session.room == 0)
+        _ = session.takeOutput()
+        session.take(ServerFrames.settings([(SettingID.concurrentStreamsMax, 7)]))
+        #expect(session.room == 7)
+        #expect(session.sent().last?.flags == FrameFlag.ack)
+    }
+
+    @Test func aRequestIsOneHeadersFrameAndOneDataFrame() {
+        var session = HTTP2Session.met()
+        #expect(session.submit(.of("{}"), tag: 1) == 1)
+        #expect(session.submit(.of("{\"a\":1}"), tag: 2) == 3)
+        let frames = session.sent()
+        #expect(frames.map(\.kind) == [.headers, .data, .headers, .data])
+        #expect(frames.map(\.stream) == [1, 1, 3, 3])
+        #expect(frames[1].body == Array("{}".utf8) && frames[1].flags == FrameFlag.endStream)
+        #expect(frames[2].body.count < frames[0].body.count - 30, "shared fields are an index the second time")
+    }
+
+    @Test func theRoomFollowsTheServersSettingsAtOnce() {
+        var session = HTTP2Session.met()
+        for tag in 0..<50 { session.submit(.of("{}"), tag: tag) }
+        #expect(session.room == 50)
+        session.take(ServerFrames.settings([(SettingID.concurrentStreamsMax, 10)]))
+        #expect(session.room == 0)
+        for stream in stride(from: UInt32(1), to: 83, by: 2) { session.take(ServerFrames.answer(stream, status: 200)) }
+        #expect(session.room == 1)
+    }
+
+    @Test func answersAreToldByTag() {
+        var session = HTTP2Session.met()
+        for tag in [5, 6, 7] { session.submit(.of("{}"), tag: tag) }
+        session.take(ServerFrames.answer(3, status: 200) + ServerFrames.answer(1, status: 410, body: "{}"))
+        #expect(session.told() == ["6: 200 ", "5: 410 {}"])
+        #expect(session.streams.count == 1)
+    }
+
+    @Test func bytesMayComeInAnyPieces() {
+        let bytes =
+            ServerFrames.answer(1, status: 400, [("apns-unique-id", "u")], body: #"{"reason":"BadTopic"}"#)
+            + ServerFrames.goAway(last: 1, .noError, "bye") + ServerFrames.frame(.ping, [1, 2, 3, 4, 5, 6, 7, 8])
+        for size in 1...bytes.count {
+            var session = HTTP2Session.met()
+            session.submit(.of("{}"), tag: 9)
+            _ = session.sent()
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                session.take(Array(bytes[start..<min(start + size, bytes.count)]))
+            }
+            #expect(session.told() == [#"9: 400 {"reason":"BadTopic"}"#, "goaway 1 0 bye"], "pieces of \(size)")
+            let pong = SentFrame(kind: .ping, flags: 1, stream: 0, body: [1, 2, 3, 4, 5, 6, 7, 8])
+            #expect(session.sent() == [pong])
+        }
+    }
+
+    @Test func afterGoAwayWhatIsAboveTheLastStreamWasNotProcessed() {
+        var session = HTTP2Session.met()
+        for tag in 1...3 { session.submit(.of("{}"), tag: tag) }
+        session.take(ServerFrames.goAway(last: HTTP2Session.lastStreamMax))
+        #expect(session.room == 0 && session.told().count == 1)
+        session.take(ServerFrames.goAway(last: 3))
+        #expect(session.told() == ["3: refused", "goaway 3 0 "])
+        session.take(ServerFrames.goAway(last: 5))
+        #expect(session.told() == ["goaway 3 0 "], "a second one may only lower the number")
+        session.take(ServerFrames.answer(3, status: 200))
+        session.close()
+        #expect(session.told() == ["2: 200 ", "1: broken 8"])
+    }
+
+    @Test func aRefusedStreamIsToldApartFromABrokenOne() {
+        var session = HTTP2Session.met()
+        for tag in 1...3 { session.submit(.of("{}"), tag: tag) }
+        session.take(ServerFrames.reset(1, .refusedStream) + ServerFrames.reset(3, .cancel))
+        #expect(session.told() == ["1: refused", "2: broken 8"])
+    }
+
+    @Test func anAnswerBeforeTheEndOfTheBodyCounts() {
+        var session = HTTP2Session.met([(SettingID.initialWindowSize, 1)])
+        session.submit(.of("{\"long\":1}"), tag: 1)
+        let head = ServerFrames.frame(
+            .headers, flags: FrameFlag.endHeaders, stream: 1, [0x08, 0x03] + Array("413".utf8))
+        session.take(head + ServerFrames.reset(1, .noError))
+        #expect(session.told() == ["1: 413 "])
+        #expect(session.blocked.isEmpty && session.streams.count == 0)
+    }
+
+    @Test func bodiesWaitForTheServersWindows() {
+        var session = HTTP2Session.met([(SettingID.initialWindowSize, 4)])
+        session.submit(.of("0123456789"), tag: 1)
+        #expect(session.sent().map(\.body.count).last == 4)
+        session.take(ServerFrames.windowUpdate(1, 3))
+        #expect(session.sent().map(\.body) == [Array("456".utf8)])
+        session.take(ServerFrames.settings([(SettingID.initialWindowSize, 100)]))
+        let last = session.sent().first { $0.kind == .data }
+        #expect(last?.body == Array("789".utf8) && last?.flags == FrameFlag.endStream)
+    }
+
+    @Test func theConnectionsWindowIsKept() {
+        var session = HTTP2Session.met()
+        let body = String(repeating: "x", count: 4_000)
+        for tag in 0..<17 { session.submit(.of(body), tag: tag) }
+        let sent = session.sent().filter { $0.kind == .data }.map(\.body.count).reduce(0, +)
+        #expect(sent == 65_535)
+        session.take(ServerFrames.windowUpdate(0, 10_000))
+        let rest = session.sent().map(\.body.count).reduce(0, +)
+        #expect(rest == 17 * 4_000 - 65_535)
+    }
+
+    @Test func aSmallerTableIsAnnouncedAndKept() {
+        var session = HTTP2Session.met()
+        session.submit(.of("{}"), tag: 1)
+        _ = session.sent()
+        session.take(ServerFrames.settings([(SettingID.headerTableSize, 0)]))
+        _ = session.sent()
+        session.submit(.of("{}"), tag: 2)
+        session.submit(.of("{}"), tag: 3)
+        let blocks = session.sent().filter { $0.kind == .headers }.map(\.body)
+        #expect(blocks[0].first == 0x20, "the size update stands first")
+        #expect(blocks[1].count == blocks[0].count - 1, "nothing is indexed any more")
+    }
+
+    @Test(arguments: [
+        ("a push promise", ServerFrames.frame(.pushPromise, stream: 1, [0, 0, 0, 2]), 1),
+        ("a frame that is too long", [0x01, 0x00, 0x01, 0, 0, 0, 0, 0, 1], 6),
+        (
+            "a header block that is not continued",
+            ServerFrames.frame(.headers, stream: 1, [0x88]) + ServerFrames.frame(.ping, [0, 0, 0, 0, 0, 0, 0, 0]), 1
+        ),
+        ("a continuation of nothing", ServerFrames.frame(.continuation, stream: 1, [0x88]), 1),
+        (
+            "a block that is no HPACK",
+            ServerFrames.frame(.headers, flags: FrameFlag.endHeaders, stream: 1, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), 9
+        ),
+        ("more padding than bytes", ServerFrames.frame(.data, flags: FrameFlag.padded, stream: 1, [9, 1]), 1),
+        ("settings of five bytes", ServerFrames.frame(.settings, [0, 1, 0, 0, 0]), 6),
+        ("a window beyond its limit", ServerFrames.windowUpdate(0, 0x7FFF_FFFF), 3),
+    ])
+    func whatBreaksTheProtocolEndsTheConnection(_ name: String, _ bytes: [UInt8], _ code: Int) {
+        var session = HTTP2Session.met()
+        session.submit(.of("{}"), tag: 1)
+        _ = session.sent()
+        session.take(bytes)
+        #expect(session.told() == ["failed \(code)"], "\(name)")
+        #expect(session.sent().last?.kind == .goAway && session.room == 0)
+    }
+
+    @Test func interimAnswersAndTrailersSayNothingOfTheOutcome() {
+        var session = HTTP2Session.met()
+        session.submit(.of("{}"), tag: 1)
+        let interim = ServerFrames.frame(
+            .headers, flags: FrameFlag.endHeaders, stream: 1, [0x08, 0x03] + Array("103".utf8))
+        let head = ServerFrames.frame(.headers, flags: FrameFlag.endHeaders, stream: 1, [0x88])
+        let trailers = ServerFrames.frame(
+            .headers, flags: FrameFlag.endHeaders | FrameFlag.endStream, stream: 1, [0x00, 1, 0x61, 1, 0x62])
+        session.take(interim + head + trailers)
+        #expect(session.told() == ["1: 200 "])
+    }
+
+    @Test func streamsThatLastLongDoNotDisturbLaterOnes() {
+        var session = HTTP2Session.met([(SettingID.concurrentStreamsMax, 1_000)])
+        session.submit(.of("{}"), tag: 0)
+        for tag in 1...5_000 {
+            let stream = session.submit(.of("{}"), tag: tag)
+            if tag % 700 != 0 { session.take(ServerFrames.answer(stream, status: 200)) }
+        }
+        #expect(session.streams.count == 8)
+        #expect(session.told().count == 4_993)
+        session.take(ServerFrames.answer(1, status: 200))
+        #expect(session.told() == ["0: 200 "])
+    }
+}

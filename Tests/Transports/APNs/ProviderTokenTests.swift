@@ -1,0 +1,76 @@
+import Crypto
+import EventLog
+import Foundation
+import Testing
+
+@testable import TransportAPNs
+
+/// Establishing a token-based connection to APNs.
+@Suite struct ProviderTokens {
+    private static let signing = P256.Signing.PrivateKey()
+    private static let start = Instant(rfc3339: "2026-01-01T00:00:00.7Z")!
+
+    private static func key() throws -> SigningKey {
+        try SigningKey(id: "KEY1234567", team: "ABCDE12345", pem: signing.pemRepresentation)
+    }
+
+    private static func decoded(_ text: Substring) throws -> Data {
+        let padded = text.replacing("-", with: "+").replacing("_", with: "/")
+        return try #require(Data(base64Encoded: padded + String(repeating: "=", count: (4 - padded.count % 4) % 4)))
+    }
+
+    @Test func aTokenIsAJWTInTheFormOfTheRFCs() throws {
+        let token = try ProviderToken(signedBy: Self.key(), at: Self.start)
+        let parts = token.text.split(separator: ".", omittingEmptySubsequences: false)
+        #expect(parts.count == 3 && !token.text.contains("="))
+        #expect(String(decoding: try Self.decoded(parts[0]), as: UTF8.self) == #"{"alg":"ES256","kid":"KEY1234567"}"#)
+        #expect(
+            String(decoding: try Self.decoded(parts[1]), as: UTF8.self) == #"{"iss":"ABCDE12345","iat":1767225600}"#)
+        let signature = try Self.decoded(parts[2])
+        #expect(signature.count == 64)
+        let content = Data(token.text.dropLast(parts[2].count + 1).utf8)
+        #expect(try Self.signing.publicKey.isValidSignature(.init(rawRepresentation: signature), for: content))
+    }
+
+    @Test func aTokenIsSharedUntilItsAgeAndThenMadeAnew() throws {
+        var keeper = TokenKeeper(try Self.key(), refreshAge: .seconds(2_400))
+        let first = try keeper.current(at: Self.start)
+        #expect(first.isNew)
+        let later = try keeper.current(at: Self.start.advanced(by: .seconds(2_390)))
+        #expect(!later.isNew && later.0 == first.0)
+        let renewed = try keeper.current(at: Self.start.advanced(by: .seconds(2_400)))
+        #expect(renewed.isNew && renewed.0 != first.0)
+    }
+
+    @Test func aYoungTokenThatIsRefusedIsKept() throws {
+        var keeper = TokenKeeper(try Self.key(), refreshAge: .seconds(2_400))
+        let token = try keeper.current(at: Self.start).0
+        #expect(try !keeper.refuse(at: Self.start.advanced(by: .seconds(1_199))))
+        #expect(keeper.token == token)
+        #expect(try keeper.refuse(at: Self.start.advanced(by: .seconds(1_201))))
+        #expect(keeper.token != token)
+    }
+
+    @Test func aTokenOutlivesARestartUnlessItsTimeLiesAhead() throws {
+        let kept = try ProviderToken(signedBy: Self.key(), at: Self.start)
+        var keeper = TokenKeeper(try Self.key(), kept: kept, refreshAge: .seconds(2_400))
+        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(60))).0 == kept)
+        var behind = TokenKeeper(try Self.key(), kept: kept, refreshAge: .seconds(2_400))
+        #expect(try behind.current(at: Self.start.advanced(by: .seconds(-3_600))).isNew)
+    }
+
+    @Test func aKeptTokenIsItsOwnersAlone() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "token-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = TokenFile(folder.appending(path: "apns.token").path)
+        #expect(file.read() == nil)
+        let token = try ProviderToken(signedBy: Self.key(), at: Self.start)
+        try file.write(token)
+        #expect(file.read() == token)
+        let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        try Data("rubbish".utf8).write(to: URL(fileURLWithPath: file.path))
+        #expect(file.read() == nil)
+    }
+}

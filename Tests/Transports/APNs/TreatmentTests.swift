@@ -1,0 +1,94 @@
+import EventLog
+import Testing
+
+@testable import TransportAPNs
+
+/// What each answer means: Handling notification responses from APNs, and what clients have seen.
+@Suite struct Treatments {
+    private static let table: [(Int, String, Treatment.Push, Treatment.Connection)] = [
+        (200, "", .accept, .keep),
+        (400, "BadCollapseId", .fail, .keep),
+        (400, "BadDeviceToken", .unknownAddress, .keep),
+        (400, "BadExpirationDate", .fail, .keep),
+        (400, "BadMessageId", .fail, .keep),
+        (400, "BadPriority", .fail, .keep),
+        (400, "BadTopic", .stop, .keep),
+        (400, "DeviceTokenNotForTopic", .unknownAddress, .keep),
+        (400, "DuplicateHeaders", .fail, .keep),
+        (400, "IdleTimeout", .again, .replace),
+        (400, "InvalidPushType", .fail, .keep),
+        (400, "MissingDeviceToken", .fail, .keep),
+        (400, "MissingTopic", .stop, .keep),
+        (400, "PayloadEmpty", .fail, .keep),
+        (400, "TopicDisallowed", .onceMore, .replace),
+        (403, "BadCertificate", .stop, .replace),
+        (403, "BadCertificateEnvironment", .stop, .replace),
+        (403, "ExpiredProviderToken", .onceMore, .refreshToken),
+        (403, "Forbidden", .fail, .keep),
+        (403, "InvalidProviderToken", .stop, .keep),
+        (403, "MissingProviderToken", .stop, .keep),
+        (403, "UnrelatedKeyIdInToken", .again, .replace),
+        (403, "BadEnvironmentKeyIdInToken", .stop, .keep),
+        (403, "BadEnvironmentKeyInToken", .stop, .keep),
+        (403, "TopicMismatch", .stop, .keep),
+        (404, "BadPath", .fail, .keep),
+        (405, "MethodNotAllowed", .fail, .keep),
+        (410, "ExpiredToken", .unregistered, .keep),
+        (410, "Unregistered", .unregistered, .keep),
+        (413, "PayloadTooLarge", .fail, .keep),
+        (429, "TooManyProviderTokenUpdates", .later(.tokenPause), .keepToken),
+        (429, "TooManyRequests", .later(.slowDevice), .keep),
+        (500, "InternalServerError", .later(.serverError), .suspect),
+        (503, "ServiceUnavailable", .later(.serverError), .keep),
+        (503, "Service Unavailable", .later(.serverError), .keep),
+        (503, "Shutdown", .later(.serverError), .replace),
+        (408, "", .later(.unanswered), .keep),
+        (421, "", .again, .replace),
+        (502, "", .later(.serverError), .keep),
+        (504, "NewReason", .later(.serverError), .keep),
+        (410, "NewReason", .unregistered, .keep),
+        (418, "NewReason", .fail, .keep),
+        (302, "", .fail, .keep),
+    ]
+
+    @Test(arguments: table.indices)
+    func anAnswerIsTreatedByTheTable(_ row: Int) {
+        let (status, reason, push, connection) = Self.table[row]
+        let treatment = Treatment(status: status, reason: reason)
+        #expect(treatment.push == push && treatment.connection == connection, "\(status) \(reason): \(treatment)")
+    }
+
+    @Test func theTimeOfA410IsReadInMillisecondsAndInSeconds() {
+        #expect(
+            APNsReason(Array(#"{"reason":"Unregistered","timestamp":1700000000123}"#.utf8)).timestamp
+                == Instant(microseconds: 1_700_000_000_123_000))
+        #expect(
+            APNsReason(Array(#"{"reason":"Unregistered","timestamp":1700000000}"#.utf8)).timestamp
+                == Instant(microseconds: 1_700_000_000_000_000))
+        for text in ["", "{", "[]", #"{"reason":5}"#, #"{"timestamp":-1}"#] {
+            #expect(APNsReason(Array(text.utf8)) == APNsReason([]), "\(text)")
+        }
+    }
+
+    @Test func waitsDoubleAndStayBetweenTheirBounds() {
+        let backoff = Backoff()
+        #expect(backoff.wait(.serverError, attempts: 1, jitter: 0) == .seconds(720))
+        #expect(backoff.wait(.serverError, attempts: 1, jitter: 0.5) == .seconds(900))
+        #expect(backoff.wait(.serverError, attempts: 40, jitter: 0.5) == .seconds(7_200))
+        #expect(backoff.wait(.unanswered, attempts: 3, jitter: 0.5) == .seconds(4))
+        #expect(backoff.wait(.unanswered, attempts: 1, jitter: 0.5, retryAfter: .seconds(30)) == .seconds(30))
+        #expect(backoff.wait(.unanswered, attempts: 9, jitter: 0.5, retryAfter: .seconds(3)) == .seconds(60))
+    }
+
+    @Test func retryAfterIsSecondsOrADate() {
+        let now = Instant(rfc3339: "2026-01-01T00:00:00Z")!
+        func wait(_ text: String) -> Duration? {
+            APNsAnswer(ResponseHead(status: 429, retryAfter: text), body: [], now: now).retryAfter
+        }
+        #expect(wait("120") == .seconds(120))
+        #expect(wait("Thu, 01 Jan 2026 00:00:30 GMT") == .seconds(30))
+        #expect(wait("Thu, 01 Jan 2025 00:00:30 GMT") == .zero)
+        #expect(wait("99999999999") == .seconds(3_600))
+        #expect(wait("soon") == nil)
+    }
+}
