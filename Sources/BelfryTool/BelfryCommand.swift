@@ -18,6 +18,7 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry state Pipelines/quickstart.yaml devices  what does a stage know?
               belfry whatif Pipelines/quickstart.yaml --set coalesce.window=5s
               belfry doctor Pipelines/quickstart.yaml         is anything wrong with it?
+              belfry apns-server --show device                an APNs for tests
 
             Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 it worked and the \
             answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 73 cannot create; 74 I/O; \
@@ -27,6 +28,6 @@ struct BelfryCommand: AsyncParsableCommand {
         subcommands: [
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
             ReplayCommand.self, WhatIfCommand.self, StateCommand.self, TraceCommand.self, ExplainCommand.self,
-            DoctorCommand.self, BenchCommand.self, StageCommand.self,
+            DoctorCommand.self, APNsServerCommand.self, BenchCommand.self, StageCommand.self,
         ])
 }

@@ -14,6 +14,8 @@ struct ArgumentTests {
         ["log", "show", "x", "--until", "0"], ["log", "show", "x", "--limit", "-1"], ["send", "--door"],
         ["send", "a.yaml", "--timeout", "0"], ["send", "a.yaml", "--timeout", "soon"],
         ["send", "a.yaml", "--producer", ""],
+        ["apns-server", "--port", "65536"], ["apns-server", "--key-id", "../KEYLOCA"],
+        ["apns-server", "--json", "--show", "device"], ["apns-server", "--environment", "test"],
         ["upp", "a.yaml"], ["up", "a.yaml", "b.yaml"], ["run", "a.yaml", "--verbose"],
     ]
 
@@ -48,7 +50,7 @@ struct ArgumentTests {
             BelfryCommand.self, UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self,
             TapCommand.self,
             LogCommand.self, LogListCommand.self, LogShowCommand.self, LogVerifyCommand.self, LogStatCommand.self,
-            LogRepairCommand.self, IngestProgram.self,
+            LogRepairCommand.self, APNsServerCommand.self, IngestProgram.self,
             StageProgram<MatchProgram>.self, StageProgram<DeliverProgram>.self,
         ] as [any ParsableCommand.Type])
     func `help teaches by example, in lines that fit a terminal`(command: any ParsableCommand.Type) {

@@ -1,5 +1,6 @@
 import EventLog
 import Glibc
+import LocalAPNs
 import PipelineKit
 import PipelineRuntime
 import Replay
@@ -19,8 +20,18 @@ extension ToolFailure {
         case let error as TransportError: self.init(.inputOutput, error.description)
         case let error as SmallTextError: self.init(.inputOutput, error.description)
         case let error as ChildProcessError: self.init(.configuration, error.description)
+        case let error as StartError: self.init(ToolFailure.status(of: error), error.description)
+        case let error as LineError: self.init(.badData, error.description)
         case let error as ReplayError: self.init(ToolFailure.status(of: error), error.description)
         default: return nil
+        }
+    }
+
+    private static func status(of error: StartError) -> ToolStatus {
+        switch error {
+        case .file: .inputOutput
+        case .content: .configuration
+        case .address: .unavailable
         }
     }
 

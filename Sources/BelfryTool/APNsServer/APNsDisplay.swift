@@ -1,0 +1,129 @@
+import ArgumentParser
+import LocalAPNs
+
+/// Shows what a local APNs records.
+struct APNsDisplay: Sendable {
+    enum Form: Sendable { case json, requests, device }
+
+    let form: Form
+    private let isColoured: Bool
+
+    init(form: Form, isColoured: Bool) {
+        self.form = form
+        self.isColoured = isColoured
+    }
+
+    private var painter: Painter { Painter(isColoured: isColoured) }
+
+    /// - Returns: nil for what is not shown in this form.
+    func text(of record: Record) -> String? {
+        switch (form, record) {
+        case (.json, _): record.json
+        case (.requests, .request(let request)): line(request)
+        case (.requests, .connection(let event)): painter.dim(line(event))
+        case (.requests, .delivery(let event)): "\(clock(event.time)) \(event.token.short) \(event.fate)"
+        case (.device, .request(let request)): screen(request)
+        case (.device, .delivery(let event)): screen(event)
+        case (.device, .connection): nil
+        }
+    }
+
+    private func clock(_ time: Int64) -> String { String(TimeText.of(time).dropFirst(11).prefix(12)) }
+}
+
+/// A line each.
+extension APNsDisplay {
+    private func line(_ request: RecordedRequest) -> String {
+        let parts = [
+            clock(request.time), "\(request.connection)/\(request.stream)", verdict(request),
+            request.token?.short ?? "no token", request.topic?.printable ?? "",
+            request.header("apns-push-type")?.printable ?? "", request.notice?.summary ?? "",
+            request.isRepeat ? "repeat" : "", request.fate == "shown" ? "" : request.fate ?? "",
+        ]
+        let warnings = request.warnings.map { "\n    " + painter.cyan("warning: " + $0.printable) }
+        return parts.filter { !$0.isEmpty }.joined(separator: "  ") + warnings.joined()
+    }
+
+    private func verdict(_ request: RecordedRequest) -> String {
+        guard let status = request.status else { return painter.red(request.ending ?? "no answer") }
+        return status == 200 ? painter.green("200") : painter.red("\(status) \(request.reason?.printable ?? "")")
+    }
+
+    private func line(_ event: ConnectionEvent) -> String {
+        "\(clock(event.time)) connection \(event.connection): \(event.step.text)"
+    }
+}
+
+/// As a device has it.
+extension APNsDisplay {
+    private func screen(_ request: RecordedRequest) -> String? {
+        guard let notice = request.notice, let fate = request.fate else {
+            return "\(verdict(request))  \(request.token?.short ?? "no token")"
+        }
+        let app = request.topic ?? ""
+        return screen(notice, request.token ?? "", app, fate, request.replaced)
+    }
+
+    private func screen(_ event: DeliveryEvent) -> String {
+        screen(event.notice, event.token, event.bundle, event.fate, event.replaced)
+    }
+
+    private func screen(
+        _ notice: Notice, _ token: String, _ app: String, _ fate: String, _ replaced: String?
+    ) -> String {
+        let head = painter.dim("\(token.short)  \(app.printable)")
+        guard ["shown", "replaced"].contains(fate) else { return "\(head)\n    (\(fate): the device is offline)" }
+        var lines = notice.isBackground ? ["(background)"] : []
+        lines += [notice.title, notice.subtitle].compactMap(\.self).map { painter.bold($0.printable) }
+        lines += [notice.body?.printable, notice.extras].compactMap(\.self)
+        if let replaced { lines.append(painter.dim("in place of \(replaced)")) }
+        return ([head] + lines.map { "    " + $0 }).joined(separator: "\n")
+    }
+}
+
+extension Notice {
+    fileprivate var summary: String {
+        if isBackground { return "(background)" }
+        return [title, subtitle, body, extras].compactMap(\.self).map(\.printable).joined(separator: " · ")
+    }
+
+    /// Badge and sound.
+    fileprivate var extras: String? {
+        let parts = [badge.map { "badge \($0)" }, sound.map { "sound \($0.printable)" }].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+}
+
+extension ConnectionEvent.Step {
+    fileprivate var text: String {
+        switch self {
+        case .open(let remote, let topic):
+            "open from \(remote)" + (topic.map { ", certificate of \($0.printable)" } ?? "")
+        case .settings(let streams): streams == 1 ? "one stream" : "\(streams) streams"
+        case .goAway(let last, let code, let debug): "GOAWAY \(code), last stream \(last) \(debug.printable)"
+        case .refused(let stream): "stream \(stream) is one too many: refused"
+        case .reset(let stream, let code): "the client gave up stream \(stream), \(code)"
+        case .close(let requests): "closed after \(requests) requests"
+        case .failed(let reason): "failed: \(reason.printable)"
+        }
+    }
+}
+
+extension String {
+    /// A device token has 64 digits; eight tell one from another.
+    fileprivate var short: String { count > 9 ? prefix(8) + "…" : self }
+}
+
+extension APNsDisplay.Form: ExpressibleByArgument {
+    init?(argument: String) {
+        switch argument {
+        case "requests": self = .requests
+        case "device": self = .device
+        default: return nil
+        }
+    }
+
+    static var allValueStrings: [String] { ["requests", "device"] }
+}
+
+extension Environment: ExpressibleByArgument {}

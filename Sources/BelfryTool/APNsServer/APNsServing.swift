@@ -1,0 +1,72 @@
+import Foundation
+import LocalAPNs
+import PipelineRuntime
+import Synchronization
+
+/// One run of `belfry apns-server`: shows records, obeys commands, ends on a signal or when nobody reads any more.
+struct APNsServing: Sendable {
+    var settings: LocalAPNs.Configuration
+    let form: APNsDisplay.Form
+
+    private enum Event: Sendable {
+        case command(String)
+        case stop
+        case outputLost(OutputError)
+    }
+
+    func run() async throws {
+        let (events, continuation) = AsyncStream.makeStream(of: Event.self)
+        StopSignals.ignore(SIGTTIN)
+        StopSignals.watch { number, earlier in
+            if earlier > 0, number == SIGINT { _exit(128 + number) }
+            continuation.yield(.stop)
+        }
+        let server = try await LocalAPNs.start(watched { continuation.yield(.outputLost($0)) })
+        StandardError.write(APNsPointers(server, settings).text)
+        CommandLines.read { continuation.yield(.command($0)) }
+        try await obey(events, server)
+        try await server.stop()
+    }
+
+    private func watched(_ lost: @escaping @Sendable (OutputError) -> Void) -> LocalAPNs.Configuration {
+        var settings = settings
+        let display = APNsDisplay(form: form, isColoured: StandardOutput.isTerminal)
+        let isLost = Atomic(false)
+        settings.recordsMax = 1
+        settings.onRecord = { record in
+            guard !isLost.load(ordering: .relaxed), let line = display.text(of: record) else { return }
+            do throws(OutputError) { try StandardOutput.write(line: line) } catch {
+                isLost.store(true, ordering: .relaxed)
+                lost(error)
+            }
+        }
+        return settings
+    }
+
+    private func obey(_ events: AsyncStream<Event>, _ server: LocalAPNs) async throws {
+        for await event in events {
+            switch event {
+            case .stop: return
+            case .outputLost(let error): throw error
+            case .command(let line): await obey(line, server)
+            }
+        }
+    }
+
+    private func obey(_ line: String, _ server: LocalAPNs) async {
+        do { StandardError.write("done: \(try await server.control(line))") } catch {
+            StandardError.write("standard input: \(error)")
+        }
+    }
+}
+
+/// The commands on standard input, on a thread of their own; where it is closed there are none.
+private enum CommandLines {
+    static func read(_ take: @escaping @Sendable (String) -> Void) {
+        Thread.detachNewThread {
+            while let line = readLine() {
+                if line.contains(where: { !$0.isWhitespace }) { take(line) }
+            }
+        }
+    }
+}

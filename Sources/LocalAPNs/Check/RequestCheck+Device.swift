@@ -1,0 +1,45 @@
+/// Rules 21, 24 and 25: which device?
+extension RequestCheck {
+    func checkToken(_ inspection: inout Inspection, by registry: Registry) throws(Refusal) {
+        let path = inspection.request.header(":path") ?? ""
+        let text = path.dropFirst(RequestCheck.prefix.count + 1)
+        guard !text.isEmpty else { throw .bad("MissingDeviceToken") }
+        guard let token = DeviceToken.normalized(text) else { throw .bad("BadDeviceToken") }
+        inspection.device = token
+        let apps = registry.devices[token, default: [:]].values
+        guard !apps.isEmpty || !registry.isStrict else { throw .bad("BadDeviceToken") }
+        guard apps.isEmpty || apps.contains(where: { $0.isOf(environment) }) else {
+            throw .bad("BadDeviceToken")
+        }
+    }
+
+    func checkDevice(_ inspection: Inspection, by registry: Registry) throws(Refusal) {
+        guard let token = inspection.device, let bundle = inspection.bundle else { return }
+        guard let apps = registry.devices[token] else { return }
+        guard let device = apps[bundle], device.isOf(environment) else {
+            throw .bad("DeviceTokenNotForTopic")
+        }
+        switch device.state {
+        case .active, .offline: return
+        case .unregistered: throw .answer(status: 410, reason: "Unregistered", timestamp: device.since)
+        case .expired: throw .answer(status: 410, reason: "ExpiredToken", timestamp: device.since)
+        }
+    }
+}
+
+/// Opaque bytes in hex; how many is not fixed.
+package enum DeviceToken {
+    /// In lower case; nil for what is no token: 2 to 512 hex digits, an even number.
+    package static func normalized(_ text: some StringProtocol) -> String? {
+        guard (2...512).contains(text.utf8.count), text.utf8.count % 2 == 0 else { return nil }
+        return text.utf8.allSatisfy(isDigit) ? text.lowercased() : nil
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): true
+        default: false
+        }
+    }
+}

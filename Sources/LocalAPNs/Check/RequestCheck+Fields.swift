@@ -1,0 +1,50 @@
+/// Rules 12 to 17: what the headers ask for.
+extension RequestCheck {
+    func checkFields(_ inspection: inout Inspection) throws(Refusal) {
+        let request = inspection.request
+        if let id = request.header("apns-id") {
+            guard CanonicalUUID.isOne(id) else { throw .bad("BadMessageId") }
+            inspection.id = id
+        }
+        try checkExpiration(request, &inspection)
+        let priority = try priority(of: request)
+        inspection.type = try pushType(of: request, &inspection)
+        guard inspection.type != .background || priority == "5" else { throw .bad("BadPriority") }
+        inspection.collapseID = request.header("apns-collapse-id")
+        guard (inspection.collapseID ?? "").utf8.count <= 64 else { throw .bad("BadCollapseId") }
+    }
+
+    private func checkExpiration(_ request: PushRequest, _ inspection: inout Inspection) throws(Refusal) {
+        guard let text = request.header("apns-expiration") else { return }
+        guard let seconds = Decimal.value(of: text) else { throw .bad("BadExpirationDate") }
+        inspection.expiration = seconds
+    }
+
+    private func priority(of request: PushRequest) throws(Refusal) -> String? {
+        guard let text = request.header("apns-priority") else { return nil }
+        guard ["1", "5", "10"].contains(text) else { throw .bad("BadPriority") }
+        return text
+    }
+
+    private func pushType(of request: PushRequest, _ inspection: inout Inspection) throws(Refusal) -> PushType? {
+        guard let text = request.header("apns-push-type") else {
+            guard quirks.missingPushType == .accept else { throw .bad("MissingPushType") }
+            inspection.warnings.append("no apns-push-type: may be delayed or dropped")
+            return nil
+        }
+        guard let type = PushType(rawValue: text) else { throw .bad("InvalidPushType") }
+        return type
+    }
+}
+
+/// 32 lower-case hex digits in groups of 8, 4, 4, 4 and 12.
+enum CanonicalUUID {
+    static func isOne(_ text: String) -> Bool {
+        let groups = text.split(separator: "-", omittingEmptySubsequences: false)
+        return groups.map(\.utf8.count) == [8, 4, 4, 4, 12] && groups.allSatisfy { $0.utf8.allSatisfy(isDigit) }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+    }
+}

@@ -1,0 +1,63 @@
+/// Rules 18 to 20: for which app?
+extension RequestCheck {
+    func checkTopic(
+        _ inspection: inout Inspection, on connection: ConnectionState, by registry: Registry
+    ) throws(Refusal) {
+        let topic = try topic(of: inspection.request, on: connection)
+        guard TopicText.isWellFormed(topic) else { throw .bad("BadTopic") }
+        inspection.topic = topic
+        guard let bundle = inspection.type?.bundle(of: topic) ?? loose(inspection, topic) else { throw disallowed }
+        if let certificate = connection.certificate {
+            try check(topic, bundle, of: inspection.type, by: certificate)
+        } else if let allowed = inspection.token?.key.bundles {
+            guard allowed.contains(bundle) else { throw disallowed }
+        }
+        try check(bundle, &inspection, on: connection, by: registry)
+    }
+
+    private var disallowed: Refusal { .bad("TopicDisallowed") }
+
+    /// Without a push type, any suffix will do.
+    private func loose(_ inspection: Inspection, _ topic: String) -> String? {
+        inspection.type == nil ? PushType.bundle(of: topic) : nil
+    }
+
+    private func topic(of request: PushRequest, on connection: ConnectionState) throws(Refusal) -> String {
+        if let topic = request.header("apns-topic") { return topic }
+        guard let topics = connection.certificate?.topics, topics.count == 1 else { throw .bad("MissingTopic") }
+        return topics[0]
+    }
+
+    private func check(
+        _ topic: String, _ bundle: String, of type: PushType?, by certificate: ClientCertificate
+    ) throws(Refusal) {
+        guard type?.needsToken != true else { throw disallowed }
+        guard certificate.topics.contains(topic) || certificate.topics.contains(bundle) else { throw disallowed }
+    }
+
+    private func check(
+        _ bundle: String, _ inspection: inout Inspection, on connection: ConnectionState, by registry: Registry
+    ) throws(Refusal) {
+        guard let bundles = registry.bundles else { return }
+        guard bundles.contains(bundle) else { throw disallowed }
+        guard let atFirst = connection.bundles, !atFirst.contains(bundle) else { return }
+        inspection.warnings.append("\(bundle) is newer than this connection's first push: open another connection")
+        throw disallowed
+    }
+}
+
+/// The letters of bundle IDs, in dotted parts.
+enum TopicText {
+    static func isWellFormed(_ topic: String) -> Bool {
+        let parts = topic.split(separator: ".", omittingEmptySubsequences: false)
+        return topic.utf8.count <= 255 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isLetter) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+}

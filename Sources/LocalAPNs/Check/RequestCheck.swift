@@ -1,0 +1,37 @@
+/// Decides what APNs would answer, by the table of rules of the README's reference: the first failure wins.
+///
+/// A pure function of the request, the connection's memory, the registry and the time.
+package struct RequestCheck: Sendable {
+    package var environment: Environment
+    package var quirks: Quirks
+
+    package init(_ environment: Environment, quirks: Quirks = Quirks()) {
+        self.environment = environment
+        self.quirks = quirks
+    }
+
+    /// All rules but those of scripts.
+    ///
+    /// - Parameter now: Milliseconds since 1970.
+    /// - Parameter hasBody: False if the answer is to come before the body, which is then not looked at.
+    /// - Returns: nil if the push is accepted.
+    package func refusal(
+        of inspection: inout Inspection, on connection: inout ConnectionState, by registry: inout Registry,
+        at now: Int64, hasBody: Bool = true
+    ) -> Refusal? {
+        do throws(Refusal) {
+            try checkShape(inspection, hasBody: hasBody)
+            try checkIdentity(&inspection, on: &connection, by: &registry, at: now)
+            inspection.isAuthenticated = true
+            connection.begin(with: registry)
+            try checkFields(&inspection)
+            try checkTopic(&inspection, on: connection, by: registry)
+            try checkToken(&inspection, by: registry)
+            if hasBody { try checkBody(&inspection) }
+            try checkDevice(inspection, by: registry)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+extension LocalAPNs {
+    /// How a local APNs is to be.
+    public struct Configuration: Sendable {
+        public var environment = Environment.development
+        /// The address to listen at.
+        public var host = "127.0.0.1"
+        /// 0: any that is free.
+        public var port = 2197
+        /// More names that clients know the server by, for its certificate.
+        public var names: [String] = []
+        /// The most streams of a connection, once it is trusted.
+        public var streams = 1000
+        /// Where keys and certificates are made and kept.
+        public var folder = ".belfry/apns-server"
+        /// Ten characters each, as Apple's.
+        public var keyID = "KEYLOCAL12"
+        public var team = "TEAMLOCAL1"
+        /// A `.p8` to take instead of one of its own.
+        public var keyPath: String?
+        /// The app of the client certificate.
+        public var topic = "com.example.Notes"
+        /// Keys beside the folder's own, which is good for all apps and both environments.
+        package var keys: [SigningKey] = []
+        public var devices: [Device] = []
+        /// Whether there are no other devices, and no other apps.
+        public var isStrict = false
+        package var script: [ScriptLine] = []
+        /// Milliseconds since 1970.
+        public var clock: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+        /// The newest so many records are kept for ``LocalAPNs/records``.
+        public var recordsMax = 100_000
+        /// Called on the server's thread for each record; while it waits, so do the clients.
+        public var onRecord: @Sendable (Record) -> Void = { _ in }
+
+        public init() {}
+    }
+}

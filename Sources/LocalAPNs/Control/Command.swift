@@ -1,0 +1,62 @@
+import JSON
+
+/// What can be told to a running server; each is a JSON object with one key.
+package enum Command: Sendable {
+    /// Moves the clock by so many milliseconds.
+    case clock(Int64)
+    case device(Device)
+    case script([ScriptLine])
+    /// From now on so many streams, on all connections.
+    case streams(Int)
+    /// On one connection, or on all.
+    case goAway(GoAway, connection: Int?)
+    /// Ends all connections without a word.
+    case drop
+
+    package static func read(_ text: String) throws(FieldError) -> Command {
+        try Document.read(text) { (json) throws(FieldError) in
+            var fields = try FieldReader(json)
+            let command = try command(&fields)
+            try fields.finish()
+            guard let command else { throw FieldError("", "an empty command") }
+            return command
+        }
+    }
+
+    private static func command(_ fields: inout FieldReader) throws(FieldError) -> Command? {
+        var found: [Command] = []
+        if let text = try fields.text("clock") { found.append(.clock(try shift(text))) }
+        if var device = try fields.nested("device") { found.append(.device(try Device(&device))) }
+        if let script = fields.value("script") { found.append(.script(try lines(script))) }
+        if let streams = try fields.integer("streams", 0...2_147_483_647) { found.append(.streams(Int(streams))) }
+        if var goAway = try fields.nested("goaway") {
+            let connection = try goAway.count("connection")
+            found.append(.goAway(try GoAway(&goAway), connection: connection))
+        }
+        if let drop = try fields.text("drop") {
+            guard drop == "connections" else { throw fields.error("drop", "takes \"connections\"") }
+            found.append(.drop)
+        }
+        guard found.count < 2 else { throw FieldError("", "one command at a time") }
+        return found.first
+    }
+
+    private static func lines(_ script: JSONValue) throws(FieldError) -> [ScriptLine] {
+        guard script.isArray else { return [try ScriptLine(script, at: "script")] }
+        var lines: [ScriptLine] = []
+        for (index, line) in script.elements.enumerated() { lines.append(try ScriptLine(line, at: "script[\(index)]")) }
+        return lines
+    }
+
+    /// `+25m`, `-10s`, `+250ms`, `+2h`, `+1d`.
+    private static func shift(_ text: String) throws(FieldError) -> Int64 {
+        let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
+        for (unit, milliseconds) in units where text.hasSuffix(unit) {
+            guard text.first == "+" || text.first == "-" else { continue }
+            guard let number = Decimal.value(of: String(text.dropFirst().dropLast(unit.count))) else { continue }
+            guard number <= 100_000 else { break }
+            return (text.first == "-" ? -1 : 1) * number * milliseconds
+        }
+        throw FieldError("clock", "takes a step such as \"+25m\", with ms, s, m, h or d, not \"\(text)\"")
+    }
+}

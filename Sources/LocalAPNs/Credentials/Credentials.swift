@@ -1,0 +1,99 @@
+import Crypto
+import Foundation
+import X509
+
+/// Keys and certificates that are good for this server alone, kept in a folder.
+package struct Credentials: Sendable {
+    /// Trust this to trust the server.
+    package let authorityPath: String
+    /// Signs provider tokens.
+    package let key: P256.Signing.PrivateKey
+    package let keyID: String
+    package let team: String
+    package let keyPath: String
+    package let clientPath: String
+    package let clientKeyPath: String
+    let authority: Authority
+
+    /// Makes what is not there yet, and what is about to expire.
+    package init(_ options: LocalAPNs.Configuration, now: Date = Date()) throws(StartError) {
+        let folder = options.folder
+        try SecretFile.makeFolder(folder)
+        keyID = options.keyID
+        team = options.team
+        authorityPath = "\(folder)/ca.pem"
+        keyPath = options.keyPath ?? "\(folder)/AuthKey_\(options.keyID).p8"
+        clientPath = "\(folder)/client.pem"
+        clientKeyPath = "\(folder)/client-key.pem"
+        key = try Credentials.key(at: keyPath, isMade: options.keyPath == nil)
+        authority = try Credentials.authority(in: folder, now)
+        try keepClient(options.topic, now)
+    }
+
+    private static func key(at path: String, isMade: Bool = true) throws(StartError) -> P256.Signing.PrivateKey {
+        guard let text = try SecretFile.read(path) else {
+            guard isMade else { throw .content(path: path, reason: "there is no such file") }
+            let key = P256.Signing.PrivateKey()
+            try SecretFile.write(key.pemRepresentation + "\n", to: path, isSecret: true)
+            return key
+        }
+        do { return try P256.Signing.PrivateKey(pemRepresentation: text) } catch {
+            throw .content(path: path, reason: "holds no private key of the curve P-256 in PEM")
+        }
+    }
+
+    private static func authority(in folder: String, _ now: Date) throws(StartError) -> Authority {
+        let (path, keyPath) = ("\(folder)/ca.pem", "\(folder)/ca-key.pem")
+        if let text = try SecretFile.read(path), try SecretFile.read(keyPath) != nil {
+            let certificate = try certificate(text, path)
+            let key = try key(at: keyPath)
+            if certificate.notValidAfter > now.addingTimeInterval(400 * 86_400) {
+                return Authority(certificate: certificate, key: key)
+            }
+        }
+        return try newAuthority(path, keyPath, now)
+    }
+
+    private static func newAuthority(
+        _ path: String, _ keyPath: String, _ now: Date
+    ) throws(StartError) -> Authority {
+        let (authority, text) = try Credentials.making(path) {
+            let authority = try Authority(since: now)
+            return (authority, try authority.certificate.serializeAsPEM().pemString)
+        }
+        try SecretFile.write(authority.keyText + "\n", to: keyPath, isSecret: true)
+        try SecretFile.write(text + "\n", to: path, isSecret: false)
+        return authority
+    }
+
+    private static func certificate(_ text: String, _ path: String) throws(StartError) -> Certificate {
+        do { return try Certificate(pemEncoded: text) } catch {
+            throw .content(path: path, reason: "holds no certificate in PEM")
+        }
+    }
+
+    private static func making<Made>(_ path: String, _ make: () throws -> Made) throws(StartError) -> Made {
+        do { return try make() } catch { throw .content(path: path, reason: "cannot be made: \(error)") }
+    }
+
+    private func keepClient(_ topic: String, _ now: Date) throws(StartError) {
+        let clientKey = try Credentials.key(at: clientKeyPath)
+        if try isCurrent(clientKey, topic, now) { return }
+        let text = try Credentials.making(clientPath) {
+            try authority.client(clientKey.publicKey, topic: topic, since: now).serializeAsPEM().pemString
+        }
+        try SecretFile.write(text + "\n", to: clientPath, isSecret: false)
+    }
+
+    private func isCurrent(_ key: P256.Signing.PrivateKey, _ topic: String, _ now: Date) throws(StartError) -> Bool {
+        guard let text = try SecretFile.read(clientPath) else { return false }
+        let certificate = try Credentials.certificate(text, clientPath)
+        let identity = try Credentials.making(clientPath) {
+            CertificateReader(authorities: [authority.certificate]).read(
+                Array(try certificate.serializeAsPEM().derBytes))
+        }
+        let soon = Int64(now.timeIntervalSince1970 * 1000) + 30 * 86_400_000
+        return identity.isKnown && identity.topics == [topic] && identity.validity.contains(soon)
+            && certificate.publicKey == .init(key.publicKey)
+    }
+}

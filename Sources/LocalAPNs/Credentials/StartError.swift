@@ -1,0 +1,15 @@
+/// Why the server does not start.
+package enum StartError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// A file cannot be read or written.
+    case file(path: String, reason: String)
+    /// A file holds something else than it should.
+    case content(path: String, reason: String)
+    case address(host: String, port: Int, reason: String)
+
+    package var description: String {
+        switch self {
+        case .file(let path, let reason), .content(let path, let reason): "\(path): \(reason)"
+        case .address(let host, let port, let reason): "cannot listen at \(host):\(port): \(reason)"
+        }
+    }
+}

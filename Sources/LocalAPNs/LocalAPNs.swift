@@ -1,0 +1,130 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// An APNs on this machine: HTTP/2 over TLS, strict where Apple's is, and obedient where a test needs it.
+///
+///     let apns = try await LocalAPNs.start(LocalAPNs.Configuration())
+///     …
+///     for await request in apns.requests { … }
+///     try await apns.control(#"{"clock":"+25m"}"#)
+///     try await apns.stop()
+public final class LocalAPNs: Sendable {
+    /// Where it listens.
+    public let port: Int
+    package let credentials: Credentials
+    private let journal: Journal
+    private let group: MultiThreadedEventLoopGroup
+    private let channel: any Channel
+    private let shell: NIOLoopBound<Shell>
+
+    private init(
+        _ channel: any Channel, _ group: MultiThreadedEventLoopGroup, _ shell: NIOLoopBound<Shell>,
+        _ journal: Journal, _ credentials: Credentials
+    ) {
+        port = channel.localAddress?.port ?? 0
+        self.channel = channel
+        self.group = group
+        self.shell = shell
+        self.journal = journal
+        self.credentials = credentials
+    }
+
+    /// Makes keys and certificates where there are none, and listens.
+    ///
+    /// - Throws: ``StartError``.
+    public static func start(_ configuration: Configuration) async throws -> LocalAPNs {
+        let credentials = try Credentials(configuration)
+        let tls = try Listener.tls(
+            credentials, names: ["localhost", "127.0.0.1", "::1", configuration.host] + configuration.names)
+        let reader = CertificateReader(authorities: [credentials.authority.certificate])
+        let journal = Journal(recordsMax: configuration.recordsMax, sink: configuration.onRecord)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        do {
+            let shell = try await group.next().submit {
+                NIOLoopBound(Shell(service(configuration, credentials), journal), eventLoop: group.next())
+            }.get()
+            let channel = try await listen(configuration, group, shell, tls, reader)
+            return LocalAPNs(channel, group, shell, journal, credentials)
+        } catch {
+            try await group.shutdownGracefully()
+            throw StartError.address(
+                host: configuration.host, port: configuration.port, reason: reason(error))
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+    }
+
+    private static func service(_ configuration: Configuration, _ credentials: Credentials) -> Service {
+        let own = SigningKey(
+            id: credentials.keyID, team: credentials.team, publicKey: credentials.key.publicKey)
+        let registry = Registry(
+            keys: [own] + configuration.keys, devices: configuration.devices, isStrict: configuration.isStrict)
+        return Service(
+            configuration.environment, registry: registry, script: configuration.script,
+            streams: configuration.streams, clock: configuration.clock)
+    }
+
+    private static func listen(
+        _ configuration: Configuration, _ group: MultiThreadedEventLoopGroup, _ shell: NIOLoopBound<Shell>,
+        _ tls: NIOSSLContext, _ reader: CertificateReader
+    ) async throws -> any Channel {
+        try await ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try Listener(shell: shell.value, tls: tls, reader: reader).prepare(channel)
+                }
+            }
+            .bind(host: configuration.host, port: configuration.port).get()
+    }
+}
+
+extension LocalAPNs {
+    /// What happened so far, the newest at least.
+    public var records: [Record] { journal.records }
+
+    /// The requests so far.
+    public var received: [RecordedRequest] { journal.records.compactMap(\.request) }
+
+    public var receivedCount: Int { journal.requestCount }
+
+    /// All that is kept, then all that happens, until the server stops.
+    public var events: AsyncStream<Record> { journal.listen() }
+
+    /// The requests so far, then all that come, until the server stops.
+    public var requests: AsyncCompactMapSequence<AsyncStream<Record>, RecordedRequest> {
+        journal.listen().compactMap(\.request)
+    }
+
+    /// Milliseconds since 1970, by the server's clock.
+    public func now() async throws -> Int64 {
+        let shell = shell
+        return try await group.next().submit { shell.value.service.now }.get()
+    }
+
+    /// Obeys a command of the control channel.
+    ///
+    /// - Returns: What was done, in words.
+    /// - Throws: ``FieldError`` with nothing done.
+    @discardableResult
+    public func control(_ command: String) async throws -> String {
+        let command = try Command.read(command)
+        let shell = shell
+        return try await group.next().submit { shell.value.obey(command) }.get()
+    }
+
+    /// Closes all connections. Whoever listens has seen all by then.
+    public func stop() async throws {
+        let shell = shell
+        try await channel.close()
+        _ = try await group.next().submit { shell.value.obey(.drop) }.get()
+        try await group.shutdownGracefully()
+        journal.end()
+    }
+}

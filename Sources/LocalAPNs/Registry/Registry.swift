@@ -1,0 +1,68 @@
+/// The keys, apps and devices that there are.
+package struct Registry: Sendable {
+    package var keys: [String: SigningKey] = [:] {
+        didSet { verified.removeAll() }
+    }
+    /// By token in lower case, then by bundle ID.
+    package private(set) var devices: [String: [String: Device]] = [:]
+    /// Whether only listed devices exist, for listed apps.
+    package var isStrict = false
+    /// The last token of each key, where that is counted for all connections together.
+    package var updates: [String: TokenUpdates] = [:]
+    private var verified: [String: ProviderToken] = [:]
+    private var listed: Set<String> = []
+
+    /// More than any client has; a stranger's are checked anew.
+    private static let verifiedMax = 64
+
+    package init(keys: [SigningKey] = [], devices: [Device] = [], isStrict: Bool = false) {
+        self.keys = Dictionary(keys.map { ($0.id, $0) }) { $1 }
+        self.isStrict = isStrict
+        for device in devices { set(device) }
+    }
+
+    /// The apps that have devices; nil: any app.
+    package var bundles: Set<String>? { isStrict ? listed : nil }
+
+    /// Replaces what was known of the token in that app.
+    package mutating func set(_ device: Device) {
+        devices[device.token, default: [:]][device.bundle] = device
+        listed.insert(device.bundle)
+    }
+
+    /// Reads a token; one that was found good is not checked again.
+    package mutating func token(_ text: String, leniently: Bool) -> ProviderToken? {
+        let name = leniently ? "~" + text : text
+        if let known = verified[name] { return known }
+        guard let token = TokenReader(keys: keys, isLenient: leniently).read(text) else { return nil }
+        if verified.count >= Registry.verifiedMax { verified.removeAll() }
+        verified[name] = token
+        return token
+    }
+}
+
+/// An app on a device, as APNs knows it.
+public struct Device: Sendable, Equatable {
+    public enum State: String, Sendable, CaseIterable { case active, unregistered, expired, offline }
+
+    /// Hex digits in lower case.
+    public var token: String
+    public var bundle: String
+    /// nil: whichever is asked for.
+    public var environment: Environment?
+    public var state: State
+    /// Since when it is in that state, in milliseconds since 1970.
+    public var since: Int64?
+
+    public init(
+        token: String, bundle: String, environment: Environment? = nil, state: State = .active, since: Int64? = nil
+    ) {
+        self.token = token.lowercased()
+        self.bundle = bundle
+        self.environment = environment
+        self.state = state
+        self.since = since
+    }
+
+    func isOf(_ environment: Environment) -> Bool { self.environment == nil || self.environment == environment }
+}

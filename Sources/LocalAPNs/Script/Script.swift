@@ -1,0 +1,56 @@
+/// Answers by rules: of all rules whose conditions fit a request, each thing is taken from the first that says it.
+package struct Script: Sendable {
+    package struct Rule: Sendable, Equatable {
+        package var when: Conditions
+        package var conduct: Conduct
+
+        package init(when: Conditions = Conditions(), do conduct: Conduct) {
+            self.when = when
+            self.conduct = conduct
+        }
+    }
+
+    package private(set) var rules: [Rule] = []
+    private var counts: [Int] = []
+    private var meters: [RateMeter] = []
+
+    package init(_ rules: [Rule] = []) {
+        self.rules = rules
+        counts = Array(repeating: 0, count: rules.count)
+        meters = Array(repeating: RateMeter(), count: rules.count)
+    }
+
+    /// What to do with the next request.
+    ///
+    /// - Parameter now: Milliseconds since 1970.
+    package mutating func conduct(for facts: RequestFacts, at now: Int64) -> Conduct {
+        var conduct = Conduct()
+        for index in rules.indices where takes(index, facts, now) { conduct.complete(by: rules[index].conduct) }
+        return conduct
+    }
+
+    private mutating func takes(_ index: Int, _ facts: RequestFacts, _ now: Int64) -> Bool {
+        let when = rules[index].when
+        guard when.fit(facts) else { return false }
+        if let rate = when.above, !meters[index].isAbove(rate, facts.token ?? "", at: now) { return false }
+        counts[index] += 1
+        return when.take(counts[index])
+    }
+}
+
+/// Counts the requests of each device token in windows of fixed length.
+struct RateMeter: Sendable {
+    private var counts: [String: Int] = [:]
+    private var windowStart: Int64 = 0
+
+    /// Takes one more.
+    mutating func isAbove(_ rate: Conditions.Rate, _ token: String, at now: Int64) -> Bool {
+        let length = Int64(rate.seconds) * 1000
+        if now - windowStart >= length || now < windowStart {
+            windowStart = now
+            counts.removeAll()
+        }
+        counts[token, default: 0] += 1
+        return counts[token, default: 0] > rate.count
+    }
+}

@@ -1,0 +1,42 @@
+/// How many streams a connection may have open, as it is announced in SETTINGS.
+package struct StreamAllowance: Sendable, Equatable {
+    /// What is announced now.
+    package private(set) var announced: Int
+    /// What is announced to a client that is trusted.
+    private var full: Int
+    private var isTrusted: Bool
+    private var hasFallen = false
+
+    /// APNs: with tokens one stream, until a request with a valid token (Sending notification requests to APNs).
+    package init(full: Int, hasCertificate: Bool) {
+        self.full = full
+        isTrusted = hasCertificate
+        announced = hasCertificate ? full : min(1, full)
+    }
+
+    /// - Parameter isAuthenticated: Whether the request proved who its client is.
+    /// - Parameter fallsAfterError: Whether errors cost the trust until a 200 (seen, not documented).
+    /// - Returns: What to announce, if that changes.
+    package mutating func answered(status: Int, isAuthenticated: Bool, fallsAfterError: Bool) -> Int? {
+        isTrusted = isTrusted || isAuthenticated
+        if fallsAfterError, StreamAllowance.isError(status) { hasFallen = true }
+        if status == 200 { hasFallen = false }
+        return announce()
+    }
+
+    /// - Returns: What to announce, if that changes.
+    package mutating func set(_ streams: Int) -> Int? {
+        full = streams
+        return announce()
+    }
+
+    /// APNs: 410 does not count as an error (Handling notification responses from APNs).
+    package static func isError(_ status: Int) -> Bool { (400...499).contains(status) && status != 410 }
+
+    private mutating func announce() -> Int? {
+        let streams = isTrusted && !hasFallen ? full : min(1, full)
+        guard streams != announced else { return nil }
+        announced = streams
+        return streams
+    }
+}

@@ -1,0 +1,295 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import NIOSSL
+
+/// One client's connection: its streams, and the end it comes to.
+final class Connection: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    let number: Int
+    let gate: FrameGate
+    private let plug: Plug
+    private let shell: Shell
+    private var state: ConnectionState
+    private var allowance: StreamAllowance
+    private var streams: [Int: OpenStream] = [:]
+    private var context: ChannelHandlerContext?
+    private var highest = 0
+    /// Streams above it are not served any more.
+    private var lastServed = Int(Int32.max)
+    private var closesWhenDone = false
+    private var errors = 0
+    private var requests = 0
+    private var unreported = 0
+
+    /// A stream whose request is not answered yet.
+    private struct OpenStream {
+        var request: PushRequest
+        var conduct: Conduct
+        var unreported = 0
+        /// The answer is on its way, or will never be.
+        var isDecided = false
+    }
+
+    init(_ state: ConnectionState, allowance: StreamAllowance, gate: FrameGate, plug: Plug, shell: Shell) {
+        number = state.number
+        self.state = state
+        self.allowance = allowance
+        self.gate = gate
+        self.plug = plug
+        self.shell = shell
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        shell.add(self)
+        report(.open(remote: Connection.text(context.remoteAddress), topic: state.certificate?.topics.first))
+        report(.settings(streams: allowance.announced))
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        shell.remove(self)
+        report(.close(requests: requests))
+        self.context = nil
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if error as? NIOSSLError != .uncleanShutdown { report(.failed(reason: "\(error)")) }
+        // NIO resets the stream.
+        guard !(error is NIOHTTP2Errors.StreamError) else { return }
+        context.close(promise: nil)
+    }
+
+    private static func text(_ address: SocketAddress?) -> String {
+        "\(address?.ipAddress ?? "unknown"):\(address?.port ?? 0)"
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        let id = Int(frame.streamID)
+        switch frame.payload {
+        case .headers(let headers): take(headers, on: id)
+        case .data(let data): take(data, on: id)
+        case .rstStream(let code): abandon(id, code)
+        default: break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+        context.fireChannelReadComplete()
+    }
+
+    /// Before the client can see it: whoever acts on what the client saw finds it recorded.
+    private func report(_ step: ConnectionEvent.Step) {
+        shell.report(.connection(ConnectionEvent(time: shell.service.now, connection: number, step: step)))
+    }
+}
+
+/// Requests, piece by piece.
+extension Connection {
+    private func take(_ headers: HTTP2Frame.FramePayload.Headers, on id: Int) {
+        guard id <= lastServed else { return }
+        if id > highest { open(id, headers) }
+        if headers.endStream { finish(id) }
+    }
+
+    private func open(_ id: Int, _ headers: HTTP2Frame.FramePayload.Headers) {
+        highest = max(highest, id)
+        requests += 1
+        let request = PushRequest(headers: headers.headers.map { Header($0.name, $0.value) })
+        guard isWithinLimit(id) else { return }
+        let conduct = shell.service.conduct(for: request, on: state, errors: errors)
+        streams[id] = OpenStream(request: request, conduct: conduct)
+        if let streams = conduct.streams { announce(allowance.set(streams)) }
+        if let goAway = conduct.goAway { say(goAway, cause: id) }
+        if conduct.isEarly, streams[id] != nil { decide(id, hasBody: false) }
+    }
+
+    private func isWithinLimit(_ id: Int) -> Bool {
+        guard streams.count >= gate.allowed else { return true }
+        switch shell.service.check.quirks.overLimit {
+        case .serve: return true
+        case .refuse:
+            report(.refused(stream: id))
+            reset(id, .refusedStream)
+        case .goaway:
+            var goAway = GoAway()
+            goAway.code = .refusedStream
+            goAway.text = "\(streams.count + 1) active streams, \(gate.allowed) allowed"
+            goAway.lastStream = .before
+            say(goAway, cause: id)
+        }
+        return false
+    }
+
+    private func take(_ data: HTTP2Frame.FramePayload.Data, on id: Int) {
+        guard case .byteBuffer(let bytes) = data.data else { return }
+        giveCredit(bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0), on: id, isLast: data.endStream)
+        streams[id]?.request.take(bytes.readableBytesView)
+        if data.endStream { finish(id) }
+    }
+
+    /// Gives windows back when a quarter of one is used up.
+    private func giveCredit(_ count: Int, on id: Int, isLast: Bool) {
+        unreported += count
+        if unreported >= 16_384 {
+            write(.windowUpdate(windowSizeIncrement: unreported), on: 0)
+            unreported = 0
+        }
+        guard !isLast, streams[id] != nil else { return }
+        streams[id]?.unreported += count
+        guard let used = streams[id]?.unreported, used >= 16_384 else { return }
+        write(.windowUpdate(windowSizeIncrement: used), on: id)
+        streams[id]?.unreported = 0
+    }
+
+    private func finish(_ id: Int) { decide(id, hasBody: true) }
+
+    private func abandon(_ id: Int, _ code: HTTP2ErrorCode) {
+        guard streams.removeValue(forKey: id) != nil else { return }
+        report(.reset(stream: id, code: "\(code)"))
+        closeIfDone()
+    }
+}
+
+/// Answers and endings.
+extension Connection {
+    private func decide(_ id: Int, hasBody: Bool) {
+        guard let stream = streams[id], !stream.isDecided else { return }
+        streams[id]?.isDecided = true
+        let answer = shell.service.answer(
+            stream.request, as: stream.conduct, on: &state, stream: id, hasBody: hasBody)
+        if let record = answer.record { shell.report(.request(record)) }
+        guard let latency = stream.conduct.latencyMilliseconds, let context else {
+            return perform(answer, on: id, isEarly: !hasBody)
+        }
+        context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(.random(in: latency))) {
+            self.perform(answer, on: id, isEarly: !hasBody)
+            self.context?.flush()
+        }
+    }
+
+    private func perform(_ answer: Answer, on id: Int, isEarly: Bool) {
+        guard streams[id] != nil else { return }
+        switch answer.ending {
+        case nil: send(answer, on: id, isEarly: isEarly)
+        case .silence: break
+        case .drop: plug.pull()
+        case .reset(let code): reset(id, code)
+        case .goAway(let reason):
+            var goAway = GoAway()
+            goAway.reason = reason
+            goAway.lastStream = .id(0)
+            say(goAway, cause: id)
+        }
+    }
+
+    private func send(_ answer: Answer, on id: Int, isEarly: Bool) {
+        guard let status = answer.status else { return }
+        streams[id] = nil
+        let body = answer.body
+        write(.headers(.init(headers: answer.headers(status), endStream: body.isEmpty)), on: id)
+        if !body.isEmpty {
+            write(.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), on: id)
+        }
+        if isEarly { write(.rstStream(.noError), on: id) }
+        learn(status, answer.isAuthenticated)
+        closeIfDone()
+    }
+
+    private func learn(_ status: Int, _ isAuthenticated: Bool) {
+        let quirks = shell.service.check.quirks
+        let streams = allowance.answered(
+            status: status, isAuthenticated: isAuthenticated, fallsAfterError: quirks.fallAfterError)
+        announce(streams)
+        guard StreamAllowance.isError(status) else { return }
+        errors += 1
+        if errors == quirks.goAwayAfterErrors { say(GoAway(), cause: highest) }
+    }
+
+    private func reset(_ id: Int, _ code: StreamError) {
+        streams[id] = nil
+        write(.rstStream(HTTP2ErrorCode(networkCode: Int(code.code))), on: id)
+        closeIfDone()
+    }
+
+    private func write(_ payload: HTTP2Frame.FramePayload, on id: Int) {
+        guard let context else { return }
+        context.write(wrapOutboundOut(HTTP2Frame(streamID: HTTP2StreamID(id), payload: payload)), promise: nil)
+    }
+}
+
+/// What concerns the whole connection.
+extension Connection {
+    func limit(to streams: Int) { announce(allowance.set(streams)) }
+
+    func drop() { plug.pull() }
+
+    func say(_ goAway: GoAway) { say(goAway, cause: highest) }
+
+    private func announce(_ streams: Int?) {
+        guard let streams else { return }
+        context?.flush()
+        report(.settings(streams: streams))
+        gate.announce(streams: streams)
+    }
+
+    private func say(_ goAway: GoAway, cause: Int) {
+        context?.flush()
+        if goAway.isTwice { send(goAway, lastStream: Int(Int32.max)) }
+        let last = lastStream(of: goAway, cause: cause)
+        send(goAway, lastStream: last)
+        lastServed = min(lastServed, last)
+        for id in streams.keys where id > lastServed { streams[id] = nil }
+        closesWhenDone = closesWhenDone || goAway.closes
+        closeIfDone()
+    }
+
+    private func lastStream(of goAway: GoAway, cause: Int) -> Int {
+        switch goAway.lastStream {
+        case .current: highest
+        case .before: max(0, cause - 2)
+        case .all: Int(Int32.max)
+        case .id(let id): id
+        }
+    }
+
+    private func send(_ goAway: GoAway, lastStream: Int) {
+        report(.goAway(lastStream: lastStream, code: goAway.code.rawValue, debug: goAway.debug))
+        gate.goAway(lastStream: lastStream, code: goAway.code.code, debug: goAway.debug)
+    }
+
+    private func closeIfDone() {
+        guard closesWhenDone, let context, streams.values.allSatisfy({ $0.isDecided && $0.conduct.ending == .silence })
+        else { return }
+        context.flush()
+        context.close(promise: nil)
+    }
+}
+
+extension GoAway {
+    fileprivate var debug: String {
+        if let text { return text }
+        guard reason != nil || timestamp != nil else { return "" }
+        var line = ObjectLine()
+        line.add("reason", reason)
+        line.add("timestamp", timestamp)
+        return line.text
+    }
+}
+
+extension Answer {
+    fileprivate func headers(_ status: Int) -> HPACKHeaders {
+        var headers: HPACKHeaders = [":status": "\(status)", "apns-id": id]
+        if let uniqueID { headers.add(name: "apns-unique-id", value: uniqueID) }
+        if let retryAfter { headers.add(name: "retry-after", value: "\(retryAfter)") }
+        if status != 200 { headers.add(name: "content-type", value: "application/json") }
+        return headers
+    }
+}

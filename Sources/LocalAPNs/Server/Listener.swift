@@ -1,0 +1,92 @@
+import Crypto
+import Foundation
+import NIOCore
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import NIOTLS
+import X509
+
+/// Takes connections: TLS first, then HTTP/2, all on one event loop.
+struct Listener {
+    let shell: Shell
+    let tls: NIOSSLContext
+    let reader: CertificateReader
+
+    static func tls(_ credentials: Credentials, names: [String]) throws -> NIOSSLContext {
+        let key = P256.Signing.PrivateKey()
+        let certificate = try credentials.authority.server(key.publicKey, names: names, since: Date())
+        let text = Array(try certificate.serializeAsPEM().pemString.utf8)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: [.certificate(try NIOSSLCertificate(bytes: text, format: .pem))],
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.pemRepresentation.utf8), format: .pem)))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["h2"]
+        configuration.certificateVerification = .optionalVerification
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    func prepare(_ channel: any Channel) throws {
+        let plug = Plug()
+        let failures = HandshakeFailures(shell)
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(plug)
+        // Any certificate may come: what it is worth, the first request's answer says.
+        try pipeline.addHandler(
+            NIOSSLServerHandler(context: tls, customVerificationCallback: { $1.succeed(.certificateVerified) }))
+        try pipeline.addHandler(
+            ApplicationProtocolNegotiationHandler { result, channel in
+                channel.eventLoop.makeCompletedFuture {
+                    channel.pipeline.syncOperations.removeHandler(failures, promise: nil)
+                    try begin(result, channel, plug)
+                }
+            })
+        try pipeline.addHandler(failures)
+    }
+
+    private func begin(_ result: ALPNResult, _ channel: any Channel, _ plug: Plug) throws {
+        guard result == .negotiated("h2") else { return channel.close(promise: nil) }
+        let pipeline = channel.pipeline.syncOperations
+        let certificate = try pipeline.nioSSL_peerCertificate().map { reader.read(try $0.toDERBytes()) }
+        let state = ConnectionState(number: shell.nextNumber(), certificate: certificate)
+        let allowance = StreamAllowance(full: shell.service.streams, hasCertificate: certificate != nil)
+        let gate = FrameGate(firstStreams: allowance.announced) { [shell] in shell.service.check.quirks.ignorePings }
+        try pipeline.addHandler(gate)
+        try pipeline.addHandler(Listener.http2())
+        try pipeline.addHandler(Connection(state, allowance: allowance, gate: gate, plug: plug, shell: shell))
+    }
+
+    /// What was seen in APNs' SETTINGS. Requests are checked by ``HeaderRules``, so that they are recorded.
+    private static func http2() -> NIOHTTP2Handler {
+        var connection = NIOHTTP2Handler.ConnectionConfiguration()
+        connection.initialSettings = [
+            HTTP2Setting(parameter: .headerTableSize, value: 4096),
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: Int(FrameGate.unlimited)),
+            HTTP2Setting(parameter: .initialWindowSize, value: 65_535),
+            HTTP2Setting(parameter: .maxFrameSize, value: 16_384),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: 8000),
+        ]
+        connection.headerBlockValidation = .disabled
+        connection.contentLengthValidation = .disabled
+        connection.maximumRecentlyResetStreams = 10_000
+        connection.controlFrameRateLimit.maximumCount = 1_000_000
+        var stream = NIOHTTP2Handler.StreamConfiguration()
+        stream.streamResetFrameRateLimit.maximumCount = 1_000_000
+        stream.streamErrorRateLimit.maximumCount = 1_000_000
+        return NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: stream)
+    }
+}
+
+/// Clients that do not get as far as HTTP/2, most of them for want of trust in the server's certificate.
+private final class HandshakeFailures: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = NIOAny
+    private let shell: Shell
+
+    init(_ shell: Shell) { self.shell = shell }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        let step = ConnectionEvent.Step.failed(reason: "\(error)")
+        shell.report(.connection(ConnectionEvent(time: shell.service.now, connection: 0, step: step)))
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,64 @@
+/// What all connections share. Belongs to the server's one event loop.
+final class Shell {
+    var service: Service
+    private var connections: [Int: Connection] = [:]
+    private var count = 0
+    private let journal: Journal
+
+    init(_ service: Service, _ journal: Journal) {
+        self.service = service
+        self.journal = journal
+    }
+
+    func nextNumber() -> Int {
+        count += 1
+        return count
+    }
+
+    func add(_ connection: Connection) { connections[connection.number] = connection }
+    func remove(_ connection: Connection) { connections[connection.number] = nil }
+    func report(_ record: Record) { journal.add(record) }
+
+    /// - Returns: What was done, in words.
+    func obey(_ command: Command) -> String {
+        switch command {
+        case .clock(let step):
+            report(service.move(by: step))
+            return "it is \(TimeText.of(service.now))"
+        case .device(let device):
+            report(service.set(device))
+            return "device \(device.token.prefix(8))… of \(device.bundle) is \(device.state.rawValue)"
+        case .script(let lines):
+            service.play(lines)
+            return "\(lines.count) lines of script"
+        case .streams, .goAway, .drop: return all(command)
+        }
+    }
+
+    private func all(_ command: Command) -> String {
+        let chosen = connections.sorted { $0.key < $1.key }.map(\.value).filter { command.concerns($0.number) }
+        for connection in chosen { command.apply(to: connection) }
+        if case .streams(let streams) = command { service.set(streams: streams) }
+        return "\(chosen.count) connections"
+    }
+
+    private func report(_ events: [DeliveryEvent]) {
+        for event in events { report(.delivery(event)) }
+    }
+}
+
+extension Command {
+    fileprivate func concerns(_ connection: Int) -> Bool {
+        guard case .goAway(_, let chosen?) = self else { return true }
+        return chosen == connection
+    }
+
+    fileprivate func apply(to connection: Connection) {
+        switch self {
+        case .streams(let streams): connection.limit(to: streams)
+        case .goAway(let goAway, _): connection.say(goAway)
+        case .drop: connection.drop()
+        case .clock, .device, .script: break
+        }
+    }
+}

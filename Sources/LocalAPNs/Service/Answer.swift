@@ -1,0 +1,74 @@
+/// What goes back to the client: an answer, or an ending without one.
+package struct Answer: Sendable {
+    package enum Ending: Sendable, Equatable {
+        case silence
+        case drop
+        case reset(StreamError)
+        case goAway(reason: String)
+
+        var text: String {
+            switch self {
+            case .silence: "silence"
+            case .drop: "drop"
+            case .reset(let code): "reset \(code.rawValue)"
+            case .goAway: "goaway"
+            }
+        }
+    }
+
+    /// nil where ``ending`` says why there is none.
+    package var status: Int?
+    package var reason: String?
+    package var timestamp: Int64?
+    package var ending: Ending?
+    /// The `apns-id` of the answer.
+    package var id: String
+    package var uniqueID: String?
+    package var isAuthenticated: Bool
+    package var retryAfter: Int?
+    package var record: RecordedRequest?
+
+    init(id: String, isAuthenticated: Bool, retryAfter: Int?) {
+        self.id = id
+        self.isAuthenticated = isAuthenticated
+        self.retryAfter = retryAfter
+    }
+
+    /// The script may end any request; it answers only those that the rules accept.
+    mutating func settle(_ refusal: Refusal?, _ conduct: Conduct) {
+        if let ending = conduct.ending {
+            self.ending = Ending(ending)
+            return
+        }
+        switch refusal {
+        case .answer(let status, let reason, let timestamp):
+            (self.status, self.reason, self.timestamp) = (status, reason, timestamp)
+        case .reset(let code): ending = .reset(code)
+        case .goAway(let reason):
+            ending = .goAway(reason: reason)
+            self.reason = reason
+        case nil:
+            (status, reason) = (conduct.answer?.status ?? 200, conduct.answer?.reason)
+            timestamp = conduct.answer?.timestamp
+        }
+    }
+
+    /// The body: JSON for all but 200.
+    package var body: String {
+        guard status != 200 else { return "" }
+        var line = ObjectLine()
+        line.add("reason", reason)
+        line.add("timestamp", timestamp)
+        return line.text
+    }
+}
+
+extension Answer.Ending {
+    init(_ ending: Conduct.Ending) {
+        switch ending {
+        case .silence: self = .silence
+        case .drop: self = .drop
+        case .reset(let code): self = .reset(code)
+        }
+    }
+}

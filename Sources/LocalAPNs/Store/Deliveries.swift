@@ -1,0 +1,59 @@
+/// What APNs does with a push after it accepted it: shows it, keeps one for a device that is offline, or drops it.
+///
+/// APNs: one notification per app and device while it is offline, mostly the last (Viewing the status of push
+/// notifications using Metrics and APNs).
+package struct Deliveries: Sendable {
+    package enum Fate: Sendable, Equatable {
+        /// - Parameter replaced: The ID of the notification that it took the place of.
+        case shown(replaced: String?)
+        case stored(overwritten: String?)
+        /// The device is offline, and the push was now or never.
+        case dropped
+        case expired
+    }
+
+    private var waiting: [DeviceApp: Push] = [:]
+    private var screen = Recent<Place, String>(countMax: 100_000)
+
+    /// Where a device shows a notification: equal collapse IDs are one place.
+    private struct Place: Hashable {
+        let address: DeviceApp
+        let collapseID: String
+    }
+
+    /// APNs keeps nothing for longer (Viewing the status of push notifications).
+    package static let storedMilliseconds: Int64 = 30 * 86_400_000
+
+    package init() {}
+
+    package var waitingCount: Int { waiting.count }
+
+    /// - Parameter now: Milliseconds since 1970.
+    package mutating func take(_ push: Push, isOnline: Bool, at now: Int64) -> Fate {
+        if isOnline { return show(push) }
+        guard push.isStored else { return .dropped }
+        guard push.expiresAt > now else { return .expired }
+        return .stored(overwritten: waiting.updateValue(push, forKey: push.address)?.id)
+    }
+
+    /// The device is back: what waited for it comes, unless it is too late.
+    package mutating func connect(_ address: DeviceApp, at now: Int64) -> (push: Push, fate: Fate)? {
+        guard let push = waiting.removeValue(forKey: address) else { return nil }
+        return (push, push.expiresAt > now ? show(push) : .expired)
+    }
+
+    /// Drops what waited too long.
+    ///
+    /// - Returns: In the order of their devices.
+    package mutating func expire(at now: Int64) -> [Push] {
+        let late = waiting.values.filter { $0.expiresAt <= now }.sorted { $0.address < $1.address }
+        for push in late { waiting[push.address] = nil }
+        return late
+    }
+
+    private mutating func show(_ push: Push) -> Fate {
+        guard let collapseID = push.collapseID, !push.notice.isBackground else { return .shown(replaced: nil) }
+        let place = Place(address: push.address, collapseID: collapseID)
+        return .shown(replaced: screen.insert(push.id, for: place))
+    }
+}

@@ -1,0 +1,49 @@
+import JSON
+
+/// A notification as the device would show it.
+public struct Notice: Sendable, Equatable {
+    public var title: String?
+    public var subtitle: String?
+    public var body: String?
+    public var badge: Int?
+    public var sound: String?
+    /// Nothing to see: the app is woken.
+    public var isBackground = false
+
+    public init() {}
+
+    /// Reads a payload; what it does not say stays nil.
+    package init(payload: [UInt8], isBackground: Bool = false) {
+        self.isBackground = isBackground
+        var parser = JSONParser()
+        payload.withUnsafeBytes { bytes in
+            do throws(JSONError) {
+                if let aps = try parser.parse(bytes)["aps"] { read(aps) }
+            } catch {
+                // The request's warnings say so.
+            }
+        }
+    }
+
+    private mutating func read(_ aps: JSONValue) {
+        badge = aps["badge"]?.int64.flatMap { Int(exactly: $0) }
+        sound = aps["sound"]?.string ?? aps["sound"]?["name"]?.string
+        guard let alert = aps["alert"] else {
+            isBackground = isBackground || isSilent
+            return
+        }
+        body = alert.string ?? Notice.text(alert["body"], alert["loc-key"], alert["loc-args"])
+        title = Notice.text(alert["title"], alert["title-loc-key"], alert["title-loc-args"])
+        subtitle = Notice.text(alert["subtitle"], alert["subtitle-loc-key"], alert["subtitle-loc-args"])
+    }
+
+    private var isSilent: Bool { badge == nil && sound == nil }
+
+    /// What the app's strings say for a key is its secret: the key stands for it.
+    private static func text(_ plain: JSONValue?, _ key: JSONValue?, _ arguments: JSONValue?) -> String? {
+        if let plain = plain?.string { return plain }
+        guard let key = key?.string else { return nil }
+        let list = arguments.map { $0.elements.compactMap(\.string) } ?? []
+        return list.isEmpty ? key : "\(key)(\(list.joined(separator: ", ")))"
+    }
+}

@@ -1,0 +1,19 @@
+/// Remembers at least the newest half of ``countMax`` keys, and never more than that many.
+package struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private let countMax: Int
+    private var newer: [Key: Value] = [:]
+    private var older: [Key: Value] = [:]
+
+    package init(countMax: Int) { self.countMax = countMax }
+
+    /// - Returns: What was known of the key.
+    package mutating func insert(_ value: Value, for key: Key) -> Value? {
+        let known = newer[key] ?? older[key]
+        newer[key] = value
+        if newer.count >= countMax / 2 {
+            older = newer
+            newer = [:]
+        }
+        return known
+    }
+}

@@ -1,0 +1,96 @@
+import Crypto
+import JSON
+
+/// What a provider says of itself: a JWT signed with one of its team's keys.
+package struct ProviderToken: Sendable {
+    package let key: SigningKey
+    /// Seconds since 1970.
+    package let issuedAt: Int64
+}
+
+/// A key whose private half signs provider tokens.
+package struct SigningKey: Sendable {
+    package var id: String
+    package var team: String
+    package var publicKey: P256.Signing.PublicKey
+    package var environments: Set<Environment>
+    /// The apps it is good for; nil: all of the team's.
+    package var bundles: Set<String>?
+    /// The ID of the one other key that may be used on the same connection.
+    package var related: String?
+
+    package init(
+        id: String, team: String, publicKey: P256.Signing.PublicKey,
+        environments: Set<Environment> = Set(Environment.allCases), bundles: Set<String>? = nil,
+        related: String? = nil
+    ) {
+        self.id = id
+        self.team = team
+        self.publicKey = publicKey
+        self.environments = environments
+        self.bundles = bundles
+        self.related = related
+    }
+}
+
+/// Reads a JWT (RFC 7519) of the one form that APNs takes.
+struct TokenReader {
+    let keys: [String: SigningKey]
+    /// Takes what Apple's own sample sends: a DER signature, padded or standard base64, `iat` as a string.
+    let isLenient: Bool
+
+    /// - Returns: nil for anything that is not signed by a known key of the team it names.
+    func read(_ text: String) -> ProviderToken? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let head = decode(parts[0]), let claims = decode(parts[1]) else { return nil }
+        guard let key = signer(head), let signature = decode(parts[2]) else { return nil }
+        guard let issuedAt = issuedAt(claims, by: key.team) else { return nil }
+        let signed = Array("\(parts[0]).\(parts[1])".utf8)
+        return isSignature(signature, of: signed, by: key) ? ProviderToken(key: key, issuedAt: issuedAt) : nil
+    }
+
+    private func decode(_ part: Substring) -> [UInt8]? { Base64URL.bytes(of: part, leniently: isLenient) }
+
+    private func signer(_ head: [UInt8]) -> SigningKey? {
+        JSONText.read(head) { json in
+            guard json["alg"]?.equals("ES256") == true, let id = json["kid"]?.string else { return nil }
+            return keys[id]
+        }
+    }
+
+    private func issuedAt(_ claims: [UInt8], by team: String) -> Int64? {
+        JSONText.read(claims) { json in
+            guard json["iss"]?.equals(team) == true, let value = json["iat"] else { return nil }
+            let number = value.int64 ?? (isLenient ? value.string.flatMap { Int64($0) } : nil)
+            // A time in milliseconds, or beyond all years, is no time in seconds.
+            return number.flatMap { (0...100_000_000_000).contains($0) ? $0 : nil }
+        }
+    }
+
+    private func isSignature(_ bytes: [UInt8], of signed: [UInt8], by key: SigningKey) -> Bool {
+        if let plain = ECDSA.signature(raw: bytes), key.publicKey.isValidSignature(plain, for: signed) { return true }
+        guard isLenient, let der = ECDSA.signature(der: bytes) else { return false }
+        return key.publicKey.isValidSignature(der, for: signed)
+    }
+}
+
+/// Signatures from outside: what cannot be read is none.
+private enum ECDSA {
+    static func signature(raw: [UInt8]) -> P256.Signing.ECDSASignature? {
+        do { return try P256.Signing.ECDSASignature(rawRepresentation: raw) } catch { return nil }
+    }
+
+    static func signature(der: [UInt8]) -> P256.Signing.ECDSASignature? {
+        do { return try P256.Signing.ECDSASignature(derRepresentation: der) } catch { return nil }
+    }
+}
+
+/// A small JSON object from outside: what cannot be read is none.
+private enum JSONText {
+    static func read<Value>(_ text: [UInt8], _ body: (JSONValue) -> Value?) -> Value? {
+        var parser = JSONParser()
+        return text.withUnsafeBytes { bytes in
+            do throws(JSONError) { return body(try parser.parse(bytes)) } catch { return nil }
+        }
+    }
+}

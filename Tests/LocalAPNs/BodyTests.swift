@@ -1,0 +1,66 @@
+import Testing
+
+@testable import LocalAPNs
+
+/// Rules 22 and 23.
+struct BodyTests {
+    var fixture = Fixture()
+
+    private mutating func refusal(_ body: String, type: String = "alert") throws -> Refusal? {
+        try fixture.refusal { request in
+            request.send(body)
+            request.set("apns-push-type", type)
+            request.set("apns-topic", Fixture.bundle + (type == "voip" ? ".voip" : ""))
+        }
+    }
+
+    /// A payload of so many bytes.
+    private static func payload(_ count: Int) -> String {
+        #"{"a":""# + String(repeating: "a", count: count - 8) + #""}"#
+    }
+
+    @Test mutating func aBodyMustBeThere() throws {
+        #expect(try refusal("") == .bad("PayloadEmpty"))
+        #expect(try refusal("{}") == nil)
+    }
+
+    @Test(arguments: [("alert", 4096), ("voip", 5120)])
+    mutating func aBodyHasALimit(type: String, limit: Int) throws {
+        #expect(try refusal(BodyTests.payload(limit), type: type) == nil)
+        #expect(
+            try refusal(BodyTests.payload(limit + 1), type: type) == .answer(status: 413, reason: "PayloadTooLarge"))
+    }
+
+    @Test mutating func bytesThatWereNotKeptCount() throws {
+        let refusal = try fixture.refusal { $0.take(Array(repeating: UInt8(ascii: " "), count: 100_000)) }
+        #expect(refusal == .answer(status: 413, reason: "PayloadTooLarge"))
+    }
+
+    @Test(arguments: ["[]", "{", "hi", #""hi""#])
+    mutating func whatIsNoObjectIsAWarningOrRefused(body: String) throws {
+        #expect(try fixture.warnings { $0.send(body) }.count == 1)
+        fixture.check.quirks.badPayload = .refuse
+        #expect(try refusal(body) == .bad("PayloadEmpty"))
+    }
+
+    @Test(arguments: [
+        ("background", #"{"aps":{"content-available":1,"badge":1}}"#, 1), ("background", #"{"aps":{}}"#, 1),
+        ("background", #"{"aps":{"content-available":1}}"#, 0), ("alert", #"{"aps":{"content-available":1}}"#, 2),
+        ("alert", #"{"aps":{"content-available":1,"sound":"default"}}"#, 0),
+    ])
+    mutating func keysThatDoNotFitThePushTypeAreWarnings(type: String, body: String, count: Int) throws {
+        let warnings = try fixture.warnings {
+            $0.send(body)
+            $0.set("apns-push-type", type)
+            $0.set("apns-priority", type == "background" ? "5" : "10")
+        }
+        #expect(warnings.count == count)
+    }
+
+    @Test mutating func beforeItsBodyARequestIsCheckedWithoutIt() throws {
+        var inspection = Inspection(try fixture.request { $0.send("") })
+        let refusal = fixture.check.refusal(
+            of: &inspection, on: &fixture.connection, by: &fixture.registry, at: fixture.now, hasBody: false)
+        #expect(refusal == nil)
+    }
+}

@@ -1,0 +1,138 @@
+import Testing
+
+@testable import LocalAPNs
+
+struct CommandTests {
+    @Test(arguments: [("+25m", 1_500_000), ("-10s", -10_000), ("+250ms", 250), ("+2h", 7_200_000), ("+1d", 86_400_000)])
+    func theClockMovesInSteps(text: String, milliseconds: Int64) throws {
+        guard case .clock(let step) = try Command.read(#"{"clock":"\#(text)"}"#) else {
+            Issue.record("another command")
+            return
+        }
+        #expect(step == milliseconds)
+    }
+
+    @Test(arguments: [
+        #"{}"#, #"[]"#, #"{"clock":"soon"}"#, #"{"clock":"25m"}"#, #"{"clock":25}"#, #"{"drop":"all"}"#,
+        #"{"streams":-1}"#, #"{"clock":"+1s","streams":1}"#, #"{"device":{"token":"a","topic":"b"}}"#, #"{"stop":1}"#,
+    ])
+    func whatIsNoCommandIsRefused(text: String) {
+        #expect(throws: FieldError.self) { try Command.read(text) }
+    }
+
+    @Test func aDeviceIsReadAsInAFile() throws {
+        let line = #"{"token":"AB01","topic":"com.a","environment":"production","state":"unregistered","since":5}"#
+        let device = Device(
+            token: "ab01", bundle: "com.a", environment: .production, state: .unregistered, since: 5)
+        #expect(try LineFile.devices(line, name: "devices") == [device])
+        guard case .device(let told) = try Command.read(#"{"device":\#(line)}"#) else {
+            Issue.record("another command")
+            return
+        }
+        #expect(told == device)
+    }
+
+    @Test func aScriptIsALineOrSeveral() throws {
+        for text in [#"{"do":{}}"#, #"[{"do":{}},{"quirks":{"upperCaseIDs":true}}]"#] {
+            guard case .script(let lines) = try Command.read(#"{"script":\#(text)}"#) else {
+                Issue.record("another command")
+                continue
+            }
+            #expect(lines.count == (text.hasPrefix("[") ? 2 : 1))
+        }
+    }
+}
+
+struct ServiceTests {
+    private func service(_ device: Device.State = .active) -> Service {
+        let registry = Registry(devices: [Device(token: "ab01", bundle: "com.a", state: device)])
+        return Service(.production, registry: registry) { Fixture.start }
+    }
+
+    private func answer(_ service: inout Service, id: String? = nil, expiration: String? = nil) -> Answer {
+        var connection = ConnectionState(certificate: ClientCertificate(topics: ["com.a"]))
+        var request = PushRequest(
+            headers: [
+                Header(":method", "POST"), Header(":scheme", "https"), Header(":path", "/3/device/ab01"),
+                Header("apns-push-type", "alert"), Header("authorization", "bearer secret"),
+            ], body: Array(#"{"aps":{"alert":"Hi"}}"#.utf8))
+        request.set("apns-id", id)
+        request.set("apns-expiration", expiration)
+        let conduct = service.conduct(for: request, on: connection, errors: 0)
+        return service.answer(request, as: conduct, on: &connection, stream: 1)
+    }
+
+    private static let id = "b77aeb23-2ffb-4a72-8d4c-c9a6c5e5f0d5"
+
+    @Test func anIDIsEchoedOrMade() {
+        var service = service()
+        #expect(answer(&service, id: ServiceTests.id).id == ServiceTests.id)
+        let made = answer(&service).id
+        #expect(CanonicalUUID.isOne(made))
+        service.check.quirks.upperCaseIDs = true
+        #expect(answer(&service, id: ServiceTests.id).id == ServiceTests.id.uppercased())
+    }
+
+    @Test func onlyDevelopmentHasAUniqueID() {
+        var service = service()
+        #expect(answer(&service).uniqueID == nil)
+        service.check.environment = .development
+        #expect(answer(&service).uniqueID != nil)
+    }
+
+    @Test func aRepeatIsRecordedAsOne() {
+        var service = service()
+        #expect(answer(&service, id: ServiceTests.id).record?.isRepeat == false)
+        #expect(answer(&service, id: ServiceTests.id).record?.isRepeat == true)
+    }
+
+    @Test func theProvidersTokenIsNotRecorded() {
+        var service = service()
+        let record = answer(&service).record
+        #expect(record?.header("apns-push-type") == "alert")
+        #expect(record?.header("authorization") == nil)
+        #expect(record.map { Record.request($0).json.contains("secret") } == false)
+    }
+
+    @Test func aScriptAnswersWhatTheRulesAccept() {
+        var service = service(.unregistered)
+        service.play([.rule(Script.Rule(do: conduct(503)))])
+        #expect(answer(&service).status == 410)
+        _ = service.set(Device(token: "ab01", bundle: "com.a"))
+        #expect(answer(&service).status == 503)
+    }
+
+    private func conduct(_ status: Int) -> Conduct {
+        var conduct = Conduct()
+        conduct.answer = ScriptedAnswer(status: status)
+        return conduct
+    }
+
+    @Test func whatWaitsComesWhenTheDeviceIsBack() {
+        var service = service(.offline)
+        #expect(answer(&service, id: ServiceTests.id).record?.fate == "stored")
+        #expect(answer(&service).record?.replaced == ServiceTests.id)
+        let events = service.set(Device(token: "ab01", bundle: "com.a"))
+        #expect(events.map(\.fate) == ["shown"])
+        #expect(events.first?.notice.body == "Hi")
+    }
+
+    @Test func theClockDropsWhatWaitsTooLong() {
+        var service = service(.offline)
+        _ = answer(&service, expiration: "\(Fixture.start / 1000 + 60)")
+        #expect(service.move(by: 59_999).isEmpty)
+        #expect(service.move(by: 1).map(\.fate) == ["expired"])
+        #expect(answer(&service, expiration: "0").record?.fate == "dropped")
+        _ = answer(&service)
+        #expect(service.move(by: Deliveries.storedMilliseconds).count == 1)
+    }
+
+    @Test func aBodyOfSeveralLinesIsRecordedInOne() throws {
+        var service = service()
+        var record = try #require(answer(&service).record)
+        record.body = Array("{\n \"a\":\r\n1}".utf8)
+        #expect(Record.request(record).json.contains(#""body":{  "a":  1}"#))
+        record.body = Array("a\nb".utf8)
+        #expect(Record.request(record).json.contains(#""body":"a\nb""#))
+    }
+}

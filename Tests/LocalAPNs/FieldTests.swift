@@ -1,0 +1,68 @@
+import Testing
+
+@testable import LocalAPNs
+
+/// Rules 12 to 17.
+struct FieldTests {
+    var fixture = Fixture()
+
+    private mutating func refusal(_ name: String, _ value: String?) throws -> Refusal? {
+        try fixture.refusal { $0.set(name, value) }
+    }
+
+    @Test(arguments: [
+        "", "1", "B77AEB23-2FFB-4A72-8D4C-C9A6C5E5F0D5", "b77aeb232ffb4a728d4cc9a6c5e5f0d5",
+        "b77aeb23-2ffb-4a72-8d4c-c9a6c5e5f0dg", "b77aeb23-2ffb-4a72-8d4c-c9a6c5e5f0d55",
+    ])
+    mutating func anIDThatIsNoCanonicalUUIDIsBad(id: String) throws {
+        #expect(try refusal("apns-id", id) == .bad("BadMessageId"))
+    }
+
+    @Test mutating func aCanonicalUUIDIsAnID() throws {
+        #expect(try refusal("apns-id", "b77aeb23-2ffb-4a72-8d4c-c9a6c5e5f0d5") == nil)
+    }
+
+    @Test(arguments: ["", "-1", "1.5", "tomorrow", "+1", "99999999999999999999"])
+    mutating func anExpirationThatIsNoNumberIsBad(text: String) throws {
+        #expect(try refusal("apns-expiration", text) == .bad("BadExpirationDate"))
+    }
+
+    @Test(arguments: ["0", "1", "1798761599", "9223372036854775807"])
+    mutating func anExpirationIsANumberOfSeconds(text: String) throws {
+        #expect(try refusal("apns-expiration", text) == nil)
+    }
+
+    @Test(arguments: ["", "0", "2", "11", "high", "05"])
+    mutating func anUnknownPriorityIsBad(text: String) throws {
+        #expect(try refusal("apns-priority", text) == .bad("BadPriority"))
+    }
+
+    @Test(arguments: ["1", "5", "10"])
+    mutating func aKnownPriorityIsGood(text: String) throws { #expect(try refusal("apns-priority", text) == nil) }
+
+    @Test(arguments: ["", "Alert", "silent"])
+    mutating func anUnknownPushTypeIsInvalid(type: String) throws {
+        #expect(try refusal("apns-push-type", type) == .bad("InvalidPushType"))
+    }
+
+    @Test mutating func aMissingPushTypeIsAWarningOrRefused() throws {
+        #expect(
+            try fixture.warnings { $0.set("apns-push-type", nil) } == ["no apns-push-type: may be delayed or dropped"])
+        fixture.check.quirks.missingPushType = .refuse
+        #expect(try refusal("apns-push-type", nil) == .bad("MissingPushType"))
+    }
+
+    @Test(arguments: [nil, "1", "10"])
+    mutating func aBackgroundPushNeedsPriorityFive(priority: String?) throws {
+        let refusal = try fixture.refusal {
+            $0.set("apns-push-type", "background")
+            $0.set("apns-priority", priority)
+        }
+        #expect(refusal == .bad("BadPriority"))
+    }
+
+    @Test mutating func aCollapseIDHas64BytesAtMost() throws {
+        #expect(try refusal("apns-collapse-id", String(repeating: "é", count: 32)) == nil)
+        #expect(try refusal("apns-collapse-id", String(repeating: "é", count: 32) + "e") == .bad("BadCollapseId"))
+    }
+}

@@ -1,0 +1,97 @@
+import Crypto
+import Foundation
+
+@testable import LocalAPNs
+
+/// Everything in order, so that a test breaks one thing.
+struct Fixture {
+    /// 2026-01-01, in milliseconds.
+    static let start: Int64 = 1_767_225_600_000
+    static let device = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
+    static let bundle = "com.example.Notes"
+
+    var check = RequestCheck(.development)
+    var registry: Registry
+    var connection = ConnectionState()
+    var now = start
+    let key = P256.Signing.PrivateKey()
+    private var held: String?
+
+    init(isStrict: Bool = false, devices: [Device] = []) {
+        registry = Registry(
+            keys: [SigningKey(id: "KEY1234567", team: "TEAM123456", publicKey: key.publicKey)], devices: devices,
+            isStrict: isStrict)
+    }
+
+    /// A new key of this team, known to the server.
+    mutating func addKey(_ id: String, _ change: (inout SigningKey) -> Void = { _ in }) -> P256.Signing.PrivateKey {
+        let key = P256.Signing.PrivateKey()
+        var entry = SigningKey(id: id, team: "TEAM123456", publicKey: key.publicKey)
+        change(&entry)
+        registry.keys[id] = entry
+        return key
+    }
+
+    func token(
+        issuedAt: Int64? = nil, by other: P256.Signing.PrivateKey? = nil, id: String = "KEY1234567",
+        team: String = "TEAM123456"
+    ) throws -> String {
+        try JWT.text(
+            head: #"{"alg":"ES256","kid":"\#(id)"}"#,
+            claims: #"{"iss":"\#(team)","iat":\#(issuedAt ?? now / 1000)}"#, key: other ?? key)
+    }
+
+    /// The same token each time.
+    private mutating func heldToken() throws -> String {
+        let token = try held ?? token()
+        held = token
+        return token
+    }
+
+    mutating func request(_ change: (inout PushRequest) -> Void = { _ in }) throws -> PushRequest {
+        var request = PushRequest(
+            headers: [
+                Header(":method", "POST"), Header(":scheme", "https"), Header(":authority", "localhost"),
+                Header(":path", "/3/device/\(Fixture.device)"), Header("authorization", "bearer \(try heldToken())"),
+                Header("apns-topic", Fixture.bundle), Header("apns-push-type", "alert"),
+            ], body: Array(#"{"aps":{"alert":"Hi"}}"#.utf8))
+        change(&request)
+        return request
+    }
+
+    /// What the check says; nil: accepted.
+    mutating func refusal(_ change: (inout PushRequest) -> Void = { _ in }) throws -> Refusal? {
+        var inspection = Inspection(try request(change))
+        return refusal(of: &inspection)
+    }
+
+    mutating func refusal(of inspection: inout Inspection) -> Refusal? {
+        check.refusal(of: &inspection, on: &connection, by: &registry, at: now)
+    }
+
+    /// The warnings of a request that is accepted.
+    mutating func warnings(_ change: (inout PushRequest) -> Void = { _ in }) throws -> [String] {
+        var inspection = Inspection(try request(change))
+        return refusal(of: &inspection) == nil ? inspection.warnings : ["refused"]
+    }
+}
+
+enum JWT {
+    static func text(head: String, claims: String, key: P256.Signing.PrivateKey) throws -> String {
+        let signed = Base64URL.text(of: head.utf8) + "." + Base64URL.text(of: claims.utf8)
+        return signed + "." + Base64URL.text(of: try key.signature(for: Data(signed.utf8)).rawRepresentation)
+    }
+}
+
+extension PushRequest {
+    mutating func set(_ name: String, _ value: String?) {
+        headers.removeAll { $0.name == name }
+        if let value { headers.append(Header(name, value)) }
+        headers.sort { $0.name.hasPrefix(":") && !$1.name.hasPrefix(":") }
+    }
+
+    mutating func send(_ text: String) {
+        body = Array(text.utf8)
+        bodyBytes = body.count
+    }
+}

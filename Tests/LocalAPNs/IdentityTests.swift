@@ -1,0 +1,160 @@
+import Crypto
+import Foundation
+import Testing
+
+@testable import LocalAPNs
+
+/// Rules 5 to 11.
+struct IdentityTests {
+    var fixture = Fixture()
+
+    private mutating func refusal(token: String) throws -> Refusal? {
+        try fixture.refusal { $0.set("authorization", "bearer \(token)") }
+    }
+
+    @Test(arguments: [nil, "", "bearer", "basic abc"])
+    mutating func withoutATokenItIsMissing(value: String?) throws {
+        #expect(try fixture.refusal { $0.set("authorization", value) } == .forbidden("MissingProviderToken"))
+    }
+
+    @Test mutating func theSchemeMayHaveCapitals() throws {
+        let token = try fixture.token()
+        #expect(try fixture.refusal { $0.set("authorization", "Bearer \(token)") } == nil)
+    }
+
+    @Test(arguments: ["x", "a.b", "a.b.c", "e30.e30.e30", ".."])
+    mutating func whatIsNoJWTIsInvalid(token: String) throws {
+        #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
+    }
+
+    @Test mutating func anUnknownKeyIsInvalid() throws {
+        #expect(try refusal(token: try fixture.token(id: "KEY7654321")) == .forbidden("InvalidProviderToken"))
+    }
+
+    @Test mutating func anotherTeamThanTheKeysIsInvalid() throws {
+        #expect(try refusal(token: try fixture.token(team: "TEAM654321")) == .forbidden("InvalidProviderToken"))
+    }
+
+    @Test mutating func aSignatureOfAnotherKeyIsInvalid() throws {
+        let token = try fixture.token(by: P256.Signing.PrivateKey())
+        #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
+    }
+
+    @Test mutating func anotherAlgorithmIsInvalid() throws {
+        let token = try JWT.text(
+            head: #"{"alg":"HS256","kid":"KEY1234567"}"#, claims: #"{"iss":"TEAM123456","iat":1767225600}"#,
+            key: fixture.key)
+        #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
+    }
+
+    @Test mutating func aTimeAsATextIsTakenLenientlyOnly() throws {
+        let token = try JWT.text(
+            head: #"{"alg":"ES256","kid":"KEY1234567"}"#, claims: #"{"iss":"TEAM123456","iat":"1767225600"}"#,
+            key: fixture.key)
+        #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
+        fixture.check.quirks.tokens = .lenient
+        #expect(try refusal(token: token) == nil)
+    }
+
+    @Test mutating func aSignatureInDERAndPaddingAreTakenLenientlyOnly() throws {
+        let signed = try fixture.token().split(separator: ".").prefix(2).joined(separator: ".")
+        let signature = try fixture.key.signature(for: Data(signed.utf8)).derRepresentation.base64EncodedString()
+        #expect(try refusal(token: "\(signed).\(signature)") == .forbidden("InvalidProviderToken"))
+        fixture.check.quirks.tokens = .lenient
+        #expect(try refusal(token: "\(signed).\(signature)") == nil)
+    }
+
+    @Test mutating func aTokenFromTheFutureIsInvalid() throws {
+        #expect(try refusal(token: try fixture.token(issuedAt: fixture.now / 1000 + 300)) == nil)
+        fixture.connection = ConnectionState()
+        let token = try fixture.token(issuedAt: fixture.now / 1000 + 301)
+        #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
+        fixture.check.quirks.futureToken = .tooMany
+        #expect(try refusal(token: token) == .answer(status: 429, reason: "TooManyProviderTokenUpdates"))
+    }
+
+    @Test mutating func aTokenOlderThanAnHourHasExpired() throws {
+        #expect(try refusal(token: try fixture.token(issuedAt: fixture.now / 1000 - 3600)) == nil)
+        let token = try fixture.token(issuedAt: fixture.now / 1000 - 3601)
+        #expect(try refusal(token: token) == .forbidden("ExpiredProviderToken"))
+    }
+
+    @Test mutating func aKeyOfTheOtherEnvironmentIsRefused() throws {
+        let key = fixture.addKey("KEYPRODUCT") { $0.environments = [.production] }
+        let token = try fixture.token(by: key, id: "KEYPRODUCT")
+        #expect(try refusal(token: token) == .forbidden("BadEnvironmentKeyIdInToken"))
+        fixture.check.quirks.wrongEnvironmentKey = .seen
+        #expect(try refusal(token: token) == .forbidden("BadEnvironmentKeyInToken"))
+    }
+
+    @Test mutating func aConnectionBelongsToOneTeam() throws {
+        let key = fixture.addKey("KEYOTHERTM") { $0.team = "TEAMOTHER1" }
+        #expect(try fixture.refusal() == nil)
+        let token = try fixture.token(by: key, id: "KEYOTHERTM", team: "TEAMOTHER1")
+        #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
+    }
+
+    @Test mutating func aConnectionBelongsToOneKey() throws {
+        let key = fixture.addKey("KEYANOTHER")
+        #expect(try fixture.refusal() == nil)
+        let token = try fixture.token(by: key, id: "KEYANOTHER")
+        #expect(try refusal(token: token) == .forbidden("UnrelatedKeyIdInToken"))
+    }
+
+    @Test mutating func aRelatedKeyMayShareTheConnection() throws {
+        let key = fixture.addKey("KEYRELATED") { $0.related = "KEY1234567" }
+        #expect(try fixture.refusal() == nil)
+        fixture.now += 20 * 60_000
+        #expect(try refusal(token: try fixture.token(by: key, id: "KEYRELATED")) == nil)
+    }
+
+    @Test mutating func aTokenMayChangeAfterTwentyMinutes() throws {
+        #expect(try refusal(token: try fixture.token()) == nil)
+        fixture.now += 20 * 60_000 - 1
+        let second = try fixture.token()
+        #expect(try refusal(token: second) == .answer(status: 429, reason: "TooManyProviderTokenUpdates"))
+        fixture.now += 1
+        #expect(try refusal(token: second) == nil)
+    }
+
+    @Test mutating func aNewSignatureIsAnotherToken() throws {
+        let issuedAt = fixture.now / 1000
+        #expect(try refusal(token: try fixture.token(issuedAt: issuedAt)) == nil)
+        let refusal = try refusal(token: try fixture.token(issuedAt: issuedAt))
+        #expect(refusal == .answer(status: 429, reason: "TooManyProviderTokenUpdates"))
+    }
+
+    @Test(arguments: [Quirks.Scope.connection, .key])
+    mutating func tokensAreCountedByConnectionOrByKey(scope: Quirks.Scope) throws {
+        fixture.check.quirks.tokenUpdates = scope
+        #expect(try refusal(token: try fixture.token()) == nil)
+        fixture.connection = ConnectionState(number: 2)
+        #expect(try (refusal(token: try fixture.token()) == nil) == (scope == .connection))
+    }
+
+    @Test mutating func anUnknownCertificateEndsTheConnection() throws {
+        fixture.connection = ConnectionState(
+            certificate: ClientCertificate(topics: [Fixture.bundle], isKnown: false))
+        #expect(try fixture.refusal() == .goAway(reason: "BadCertificate"))
+        fixture.check.quirks.badCertificate = .answer
+        #expect(try fixture.refusal() == .forbidden("BadCertificate"))
+    }
+
+    @Test mutating func anExpiredCertificateEndsTheConnection() throws {
+        fixture.connection = ConnectionState(
+            certificate: ClientCertificate(topics: [Fixture.bundle], validity: 0...Fixture.start - 1))
+        #expect(try fixture.refusal() == .goAway(reason: "BadCertificate"))
+    }
+
+    @Test mutating func aCertificateOfTheOtherEnvironmentEndsTheConnection() throws {
+        fixture.connection = ConnectionState(
+            certificate: ClientCertificate(topics: [Fixture.bundle], environments: [.production]))
+        #expect(try fixture.refusal() == .goAway(reason: "BadCertificateEnvironment"))
+    }
+
+    @Test mutating func withACertificateTokensAreIgnored() throws {
+        fixture.connection = ConnectionState(certificate: ClientCertificate(topics: [Fixture.bundle]))
+        #expect(try refusal(token: "x") == nil)
+        #expect(try fixture.refusal { $0.set("authorization", nil) } == nil)
+    }
+}

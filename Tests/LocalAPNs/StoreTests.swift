@@ -1,0 +1,88 @@
+import Testing
+
+@testable import LocalAPNs
+
+struct StoreTests {
+    private var store = Deliveries()
+    private static let phone = DeviceApp(token: "ab01", bundle: "com.example.Notes")
+    private static let mail = DeviceApp(token: "ab01", bundle: "com.example.Mail")
+
+    private func push(
+        _ id: String, _ address: DeviceApp = phone, collapse: String? = nil, expires: Int64 = .max,
+        stored: Bool = true, background: Bool = false
+    ) -> Push {
+        var notice = Notice()
+        notice.isBackground = background
+        return Push(
+            id: id, address: address, collapseID: collapse, expiresAt: expires, isStored: stored, notice: notice)
+    }
+
+    @Test mutating func aDeviceThatIsOfflineHasOnePlaceForEachApp() {
+        #expect(store.take(push("1"), isOnline: false, at: 0) == .stored(overwritten: nil))
+        #expect(store.take(push("2", collapse: "x"), isOnline: false, at: 0) == .stored(overwritten: "1"))
+        #expect(store.take(push("3", StoreTests.mail), isOnline: false, at: 0) == .stored(overwritten: nil))
+        #expect(store.connect(StoreTests.phone, at: 1)?.push.id == "2")
+        #expect(store.connect(StoreTests.phone, at: 1) == nil)
+        #expect(store.waitingCount == 1)
+    }
+
+    @Test mutating func whatWaitedTooLongIsDropped() {
+        _ = store.take(push("1", expires: 10), isOnline: false, at: 0)
+        _ = store.take(push("2", StoreTests.mail, expires: 11), isOnline: false, at: 0)
+        #expect(store.expire(at: 9).isEmpty)
+        #expect(store.expire(at: 10).map(\.id) == ["1"])
+        #expect(store.connect(StoreTests.mail, at: 11)?.fate == .expired)
+    }
+
+    @Test mutating func nowOrNeverIsNotStored() {
+        #expect(store.take(push("1", stored: false), isOnline: false, at: 0) == .dropped)
+        #expect(store.take(push("2", stored: false), isOnline: true, at: 0) == .shown(replaced: nil))
+        #expect(store.take(push("3", expires: 5), isOnline: false, at: 5) == .expired)
+        #expect(store.waitingCount == 0)
+    }
+
+    @Test mutating func equalCollapseIDsAreOnePlaceOnTheScreen() {
+        #expect(store.take(push("1", collapse: "x"), isOnline: true, at: 0) == .shown(replaced: nil))
+        #expect(store.take(push("2", collapse: "y"), isOnline: true, at: 0) == .shown(replaced: nil))
+        #expect(store.take(push("3", collapse: "x"), isOnline: true, at: 0) == .shown(replaced: "1"))
+        #expect(store.take(push("4", StoreTests.mail, collapse: "x"), isOnline: true, at: 0) == .shown(replaced: nil))
+        #expect(store.take(push("5"), isOnline: true, at: 0) == .shown(replaced: nil))
+    }
+
+    @Test mutating func backgroundPushesHaveNoPlaceOnTheScreen() {
+        _ = store.take(push("1", collapse: "x"), isOnline: true, at: 0)
+        let fate = store.take(push("2", collapse: "x", background: true), isOnline: true, at: 0)
+        #expect(fate == .shown(replaced: nil))
+    }
+
+    @Test func theNewestKeysAreRemembered() {
+        var recent = Recent<Int, Int>(countMax: 4)
+        for key in 1...5 { #expect(recent.insert(key, for: key) == nil) }
+        #expect(recent.insert(0, for: 5) == 5)
+        #expect(recent.insert(0, for: 4) == 4)
+        #expect(recent.insert(0, for: 1) == nil)
+    }
+}
+
+struct NoticeTests {
+    private func notice(_ json: String) -> Notice { Notice(payload: Array(json.utf8)) }
+
+    @Test func anAlertIsATextOrItsParts() {
+        #expect(notice(#"{"aps":{"alert":"Hi"}}"#).body == "Hi")
+        let parts = notice(#"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":3,"sound":"ping"}}"#)
+        #expect([parts.title, parts.subtitle, parts.body, parts.sound] == ["T", "S", "B", "ping"])
+        #expect(parts.badge == 3)
+    }
+
+    @Test func aKeyStandsForWhatTheAppWouldSay() {
+        let notice = notice(
+            #"{"aps":{"alert":{"loc-key":"NEW_NOTE","loc-args":["Alice","Home"],"title-loc-key":"T"}}}"#)
+        #expect(notice.body == "NEW_NOTE(Alice, Home)")
+        #expect(notice.title == "T")
+    }
+
+    @Test func nothingToSeeIsBackground() {
+        #expect(notice(#"{"aps":{"content-available":1}}"#).isBackground)
+        #expect(!notice(#"{"aps":{"badge":0}}"#).isBackground)
+    }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import LocalAPNs
+
+/// Rules 18 to 20.
+struct TopicTests {
+    var fixture = Fixture()
+
+    private mutating func refusal(_ topic: String?, type: String? = "alert") throws -> Refusal? {
+        try fixture.refusal {
+            $0.set("apns-topic", topic)
+            $0.set("apns-push-type", type)
+            $0.set("apns-priority", type == "background" ? "5" : nil)
+        }
+    }
+
+    private static let disallowed = Refusal.bad("TopicDisallowed")
+
+    @Test mutating func withATokenTheTopicMustBeThere() throws {
+        #expect(try refusal(nil) == .bad("MissingTopic"))
+    }
+
+    @Test mutating func aCertificateOfOneTopicNamesIt() throws {
+        fixture.connection = ConnectionState(certificate: ClientCertificate(topics: [Fixture.bundle]))
+        #expect(try refusal(nil) == nil)
+        fixture.connection = ConnectionState(
+            certificate: ClientCertificate(topics: [Fixture.bundle, "\(Fixture.bundle).voip"]))
+        #expect(try refusal(nil) == .bad("MissingTopic"))
+    }
+
+    @Test(arguments: ["", "com..example", ".com", "com.", "com/example", "com.exämple"])
+    mutating func aTopicIsDottedLetters(topic: String) throws {
+        #expect(try refusal(topic) == .bad("BadTopic"))
+    }
+
+    @Test(arguments: PushType.allCases)
+    mutating func aSuffixFitsThePushType(type: PushType) throws {
+        #expect(try refusal(Fixture.bundle + type.suffix, type: type.rawValue) == nil)
+        guard type != .mdm else { return }
+        let other = type == .voip ? ".complication" : ".voip"
+        #expect(try refusal(Fixture.bundle + other, type: type.rawValue) == TopicTests.disallowed)
+    }
+
+    @Test mutating func withoutAPushTypeAnySuffixWillDo() throws {
+        #expect(try refusal("\(Fixture.bundle).voip", type: nil) == nil)
+    }
+
+    @Test mutating func aKeyOfOtherTopicsIsRefused() throws {
+        fixture.registry.keys["KEY1234567"]?.bundles = ["com.example.Mail"]
+        #expect(try refusal(Fixture.bundle) == TopicTests.disallowed)
+        #expect(try refusal("com.example.Mail") == nil)
+        #expect(try refusal("com.example.Mail.voip", type: "voip") == nil)
+    }
+
+    @Test mutating func aCertificateOfOtherTopicsIsRefused() throws {
+        fixture.connection = ConnectionState(certificate: ClientCertificate(topics: ["com.example.Mail"]))
+        #expect(try refusal(Fixture.bundle) == TopicTests.disallowed)
+    }
+
+    @Test(arguments: [PushType.location, .liveactivity])
+    mutating func someTypesNeedAToken(type: PushType) throws {
+        let topic = Fixture.bundle + type.suffix
+        fixture.connection = ConnectionState(certificate: ClientCertificate(topics: [topic]))
+        #expect(try refusal(topic, type: type.rawValue) == TopicTests.disallowed)
+    }
+
+    @Test mutating func anAppMustBeThereAtTheConnectionsFirstPush() throws {
+        fixture = Fixture(isStrict: true, devices: [Device(token: Fixture.device, bundle: Fixture.bundle)])
+        #expect(try refusal("com.example.Mail") == TopicTests.disallowed)
+        fixture.registry.set(Device(token: Fixture.device, bundle: "com.example.Mail"))
+        #expect(try refusal("com.example.Mail") == TopicTests.disallowed)
+        fixture.connection = ConnectionState(number: 2)
+        #expect(try refusal("com.example.Mail") == nil)
+    }
+}
