@@ -36,6 +36,8 @@ struct Request {
     var attempts = 0
     /// How often in a row a server gave it back unread.
     var returned = 0
+    /// How often a window ended before its answer came.
+    var handouts = 0
     var wasAskedOnceMore = false
     var mayRepeat = false
     /// Where it is under way; nil while it waits for room.

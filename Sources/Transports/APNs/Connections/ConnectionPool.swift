@@ -29,10 +29,14 @@ final class ConnectionPool {
     /// Their answers, until they are asked for.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
     var refusalsInARow = 0
+    /// When APNs last answered anything.
+    var lastAnswer = NIODeadline.distantPast
     var ticks: RepeatedTask?
 
     /// How long a window waits for its answers: what takes longer is asked for again.
     static let patience = TimeAmount.seconds(2)
+    /// Pushes that may wait for room without a window that waits for them.
+    static let waitingMax = 20_000
     /// How long an answer is kept that nobody asks for.
     static let lateAnswerAge = TimeAmount.minutes(60)
     static let tickInterval = TimeAmount.milliseconds(100)
@@ -68,14 +72,11 @@ final class ConnectionPool {
         }
     }
 
-    /// Whether the server holds what it was given, or cannot be reached: new pushes do not wait for it.
+    /// Whether the server is behind with what it was given, or cannot be reached: windows do not wait for it.
     private var isStuck: Bool { !late.isEmpty || (connections.isEmpty && dialFailures > 0) }
 
     private func take(_ push: APNsPush, _ batch: Batch) {
         if !late.isEmpty || !lateAnswers.isEmpty, join(push, batch) { return }
-        if let expiration = push.expiration, expiration <= surroundings.now() {
-            return batch.answer(TransportAnswer(push.delivery.id, .failed, reason: "expired", attempts: 0))
-        }
         let tag = freeTags.popLast() ?? requests.count
         if tag == requests.count { requests.append(nil) }
         requests[tag] = Request(push: push, kind: fields.index(of: push.kind), batch: batch)
@@ -103,16 +104,28 @@ final class ConnectionPool {
     /// The window ends: what has no answer yet is told to take longer.
     private func release(_ batch: Batch) {
         guard batch.outstanding > 0 else { return }
+        let isMoving = NIODeadline.now() - lastAnswer < Self.patience && waiting.count < Self.waitingMax
         for tag in requests.indices where requests[tag]?.batch === batch {
             guard let request = requests[tag] else { continue }
-            let isSent = request.flight != nil || request.attempts > 0
-            if isSent { late[request.push.delivery.id] = tag }
-            let answer = deferral(
-                request, .unanswered, reason: isSent ? "in_flight" : trouble ?? "no room at the server", attempts: 0)
             requests[tag]?.batch = nil
-            if !isSent { withdraw(tag) }
-            batch.answer(answer)
+            if request.flight != nil || request.attempts > 0 || isMoving {
+                batch.answer(keep(tag, request))
+            } else {
+                batch.answer(
+                    deferral(
+                        request, .unanswered, reason: trouble ?? "no room at the server", tries: dialFailures,
+                        attempts: 0))
+                withdraw(tag)
+            }
         }
+    }
+
+    private func keep(_ tag: Int, _ request: Request) -> TransportAnswer {
+        requests[tag]?.handouts += 1
+        late[request.push.delivery.id] = tag
+        return deferral(
+            request, .unanswered, reason: request.flight == nil ? "waits for room" : "in_flight",
+            tries: request.handouts + 1, attempts: 0)
     }
 
     /// Takes a push back that was never written.
@@ -144,8 +157,10 @@ final class ConnectionPool {
 
     private func write(_ tag: Int, to connection: APNsConnection) {
         guard let (push, kind) = requests[tag].map({ ($0.push, $0.kind) }) else { return }
+        let now = surroundings.now()
+        if let expiration = push.expiration, expiration <= now { return finish(tag, .failed, reason: "expired") }
         do {
-            let shared = try fields.current(kind, at: surroundings.now())
+            let shared = try fields.current(kind, at: now)
             let stream = connection.submit(push, shared, tag: tag)
             requests[tag]?.attempts += 1
             requests[tag]?.flight = .init(
@@ -186,17 +201,20 @@ final class ConnectionPool {
                 mayRepeat: request.mayRepeat, receipt: answer?.receipt))
     }
 
+    /// - Parameters:
+    ///   - tries: What the wait depends on; nil: how often the push was sent.
+    ///   - attempts: What is new of them.
     func deferral(
-        _ request: Request, _ wait: Treatment.Wait, _ answer: APNsAnswer? = nil, reason: String? = nil, attempts: Int
+        _ request: Request, _ wait: Treatment.Wait, _ answer: APNsAnswer? = nil, reason: String? = nil,
+        tries: Int? = nil, attempts: Int
     ) -> TransportAnswer {
         let said = answer.flatMap { $0.reason.isEmpty ? nil : $0.reason }
         let delay = plan.backoff.wait(
-            wait, attempts: request.push.delivery.attempts + request.attempts, jitter: surroundings.jitter(),
+            wait, attempts: tries ?? request.push.delivery.attempts + request.attempts, jitter: surroundings.jitter(),
             retryAfter: answer?.retryAfter)
         return TransportAnswer(
-            request.push.delivery.id, .deferred, status: answer?.status, reason: reason ?? said,
-            attempts: attempts, until: surroundings.now().advanced(by: delay),
-            mayRepeat: request.mayRepeat, receipt: answer?.receipt)
+            request.push.delivery.id, .deferred, status: answer?.status, reason: reason ?? said, attempts: attempts,
+            until: surroundings.now().advanced(by: delay), mayRepeat: request.mayRepeat, receipt: answer?.receipt)
     }
 
     private func leave(_ lane: [UInt8], _ tag: Int) {

@@ -1,0 +1,257 @@
+import EventLog
+import Foundation
+import LocalAPNs
+import PipelineKit
+import Testing
+
+@testable import TransportAPNs
+
+/// The transport against a server of its own kind, over TLS.
+@Suite struct APNsDelivery {
+    @Test func aPushArrivesAsItStands() async throws {
+        try await APNsRig.with { rig in
+            let answers = await rig.deliver(apnsPush(7, collapse: "c", expiration: "4102444800"))
+            #expect(answers.map(\.outcome) == [.accepted] && answers[0].status == 200 && answers[0].attempts == 1)
+            let request = try #require(rig.apns.received.first)
+            #expect(request.token == "00ff" && request.topic == "com.example.Notes")
+            #expect(request.id == "976ec45b-c157-8d46-a9cc-000000000007")
+            #expect(String(decoding: request.body, as: UTF8.self) == #"{"aps":{"alert":"Hi"}}"#)
+            #expect(request.header("apns-collapse-id") == "c" && request.header("apns-expiration") == "4102444800")
+            #expect(request.header("apns-push-type") == "alert" && request.header("apns-priority") == "10")
+            #expect(request.warnings.isEmpty, "\(request.warnings)")
+            #expect(answers[0].receipt?.isEmpty == false, "a development server names it")
+        }
+    }
+
+    @Test func manyPushesShareAConnectionAndKeepToItsStreams() async throws {
+        try await APNsRig.with("connections: 2", { $0.streams = 20 }) { rig in
+            let answers = await rig.settle((1...2_000).map { apnsPush($0, token: String(format: "%064x", $0)) })
+            #expect(answers.count == 2_000 && answers.allSatisfy { $0.outcome == .accepted })
+            #expect(Set(rig.apns.received.map(\.id)).count == 2_000)
+            #expect(Set(rig.apns.received.map(\.connection)).count <= 2)
+        }
+    }
+
+    @Test func certificatesServeInsteadOfTokens() async throws {
+        try await APNsRig.with("certificate") { rig in
+            #expect(await rig.deliver(apnsPush(1)).map(\.outcome) == [.accepted])
+            #expect(rig.apns.received.first?.keyID == nil)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"status":410,"reason":"Unregistered","timestamp":1700000000000}"#, TransportAnswer.Outcome.unregistered),
+        (#"{"status":400,"reason":"BadDeviceToken"}"#, .unknownAddress),
+        (#"{"status":400,"reason":"DeviceTokenNotForTopic"}"#, .unknownAddress),
+        (#"{"status":413,"reason":"PayloadTooLarge"}"#, .failed),
+        (#"{"status":403,"reason":"InvalidProviderToken"}"#, .stopped),
+        (#"{"status":400,"reason":"BadTopic"}"#, .stopped),
+        (#"{"status":400,"reason":"TopicDisallowed"}"#, .stopped),
+        (#"{"status":403,"reason":"ExpiredProviderToken"}"#, .stopped),
+        (#"{"status":429,"reason":"TooManyRequests"}"#, .deferred),
+        (#"{"status":500,"reason":"InternalServerError"}"#, .deferred),
+        (#"{"status":503,"reason":"Shutdown"}"#, .deferred),
+        (#"{"status":429,"reason":"TooManyProviderTokenUpdates"}"#, .deferred),
+        (#"{"status":400,"reason":"FromTheFuture"}"#, .failed),
+    ])
+    func anAnswerIsToldWithItsStatusAndReasonVerbatim(_ answer: String, _ outcome: TransportAnswer.Outcome) async throws
+    {
+        try await APNsRig.with(script: [#"{"do":\#(answer)}"#]) { rig in
+            let told = await rig.deliver(apnsPush(1))[0]
+            #expect(told.outcome == outcome, "\(told)")
+            #expect(answer.contains("\(told.status ?? 0)") && answer.contains(told.reason ?? "no reason"))
+            #expect(told.since == (outcome == .unregistered ? Instant(microseconds: 1_700_000_000_000_000) : nil))
+            #expect((told.until != nil) == (outcome == .deferred))
+        }
+    }
+
+    @Test func serverErrorsWaitAQuarterOfAnHour() async throws {
+        try await APNsRig.with(script: [#"{"do":{"status":503,"reason":"ServiceUnavailable"}}"#]) { rig in
+            let told = await rig.deliver(apnsPush(1))[0]
+            #expect(told.until == rig.clock.now.advanced(by: .seconds(900)))
+        }
+    }
+
+    @Test func aRefusalThatAnotherConnectionMendsIsMendedThere() async throws {
+        try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"status":400,"reason":"TopicDisallowed"}}"#]) {
+            rig in
+            let told = await rig.deliver(apnsPush(1))[0]
+            #expect(told.outcome == .accepted && told.attempts == 2)
+            #expect(rig.apns.received.map(\.connection).count == 2)
+            #expect(Set(rig.apns.received.map(\.connection)).count == 2)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"goaway":{"reason":"Shutdown"}}"#, #"{"goaway":{"text":"bye","twice":true}}"#,
+        #"{"goaway":{"lastStream":"before"}}"#, #"{"goaway":{"close":false}}"#,
+        #"{"goaway":{"twice":true,"close":false}}"#,
+    ])
+    func afterGoAwayPushesGoOnElsewhere(_ end: String) async throws {
+        let script = [#"{"when":{"nth":40},"do":\#(end)}"#]
+        try await APNsRig.with(script: script, { $0.streams = 10 }) { rig in
+            let answers = await rig.deliver((1...200).map { apnsPush($0, token: String(format: "%08x", $0)) })
+            #expect(
+                answers.allSatisfy { $0.outcome == .accepted },
+                "\(answers.filter { $0.outcome != .accepted }.prefix(3))")
+            #expect(Set(rig.apns.received.map(\.connection)).count == 2)
+            #expect(Set(rig.apns.received.filter { $0.status == 200 }.map(\.id)).count == 200)
+        }
+    }
+
+    @Test func refusedStreamsCostNothing() async throws {
+        let script = [#"{"when":{"every":3},"do":{"reset":"REFUSED_STREAM"}}"#]
+        try await APNsRig.with(script: script) { rig in
+            let answers = await rig.deliver((1...30).map { apnsPush($0) })
+            #expect(answers.allSatisfy { $0.outcome == .accepted && $0.attempts == 1 && !$0.mayRepeat })
+        }
+    }
+
+    @Test func aDroppedConnectionLeavesTheOutcomeOpenAndSaysThatAPushMayRepeat() async throws {
+        try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"drop":true}}"#]) { rig in
+            let first = await rig.deliver(apnsPush(1))[0]
+            #expect(first.outcome == .deferred && first.mayRepeat)
+            let second = await rig.settle(apnsPush(1))
+            #expect(second.outcome == .accepted)
+        }
+    }
+
+    @Test func whatIsStillUnderWayIsJoinedAndNotSentTwice() async throws {
+        try await APNsRig.with(script: [#"{"do":{"latency":[2600,2600]}}"#]) { rig in
+            let first = await rig.deliver(apnsPush(1))[0]
+            #expect(first.outcome == .deferred && first.reason == "in_flight" && first.attempts == 0)
+            let second = await rig.settle(apnsPush(1))
+            #expect(second.outcome == .accepted && second.attempts == 1)
+            #expect(rig.apns.receivedCount == 1)
+        }
+    }
+
+    @Test func aRequestWithoutAnAnswerIsGivenUpAtItsDeadline() async throws {
+        try await APNsRig.with("timeout: 300ms", script: [#"{"when":{"first":1},"do":{"silence":true}}"#]) { rig in
+            let first = await rig.deliver(apnsPush(1))[0]
+            #expect(first.outcome == .deferred && first.mayRepeat && first.reason == "no answer")
+            #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
+        }
+    }
+
+    @Test func aServerThatHangsHoldsUpItsOwnAppAlone() async throws {
+        try await APNsRig.with(script: [#"{"do":{"silence":true}}"#]) { rig in
+            _ = await rig.deliver(apnsPush(1))
+            let clock = ContinuousClock()
+            let started = clock.now
+            let next = await rig.deliver(apnsPush(2))
+            #expect(next[0].outcome == .deferred)
+            #expect(clock.now - started < .seconds(1), "the second window does not wait for a server that hangs")
+        }
+    }
+
+    @Test func whatWaitsForRoomIsStaleOnceANewerOneIsThere() async throws {
+        try await APNsRig.with(script: [#"{"do":{"latency":[2500,2500]}}"#]) { rig in
+            _ = await rig.deliver(apnsPush(1, collapse: "c"), apnsPush(2, collapse: "c"))
+            let last = await rig.settle(apnsPush(3, collapse: "c"))
+            #expect(last.outcome == .accepted)
+            #expect(rig.apns.received.map(\.id.last) == ["1", "3"])
+        }
+    }
+
+    @Test func whatExpiresBeforeThereIsRoomIsNotSent() async throws {
+        try await APNsRig.with { rig in
+            let past = "\(rig.clock.now.microseconds / 1_000_000 - 5)"
+            let told = await rig.deliver(apnsPush(1, expiration: past))[0]
+            #expect(told.outcome == .failed && told.reason == "expired" && rig.apns.receivedCount == 0)
+        }
+    }
+
+    @Test func withoutAServerPushesAreDeferredAndNeverSent() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
+        var configuration = LocalAPNs.Configuration()
+        (configuration.port, configuration.folder) = (0, folder)
+        let apns = try await LocalAPNs.start(configuration)
+        try await apns.stop()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let transport = try APNsRig.transport(to: apns.port, in: folder)
+        try await transport.open()
+        let told = await transport.deliver([apnsPush(1)])[0]
+        #expect(told.outcome == .deferred && told.attempts == 0 && !told.mayRepeat)
+        #expect(told.reason?.contains("in_flight") == false)
+        await transport.close()
+    }
+
+    @Test func pushesOfOneDeviceAndCollapseIDKeepTheirOrder() async throws {
+        try await APNsRig.with("connections: 4", script: [#"{"do":{"latency":[0,20]}}"#]) { rig in
+            let pushes = (1...40).map { apnsPush($0, token: $0 % 2 == 0 ? "aa" : "bb", collapse: "c") }
+            #expect(await rig.deliver(pushes).allSatisfy { $0.outcome == .accepted })
+            for token in ["aa", "bb"] {
+                let ids = rig.apns.received.filter { $0.token == token }.map(\.id)
+                #expect(ids.count == 20 && ids == ids.sorted())
+            }
+        }
+    }
+
+    @Test func aVisiblePushWithoutACollapseIDGetsItsOwn() async throws {
+        let silent = #"{"aps":{"content-available":1}}"#
+        for (setting, expected) in [("", "976ec45b-c157-8d46-a9cc-000000000001"), ("collapseRepeats: false", nil)] {
+            try await APNsRig.with(setting) { rig in
+                _ = await rig.deliver(apnsPush(1), apnsPush(2, type: "background", body: silent))
+                let ids = rig.apns.received.sorted { $0.id < $1.id }.map { $0.header("apns-collapse-id") }
+                #expect(ids == [expected, nil])
+            }
+        }
+    }
+
+    @Test func whatAPNsWouldRefuseIsRefusedBeforeItIsSent() async throws {
+        try await APNsRig.with { rig in
+            let long = #"{"aps":{"alert":"\#(String(repeating: "x", count: 4_096))"}}"#
+            let answers = await rig.deliver([
+                apnsPush(1, token: "00f"), apnsPush(2, token: "../x"), apnsPush(3, body: long),
+                apnsPush(4, type: "background"), apnsPush(5, collapse: String(repeating: "c", count: 65)),
+                apnsPush(6, app: .init(container: "other", environment: "development", topic: "t")),
+            ])
+            #expect(answers.map(\.outcome) == [.failed, .failed, .failed, .failed, .failed, .stopped])
+            #expect(answers.allSatisfy { $0.attempts == 0 && $0.reason?.isEmpty == false })
+            #expect(rig.apns.receivedCount == 0)
+        }
+    }
+
+    @Test func aRestartTakesTheOldTokenAgain() async throws {
+        try await APNsRig.with { rig in
+            _ = await rig.deliver(apnsPush(1))
+            let again = try APNsRig.transport(to: rig.apns.port, in: rig.folder, clock: rig.clock)
+            try await again.open()
+            #expect(await again.deliver([apnsPush(2)])[0].outcome == .accepted)
+            await again.close()
+            let kept = try String(contentsOfFile: "\(rig.folder)/apns-TEAMLOCAL1-KEYLOCAL12.token", encoding: .utf8)
+            #expect(kept.split(separator: " ").count == 2)
+            #expect(Set(rig.apns.received.map(\.tokenIssuedAt)).count == 1)
+        }
+    }
+
+    @Test func theTokenIsChangedInTimeOnALiveConnection() async throws {
+        try await APNsRig.with { rig in
+            for number in 1...4 {
+                #expect(await rig.deliver(apnsPush(UInt64(number)))[0].outcome == .accepted)
+                rig.clock.advance(by: .seconds(1_500))
+                try await rig.apns.control(#"{"clock":"+25m"}"#)
+            }
+            #expect(Set(rig.apns.received.map(\.tokenIssuedAt)).count == 2)
+            #expect(Set(rig.apns.received.map(\.connection)).count == 1)
+        }
+    }
+
+    @Test func nobodyIsSentToWhoCannotProveWhoItIs() async throws {
+        try await APNsRig.with { rig in
+            let other = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
+            var configuration = LocalAPNs.Configuration()
+            (configuration.port, configuration.folder) = (0, other)
+            let stranger = try await LocalAPNs.start(configuration)
+            defer { try? FileManager.default.removeItem(atPath: other) }
+            let transport = try APNsRig.transport(to: stranger.port, in: rig.folder)
+            try await transport.open()
+            let told = await transport.deliver([apnsPush(1)])[0]
+            #expect(told.outcome == .deferred && told.attempts == 0, "\(told)")
+            #expect(stranger.receivedCount == 0)
+            await transport.close()
+            try await stranger.stop()
+        }
+    }
+}

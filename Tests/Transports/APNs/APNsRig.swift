@@ -1,0 +1,119 @@
+import EventLog
+import Foundation
+import LocalAPNs
+import PipelineKit
+import Synchronization
+import Testing
+
+@testable import TransportAPNs
+
+/// A transport and the APNs of this machine that it sends to, in a folder that both are gone with.
+final class APNsRig: Sendable {
+    let apns: LocalAPNs
+    let transport: APNsTransport
+    let folder: String
+    let clock: TestClock
+
+    static let app = Delivery.App(
+        container: "iCloud.com.example.Notes", environment: "development", topic: "com.example.Notes")
+
+    private init(_ apns: LocalAPNs, _ transport: APNsTransport, _ folder: String, _ clock: TestClock) {
+        (self.apns, self.transport, self.folder, self.clock) = (apns, transport, folder, clock)
+    }
+
+    /// - Parameter settings: Lines of YAML beside those that lead to the server.
+    static func with(
+        _ settings: String = "", script: [String] = [], _ configure: (inout LocalAPNs.Configuration) -> Void = { _ in },
+        _ body: (APNsRig) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var configuration = LocalAPNs.Configuration()
+        configuration.port = 0
+        configuration.folder = folder
+        configure(&configuration)
+        let apns = try await LocalAPNs.start(configuration)
+        if !script.isEmpty { try await apns.control(#"{"script":[\#(script.joined(separator: ","))]}"#) }
+        let clock = TestClock()
+        let transport = try transport(to: apns.port, in: folder, settings, clock: clock)
+        try await transport.open()
+        try await body(APNsRig(apns, transport, folder, clock))
+        await transport.close()
+        try await apns.stop()
+    }
+
+    static func transport(
+        to port: Int, in folder: String, _ settings: String = "", clock: TestClock = TestClock(),
+        topic: String = "com.example.Notes"
+    ) throws -> APNsTransport {
+        let credential =
+            settings.contains("certificate")
+            ? "certificate: \(folder)/client.pem, certificateKey: { $file: \(folder)/client-key.pem }"
+            : "team: TEAMLOCAL1, key: KEYLOCAL12, keyFile: { $file: \(folder)/AuthKey_KEYLOCAL12.p8 }"
+        let text = """
+            host: localhost
+            port: \(port)
+            trust: \(folder)/ca.pem
+            \(settings.replacing("certificate", with: ""))
+            apps:
+              notes: { container: iCloud.com.example.Notes, topic: \(topic), \(credential) }
+            """
+        let settings = try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self)
+        return APNsTransport(
+            settings, context: TransportContext(name: "apns", folder: folder) { _ in },
+            Surroundings(now: { clock.now }, jitter: { 0.5 }))
+    }
+
+    func deliver(_ pushes: Delivery...) async -> [TransportAnswer] { await deliver(pushes) }
+
+    /// The answers in the order of the pushes.
+    func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+        await transport.deliver(pushes).sorted { ($0.id.push, $0.id.device) < ($1.id.push, $1.id.device) }
+    }
+
+    /// Hands pushes out until each is answered for good.
+    func settle(_ pushes: [Delivery]) async -> [TransportAnswer] {
+        var (open, settled) = (pushes, [TransportAnswer]())
+        while !open.isEmpty {
+            let answers = await deliver(open)
+            settled += answers.filter { $0.outcome != .deferred }
+            let deferred = Set(answers.filter { $0.outcome == .deferred }.map(\.id))
+            open = open.filter { deferred.contains($0.id) }
+        }
+        return settled
+    }
+
+    /// Hands a push out until it is answered for good.
+    func settle(_ push: Delivery) async -> TransportAnswer {
+        var answer = await deliver(push)[0]
+        while answer.outcome == .deferred { answer = await deliver(push)[0] }
+        return answer
+    }
+}
+
+/// Moves on only when it is told to, from the machine's time at its start.
+final class TestClock: Sendable {
+    private let time = Mutex(Instant.wall())
+
+    var now: Instant { time.withLock { $0 } }
+
+    func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
+}
+
+func apnsPush(
+    _ sequence: UInt64, token: String = "00ff", collapse: String? = nil, expiration: String? = nil,
+    type: String = "alert", body: String = #"{"aps":{"alert":"Hi"}}"#, app: Delivery.App = APNsRig.app
+) -> Delivery {
+    let id = String(format: "976ec45b-c157-8d46-a9cc-%012x", sequence)
+    var headers = #""apns-id":"\#(id)","apns-topic":"com.example.Notes","apns-push-type":"\#(type)""#
+    headers += #","apns-priority":"\#(type == "background" ? 5 : 10)""#
+    if let collapse { headers += #","apns-collapse-id":"\#(collapse)""# }
+    if let expiration { headers += #","apns-expiration":"\#(expiration)""# }
+    let head =
+        #"{"notificationID":"n","user":"_bob","device":"phone","transport":"apns","token":"\#(token)","headers":{"#
+    let rest = headers + #"},"payload":\#(body),"causes":[]}"#
+    return Delivery(
+        id: .init(push: sequence, device: "phone"), transport: "apns", app: app, head: Array(head.utf8),
+        rest: Array(rest.utf8))
+}
