@@ -29,8 +29,8 @@ extension LocalAPNs {
         package var script: [ScriptLine] = []
         /// Milliseconds since 1970.
         public var clock: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
-        /// The newest so many records are kept for ``LocalAPNs/records``.
-        public var recordsMax = 100_000
+        /// The newest so many records at least are kept for ``LocalAPNs/records``.
+        public var recordsMax = 20_000
         /// Called on the server's thread for each record; while it waits, so do the clients.
         public var onRecord: @Sendable (Record) -> Void = { _ in }
 

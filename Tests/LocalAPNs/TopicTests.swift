@@ -66,9 +66,12 @@ struct TopicTests {
 
     @Test mutating func anAppMustBeThereAtTheConnectionsFirstPush() throws {
         fixture = Fixture(isStrict: true, devices: [Device(token: Fixture.device, bundle: Fixture.bundle)])
-        #expect(try refusal("com.example.Mail") == TopicTests.disallowed)
+        var inspection = Inspection(try fixture.request { $0.set("apns-topic", "com.example.Mail") })
+        #expect(fixture.refusal(of: &inspection) == TopicTests.disallowed)
+        #expect(inspection.warnings.isEmpty)
         fixture.registry.set(Device(token: Fixture.device, bundle: "com.example.Mail"))
-        #expect(try refusal("com.example.Mail") == TopicTests.disallowed)
+        #expect(fixture.refusal(of: &inspection) == TopicTests.disallowed)
+        #expect(inspection.warnings.count == 1)
         fixture.connection = ConnectionState(number: 2)
         #expect(try refusal("com.example.Mail") == nil)
     }

@@ -38,10 +38,10 @@ extension RequestCheck {
     private func check(
         _ bundle: String, _ inspection: inout Inspection, on connection: ConnectionState, by registry: Registry
     ) throws(Refusal) {
-        guard let bundles = registry.bundles else { return }
-        guard bundles.contains(bundle) else { throw disallowed }
-        guard let atFirst = connection.bundles, !atFirst.contains(bundle) else { return }
-        inspection.warnings.append("\(bundle) is newer than this connection's first push: open another connection")
+        guard let bundles = registry.bundles, !(connection.bundles ?? bundles).contains(bundle) else { return }
+        if bundles.contains(bundle) {
+            inspection.warnings.append("\(bundle) is newer than this connection's first push: open another")
+        }
         throw disallowed
     }
 }

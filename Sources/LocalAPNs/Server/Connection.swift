@@ -22,13 +22,11 @@ final class Connection: ChannelInboundHandler {
     private var closesWhenDone = false
     private var errors = 0
     private var requests = 0
-    private var unreported = 0
 
     /// A stream whose request is not answered yet.
     private struct OpenStream {
         var request: PushRequest
         var conduct: Conduct
-        var unreported = 0
         /// The answer is on its way, or will never be.
         var isDecided = false
     }
@@ -78,6 +76,11 @@ final class Connection: ChannelInboundHandler {
         case .rstStream(let code): abandon(id, code)
         default: break
         }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let window = event as? NIOHTTP2WindowUpdatedEvent { refill(window) }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -130,23 +133,15 @@ extension Connection {
 
     private func take(_ data: HTTP2Frame.FramePayload.Data, on id: Int) {
         guard case .byteBuffer(let bytes) = data.data else { return }
-        giveCredit(bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0), on: id, isLast: data.endStream)
         streams[id]?.request.take(bytes.readableBytesView)
         if data.endStream { finish(id) }
     }
 
-    /// Gives windows back when a quarter of one is used up.
-    private func giveCredit(_ count: Int, on id: Int, isLast: Bool) {
-        unreported += count
-        if unreported >= 16_384 {
-            write(.windowUpdate(windowSizeIncrement: unreported), on: 0)
-            unreported = 0
-        }
-        guard !isLast, streams[id] != nil else { return }
-        streams[id]?.unreported += count
-        guard let used = streams[id]?.unreported, used >= 16_384 else { return }
-        write(.windowUpdate(windowSizeIncrement: used), on: id)
-        streams[id]?.unreported = 0
+    /// Fills a window up again when a quarter of it is used, also by what nobody reads.
+    private func refill(_ window: NIOHTTP2WindowUpdatedEvent) {
+        let id = Int(window.streamID)
+        guard let left = window.inboundWindowSize, left < 49_152, id == 0 || streams[id] != nil else { return }
+        write(.windowUpdate(windowSizeIncrement: Listener.windowBytes - left), on: id)
     }
 
     private func finish(_ id: Int) { decide(id, hasBody: true) }

@@ -56,13 +56,16 @@ struct Listener {
         try pipeline.addHandler(Connection(state, allowance: allowance, gate: gate, plug: plug, shell: shell))
     }
 
+    /// Of a connection and of each of its streams.
+    static let windowBytes = 65_535
+
     /// What was seen in APNs' SETTINGS. Requests are checked by ``HeaderRules``, so that they are recorded.
     private static func http2() -> NIOHTTP2Handler {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
             HTTP2Setting(parameter: .headerTableSize, value: 4096),
             HTTP2Setting(parameter: .maxConcurrentStreams, value: Int(FrameGate.unlimited)),
-            HTTP2Setting(parameter: .initialWindowSize, value: 65_535),
+            HTTP2Setting(parameter: .initialWindowSize, value: windowBytes),
             HTTP2Setting(parameter: .maxFrameSize, value: 16_384),
             HTTP2Setting(parameter: .maxHeaderListSize, value: 8000),
         ]

@@ -9,7 +9,7 @@ package struct Service {
     package var script: Script
     package private(set) var streams: Int
     private var deliveries = Deliveries()
-    private var seen = Recent<String, Bool>(countMax: 1_000_000)
+    private var seen = Recent<UUID, Bool>(countMax: 1_000_000)
     private let clock: @Sendable () -> Int64
     private var shift: Int64 = 0
 
@@ -77,7 +77,7 @@ extension Service {
         _ inspection: Inspection, _ answer: Answer, _ connection: Int, _ stream: Int
     ) -> RecordedRequest {
         let request = inspection.request
-        let isRepeat = inspection.id.map { seen.insert(true, for: $0) != nil } ?? false
+        let isRepeat = inspection.id.flatMap { UUID(uuidString: $0) }.map { seen.insert(true, for: $0) != nil } ?? false
         var record = RecordedRequest(
             time: now, connection: connection, stream: stream, status: answer.status, reason: answer.reason,
             ending: answer.ending?.text, id: inspection.id ?? answer.id, uniqueID: answer.uniqueID,

@@ -48,7 +48,9 @@ struct LiveServer {
     }
 
     /// What a client of bare frames sees, line by line.
-    func frames(_ actions: String...) throws -> [String] {
+    func frames(_ actions: String...) throws -> [String] { try frames(steps: actions) }
+
+    func frames(steps: [String]) throws -> [String] {
         let script = try folder.write(FrameClient.program, to: "client.py")
         let token = try token()
         let head = [
@@ -57,7 +59,7 @@ struct LiveServer {
         ]
         let run = try Run(
             "/usr/bin/python3", [script, "\(apns.port)", apns.credentials.authorityPath, head.joined(separator: "\n")],
-            input: actions.joined(separator: "\n"))
+            input: steps.joined(separator: "\n"))
         return run.output.split(separator: "\n").map(String.init)
     }
 }

@@ -85,6 +85,26 @@ struct WireTests {
         try await live.apns.stop()
     }
 
+    @Test func bodiesOfRefusedStreamsCostNoWindow() async throws {
+        let live = try await LiveServer()
+        let body = String(repeating: "x", count: 4000)
+        var steps = ["wait settings table", "ack", "open 1"]
+        for id in stride(from: 3, through: 63, by: 2) {
+            steps += ["open \(id)", "wait reset \(id)", "body \(id) \(body)"]
+        }
+        let lines = try live.frames(steps: steps + [WireTests.body, "wait headers 1"])
+        #expect(lines.last == "headers 1 end")
+        try await live.apns.stop()
+    }
+
+    @Test func aLongBodyIsReadToItsEnd() async throws {
+        let live = try await LiveServer()
+        let body = try live.write(String(repeating: "x", count: 1_000_000), to: "body")
+        let answer = try live.push("-d", "@\(body)")
+        #expect(answer.hasSuffix(#"{"reason":"PayloadTooLarge"}"#))
+        try await live.apns.stop()
+    }
+
     @Test func settingsShrinkAndGrowByCommand() async throws {
         let live = try await LiveServer(#"{"when":{"nth":2},"do":{"streams":5}}"#)
         let lines = try live.frames(

@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `belfry apns-server` as its user has it, with curl as the provider.
+@Suite(.timeLimit(.minutes(2)))
+struct APNsServerCommandTests {
+    private func start(_ arguments: [String], in folder: Folder) async throws -> (Program, port: String) {
+        let program = try Program("belfry", ["apns-server", "--port", "0"] + arguments, in: folder.path)
+        let line = try #require(await program.error("port: "))
+        return (program, String(line.drop { !$0.isNumber }))
+    }
+
+    private func push(to port: String, in folder: Folder) throws -> String {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
+        process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+        let data = ".belfry/apns-server"
+        process.arguments = [
+            "-sS", "-m", "10", "--http2", "--cacert", "\(data)/ca.pem", "--cert", "\(data)/client.pem", "--key",
+            "\(data)/client-key.pem", "-H", "apns-push-type: alert", "-d", #"{"aps":{"alert":"Milk"}}"#,
+            "https://localhost:\(port)/3/device/ab01",
+        ]
+        process.standardOutput = output
+        try process.run()
+        defer { process.waitUntilExit() }
+        return String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    }
+
+    @Test func `a push becomes a line of NDJSON, and a signal ends it well`() async throws {
+        let folder = try Folder()
+        let (program, port) = try await start([], in: folder)
+        #expect(try push(to: port, in: folder) == "")
+        let line = try #require(await program.line(#""type":"request""#))
+        #expect(line.contains(#""status":200"#) && line.contains(#""body":{"aps":{"alert":"Milk"}}"#))
+        program.signal(SIGTERM)
+        #expect(await program.result().status == 0)
+    }
+
+    @Test func `it shows what the device shows, and obeys while it runs`() async throws {
+        let folder = try Folder()
+        let (program, port) = try await start(["--show", "device"], in: folder)
+        try program.write(#"{"device":{"token":"ab01","topic":"com.example.Notes","state":"offline"}}"# + "\n")
+        await program.error("done: device ab01")
+        #expect(try push(to: port, in: folder) == "")
+        await program.line("(stored: the device is offline)")
+        try program.write("{\"device\":{\"token\":\"ab01\",\"topic\":\"com.example.Notes\"}}\n{\"clok\":1}\n")
+        #expect(await program.line("Milk") == "    Milk")
+        #expect(await program.error("clok")?.contains("did you mean \"clock\"?") == true)
+    }
+
+    @Test func `what is wrong is said with file and line`() async throws {
+        let folder = try Folder()
+        try folder.write("# rules\n{\"do\":{\"stats\":500}}\n", to: "rules")
+        try folder.write("{\"token\":\"xy\",\"topic\":\"a\"}\n", to: "devices")
+        let script = try await Program.run("belfry", ["apns-server", "--script", "rules"], in: folder.path)
+        #expect(script.status == 65)
+        #expect(script.errors == "rules:2: do: unknown key \"stats\"; did you mean \"status\"?\n")
+        let devices = try await Program.run("belfry", ["apns-server", "--devices", "devices"], in: folder.path)
+        #expect(devices.status == 65)
+        #expect(devices.errors == "devices:1: token: takes 2 to 512 hex digits, an even number\n")
+        #expect(try await Program.run("belfry", ["apns-server", "--key", "rules"], in: folder.path).status == 78)
+        #expect(try await Program.run("belfry", ["apns-server", "--data", "rules/x"], in: folder.path).status == 74)
+    }
+
+    @Test func `a port that is taken is said so`() async throws {
+        let folder = try Folder()
+        let (program, port) = try await start([], in: folder)
+        let second = try await Program.run("belfry", ["apns-server", "--port", port], in: folder.path)
+        #expect(second.status == 69)
+        #expect(second.errors == "cannot listen at 127.0.0.1:\(port): Address already in use\n")
+        program.signal(SIGTERM)
+        #expect(await program.result().status == 0)
+    }
+}
