@@ -16,12 +16,13 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench fanout                          one change that 100,000 subscriptions watch
               belfry bench match                           matching alone
               belfry bench payload                         building payloads alone
+              belfry bench deliver                         sending pushes alone
               belfry bench replay                          recorded logs, re-run and compared
             """,
         subcommands: [
             PipelineBenchCommand.self, LinkBenchCommand.self, LogBenchCommand.self, RelayBenchCommand.self,
             RelayHopCommand.self, RestartBenchCommand.self,
-            ReplayBenchCommand.self, MatchBenchCommand.self, PayloadBenchCommand.self,
+            ReplayBenchCommand.self, MatchBenchCommand.self, PayloadBenchCommand.self, DeliverBenchCommand.self,
             FanOutBenchCommand.self,
         ])
 }

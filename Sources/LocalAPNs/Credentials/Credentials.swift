@@ -76,6 +76,20 @@ package struct Credentials: Sendable {
         do { return try make() } catch { throw .content(path: path, reason: "cannot be made: \(error)") }
     }
 
+    /// Makes a certificate for another server of this machine.
+    ///
+    /// - Returns: Where it and its key lie, in PEM.
+    package func server(names: [String], now: Date = Date()) throws(StartError) -> (certificate: String, key: String) {
+        let folder = (authorityPath as NSString).deletingLastPathComponent
+        let (path, keyPath) = ("\(folder)/server.pem", "\(folder)/server-key.pem")
+        let key = try Credentials.key(at: keyPath)
+        let text = try Credentials.making(path) {
+            try authority.server(key.publicKey, names: names, since: now).serializeAsPEM().pemString
+        }
+        try SecretFile.write(text + "\n", to: path, isSecret: false)
+        return (path, keyPath)
+    }
+
     private func keepClient(_ topic: String, _ now: Date) throws(StartError) {
         let clientKey = try Credentials.key(at: clientKeyPath)
         if try isCurrent(clientKey, topic, now) { return }

@@ -41,7 +41,8 @@ public struct APNsSettings: PluginSettings {
             serverError: try settings.duration(
                 "retryAfter5xx", default: .seconds(900), in: .milliseconds(1)...(.seconds(7_200))))
         collapsesRepeats = try settings.boolean("collapseRepeats", default: true)
-        tokenAge = try settings.duration("tokenAge", default: .seconds(40 * 60), in: .seconds(1_500)...(.seconds(3_300)))
+        tokenAge = try settings.duration(
+            "tokenAge", default: .seconds(40 * 60), in: .seconds(1_500)...(.seconds(3_300)))
         apps = try settings.mappings("apps", as: APNsApp.self).map { name, app in app.named(name) }
         try Self.check(apps, settings)
     }

@@ -70,8 +70,11 @@ public final class APNsTransport: Transport {
         do { try await work.threads.shutdownGracefully() } catch { return }
     }
 
+    var lines: [AppLine] { work.withLock { $0?.lines } ?? [] }
+
     public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
-        guard let lines = work.withLock({ $0?.lines }) else {
+        let lines = lines
+        guard !lines.isEmpty else {
             return pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) }
         }
         return await Window(pushes, lines, collapsesRepeats: settings.collapsesRepeats).wait()

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func manyPushesShareAConnectionAndKeepToItsStreams() async throws {
-        try await APNsRig.with("connections: 2", { $0.streams = 20 }) { rig in
+        try await APNsRig.with("connections: 2", streams: 20) { rig in
             let answers = await rig.settle((1...2_000).map { apnsPush($0, token: String(format: "%064x", $0)) })
             #expect(answers.count == 2_000 && answers.allSatisfy { $0.outcome == .accepted })
             #expect(Set(rig.apns.received.map(\.id)).count == 2_000)
@@ -89,7 +89,7 @@ import Testing
     ])
     func afterGoAwayPushesGoOnElsewhere(_ end: String) async throws {
         let script = [#"{"when":{"nth":40},"do":\#(end)}"#]
-        try await APNsRig.with(script: script, { $0.streams = 10 }) { rig in
+        try await APNsRig.with(script: script, streams: 10) { rig in
             let answers = await rig.deliver((1...200).map { apnsPush($0, token: String(format: "%08x", $0)) })
             #expect(
                 answers.allSatisfy { $0.outcome == .accepted },

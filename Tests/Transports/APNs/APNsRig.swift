@@ -23,8 +23,7 @@ final class APNsRig: Sendable {
 
     /// - Parameter settings: Lines of YAML beside those that lead to the server.
     static func with(
-        _ settings: String = "", script: [String] = [], _ configure: (inout LocalAPNs.Configuration) -> Void = { _ in },
-        _ body: (APNsRig) async throws -> Void
+        _ settings: String = "", script: [String] = [], streams: Int = 1_000, _ body: (APNsRig) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -32,7 +31,7 @@ final class APNsRig: Sendable {
         var configuration = LocalAPNs.Configuration()
         configuration.port = 0
         configuration.folder = folder
-        configure(&configuration)
+        configuration.streams = streams
         let apns = try await LocalAPNs.start(configuration)
         if !script.isEmpty { try await apns.control(#"{"script":[\#(script.joined(separator: ","))]}"#) }
         let clock = TestClock()

@@ -63,8 +63,6 @@ enum FrameFlag {
 struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
     let rawValue: UInt32
 
-    init(rawValue: UInt32) { self.rawValue = rawValue }
-
     static let noError = Self(rawValue: 0x0)
     static let protocolError = Self(rawValue: 0x1)
     static let flowControlError = Self(rawValue: 0x3)

@@ -1,0 +1,133 @@
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import TransportAPNs
+
+/// Sends pushes to a server on this machine through the APNs transport, and the same requests with `h2load`.
+struct DeliverBench: Sendable {
+    let count: Int
+    let interruption: Interruption
+
+    /// A handing out of the deliver stage's, about.
+    private static let window = 1_000
+
+    struct Measure: Sendable {
+        let connections: Int
+        let streams: Int
+        var h2load = 0.0
+        var perSecond = 0.0
+        /// Of this process, for each push.
+        var cpuMicroseconds = 0.0
+        /// What the process came to have in memory from the first tenth of the pushes to the last.
+        var bytesGained = 0.0
+        var latency: Percentiles?
+
+        var ratio: Double { perSecond / h2load }
+    }
+
+    /// - Parameter measuresLatency: Whether to send once more, at half the rate, and time it.
+    func run(
+        connections: Int, streams: Int, measuresLatency: Bool, in folder: String
+    ) async throws -> Measure {
+        var measure = Measure(connections: connections, streams: streams)
+        let server = try DeliverBenchServer(streams: streams, in: folder)
+        let transport = try transport(to: server, connections)
+        try await transport.open()
+        let pushes = DeliverBenchPushes(window: Self.window)
+        try await warm(transport, pushes)
+        measure.h2load = try H2Load(server, connections: connections, streams: streams, folder).rate(of: count)
+        try await send(transport, pushes, into: &measure)
+        if measuresLatency {
+            let pace = DeliverPace(transport, perSecond: measure.perSecond / 2, interruption)
+            measure.latency = Percentiles(try await pace.run(pushes))
+        }
+        await transport.close()
+        return measure
+    }
+
+    private func transport(to server: DeliverBenchServer, _ connections: Int) throws -> any Transport {
+        let text = """
+            host: localhost
+            port: \(server.port)
+            trust: \(server.trust)
+            connections: \(connections)
+            apps:
+              bench: { container: \(DeliverBenchPushes.app.container), topic: com.example.Bench, team: TEAMLOCAL1,
+                       key: KEYLOCAL12, keyFile: { $file: \(server.keyFile) } }
+            """
+        let settings = try SettingsReader(text: text, file: "bench deliver")
+        return try APNsTransport(
+            try settings.decode(APNsSettings.self), context: TransportContext(name: "apns") { _ in })
+    }
+
+    private func warm(_ transport: any Transport, _ pushes: DeliverBenchPushes) async throws {
+        for _ in 0..<3 { try check(await transport.deliver(pushes.window)) }
+    }
+
+    private func send(
+        _ transport: any Transport, _ pushes: DeliverBenchPushes, into measure: inout Measure
+    ) async throws {
+        let windows = max(10, count / Self.window)
+        let before = try ownUse()
+        var tenth = before
+        let began = ContinuousClock.now
+        for number in 0..<windows {
+            try check(await transport.deliver(pushes.window))
+            if number == windows / 10 { tenth = try ownUse() }
+        }
+        let seconds = (ContinuousClock.now - began) / .seconds(1)
+        let after = try ownUse()
+        let sent = Double(windows * Self.window)
+        measure.perSecond = sent / seconds
+        measure.cpuMicroseconds = (after.seconds - before.seconds) / sent * 1e6
+        measure.bytesGained = Double(after.residentBytes) - Double(tenth.residentBytes)
+    }
+
+    private func check(_ answers: [TransportAnswer]) throws {
+        try interruption.check()
+        guard let other = answers.first(where: { $0.outcome != .accepted }) else { return }
+        throw ToolFailure(.software, "a push was \(other.outcome.rawValue): \(other.reason ?? "no reason")")
+    }
+
+    private func ownUse() throws -> ProcessUse {
+        guard let use = ProcessUse(pid: getpid()) else {
+            throw ToolFailure(.software, "/proc has nothing of this process")
+        }
+        return use
+    }
+}
+
+/// The pushes that are sent, again and again: one for each device, with a payload that all share.
+struct DeliverBenchPushes: Sendable {
+    static let app = Delivery.App(
+        container: "iCloud.com.example.Bench", environment: "development", topic: "com.example.Bench")
+    static let payload =
+        #"{"aps":{"alert":{"title-loc-key":"CHANGED","body":"Something has changed in the shared list of things"},"badge":3,"sound":"default"},"#
+        + #""ck":{"ce":2,"cid":"iCloud.com.example.Bench","nid":"b3837970-bcc6-8d7e-af56-077f72d43586","qry":{"af":{"stars":5,"#
+        + #""title":"Groceries for the weekend"},"dbs":2,"fo":1,"rid":"note-17","sid":"notes","zid":"Notes","zoid":"_bob"}}}"#
+
+    let window: [Delivery]
+
+    init(window count: Int) {
+        let rest = Array(
+            #","apns-push-type":"alert","apns-priority":"10"},"payload":\#(Self.payload),"causes":[{"log":"changes","sequence":17}]}"#
+                .utf8)
+        window = (0..<count).map { number in
+            Delivery(
+                id: .init(push: UInt64(number), device: "d\(number)"), transport: "apns", app: Self.app,
+                head: Self.head(number), rest: rest)
+        }
+    }
+
+    private static func head(_ number: Int) -> [UInt8] {
+        let digits = String(number, radix: 16)
+        let id = "976ec45b-c157-8d46-a9cc-" + String(repeating: "0", count: 12 - digits.count) + digits
+        return Array(
+            """
+            {"notificationID":"b3837970-bcc6-8d7e-af56-077f72d43586","user":"_bob","device":"d\(number)",\
+            "transport":"apns","token":"\(DeliverBenchServer.token(number))","headers":{"apns-id":"\(id)",\
+            "apns-topic":"com.example.Bench"
+            """.utf8)
+    }
+}

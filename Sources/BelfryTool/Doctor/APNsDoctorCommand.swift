@@ -1,0 +1,87 @@
+import ArgumentParser
+import PipelineKit
+import TransportAPNs
+
+struct APNsDoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apns",
+        abstract: "Asks APNs whether it would take each app's pushes, and disturbs nobody.",
+        discussion: """
+            For each app of the pipeline's APNs transports: one request with a device token that is none. APNs refuses \
+            it by that token, and only once it has found nothing wrong with key, team, topic, environment and clock.
+
+              belfry doctor apns Pipelines/production.yaml
+
+            One finding an app, as JSON in a pipe. Exits with 0 when all are right, else with 1.
+            """)
+
+    @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    var pipeline: String
+
+    @Flag(help: "Print JSON, also on a terminal.")
+    var json = false
+
+    func run() async throws {
+        let checked = try CheckedPipeline(path: pipeline)
+        let routes = try TransportRoute.all(in: checked).filter { $0.binding.kind == APNsTransport.kind }
+        guard !routes.isEmpty else {
+            throw ToolFailure(.configuration, "\(pipeline) sets up no APNs transport (use: apns)")
+        }
+        var report = DoctorReport(isJSON: json || !StandardOutput.isTerminal, isColoured: StandardOutput.isTerminal)
+        for route in routes {
+            for line in report.add(await Self.findings(route), of: "apns") { try StandardOutput.write(line: line) }
+        }
+        if !report.isJSON { try StandardOutput.write(line: report.verdict) }
+        if report.matters { throw ToolFailure(.no) }
+    }
+
+    private static func findings(_ route: TransportRoute) async -> [Finding] {
+        do {
+            let settings = try route.binding.settings.decode(APNsSettings.self)
+            let context = TransportContext(name: route.binding.name, folder: route.folder) { _ in }
+            return try await APNsProbe(settings, context: context).run().map(Finding.init)
+        } catch {
+            return [
+                Finding(
+                    .error, "apns.unchecked", "transport \(route.binding.name): \(error)",
+                    fix: "see that the key's file is there, is Apple's .p8, and can be read by you alone")
+            ]
+        }
+    }
+}
+
+extension Finding {
+    fileprivate init(_ found: APNsProbe.Finding) {
+        let said = [found.status.map(String.init), found.reason].compactMap { $0 }.joined(separator: " ")
+        let (text, fix) = Self.words(found)
+        self.init(
+            found.verdict == .good ? .ok : .error, "apns.\(found.verdict.rawValue)",
+            "\(found.app): \(text) (\(found.host): \(said.isEmpty ? "no answer" : said))", fix: fix,
+            [
+                "app": .text(found.app), "host": .text(found.host), "status": .count(found.status ?? 0),
+                "reason": .text(found.reason ?? ""), "milliseconds": .number(found.took / .milliseconds(1)),
+            ])
+    }
+
+    private static func words(_ found: APNsProbe.Finding) -> (text: String, fix: String?) {
+        switch found.verdict {
+        case .good: ("key, team, topic, environment and clock are right", nil)
+        case .credential:
+            (
+                "APNs does not take the key or certificate",
+                "compare key, team and the .p8 file with developer.apple.com, Keys: it may have been revoked"
+            )
+        case .environment:
+            ("the key or certificate is for the other environment", "take one for this environment, or change it")
+        case .topic:
+            ("APNs does not take the topic with this key", "compare topic with the app's bundle ID and the key's topics")
+        case .token:
+            (
+                "APNs does not take the provider token's time",
+                "set this machine's clock (timedatectl); if it is right, see who else makes tokens with this key"
+            )
+        case .unreachable: ("there is no answer", "see host, port, proxy, trust and the firewall: APNs needs 443 or 2197")
+        case .unclear: ("APNs says something else", "try again later; see Apple's system status")
+        }
+    }
+}

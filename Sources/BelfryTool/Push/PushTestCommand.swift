@@ -1,0 +1,75 @@
+import ArgumentParser
+import BuiltIns
+import EventLog
+import Foundation
+import JSON
+import PipelineKit
+
+struct PushTestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Sends one push to one device, through the pipeline's own transport.",
+        discussion: """
+            The device is one that the pipeline knows, by user and name, or any, by its token. The push goes out at once: \
+            no stage sees it, no log holds it, and a running pipeline is not disturbed.
+
+              belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone
+              belfry push test Pipelines/quickstart.yaml --token 6a0f… --container iCloud.com.example.Notes
+              belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone --alert "Hello"
+              belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone --payload push.json
+
+            Prints what the transport said, as JSON in a pipe. Exits with 0 when it was accepted, which is not to say \
+            delivered; with 1 when it was not.
+            """)
+
+    @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    var pipeline: String
+
+    @OptionGroup var target: PushTestTarget
+
+    @Option(help: "What the device shows.")
+    var alert = "A test from Belfry"
+
+    @Option(help: "A JSON file with the whole payload instead.", completion: .file(extensions: ["json"]))
+    var payload: String?
+
+    @Flag(help: "Send it silently: background, priority 5.")
+    var silent = false
+
+    @Flag(help: "Print JSON, also on a terminal.")
+    var json = false
+
+    func validate() throws { try target.check() }
+
+    func run() async throws {
+        let checked = try CheckedPipeline(path: pipeline)
+        let device = try target.device(in: pipeline)
+        let route = try TransportRoute.find(device.transport, in: checked)
+        let push = TestPush(device, payload: try text())
+        let transport = try Registry.builtIns.transport(route.binding, folder: route.folder) {
+            try StandardOutput.write(line: $0)
+        }
+        try await transport.open()
+        let answer = await transport.deliver([push.delivery])[0]
+        await transport.close()
+        let report = PushTestReport(answer, device, push)
+        try StandardOutput.write(line: json || !StandardOutput.isTerminal ? report.json : report.text)
+        if answer.outcome != .accepted { throw ToolFailure(.no) }
+    }
+
+    private func text() throws -> [UInt8] {
+        guard let payload else {
+            var text = ByteBuffer()
+            text.append(silent ? "{\"aps\":{\"content-available\":1}}" : "{\"aps\":{\"alert\":")
+            if !silent {
+                text.appendJSON(alert)
+                text.append(",\"sound\":\"default\"}}")
+            }
+            return Array(text.bytes)
+        }
+        guard let bytes = FileManager.default.contents(atPath: payload) else {
+            throw ToolFailure(.noInput, "\(payload): there is no such file")
+        }
+        return try TestPush.compact(Array(bytes), from: payload)
+    }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import PipelineKit
+
+/// Which device a test goes to.
+struct PushTestTarget: ParsableArguments {
+    @Option(help: "Whose device.")
+    var user: String?
+
+    @Option(help: "The device's name.")
+    var device: String?
+
+    @Option(help: "A device's token, in place of user and device.")
+    var token: String?
+
+    @Option(help: "With --token: the app's container.")
+    var container: String?
+
+    @Option(help: "With --token: development or production.")
+    var environment = "development"
+
+    @Option(help: "With --token: the app's topic (default: the container's only one).")
+    var topic: String?
+
+    @Option(help: "With --token: the transport, as the pipeline file names it.")
+    var transport = "apns"
+
+    func check() throws {
+        if token == nil {
+            guard user != nil, device != nil else {
+                throw ValidationError("name a device: --user and --device, or --token and --container")
+            }
+            guard container == nil else { throw ValidationError("--container goes with --token") }
+        } else {
+            guard user == nil, device == nil else { throw ValidationError("--token names the device already") }
+            guard container != nil else { throw ValidationError("--token needs --container") }
+        }
+    }
+
+    /// - Throws: ``ToolFailure`` with 66 where the logs know no such device.
+    func device(in pipeline: String) throws -> TestDevice {
+        if let token {
+            return TestDevice(
+                name: "test", transport: transport, token: token, user: "",
+                app: .init(container: container ?? "", environment: environment, topic: topic))
+        }
+        return try TestDevice.find(user: user ?? "", device: device ?? "", in: pipeline)
+    }
+}
+
+/// A device as it stands now.
+struct TestDevice {
+    let name: String
+    let transport: String
+    let token: String
+    let user: String
+    let app: Delivery.App
+
+    /// Looks for its last registration in the log of ingest.
+    static func find(user: String, device: String, in pipeline: String) throws -> TestDevice {
+        let logs = try RecordedLogs(at: pipeline)
+        let log = logs.log(of: logs.path[0])
+        let histories = try DeviceHistory.all(
+            in: log, user: ExactText(user), device: ExactText(device), IndexFinder())
+        guard let last = histories.last?.entries.last else {
+            throw ToolFailure(.noInput, "\(user) never had a device \(device) (belfry state \(pipeline) devices)")
+        }
+        guard last.isRegistration else {
+            throw ToolFailure(.noInput, "\(device) of \(user) was unregistered at change \(last.sequence)")
+        }
+        let address = last.address.map(\.string)
+        return TestDevice(
+            name: device, transport: address[2], token: last.token.string, user: user,
+            app: .init(
+                container: address[0], environment: address[1], topic: address[3].isEmpty ? nil : address[3]))
+    }
+}

@@ -1,0 +1,99 @@
+import NIOCore
+import PipelineKit
+
+/// Asks APNs whether it would take an app's pushes, with a request that reaches nobody.
+///
+/// The request names a device token that is none, so APNs refuses it, and only after it has looked at key, team, topic and
+/// environment. `BadDeviceToken` is the good answer.
+public struct APNsProbe: Sendable {
+    /// What came of it for one app.
+    public struct Finding: Sendable {
+        /// The app's name in the pipeline file.
+        public let app: String
+        /// Where it was asked.
+        public let host: String
+        /// What APNs said; nil where it could not be reached.
+        public let status: Int?
+        /// APNs' reason, or why there was no answer.
+        public let reason: String?
+        public let verdict: Verdict
+        public let took: Duration
+    }
+
+    public enum Verdict: String, Sendable, CaseIterable {
+        /// Everything but the device token is right.
+        case good
+        /// The key, its ID or the team is wrong, or the key was revoked.
+        case credential
+        /// The key or certificate is for the other environment.
+        case environment
+        /// The topic is wrong, or not the key's.
+        case topic
+        /// This machine's clock is wrong, or other senders make tokens of the same key too often.
+        case token
+        /// No answer.
+        case unreachable
+        /// APNs is in trouble, or said something new.
+        case unclear
+    }
+
+    private let settings: APNsSettings
+    private let context: TransportContext
+
+    /// - Parameter context: With the folder where the transport keeps its token, so that the probe makes no second one.
+    public init(_ settings: APNsSettings, context: TransportContext) {
+        (self.settings, self.context) = (settings, context)
+    }
+
+    /// Asks for one app after the other.
+    ///
+    /// - Throws: ``TransportError`` where a key or certificate cannot be read.
+    public func run() async throws(TransportError) -> [Finding] {
+        let transport = APNsTransport(
+            settings, context: context, Surroundings(now: { .wall() }, jitter: { .random(in: 0...1) }))
+        try await transport.open()
+        var findings: [Finding] = []
+        for line in transport.lines { findings.append(await ask(line)) }
+        await transport.close()
+        return findings
+    }
+
+    private func ask(_ line: APNsTransport.AppLine) async -> Finding {
+        let began = ContinuousClock.now
+        let promise = line.pool.loop.makePromise(of: [TransportAnswer].self)
+        let push = Self.push(line.app)
+        line.pool.run { $0.take([push], promise) }
+        var answer: TransportAnswer?
+        do { answer = try await promise.futureResult.get().first } catch { answer = nil }
+        let verdict = Self.verdict(status: answer?.status, reason: answer?.reason ?? "")
+        return Finding(
+            app: line.app.name, host: settings.host(of: line.app.environment), status: answer?.status,
+            reason: answer?.reason, verdict: verdict, took: ContinuousClock.now - began)
+    }
+
+    /// One digit is no token, so no device has it; priority 5 and no wish to be stored, should anybody take it.
+    private static func push(_ app: APNsApp) -> APNsPush {
+        var fields: [UInt8] = []
+        HPACK.append(path: "/3/device/0".utf8, to: &fields)
+        let pathEnd = fields.count
+        HPACK.append("apns-expiration", "0".utf8, to: &fields)
+        let body = Array(#"{"aps":{"content-available":1}}"#.utf8)
+        return APNsPush(
+            Delivery(id: .init(push: 0, device: app.name), transport: "", head: [], rest: body),
+            kind: .init(topic: app.topic, pushType: "background", priority: "5"), fields: fields, pathEnd: pathEnd,
+            bodyRange: body.indices, lane: nil, expiration: nil)
+    }
+
+    static func verdict(status: Int?, reason: String) -> Verdict {
+        guard let status else { return .unreachable }
+        switch reason {
+        case "BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken", "Unregistered": return .good
+        case "InvalidProviderToken", "MissingProviderToken", "BadCertificate", "Forbidden", "UnrelatedKeyIdInToken":
+            return .credential
+        case "BadCertificateEnvironment", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken": return .environment
+        case "BadTopic", "MissingTopic", "TopicDisallowed", "TopicMismatch": return .topic
+        case "ExpiredProviderToken", "TooManyProviderTokenUpdates": return .token
+        default: return status == 200 ? .good : .unclear
+        }
+    }
+}
