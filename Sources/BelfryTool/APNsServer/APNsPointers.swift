@@ -17,10 +17,17 @@ struct APNsPointers {
                 port: \(server.port)
                 trust: \(credentials.authorityPath)
                 apps:
-                  - { container: iCloud.\(settings.topic), topic: \(settings.topic), environment: \(environment), \
-            team: \(credentials.team), key: { id: \(credentials.keyID), file: {$file: \(credentials.keyPath)} } }
+                  notes:
+                    container: iCloud.\(settings.topic)
+                    environment: \(environment)
+                    topic: \(settings.topic)
+                    team: \(credentials.team)
+                    key: \(credentials.keyID)
+                    keyFile: { $file: \(credentials.keyPath) }
 
-            a certificate in place of the key: \(credentials.clientPath) and \(credentials.clientKeyPath)
+            a certificate in place of team, key and keyFile:
+                    certificate: \(credentials.clientPath)
+                    certificateKey: { $file: \(credentials.clientKeyPath) }
             """
     }
 }

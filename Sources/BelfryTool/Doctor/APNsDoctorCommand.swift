@@ -74,13 +74,17 @@ extension Finding {
         case .environment:
             ("the key or certificate is for the other environment", "take one for this environment, or change it")
         case .topic:
-            ("APNs does not take the topic with this key", "compare topic with the app's bundle ID and the key's topics")
+            (
+                "APNs does not take the topic with this key",
+                "compare topic with the app's bundle ID and the key's topics"
+            )
         case .token:
             (
                 "APNs does not take the provider token's time",
                 "set this machine's clock (timedatectl); if it is right, see who else makes tokens with this key"
             )
-        case .unreachable: ("there is no answer", "see host, port, proxy, trust and the firewall: APNs needs 443 or 2197")
+        case .unreachable:
+            ("there is no answer", "see host, port, proxy, trust and the firewall: APNs needs 443 or 2197")
         case .unclear: ("APNs says something else", "try again later; see Apple's system status")
         }
     }

@@ -1,6 +1,6 @@
 import PipelineKit
 
-/// Something about a pipeline that may be wrong. A new check is a type, and a line in ``DoctorCommand/checks``.
+/// Something about a pipeline that may be wrong. A new check is a type, and a line in ``PipelineDoctorCommand/checks``.
 protocol DoctorCheck: Sendable {
     /// One word.
     static var name: String { get }

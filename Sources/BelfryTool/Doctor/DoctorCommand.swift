@@ -5,6 +5,19 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Looks for what is wrong with a pipeline, or will be, and says what to do.",
         discussion: """
+              belfry doctor Pipelines/quickstart.yaml         reads, changes nothing: see belfry doctor pipeline --help
+              belfry doctor apns Pipelines/production.yaml    asks APNs whether it would take the pushes
+            """,
+        subcommands: [PipelineDoctorCommand.self, APNsDoctorCommand.self],
+        defaultSubcommand: PipelineDoctorCommand.self)
+}
+
+struct PipelineDoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pipeline",
+        abstract:
+            "Looks at a pipeline's file, data, logs, health and subscriptions. Goes without saying: `belfry doctor FILE`.",
+        discussion: """
             Reads and changes nothing; works beside a running pipeline and without one. Checks, in this order:
 
               file           the pipeline file, with every stage's settings

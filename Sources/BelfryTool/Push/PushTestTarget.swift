@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSON
 import PipelineKit
 
 /// Which device a test goes to.
@@ -57,7 +58,7 @@ struct TestDevice {
 
     /// Looks for its last registration in the log of ingest.
     static func find(user: String, device: String, in pipeline: String) throws -> TestDevice {
-        let logs = try RecordedLogs(at: pipeline)
+        let logs = try RecordedLogs(place: pipeline)
         let log = logs.log(of: logs.path[0])
         let histories = try DeviceHistory.all(
             in: log, user: ExactText(user), device: ExactText(device), IndexFinder())

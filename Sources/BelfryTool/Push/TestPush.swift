@@ -35,14 +35,17 @@ struct TestPush {
     static func compact(_ bytes: [UInt8], from file: String) throws -> [UInt8] {
         var parser = JSONParser()
         return try bytes.withUnsafeBytes { bytes in
+            let isPayload: Bool
             do throws(JSONError) {
                 let json = try parser.parse(bytes)
-                guard json.isObject, json["aps"]?.isObject ?? false else {
-                    throw ToolFailure(.badData, "\(file): a payload is a JSON object with an object \"aps\"")
-                }
+                isPayload = json.isObject && json["aps"]?.isObject ?? false
             } catch { throw ToolFailure(.badData, "\(file): \(error)") }
+            guard isPayload else {
+                throw ToolFailure(.badData, "\(file): a payload is a JSON object with an object \"aps\"")
+            }
             let object = try JSONSerialization.jsonObject(with: Data(bytes))
-            return Array(try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes]))
+            return Array(
+                try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes]))
         }
     }
 

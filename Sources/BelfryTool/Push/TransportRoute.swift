@@ -6,11 +6,13 @@ import PipelineRuntime
 struct TransportRoute {
     let stage: String
     let binding: TransportBinding
-    let folder: String
+    /// Nil where the stage never ran.
+    let folder: String?
 
     static func all(in checked: CheckedPipeline) throws -> [TransportRoute] {
         try checked.file.stagesInOrder.flatMap { stage in
-            let folder = checked.file.logDirectory(of: stage)
+            let log = checked.file.data + "/logs/" + stage.logName
+            let folder = LogPlace.isFolder(log) ? log : nil
             return try Registry.builtIns.transports(of: stage).map {
                 TransportRoute(stage: stage.name, binding: $0, folder: folder)
             }

@@ -56,10 +56,10 @@ struct DoctorTests {
     }
 
     @Test func `every check has a name of its own, and help tells of it`() throws {
-        let names = DoctorCommand.checks.map { type(of: $0).name }
+        let names = PipelineDoctorCommand.checks.map { type(of: $0).name }
         #expect(Set(names).count == names.count)
-        for name in names { #expect(DoctorCommand.configuration.discussion.contains("\n  \(name) ")) }
-        #expect(throws: (any Error).self) { try DoctorCommand.parse(["x", "--only", "nothing"]) }
+        for name in names { #expect(PipelineDoctorCommand.configuration.discussion.contains("\n  \(name) ")) }
+        #expect(throws: (any Error).self) { try PipelineDoctorCommand.parse(["x", "--only", "nothing"]) }
     }
 
     // MARK: File

@@ -1,5 +1,4 @@
 import EventLog
-import Foundation
 
 /// The header fields that a pool's requests share: the token's, and those of each kind of push.
 struct SharedFields {
@@ -13,6 +12,8 @@ struct SharedFields {
     private var whole: [[SharedField]?] = []
     private var nextID = 1
     private var checked = Instant.epoch
+    /// Why the token will not outlive this process; nil where it will.
+    private(set) var keepingFailure: TokenFileError?
 
     init(_ plan: PoolPlan) {
         authority = SharedField(id: 0, name: ":authority", value: plan.authority)
@@ -48,17 +49,18 @@ struct SharedFields {
     /// APNs called the token expired: a new one is made where the last is old enough.
     mutating func refuseToken(at now: Instant) throws {
         guard try keeper?.refuse(at: now) == true, let token = keeper?.token else { return }
-        try use(token)
+        use(token)
     }
 
     private mutating func renewIfDue(at now: Instant) throws {
         guard let (token, isNew) = try keeper?.current(at: now), isNew || authorization == nil else { return }
-        isNew ? try use(token) : adopt(token)
+        isNew ? use(token) : adopt(token)
     }
 
-    private mutating func use(_ token: ProviderToken) throws {
+    private mutating func use(_ token: ProviderToken) {
         adopt(token)
-        try tokenFile?.write(token)
+        // A token that cannot be kept is still good: after a restart there will be one more.
+        keepingFailure = tokenFile?.write(token)
     }
 
     private mutating func adopt(_ token: ProviderToken) {
@@ -70,34 +72,4 @@ struct SharedFields {
         defer { nextID += 1 }
         return SharedField(id: nextID, name: name, value: value)
     }
-}
-
-/// Where a token outlives the process that made it. Only its owner may read it.
-struct TokenFile {
-    let path: String
-
-    init(_ path: String) { self.path = path }
-
-    /// Nil where there is none that can be used.
-    func read() -> ProviderToken? {
-        guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
-        let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-        guard words.count == 2, let seconds = Int64(words[0]), 0...253_402_300_799 ~= seconds else { return nil }
-        return ProviderToken(text: String(words[1]), issued: Instant(microseconds: seconds * 1_000_000))
-    }
-
-    /// Writes `iat` and the token, in one step.
-    func write(_ token: ProviderToken) throws {
-        let text = "\(token.issued.microseconds / 1_000_000) \(token.text)\n"
-        let temporary = path + ".new"
-        let isMade = FileManager.default.createFile(
-            atPath: temporary, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
-        guard isMade, rename(temporary, path) == 0 else { throw TokenFileError(path: path) }
-    }
-}
-
-struct TokenFileError: Error, CustomStringConvertible {
-    let path: String
-
-    var description: String { "cannot write \(path)" }
 }

@@ -1,0 +1,34 @@
+import EventLog
+import Foundation
+
+/// Where a token outlives the process that made it. Only its owner may read it.
+struct TokenFile {
+    let path: String
+
+    init(_ path: String) { self.path = path }
+
+    /// Nil where there is none that can be used.
+    func read() -> ProviderToken? {
+        guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
+        let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard words.count == 2, let seconds = Int64(words[0]), 0...253_402_300_799 ~= seconds else { return nil }
+        return ProviderToken(text: String(words[1]), issued: Instant(microseconds: seconds * 1_000_000))
+    }
+
+    /// Writes `iat` and the token, in one step.
+    ///
+    /// - Returns: What went wrong.
+    func write(_ token: ProviderToken) -> TokenFileError? {
+        let text = "\(token.issued.microseconds / 1_000_000) \(token.text)\n"
+        let temporary = path + ".new"
+        let isMade = FileManager.default.createFile(
+            atPath: temporary, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+        return isMade && rename(temporary, path) == 0 ? nil : TokenFileError(path: path)
+    }
+}
+
+struct TokenFileError: Error, Hashable, CustomStringConvertible {
+    let path: String
+
+    var description: String { "cannot write \(path)" }
+}
