@@ -46,12 +46,18 @@ public struct ByteBuffer: ~Copyable {
         written += bytes.count
     }
 
+    // Inlined, a copy of so many bytes as the literal has is a few moves.
     @inlinable
+    @inline(__always)
     public mutating func append(_ text: StaticString) {
-        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        let count = text.utf8CodeUnitCount
+        reserve(count)
+        (base + written).copyMemory(from: text.utf8Start, byteCount: count)
+        written += count
     }
 
     @inlinable
+    @inline(__always)
     public mutating func append(byte: UInt8) {
         reserve(1)
         base.storeBytes(of: byte, toByteOffset: written, as: UInt8.self)

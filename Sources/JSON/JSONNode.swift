@@ -20,7 +20,9 @@ struct JSONNode {
     static var wholeBit: UInt32 { 32 }
     @usableFromInline static var countShift: UInt32 { 6 }
 
-    @inlinable var kind: JSONValue.Kind {
+    @inlinable
+    @inline(__always)
+    var kind: JSONValue.Kind {
         JSONValue.Kind(rawValue: UInt8(truncatingIfNeeded: info & 15)).unsafelyUnwrapped
     }
     /// Cheaper than comparing ``kind``.
@@ -28,7 +30,9 @@ struct JSONNode {
     @inline(__always)
     func isKind(_ kind: JSONValue.Kind) -> Bool { info & 15 == UInt32(kind.rawValue) }
 
-    @inlinable var isPlainString: Bool { info & (15 | 16) == UInt32(JSONValue.Kind.string.rawValue) }
+    @inlinable
+    @inline(__always)
+    var isPlainString: Bool { info & (15 | 16) == UInt32(JSONValue.Kind.string.rawValue) }
     var isWhole: Bool { info & JSONNode.wholeBit != 0 }
     @inlinable var length: Int { Int(end &- start) }
     @inlinable var count: Int { Int(info >> 6) }

@@ -16,7 +16,9 @@ public struct JSONValue {
     }
 
     @inlinable var node: JSONNode { nodes[index] }
-    @inlinable public var kind: Kind { node.kind }
+    @inlinable
+    @inline(__always)
+    public var kind: Kind { node.kind }
 
     /// The value's exact text, quotes included.
     @inlinable
@@ -78,11 +80,21 @@ extension JSONValue {
 
     /// The string's bytes as they stand, when it is a string without escapes.
     @inlinable
+    @inline(__always)
     public var plain: UnsafeRawBufferPointer? {
         let node = node
         guard node.isPlainString else { return nil }
         return UnsafeRawBufferPointer(start: bytes + Int(node.start) + 1, count: node.length - 2)
     }
+
+    /// Bytes of the decoded text; 0 when this is no string.
+    @inlinable
+    @inline(__always)
+    package var textLength: Int { plain?.count ?? decodedLength }
+
+    @inline(never)
+    @usableFromInline
+    package var decodedLength: Int { withUTF8 { $0.count } ?? 0 }
 
     /// Whether this is a string with just that text.
     @inlinable

@@ -32,16 +32,18 @@ enum ClauseRules {
     private static func checked(
         _ field: SystemField, _ comparator: Clause.Comparator, _ values: [FieldValue]
     ) throws(BrokenRule) -> [FieldValue] {
-        guard !comparator.isForLists else { throw BrokenRule("\(field.rawValue) is no list") }
+        guard !comparator.isForLists else { throw BrokenRule("\(field.spellings) is no list") }
         guard comparator != .isNear, !comparator.isWordSearch else {
-            throw BrokenRule("\(field.rawValue) is no location and no text to search")
+            throw BrokenRule("\(field.spellings) is no location and no text to search")
         }
         if field.isDate, !values.allSatisfy(\.isNumber) {
-            throw BrokenRule("\(field.rawValue) is a date: compare it with CAST('2026-01-31T12:00:00Z', 'NSDate')")
+            throw BrokenRule(
+                "\(field.spellings) is a date: compare it with CAST('2026-01-31T12:00:00Z', 'NSDate'), in filterBy with a TIMESTAMP"
+            )
         }
         guard field.isReference else {
             guard field.isDate || values.allSatisfy(\.isText) else {
-                throw BrokenRule("\(field.rawValue) is a string")
+                throw BrokenRule("\(field.spellings) is a string")
             }
             return values
         }
@@ -52,13 +54,15 @@ enum ClauseRules {
         _ field: SystemField, _ comparator: Clause.Comparator, _ values: [FieldValue]
     ) throws(BrokenRule) -> [FieldValue] {
         guard [.equals, .isIn, .exists].contains(comparator) else {
-            throw BrokenRule("\(field.rawValue) is a reference, which has no order and no beginning: use == or IN")
+            throw BrokenRule(
+                "\(field.spellings) is a reference, which has no order and no beginning: use == or IN (EQUALS or IN in filterBy)"
+            )
         }
         var references: [FieldValue] = []
         for value in values {
             switch value {
             case .text(let name), .reference(let name): references.append(.reference(name))
-            default: throw BrokenRule("\(field.rawValue) is compared with record names")
+            default: throw BrokenRule("\(field.spellings) is compared with record names")
             }
         }
         return references

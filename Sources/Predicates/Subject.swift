@@ -33,6 +33,9 @@ package enum SystemField: String, Sendable, Hashable, CaseIterable {
         self = field
     }
 
+    /// As a user may have written it in `filterBy`, and in a text.
+    package var spellings: String { filterName == rawValue ? rawValue : "\(filterName) (\(rawValue))" }
+
     /// - Parameter name: What `systemFieldName` says; there no field of an app can be meant.
     package init?(inFilter name: String) {
         guard let field = SystemField.filterNames[name] ?? SystemField(inText: name) else { return nil }

@@ -63,13 +63,24 @@ import Testing
 
 @Suite struct `A payload that CloudKit did not write` {
     @Test(arguments: [
-        "", "x", "[]", "7", #"{"aps":{"alert":"Hi"}}"#, #"{"ck":{}}"#, #"{"ck":7}"#, #"{"ck":{"qry":"x"}}"#,
+        "", "x", "[]", "7", #"{"aps":{"alert":"Hi"}}"#, #"{"ck":7}"#, #"{"ck":{"qry":"x"}}"#,
         #"{"ck":{"nid":"1","qry":{"sid":"feed"}}}"#, #"{"ck":{"qry":{"dbs":0}}}"#, #"{"ck":{"fet":{"dbs":4}}}"#,
         #"{"ck":{"met":{"dbs":"1"}}}"#,
     ])
     func `is no notification`(text: String) {
         #expect(CKNotification(fromRemoteNotificationPayload: text.utf8) == nil)
         #expect(Pushed(text).notification == nil)
+    }
+
+    @Test func `is of the base class where it tells of no known kind`() throws {
+        let text = #"{"aps":{"alert":"Hi"},"ck":{"nid":"n","cid":"iCloud.a","new":{"sid":"feed","dbs":1}}}"#
+        let notification = try #require(Pushed(text).notification)
+        #expect(type(of: notification) == CKNotification.self)
+        #expect(notification.notificationType == .unknown && notification.notificationType.rawValue == 0)
+        #expect(notification.notificationID?.description == "n" && notification.containerIdentifier == "iCloud.a")
+        #expect(notification.subscriptionID == nil && notification.alertBody == "Hi" && !notification.isPruned)
+        #expect(Pushed(#"{"ck":{}}"#).notification?.notificationType == .unknown)
+        #expect(CKQueryNotification(fromRemoteNotificationPayload: text.utf8) == nil)
     }
 
     @Test func `is read as far as it goes`() throws {
@@ -107,6 +118,19 @@ import Testing
         #expect(fields["far"] as? CKReference == CKReference(recordID: far, action: .none))
         #expect(notification.date(forKey: "when") == Date(timeIntervalSince1970: 1_767_225_600.5))
         #expect(notification.date(forKey: "place") == nil)
+    }
+
+    @Test func `of other forms are read as they stand`() throws {
+        let text =
+            #"{"ck":{"qry":{"dbs":1,"af":{"list":["a",1],"more":{"of":{"it":2.5}},"none":null,"n":18446744073709551615}}}}"#
+        let notification = try #require(Pushed(text).notification as? CKQueryNotification)
+        let fields = try #require(notification.recordFields)
+        #expect((fields["list"] as? [Any])?.first as? String == "a")
+        #expect(((fields["more"] as? [String: Any])?["of"] as? [String: Any])?["it"] as? Double == 2.5)
+        #expect(fields["none"] is NSNull && fields["n"] as? UInt64 == .max)
+        let literals: [AnyHashable: Any] = ["ck": ["qry": ["dbs": 1, "af": ["stars": 5, "title": "Hi"]]]]
+        let literal = CKQueryNotification(fromRemoteNotificationDictionary: literals)
+        #expect(literal?.recordFields?["stars"] as? Int == 5 && literal?.recordFields?["title"] as? String == "Hi")
     }
 
     @Test func `of a localized alert are texts`() throws {

@@ -135,6 +135,7 @@ extension Story {
             let text = fields[key] as? String
             read.expect(text, record.fields[key]?.desiredText)
             if text == nil { read.expect(fields[key] as? NSObject, record.fields[key]?.desired) }
+            if fields[key] == nil { #expect(record.fields[key] == nil || notification.isPruned, read.place) }
         }
         #expect(Set(fields.keys).isSubset(of: desired), read.place)
     }
@@ -155,6 +156,9 @@ extension Story {
         read.expect(
             notification.subtitleLocalizationArgs,
             arguments(info.subtitleLocalizationArgs, info.subtitleLocalizationKey))
+        expectWhole(notification.alertLocalizationArgs, of: info.alertLocalizationArgs, read)
+        expectWhole(notification.titleLocalizationArgs, of: info.titleLocalizationArgs, read)
+        expectWhole(notification.subtitleLocalizationArgs, of: info.subtitleLocalizationArgs, read)
         read.expect(notification.alertActionLocalizationKey, info.alertActionLocalizationKey)
         read.expect(notification.alertLaunchImage, info.alertLaunchImage)
         read.expect(notification.soundName, info.soundName)
@@ -165,6 +169,12 @@ extension Story {
     private func arguments(_ names: [CKRecord.FieldKey]?, _ key: String?) -> [String]? {
         guard key != nil, let names, !names.isEmpty else { return nil }
         return names.map { record.fields[$0]?.argument ?? "" }
+    }
+
+    private func expectWhole(_ arguments: [String]?, of names: [CKRecord.FieldKey]?, _ read: Reading) {
+        for (argument, name) in zip(arguments ?? [], names ?? []) where argument.isEmpty {
+            #expect(record.fields[name] == nil || read.isPruned, read.place)
+        }
     }
 }
 

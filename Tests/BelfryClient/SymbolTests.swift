@@ -117,6 +117,22 @@ import Testing
         describes(CKRecordZoneNotification.self)
         describes(CKSubscription.self)
     }
+
+    @Test func `of Sendable and CVarArg`() {
+        func isShared<T: NSObject & Sendable & SendableMetatype & CVarArg>(_ type: T.Type) {}
+        isShared(CKSubscription.self)
+        isShared(CKQuerySubscription.self)
+        isShared(CKRecordZoneSubscription.self)
+        isShared(CKDatabaseSubscription.self)
+        isShared(CKSubscription.NotificationInfo.self)
+        isShared(CKNotification.self)
+        isShared(CKQueryNotification.self)
+        isShared(CKRecordZoneNotification.self)
+        isShared(CKDatabaseNotification.self)
+        func isSmall<T: Sendable & SendableMetatype & BitwiseCopyable & Hashable & RawRepresentable>(_ type: T.Type) {}
+        isSmall(CKQueryNotification.Reason.self)
+        isSmall(CKSubscription.SubscriptionType.self)
+    }
 }
 
 private protocol OldInitializers { var subscriptions: [CKSubscription] { get } }

@@ -43,6 +43,13 @@ struct DistanceTests {
         }
     }
 
+    @Test func `a distance of 0 is the centre, and nothing is nearer`() throws {
+        let field = "distanceToLocation:fromLocation:(f, location(\(Self.berlin.0), \(Self.berlin.1)))"
+        let centre = record(Self.berlin.0, Self.berlin.1)
+        #expect(try RecordPredicate(text: "\(field) <= 0").matches(centre))
+        #expect(try !RecordPredicate(text: "\(field) < 0").matches(centre))
+    }
+
     @Test func `a radius counts to its last bit`() throws {
         let circle = Circle(latitude: Self.berlin.0, longitude: Self.berlin.1, radius: 0)
         let metres = circle.distance(latitude: 52.53, longitude: 13.41)

@@ -13,6 +13,8 @@ struct WarningTests {
         ("self CONTAINS 'the'", 0), ("FALSEPREDICATE", 0), ("a == 1 AND NOT TRUEPREDICATE", 15),
         ("recordID == 'x' AND recordID == 'X'", 20), ("a != 1 AND a == 1.0", 11), ("a > 'b' AND a < 'B'", 12),
         ("ANY t IN {}", 0), ("creationDate > 5 AND creationDate < 5", 21),
+        ("distanceToLocation:fromLocation:(a, location(1, 2)) < 0", 54),
+        ("0 > distanceToLocation:fromLocation:(a, location(1, 2))", 0),
     ])
     func `what can never be true is taken with a warning at its place`(_ text: String, _ offset: Int) throws {
         let warnings = try PredicateReader().read(text: text).warnings

@@ -67,8 +67,8 @@ public struct BelfryUser: Hashable, Sendable {
 
 extension CKQuerySubscription {
     /// - Throws: For what no query dictionary can hold.
-    fileprivate func checkPredicate() throws(InvalidSubscription) {
-        guard let source = PredicateSource(predicate) else {
+    fileprivate nonisolated func checkPredicate() throws(InvalidSubscription) {
+        guard let source else {
             throw InvalidSubscription(
                 code: "predicate.unsupported", property: "predicate",
                 reason: "a block cannot be saved: write the predicate as text, NSPredicate(format: …)")

@@ -19,21 +19,27 @@ struct NotificationPayload {
 
     let aps: Payload?
     let ck: Payload
-    let family: Family
-    /// The family's dictionary.
-    let content: Payload
+    /// Nil where no dictionary tells: CloudKit's client reads a notification without a kind.
+    let family: Family?
+    /// The family's dictionary; nil without a family.
+    let content: Payload?
+    /// Means nothing without a family.
     let databaseScope: CKDatabase.Scope
 
     init?(_ payload: Payload) {
-        guard let ck = payload.dictionary("ck"),
-            let family = Family.allCases.first(where: { ck.members[$0.rawValue] != nil }),
-            let content = ck.dictionary(family.rawValue),
+        guard let ck = payload.dictionary("ck") else { return nil }
+        (self.ck, aps) = (ck, payload.dictionary("aps"))
+        family = Family.allCases.first { ck.members[$0.rawValue] != nil }
+        guard let family else {
+            (content, databaseScope) = (nil, .private)
+            return
+        }
+        guard let content = ck.dictionary(family.rawValue),
             let databaseScope = content.integer("dbs").flatMap(CKDatabase.Scope.init(wireCode:))
         else { return nil }
-        (self.ck, self.family, self.content, self.databaseScope) = (ck, family, content, databaseScope)
-        aps = payload.dictionary("aps")
+        (self.content, self.databaseScope) = (content, databaseScope)
     }
 
     /// Nil where name or owner was left out.
-    var zoneID: CKRecordZone.ID? { content.zoneID(name: "zid", owner: "zoid") }
+    var zoneID: CKRecordZone.ID? { content?.zoneID(name: "zid", owner: "zoid") }
 }

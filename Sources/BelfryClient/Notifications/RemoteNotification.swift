@@ -8,7 +8,7 @@ public protocol RemoteNotification {}
 extension RemoteNotification where Self: CKNotification {
     /// Makes the notification that a push's `userInfo` holds; it is of the subclass that fits.
     ///
-    /// Nil where there is no `ck` dictionary of a query, zone or database notification, or one that names no database;
+    /// Nil where there is no `ck` dictionary, or one of a query, zone or database notification that names no database;
     /// and where a subclass is asked for that does not fit.
     ///
     /// - Parameter notificationDictionary: As `JSONSerialization` gives it: `["aps": …, "ck": …]`.

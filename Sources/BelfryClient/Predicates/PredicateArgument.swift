@@ -2,7 +2,7 @@ import Foundation
 import JSON
 
 /// What stands for a placeholder of a predicate's text.
-enum PredicateArgument: Hashable {
+enum PredicateArgument: Hashable, Sendable {
     /// As it stands in a query's `arguments`.
     case json(String)
     /// What has no place there, and why.

@@ -2,7 +2,7 @@ import Foundation
 import JSON
 
 /// A predicate as a query dictionary has it: text, and what stands for its placeholders.
-struct PredicateSource {
+struct PredicateSource: Sendable {
     var text: String
     var arguments: [PredicateArgument] = []
 
@@ -24,6 +24,15 @@ struct PredicateSource {
             match.output.hasPrefix("%") ? "%@" : match.output
         }
         self.init(text: text, arguments: arguments)
+    }
+
+    /// A predicate that says the same.
+    var predicate: NSPredicate {
+        switch text {
+        case "TRUEPREDICATE": NSPredicate(value: true)
+        case "FALSEPREDICATE": NSPredicate(value: false)
+        default: TextPredicate(self)
+        }
     }
 
     /// Nil for a block, or what is made of one.

@@ -3,7 +3,7 @@ import CloudKitModel
 /// CloudKit's name for databases; here it holds the name of their scopes.
 public enum CKDatabase {
     /// Which of a container's three databases. The raw values are CloudKit's, not the codes of a payload.
-    public enum Scope: Int, CaseIterable, Sendable {
+    public enum Scope: Int, CaseIterable, Sendable, BitwiseCopyable {
         case `public` = 1
         case `private` = 2
         case shared = 3

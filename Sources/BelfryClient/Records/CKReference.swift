@@ -3,7 +3,7 @@ import JSON
 
 extension CKRecord {
     /// What becomes of a record whose target is deleted.
-    public enum ReferenceAction: UInt, Sendable {
+    public enum ReferenceAction: UInt, Sendable, BitwiseCopyable {
         case none = 0
         case deleteSelf = 1
     }

@@ -1,29 +1,37 @@
 import Foundation
 import JSON
+import Synchronization
 
 /// Watches every zone of a private or shared database but the default zone.
 public final class CKDatabaseSubscription: CKSubscription {
     /// Narrows it to records of one type; nil for all.
-    public var recordType: CKRecord.RecordType?
+    public nonisolated var recordType: CKRecord.RecordType? {
+        get { narrowed.withLock { $0 } }
+        set { narrowed.withLock { $0 = newValue } }
+    }
+    private nonisolated let narrowed: Mutex<CKRecord.RecordType?>
 
     @available(*, deprecated, message: "give the subscription an ID of your own: init(subscriptionID:)")
-    public convenience init() { self.init(subscriptionID: UUID().uuidString) }
+    public nonisolated convenience init() { self.init(subscriptionID: UUID().uuidString) }
 
-    public init(subscriptionID: CKSubscription.ID) {
+    public nonisolated init(subscriptionID: CKSubscription.ID) {
+        narrowed = Mutex(nil)
         super.init(SubscriptionForm(subscriptionID: subscriptionID), as: .database)
     }
 
-    public required init(coder: NSCoder) {
+    public nonisolated required init(coder: NSCoder) {
         let form = SubscriptionForm(from: coder, as: .database)
-        recordType = form.recordType
+        narrowed = Mutex(form.recordType)
         super.init(form, as: .database)
     }
 
-    public override func copy(with zone: NSZone? = nil) -> Any {
+    public nonisolated override func copy(with zone: NSZone? = nil) -> Any {
         let copy = CKDatabaseSubscription(subscriptionID: subscriptionID)
         (copy.recordType, copy.notificationInfo) = (recordType, notificationInfo)
         return copy
     }
 
-    override func writeWatched(into buffer: inout ByteBuffer) { buffer.append(member: "recordType", recordType) }
+    nonisolated override func writeWatched(into buffer: inout ByteBuffer) {
+        buffer.append(member: "recordType", recordType)
+    }
 }

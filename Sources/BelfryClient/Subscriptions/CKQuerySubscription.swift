@@ -1,19 +1,28 @@
 import Foundation
 import JSON
+import Synchronization
 
 /// Watches the records of one type that fulfil a predicate, in a public or private database.
 public final class CKQuerySubscription: CKSubscription {
-    public let recordType: CKRecord.RecordType?
-    public let predicate: NSPredicate
-    public let querySubscriptionOptions: Options
+    public nonisolated let recordType: CKRecord.RecordType?
+    public nonisolated let querySubscriptionOptions: Options
     /// The zone whose records are watched; nil for those of every zone.
-    public var zoneID: CKRecordZone.ID?
+    public nonisolated var zoneID: CKRecordZone.ID? {
+        get { watchedZone.withLock { $0 } }
+        set { watchedZone.withLock { $0 = newValue } }
+    }
+    /// Says the same as the one that was given; of a block that is nothing, and it cannot be saved.
+    public nonisolated var predicate: NSPredicate { source?.predicate ?? NSPredicate(value: false) }
+    /// Nil for a block.
+    nonisolated let source: PredicateSource?
+    private nonisolated let watchedZone: Mutex<CKRecordZone.ID?>
 
     @available(
         *, deprecated,
         message: "give the subscription an ID of your own: init(recordType:predicate:subscriptionID:options:)"
     )
-    public convenience init(recordType: CKRecord.RecordType, predicate: NSPredicate, options: Options = []) {
+    public nonisolated convenience init(recordType: CKRecord.RecordType, predicate: NSPredicate, options: Options = [])
+    {
         self.init(
             recordType: recordType, predicate: predicate, subscriptionID: UUID().uuidString, options: options)
     }
@@ -22,35 +31,44 @@ public final class CKQuerySubscription: CKSubscription {
     ///   - predicate: Made with ``PredicateFormat/init(format:_:)``, `NSPredicate(value:)`, or of those with
     ///     `NSCompoundPredicate`. A block cannot be saved.
     ///   - options: At least one of creation, update and deletion.
-    public init(
+    public nonisolated convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, subscriptionID: CKSubscription.ID,
         options: Options = []
     ) {
-        (self.recordType, self.predicate, querySubscriptionOptions) = (recordType, predicate, options)
+        self.init(
+            recordType: recordType, source: PredicateSource(predicate), subscriptionID: subscriptionID, options: options
+        )
+    }
+
+    private nonisolated init(
+        recordType: CKRecord.RecordType, source: PredicateSource?, subscriptionID: CKSubscription.ID, options: Options
+    ) {
+        (self.recordType, self.source, querySubscriptionOptions) = (recordType, source, options)
+        watchedZone = Mutex(nil)
         super.init(SubscriptionForm(subscriptionID: subscriptionID), as: .query)
     }
 
-    public required init(coder: NSCoder) {
+    public nonisolated required init(coder: NSCoder) {
         let form = SubscriptionForm(from: coder, as: .query)
         recordType = form.recordType
-        predicate = TextPredicate(form.predicate ?? PredicateSource(text: "FALSEPREDICATE"))
+        source = form.predicate ?? PredicateSource(text: "FALSEPREDICATE")
         querySubscriptionOptions = form.options
-        zoneID = form.zoneID
+        watchedZone = Mutex(form.zoneID)
         super.init(form, as: .query)
     }
 
-    public override func copy(with zone: NSZone? = nil) -> Any {
+    public nonisolated override func copy(with zone: NSZone? = nil) -> Any {
         let copy = CKQuerySubscription(
-            recordType: recordType ?? "", predicate: predicate, subscriptionID: subscriptionID,
+            recordType: recordType ?? "", source: source, subscriptionID: subscriptionID,
             options: querySubscriptionOptions)
         (copy.zoneID, copy.notificationInfo) = (zoneID, notificationInfo)
         return copy
     }
 
-    override func writeWatched(into buffer: inout ByteBuffer) {
+    nonisolated override func writeWatched(into buffer: inout ByteBuffer) {
         buffer.append(",\"query\":{\"recordType\":")
         buffer.appendJSON(recordType ?? "")
-        if let source = PredicateSource(predicate) {
+        if let source {
             buffer.append(",")
             source.writeMembers(into: &buffer)
         }
@@ -60,7 +78,7 @@ public final class CKQuerySubscription: CKSubscription {
     }
 
     /// Without a zone CloudKit's own API watches all zones, Web Services the default zone unless `zoneWide` is set.
-    private func writeZone(into buffer: inout ByteBuffer) {
+    private nonisolated func writeZone(into buffer: inout ByteBuffer) {
         guard let zoneID else { return buffer.append(",\"zoneWide\":true") }
         buffer.append(",\"zoneID\":")
         zoneID.write(into: &buffer)

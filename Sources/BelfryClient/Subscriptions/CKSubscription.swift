@@ -1,66 +1,78 @@
 import Foundation
 import JSON
+import Synchronization
 
 /// What all subscriptions have. Make one of its subclasses.
 ///
-/// A subscription is changed where it was made: unlike CloudKit's, it is not `Sendable`.
+/// Tasks may share it, but a change by one is seen by all.
+@CKIsolation
 public class CKSubscription: NSObject, NSCopying, NSSecureCoding {
     /// A subscription's name, unique for a user in a container; 1 to 255 bytes.
     public typealias ID = String
 
     /// What a subscription watches.
-    public enum SubscriptionType: Int, Sendable {
+    public enum SubscriptionType: Int, Sendable, BitwiseCopyable {
         case query = 1
         case recordZone = 2
         case database = 3
     }
 
-    public let subscriptionID: ID
-    public let subscriptionType: SubscriptionType
-    private var info: NotificationInfo?
+    public nonisolated let subscriptionID: ID
+    public nonisolated let subscriptionType: SubscriptionType
+    private nonisolated let info: Mutex<NotificationInfo?>
+    private nonisolated let formatArgument = FormatArgument()
 
     /// What the pushes show, kept as a copy; nil for silent ones.
-    public var notificationInfo: NotificationInfo? {
-        get { info }
-        set { info = newValue.map(NotificationInfo.init(copying:)) }
+    public nonisolated var notificationInfo: NotificationInfo? {
+        get { info.withLock { $0 } }
+        set {
+            let copy = newValue.map { NotificationInfo($0.properties) }
+            info.withLock { $0 = copy }
+        }
     }
 
-    init(_ form: SubscriptionForm, as type: SubscriptionType) {
-        (subscriptionID, subscriptionType, info) = (form.subscriptionID, type, form.info)
+    nonisolated init(_ form: SubscriptionForm, as type: SubscriptionType) {
+        (subscriptionID, subscriptionType) = (form.subscriptionID, type)
+        info = Mutex(form.info)
     }
 
-    public class var supportsSecureCoding: Bool { true }
+    public nonisolated class var supportsSecureCoding: Bool { true }
 
     /// - Note: Where the archive is damaged, the coder is told, and the ID is empty.
-    public required init(coder: NSCoder) {
+    public nonisolated required init(coder: NSCoder) {
         let form = SubscriptionForm(from: coder)
-        (subscriptionID, subscriptionType, info) = (form.subscriptionID, form.type, form.info)
+        (subscriptionID, subscriptionType) = (form.subscriptionID, form.type)
+        info = Mutex(form.info)
     }
 
-    public func encode(with coder: NSCoder) { Archive.encode(to: coder, write) }
+    public nonisolated func encode(with coder: NSCoder) { Archive.encode(to: coder, write) }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    public nonisolated func copy(with zone: NSZone? = nil) -> Any { self }
 
     /// Two subscriptions are equal if they would be saved as the same.
-    public override func isEqual(_ object: Any?) -> Bool {
+    public nonisolated override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKSubscription else { return false }
         return json.hasSameBytes(as: other.json)
     }
 
-    public override var hash: Int {
+    public nonisolated override var hash: Int {
         var hasher = Hasher()
         hasher.combine(subscriptionType)
         hasher.combine(bytesOf: subscriptionID)
         return hasher.finalize()
     }
 
-    public override var description: String { "<\(type(of: self)) \(json)>" }
+    public nonisolated override var description: String { "<\(type(of: self)) \(json)>" }
 
     /// Writes the members that say what is watched.
-    func writeWatched(into buffer: inout ByteBuffer) {}
+    nonisolated func writeWatched(into buffer: inout ByteBuffer) {}
 }
 
-extension CKSubscription {
+extension CKSubscription: CVarArg {
+    public nonisolated var _cVarArgEncoding: [Int] { formatArgument.encoding(of: description) }
+}
+
+nonisolated extension CKSubscription {
     /// The subscription dictionary of CloudKit Web Services.
     var json: String {
         var buffer = ByteBuffer()
@@ -75,9 +87,9 @@ extension CKSubscription {
         buffer.append(subscriptionType.word)
         buffer.append("\"")
         writeWatched(into: &buffer)
-        if let info {
+        if let notificationInfo {
             buffer.append(",\"notificationInfo\":")
-            info.write(into: &buffer)
+            notificationInfo.properties.write(into: &buffer)
         }
         buffer.append("}")
     }

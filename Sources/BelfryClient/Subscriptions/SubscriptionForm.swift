@@ -31,7 +31,7 @@ struct SubscriptionForm {
         zoneID = json["zoneID"].flatMap(CKRecordZone.ID.init(json:))
         predicate = query.flatMap(PredicateSource.init(json:))
         options = CKQuerySubscription.Options(json: json)
-        info = json["notificationInfo"].map(CKSubscription.NotificationInfo.init(json:))
+        info = json["notificationInfo"].map { CKSubscription.NotificationInfo(NotificationProperties(json: $0)) }
         guard isWhole else { return nil }
     }
 

@@ -44,6 +44,7 @@ public enum ExplanationCode: String, CaseIterable, Sendable, Hashable {
     case payloadAlert = "payload.alert"
     case payloadSilent = "payload.silent"
     case payloadPruned = "payload.pruned"
+    case payloadUnfit = "payload.unfit"
 
     // MARK: Devices and transports
     case deviceRegistered = "device.registered"
@@ -106,6 +107,8 @@ extension ExplanationCode {
         case .payloadAlert: "The push shows or plays something, or sets the badge."
         case .payloadSilent: "The push is silent: it wakes the app and shows nothing."
         case .payloadPruned: "The payload was too long; the parts named were left out."
+        case .payloadUnfit:
+            "The record's values of the fields named were asked for, and are of types that no payload has."
         case .deviceRegistered: "The device was registered when the push came."
         case .deviceNone: "The user had no such device, or none at all, when the push came."
         case .deviceNotRegisteredYet: "The device was first registered after the push."

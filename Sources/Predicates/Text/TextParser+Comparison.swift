@@ -204,13 +204,13 @@ extension TextParser {
             case nil: try number()
             default: -1.0
             }
+        guard radius >= 0 else {
+            throw PredicateError(
+                code: "predicate.type", offset: place.offset, reason: "a distance is a number of metres, 0 or greater")
+        }
         // The next double below: what is nearer than the one is not farther than the other.
         let closed = operation.comparator == .lessThan ? radius.nextDown : radius
-        guard closed >= 0 else {
-            throw PredicateError(
-                code: "predicate.type", offset: place.offset, reason: "a distance is a number of metres, greater than 0"
-            )
-        }
+        guard closed >= 0 else { return never(at: place) }
         let circle = Circle(latitude: centre.latitude, longitude: centre.longitude, radius: closed.magnitude)
         return try clause(
             Comparison(start: start, subject: subject, isNegated: false), .isNear, [.circle(circle)], at: start)

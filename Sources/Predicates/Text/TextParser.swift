@@ -18,7 +18,7 @@ struct TextParser {
     struct Places {
         /// Of each comparison, in the order in which the condition has them.
         var clauses: [Int] = []
-        /// Of the first `FALSEPREDICATE` or `NOT TRUEPREDICATE`.
+        /// Of the first `FALSEPREDICATE`, `NOT TRUEPREDICATE` or distance less than 0.
         var never: Int?
     }
 
@@ -130,6 +130,10 @@ extension TextParser {
     private mutating func constant(isNegated: Bool) throws(PredicateError) -> Condition {
         let place = try take()
         if place.isKeyword("TRUEPREDICATE") != isNegated { return .always }
+        return never(at: place)
+    }
+
+    mutating func never(at place: Token) -> Condition {
         places.never = places.never ?? place.offset
         return .never
     }

@@ -118,7 +118,7 @@ struct Change {
         @inline(__always)
         init(of event: JSONValue) {
             for (key, value) in event.members where !value.isNull {
-                // The lengths with quotes; a key with escapes is longer than it says.
+                // The lengths with quotes. A key with an escape is longer than it says by five: the shortest has twelve.
                 switch key.raw.count {
                 case 7 where key.equals("owner"): owner = owner ?? value
                 case 8 where key.equals("record"): record = record ?? value
@@ -129,7 +129,7 @@ struct Change {
                 case 11 where key.equals("container"): container = container ?? value
                 case 12 where key.equals("recordType"): recordType = recordType ?? value
                 case 13 where key.equals("environment"): environment = environment ?? value
-                case 14...: takeEscaped(key, value)
+                case 12...: takeEscaped(key, value)
                 default: break
                 }
             }

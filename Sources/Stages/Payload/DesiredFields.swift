@@ -11,6 +11,8 @@ struct DesiredFields {
     /// In alphabetical order; three places instead of a list, for none has more and lists take memory of their own.
     private var fields: (first: Field?, second: Field?, third: Field?)
     private(set) var parts: PayloadParts = []
+    /// Whether the record has a value that is wanted and has no place in a payload, such as bytes or a list.
+    private(set) var isIncomplete = false
 
     /// Only created and updated records have values. A name that stands twice counts once; a field that the record
     /// lacks is left out.
@@ -19,8 +21,11 @@ struct DesiredFields {
             notification.reason != .deleted
         else { return }
         for (name, part) in zip(names.elements, PayloadParts.fields) {
-            guard let value = FieldValue(named: name, in: notification.fields), !contains(name) else { continue }
-            insert(Field(part: part, name: name, value: value))
+            if let value = FieldValue(named: name, in: notification.fields) {
+                if !contains(name) { insert(Field(part: part, name: name, value: value)) }
+            } else if FieldValue.isHeld(name, in: notification.fields) {
+                isIncomplete = true
+            }
         }
     }
 

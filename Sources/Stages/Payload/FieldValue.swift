@@ -11,16 +11,42 @@ struct FieldValue {
     private let form: Form
     private let value: JSONValue
 
+    /// Whether the record has a value there, of whatever type.
+    static func isHeld(_ name: JSONValue, in fields: JSONValue?) -> Bool {
+        guard let value = (name.withUTF8 { fields?.member($0)?["value"] }) ?? nil else { return false }
+        return !value.isNull
+    }
+
     /// Nil where the field is missing, null, or of a type that has no place in a payload.
     init?(named name: JSONValue, in fields: JSONValue?) {
-        guard let field = name.withUTF8({ fields?.member($0) }) ?? nil, let value = field["value"],
-            let form = FieldValue.form(of: value, type: field["type"])
-        else { return nil }
+        guard let field = name.withUTF8({ fields?.member($0) }) ?? nil else { return nil }
+        let members = Members(of: field)
+        guard let value = members.value, let form = FieldValue.form(of: value, type: members.type) else { return nil }
         self.form = form
         self.value = value
     }
 
-    /// Writes what stands for a variable of a localized text.
+    /// What a field has, found in one pass.
+    private struct Members {
+        private(set) var value: JSONValue?
+        private(set) var type: JSONValue?
+
+        @inline(__always)
+        init(of field: JSONValue) {
+            for (key, member) in field.members {
+                if key.equals("value") {
+                    value = value ?? member
+                } else if key.equals("type") {
+                    type = type ?? member
+                }
+            }
+        }
+    }
+
+    /// Whether it can stand for a variable of a localized text.
+    var isArgument: Bool { form == .text || form == .number }
+
+    /// Writes what stands for a variable of a localized text; a value that cannot is an empty one.
     func writeArgument(into buffer: inout ByteBuffer) {
         switch form {
         case .text: buffer.append(shortened: value)

@@ -1,20 +1,21 @@
 import JSON
 import PipelineKit
 
-extension JSONValue {
+extension JSONValue? {
     /// A member that must be there and of that kind.
-    func required(_ key: StaticString, _ kind: Kind) throws(Rejection) -> JSONValue {
-        guard let value = self[key] else {
-            throw Rejection(
-                code: "notification.missing", reason: "a notification has a \(kind) \"\(key)\"", path: "\(key)")
-        }
-        return try value.checked(kind, "\(key)")
+    @inline(__always)
+    func required(_ key: StaticString, _ kind: JSONValue.Kind) throws(Rejection) -> JSONValue {
+        guard let value = self else { throw .missing(key, kind) }
+        guard value.kind == kind else { throw .wrongKind(key, kind) }
+        return value
     }
 
     /// A member of that kind, or nil where it is missing or null.
-    func optional(_ key: StaticString, _ kind: Kind, in path: StaticString = "") throws(Rejection) -> JSONValue? {
-        guard let value = self[key], !value.isNull else { return nil }
-        return try value.checked(kind, path.utf8CodeUnitCount == 0 ? "\(key)" : "\(path).\(key)")
+    @inline(__always)
+    func optional(_ path: StaticString, _ kind: JSONValue.Kind) throws(Rejection) -> JSONValue? {
+        guard let value = self, !value.isNull else { return nil }
+        guard value.kind == kind else { throw .wrongKind(path, kind) }
+        return value
     }
 
     /// A member that is one of a few words.
@@ -26,11 +27,16 @@ extension JSONValue {
         }
         return word
     }
+}
 
-    private func checked(_ kind: Kind, _ path: @autoclosure () -> String) throws(Rejection) -> JSONValue {
-        guard self.kind == kind else {
-            throw Rejection(code: "notification.kind", reason: "must be a \(kind)", path: path())
-        }
-        return self
+extension Rejection {
+    @inline(never)
+    fileprivate static func missing(_ key: StaticString, _ kind: JSONValue.Kind) -> Rejection {
+        Rejection(code: "notification.missing", reason: "a notification has a \(kind) \"\(key)\"", path: "\(key)")
+    }
+
+    @inline(never)
+    fileprivate static func wrongKind(_ path: StaticString, _ kind: JSONValue.Kind) -> Rejection {
+        Rejection(code: "notification.kind", reason: "must be a \(kind)", path: "\(path)")
     }
 }

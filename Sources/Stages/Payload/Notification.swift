@@ -22,25 +22,82 @@ struct Notification {
     let causes: JSONValue
     let info: NotificationInfo
 
-    init(_ json: JSONValue) throws(Rejection) {
-        causes = try json.required("causes", .array)
-        id = try json.required("notificationID", .string)
-        container = try json.required("container", .string)
-        environmentName = try json.required("environment", .string)
-        environment = try json.word("environment", "development or production", ContainerEnvironment.init)
-        database = try json.word("database", "private, public or shared", DatabaseScope.init)
-        user = try json.required("user", .string)
-        subscriptionID = try json.required("subscriptionID", .string)
-        family = try json.word("subscriptionType", "query, zone or database", SubscriptionFamily.init)
-        reason = try json.word("reason", "create, update or delete", ChangeReason.init)
-        recordName = try family == .query ? json.required("recordName", .string) : nil
-        let zoneID = try json.optional("zoneID", .object)
-        zoneName = try zoneID?.optional("zoneName", .string, in: "zoneID")
-        zoneOwner = try zoneID?.optional("ownerRecordName", .string, in: "zoneID")
-        origin = try json.optional("origin", .object)
-        fields = try json.optional("fields", .object)
-        info = try NotificationInfo(json.optional("notificationInfo", .object))
+    init(_ event: JSONValue) throws(Rejection) {
+        let members = NotificationMembers(of: event)
+        causes = try members.causes.required("causes", .array)
+        id = try members.notificationID.required("notificationID", .string)
+        container = try members.container.required("container", .string)
+        environmentName = try members.environment.required("environment", .string)
+        environment = try members.environment.word(
+            "environment", "development or production", ContainerEnvironment.init)
+        database = try members.database.word("database", "private, public or shared", DatabaseScope.init)
+        user = try members.user.required("user", .string)
+        subscriptionID = try members.subscriptionID.required("subscriptionID", .string)
+        family = try members.subscriptionType.word(
+            "subscriptionType", "query, zone or database", SubscriptionFamily.init)
+        reason = try members.reason.word("reason", "create, update or delete", ChangeReason.init)
+        recordName = try family == .query ? members.recordName.required("recordName", .string) : nil
+        let zoneID = try members.zoneID.optional("zoneID", .object)
+        zoneName = try zoneID.flatMap { $0["zoneName"] }.optional("zoneID.zoneName", .string)
+        zoneOwner = try zoneID.flatMap { $0["ownerRecordName"] }.optional("zoneID.ownerRecordName", .string)
+        origin = try members.origin.optional("origin", .object)
+        fields = try members.fields.optional("fields", .object)
+        info = try NotificationInfo(members.notificationInfo.optional("notificationInfo", .object))
         guard id.raw.count + subscriptionID.raw.count <= Push.identifierBytesMax else { throw .identifiersTooLong }
+    }
+}
+
+/// What a notification's event has, found in one pass: looking for one member after the other is a quarter of the work.
+private struct NotificationMembers {
+    private(set) var causes: JSONValue?
+    private(set) var notificationID: JSONValue?
+    private(set) var container: JSONValue?
+    private(set) var environment: JSONValue?
+    private(set) var database: JSONValue?
+    private(set) var user: JSONValue?
+    private(set) var subscriptionID: JSONValue?
+    private(set) var subscriptionType: JSONValue?
+    private(set) var reason: JSONValue?
+    private(set) var recordName: JSONValue?
+    private(set) var zoneID: JSONValue?
+    private(set) var origin: JSONValue?
+    private(set) var fields: JSONValue?
+    private(set) var notificationInfo: JSONValue?
+
+    /// Of a key that stands twice the first one counts.
+    @inline(__always)
+    init(of event: JSONValue) {
+        for (key, value) in event.members {
+            switch key.textLength {
+            case 4 where key.equals("user"): user = user ?? value
+            case 6: take(six: key, value)
+            case 8 where key.equals("database"): database = database ?? value
+            case 9 where key.equals("container"): container = container ?? value
+            case 10 where key.equals("recordName"): recordName = recordName ?? value
+            case 11 where key.equals("environment"): environment = environment ?? value
+            case 14 where key.equals("notificationID"): notificationID = notificationID ?? value
+            case 14 where key.equals("subscriptionID"): subscriptionID = subscriptionID ?? value
+            case 16 where key.equals("subscriptionType"): subscriptionType = subscriptionType ?? value
+            case 16 where key.equals("notificationInfo"): notificationInfo = notificationInfo ?? value
+            default: break
+            }
+        }
+    }
+
+    /// A member whose key has six letters.
+    @inline(__always)
+    private mutating func take(six key: JSONValue, _ value: JSONValue) {
+        if key.equals("causes") {
+            causes = causes ?? value
+        } else if key.equals("reason") {
+            reason = reason ?? value
+        } else if key.equals("zoneID") {
+            zoneID = zoneID ?? value
+        } else if key.equals("origin") {
+            origin = origin ?? value
+        } else if key.equals("fields") {
+            fields = fields ?? value
+        }
     }
 }
 

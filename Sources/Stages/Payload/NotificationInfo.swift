@@ -78,12 +78,30 @@ enum NotificationProperty: CaseIterable {
     case shouldBadge, shouldSendContentAvailable, shouldSendMutableContent
     case desiredKeys, additionalFields
 
+    /// Looks at names of the right length only: this is done for every property of every notification.
     init?(_ name: JSONValue) {
-        for (text, property) in NotificationProperty.names where name.equals(text) {
-            self = property
-            return
+        switch name.textLength {
+        case 5 where name.equals("title"): self = .title
+        case 8 where name.equals("subtitle"): self = .subtitle
+        case 8 where name.equals("category"): self = .category
+        case 9 where name.equals("alertBody"): self = .alertBody
+        case 9 where name.equals("soundName"): self = .soundName
+        case 11 where name.equals("shouldBadge"): self = .shouldBadge
+        case 11 where name.equals("desiredKeys"): self = .desiredKeys
+        case 13 where name.equals("collapseIDKey"): self = .collapseIDKey
+        case 16 where name.equals("alertLaunchImage"): self = .alertLaunchImage
+        case 16 where name.equals("additionalFields"): self = .additionalFields
+        case 20 where name.equals("alertLocalizationKey"): self = .alertLocalizationKey
+        case 20 where name.equals("titleLocalizationKey"): self = .titleLocalizationKey
+        case 21 where name.equals("alertLocalizationArgs"): self = .alertLocalizationArgs
+        case 21 where name.equals("titleLocalizationArgs"): self = .titleLocalizationArgs
+        case 23 where name.equals("subtitleLocalizationKey"): self = .subtitleLocalizationKey
+        case 24 where name.equals("shouldSendMutableContent"): self = .shouldSendMutableContent
+        case 24 where name.equals("subtitleLocalizationArgs"): self = .subtitleLocalizationArgs
+        case 26 where name.equals("shouldSendContentAvailable"): self = .shouldSendContentAvailable
+        case 26 where name.equals("alertActionLocalizationKey"): self = .alertActionLocalizationKey
+        default: return nil
         }
-        return nil
     }
 
     var kind: JSONValue.Kind {
@@ -94,28 +112,6 @@ enum NotificationProperty: CaseIterable {
         default: .string
         }
     }
-
-    private static let names: [(StaticString, NotificationProperty)] = [
-        ("alertBody", .alertBody),
-        ("title", .title),
-        ("soundName", .soundName),
-        ("shouldBadge", .shouldBadge),
-        ("desiredKeys", .desiredKeys),
-        ("collapseIDKey", .collapseIDKey),
-        ("shouldSendContentAvailable", .shouldSendContentAvailable),
-        ("shouldSendMutableContent", .shouldSendMutableContent),
-        ("alertLocalizationKey", .alertLocalizationKey),
-        ("alertLocalizationArgs", .alertLocalizationArgs),
-        ("titleLocalizationKey", .titleLocalizationKey),
-        ("titleLocalizationArgs", .titleLocalizationArgs),
-        ("subtitle", .subtitle),
-        ("subtitleLocalizationKey", .subtitleLocalizationKey),
-        ("subtitleLocalizationArgs", .subtitleLocalizationArgs),
-        ("alertActionLocalizationKey", .alertActionLocalizationKey),
-        ("alertLaunchImage", .alertLaunchImage),
-        ("category", .category),
-        ("additionalFields", .additionalFields),
-    ]
 }
 
 extension Rejection {

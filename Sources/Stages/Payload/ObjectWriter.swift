@@ -5,6 +5,7 @@ struct ObjectWriter {
     private var isFirst = true
 
     /// Opens the object.
+    @inline(__always)
     init(_ buffer: inout ByteBuffer) { buffer.append(byte: UInt8(ascii: "{")) }
 
     /// Writes a key, given with its quotes and colon; the value comes next.
@@ -46,6 +47,7 @@ struct ObjectWriter {
         buffer.appendJSON(value)
     }
 
+    @inline(__always)
     func close(_ buffer: inout ByteBuffer) { buffer.append(byte: UInt8(ascii: "}")) }
 
     @inline(__always)

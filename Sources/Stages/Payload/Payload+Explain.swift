@@ -22,10 +22,22 @@ extension PayloadStage {
 
     private func explain(_ payload: PayloadWriter, _ badge: Int) -> [Explanation] {
         let before = payload.bytes(dropping: 0, badge)
-        guard before > Push.payloadBytesMax else { return [kind(payload.parts)] }
+        let unfit = unfit(payload)
+        guard before > Push.payloadBytesMax else { return [kind(payload.parts)] + unfit }
         let kept = payload.fittingParts(badge)
         let after = payload.bytes(dropping: payload.parts.count - kept.count, badge)
-        return [kind(kept), pruned(payload.parts.subtracting(kept).names(payload.notification), before, after)]
+        return [kind(kept), pruned(payload.parts.subtracting(kept).names(payload.notification), before, after)] + unfit
+    }
+
+    private func unfit(_ payload: PayloadWriter) -> [Explanation] {
+        let names = payload.notification.unfitFields(desired: payload.desiredFields.isIncomplete)
+        guard !names.isEmpty else { return [] }
+        return [
+            Explanation(
+                PayloadStage.kind, .payloadUnfit,
+                "left out, for no payload has values of their types: " + names.joined(separator: ", "),
+                [.init("fields", names)])
+        ]
     }
 
     private func kind(_ kept: PayloadParts) -> Explanation {
@@ -47,6 +59,21 @@ extension PayloadStage {
 }
 
 extension Notification {
+    /// The fields that the record has, and that no payload can have where they are asked for.
+    fileprivate func unfitFields(desired: Bool) -> [String] {
+        let arguments = [info.body, info.title, info.subtitle].filter(\.hasArguments).compactMap(\.arguments)
+        let unfitArguments = arguments.flatMap { Array($0.elements) }.filter {
+            isHeld($0) && value($0)?.isArgument != true
+        }
+        let desiredKeys = desired ? info.desiredKeys.map { Array($0.elements) } ?? [] : []
+        let names = unfitArguments + desiredKeys.filter { isHeld($0) && value($0) == nil }
+        return Set(names.compactMap(\.string)).sorted()
+    }
+
+    private func isHeld(_ name: JSONValue) -> Bool { FieldValue.isHeld(name, in: fields) }
+
+    private func value(_ name: JSONValue) -> FieldValue? { FieldValue(named: name, in: fields) }
+
     fileprivate func fits(_ subject: ExplainedSubject) -> Bool {
         func isSame(_ text: String?, _ value: JSONValue) -> Bool { text.map { value.equals($0) } ?? true }
         return isSame(subject.user, user) && isSame(subject.subscriptionID, subscriptionID)

@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import Testing
 
 @testable import Match
@@ -54,6 +55,27 @@ struct MatchEventTests {
         let wide = try feed.send(Line.change(zone: "Z"))
         #expect(wide[0].contains(#""subscriptionType":"database""#))
         #expect(wide[0].hasSuffix(#""zoneID":{"zoneName":"Z","ownerRecordName":"_a"}}"#))
+    }
+
+    @Test(arguments: [
+        "container", "environment", "database", "owner", "record", "recordName", "recordType", "zoneID", "zoneName",
+        "fields", "before", "change", "origin",
+    ])
+    func `a key counts however it is written`(_ key: String) throws {
+        func told(_ escape: (String) -> String) throws -> [String] {
+            var feed = try Feed()
+            _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: #","zoneWide":true"#)))
+            let line = """
+                {"type":"record.save",\(Line.place),"database":"private","owner":"_a","origin":{"user":"_b"},\
+                "record":{"recordName":"n1","recordType":"Note","zoneID":{"zoneName":"Z","ownerRecordName":"_a"},\
+                "fields":{"a":{"value":1}}},"before":{"a":{"value":2}},"change":"update"}
+                """
+            return try feed.send(escape(line))
+        }
+        let escaped = String(format: "\\u%04x", Int(key.utf8.first ?? 0)) + key.dropFirst()
+        let plain = try told { $0 }
+        #expect(plain.count == 1)
+        #expect(try told { $0.replacing("\"\(key)\":", with: "\"\(escaped)\":") } == plain)
     }
 
     @Test func `matches of one change share the notification and come in the order of their saves`() throws {

@@ -9,6 +9,8 @@ struct DrawnNotification {
     private(set) var notification = SampleNotification()
     /// What must stand where, if nothing was left out.
     private(set) var expected: [[String]: Tree] = [:]
+    /// Fields that are asked for and that the record has, of types that have no place there.
+    private(set) var unfit: Set<String> = []
     private var members: [String] = []
     private var fields: [String: Field] = [:]
 
@@ -18,6 +20,10 @@ struct DrawnNotification {
         let value: Tree?
         /// What stands for it among the arguments of a text.
         let argument: Tree
+        /// Places and references are no arguments.
+        var isArgument: Bool {
+            if case .object? = value { false } else { value != nil }
+        }
     }
 
     init(using random: inout Seeded) {
@@ -157,6 +163,7 @@ extension DrawnNotification {
         let names = (0...random.below(4)).map { _ in random.one(of: ["a", "b", "c", "d", "e", "none"]) }
         members.append("\(quoted("\(text.property)LocalizationArgs")):[\(names.map(quoted).joined(separator: ","))]")
         guard hasKey else { return }
+        unfit.formUnion(names.filter { fields[$0]?.isArgument == false })
         expected[["aps", "alert", "\(text.key)-args"]] = .list(names.map { fields[$0]?.argument ?? .text("") })
     }
 
@@ -177,6 +184,7 @@ extension DrawnNotification {
         members.append("\"desiredKeys\":[\(names.map(quoted).joined(separator: ","))]")
         guard notification.type == "query", notification.reason != "delete" else { return }
         for name in names { expected[["ck", "qry", "af", name]] = fields[name]?.value }
+        unfit.formUnion(names.filter { fields[$0].map { $0.value == nil } ?? false })
     }
 
     private mutating func set(_ name: String, upTo bytesMax: Int, using random: inout Seeded) -> String {

@@ -36,6 +36,17 @@ struct ExplainTests {
         #expect(payload.contains(#""one":"#) == (pruned.detail("leftOut")?.contains("af.one") == false))
     }
 
+    @Test func `values of types that no payload has are named`() throws {
+        let fields =
+            #"{"a":{"value":"AAEC","type":"BYTES"},"b":{"value":["x"]},"c":{"value":{"recordName":"r"}},"d":{"value":1}}"#
+        let info = #"{"titleLocalizationKey":"K","titleLocalizationArgs":["d","c","x"],"desiredKeys":["c","b","a"]}"#
+        let explained = try explain(SampleNotification(fields: fields, info: info))
+        #expect(explained.map(\.code) == [.payloadAlert, .payloadUnfit])
+        #expect(explained.last?.detail("fields") == #"["a","b","c"]"#)
+        let deleted = SampleNotification(reason: "delete", fields: fields, info: #"{"desiredKeys":["a"],"title":"T"}"#)
+        #expect(try explain(deleted).map(\.code) == [.payloadAlert])
+    }
+
     @Test func `a notification that payload cannot use is told`() throws {
         #expect(try explain(SampleNotification(environment: "nowhere")).map(\.code) == [.eventDeadLetter])
     }

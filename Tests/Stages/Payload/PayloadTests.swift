@@ -155,6 +155,22 @@ import Testing
         #expect(try desired("title", "title") == .object(["title": .text("Hi")]))
     }
 
+    @Test func `says so where a value that was asked for has no place in it`() throws {
+        for keys in [#"["bytes"]"#, #"["title","tags"]"#] {
+            let desired = SampleNotification(fields: fields, info: #"{"title":"T","desiredKeys":\#(keys)}"#)
+            #expect(try push(of: desired)["payload", "ck", "p"] == .number("1"), "\(keys)")
+        }
+        for names in [#"["place"]"#, #"["title","friend"]"#, #"["bytes"]"#] {
+            let info = #"{"subtitleLocalizationKey":"K","subtitleLocalizationArgs":\#(names)}"#
+            let push = try push(of: SampleNotification(fields: fields, info: info))
+            #expect(push["payload", "ck", "p"] == .number("1"), "\(names)")
+            #expect(push["unpruned"] == nil, "nothing was too long")
+        }
+        let lacking =
+            #"{"alertLocalizationKey":"K","alertLocalizationArgs":["none","empty"],"desiredKeys":["none","empty"]}"#
+        #expect(try push(of: SampleNotification(fields: fields, info: lacking))["payload", "ck", "p"] == nil)
+    }
+
     @Test func `holds no fields of deleted records or for other subscriptions`() throws {
         let info = #"{"desiredKeys":["title"]}"#
         let deleted = SampleNotification(reason: "delete", fields: fields, info: info)
@@ -178,6 +194,18 @@ import Testing
 
     @Test func `that say a match was replaced end here`() throws {
         #expect(try outputs(of: [#"{"type":"coalesced","match":1}"#]) == StageOutput())
+    }
+
+    @Test func `that spell their keys with escapes, or twice, are read all the same`() throws {
+        let line = SampleNotification(fields: fields, info: #"{"title":"T","desiredKeys":["title"]}"#).line
+        let plain = try outputs(of: [line])
+        for key in ["causes", "user", "zoneID", "zoneName", "subscriptionType", "fields", "notificationInfo", "value"] {
+            let escaped = #""\#(key.dropLast())\u00\#(String(key.utf8.last ?? 0, radix: 16))""#
+            #expect(try outputs(of: [line.replacing("\"\(key)\"", with: escaped)]) == plain, "\(key)")
+        }
+        #expect(
+            try outputs(of: [String(line.dropLast()) + #","user":"_eve","causes":[]}"#]) == plain,
+            "the first one counts")
     }
 
     @Test(arguments: [

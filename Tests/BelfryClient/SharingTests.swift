@@ -1,0 +1,57 @@
+import BelfryClient
+import Testing
+
+@Suite struct `Tasks share` {
+    @Test func `a notification that came with a dictionary of this task's`() async throws {
+        let notification = try #require(
+            CKNotification(fromRemoteNotificationDictionary: Golden.queryDesiredKeys.userInfo) as? CKQueryNotification)
+        let title = await Task.detached { notification.recordFields?["title"] as? String }.value
+        #expect(title == "Shopping" && notification.title == "Notes")
+    }
+
+    @Test func `a subscription and its info, whose changes all of them see`() async {
+        let subscription = Sample.zone()
+        subscription.notificationInfo = CKSubscription.NotificationInfo()
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<50 {
+                group.addTask {
+                    subscription.recordType = "Note\(number)"
+                    subscription.notificationInfo?.desiredKeys = ["key\(number)", "same\(number)"]
+                }
+            }
+        }
+        #expect(subscription.recordType?.hasPrefix("Note") == true)
+        let keys = subscription.notificationInfo?.desiredKeys?.map { $0.trimmingCharacters(in: .letters) }
+        #expect(keys?.count == 2 && keys?.first == keys?.last)
+    }
+}
+
+@Suite struct `Text is made with %@` {
+    @Test func `of a notification, a subscription and its info`() throws {
+        let notification = try #require(Golden.zoneSilent.notification)
+        let (subscription, info) = (Sample.zone(), Sample.info())
+        for _ in 0..<3 {
+            let text = String(format: "%@ | %@ | %@ %d", notification, subscription, info, 7)
+            #expect(text == "\(notification) | \(subscription) | \(info) 7")
+            subscription.recordType = (subscription.recordType ?? "") + "é"
+        }
+    }
+}
+
+@Suite struct `A predicate that a subscription gives back` {
+    @Test func `says what the one that it was given says`() {
+        let made = NSPredicate(format: "title BEGINSWITH %@ AND stars > %d", "H", 3)
+        #expect(query(made).predicate == made)
+        #expect(query(NSPredicate(value: true)).predicate == NSPredicate(value: true))
+        #expect(query(NSPredicate(value: false)).predicate == NSPredicate(value: false))
+        let both = NSCompoundPredicate(andPredicateWithSubpredicates: [made, NSPredicate(format: "stars < 5")])
+        let given = query(both).predicate
+        #expect(
+            given.evaluate(with: ["title": "Hi", "stars": 4]) && !given.evaluate(with: ["title": "Hi", "stars": 5]))
+    }
+
+    private func query(_ predicate: NSPredicate) -> CKQuerySubscription {
+        CKQuerySubscription(
+            recordType: "Note", predicate: predicate, subscriptionID: "q", options: .firesOnRecordCreation)
+    }
+}
