@@ -13,9 +13,27 @@ public struct Delivery: Sendable {
         }
     }
 
+    /// The app that a device registered: whose certificate or key a push to it needs.
+    public struct App: Sendable, Hashable {
+        /// Such as `iCloud.com.example.Notes`.
+        public var container: String
+        /// CloudKit's: `development` or `production`.
+        public var environment: String
+        /// The app's bundle ID; nil where the device gave none.
+        public var topic: String?
+
+        public init(container: String, environment: String, topic: String?) {
+            self.container = container
+            self.environment = environment
+            self.topic = topic
+        }
+    }
+
     public var id: ID
     /// The transport's name, as the device registered it.
     public var transport: String
+    /// The device's app; not part of the line. Nil in pushes that no stage made.
+    public var app: App?
     /// How the line begins: what is this device's own.
     public let head: [UInt8]
     /// How it goes on: what all devices that get the same push share, in memory too.
@@ -24,9 +42,10 @@ public struct Delivery: Sendable {
     /// - Parameters:
     ///   - head: How the line begins.
     ///   - rest: How it goes on. Nothing is copied: one array may serve any number of deliveries.
-    public init(id: ID, transport: String, head: [UInt8], rest: [UInt8]) {
+    public init(id: ID, transport: String, app: App? = nil, head: [UInt8], rest: [UInt8]) {
         self.id = id
         self.transport = transport
+        self.app = app
         self.head = head
         self.rest = rest
     }

@@ -70,6 +70,16 @@ public struct TransportAnswer: Sendable, Hashable {
         case accepted
         /// Given up for good; `reason` says why.
         case failed
+        /// Not yet over: the push is to be handed out again at ``TransportAnswer/until``, under the same `apns-id`.
+        ///
+        /// A transport that is handed a push again which it still has under way joins the two: it sends nothing twice.
+        case deferred
+        /// The device's address is no longer one, since ``TransportAnswer/since``.
+        case unregistered
+        /// The other side does not know the address, or not for this app: the device's fault, or the configuration's.
+        case unknownAddress = "unknown_address"
+        /// The other side takes nothing from this app until somebody mends what ``TransportAnswer/reason`` names.
+        case stopped
     }
 
     public var id: Delivery.ID
@@ -78,13 +88,29 @@ public struct TransportAnswer: Sendable, Hashable {
     public var status: Int?
     /// The other side's reason, verbatim.
     public var reason: String?
+    /// How often the push was sent since it was handed out; 0 where it never was.
     public var attempts: Int
+    /// When a deferred push is to be handed out again.
+    public var until: Instant?
+    /// Since when the other side knows that the address is none.
+    public var since: Instant?
+    /// Whether the device may get the push twice: an earlier attempt had no answer.
+    public var mayRepeat: Bool
+    /// The other side's name for the push, if it gave one.
+    public var receipt: String?
 
-    public init(_ id: Delivery.ID, _ outcome: Outcome, status: Int? = nil, reason: String? = nil, attempts: Int = 1) {
+    public init(
+        _ id: Delivery.ID, _ outcome: Outcome, status: Int? = nil, reason: String? = nil, attempts: Int = 1,
+        until: Instant? = nil, since: Instant? = nil, mayRepeat: Bool = false, receipt: String? = nil
+    ) {
         self.id = id
         self.outcome = outcome
         self.status = status
         self.reason = reason
         self.attempts = attempts
+        self.until = until
+        self.since = since
+        self.mayRepeat = mayRepeat
+        self.receipt = receipt
     }
 }

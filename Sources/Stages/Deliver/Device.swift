@@ -6,6 +6,7 @@ final class Device: Sendable {
     let name: String
     let transport: String
     let hasTransport: Bool
+    let app: Delivery.App
     /// Tells this device's pushes apart from those of the user's others.
     let salt: UInt64
     /// Whose it is, as the key of the user's devices.
@@ -21,6 +22,7 @@ final class Device: Sendable {
         name = registration.device.name
         transport = registration.transport
         self.hasTransport = hasTransport
+        app = registration.app
         salt = FNV.hash(registration.device.name.utf8)
         owner = registration.device.user
         address = registration.address

@@ -45,6 +45,11 @@ struct Registration {
         address = place + Self.key(transport) + Self.key(topic) + Self.key(token)
     }
 
+    var app: Delivery.App {
+        let place = device.user.split(separator: 0).prefix(2).map { String(decoding: $0, as: UTF8.self) }
+        return Delivery.App(container: place[0], environment: place[1], topic: topic)
+    }
+
     private static func key(_ text: String?) -> [UInt8] { Array((text ?? "").utf8) + [0] }
 }
 

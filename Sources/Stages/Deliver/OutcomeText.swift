@@ -64,10 +64,7 @@ struct OutcomeText {
 
 extension ByteBuffer {
     fileprivate mutating func append(_ answer: TransportAnswer) {
-        switch answer.outcome {
-        case .accepted: append("\"accepted\"")
-        case .failed: append("\"failed\"")
-        }
+        appendJSON(answer.outcome.rawValue)
         if let status = answer.status {
             append(",\"status\":")
             appendJSON(status)

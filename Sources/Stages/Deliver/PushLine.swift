@@ -13,7 +13,8 @@ struct PushLine {
 
     mutating func delivery(to device: Device, push sequence: UInt64, _ id: PositionID) -> Delivery {
         Delivery(
-            id: .init(push: sequence, device: device.name), transport: device.transport, head: head(device, id),
+            id: .init(push: sequence, device: device.name), transport: device.transport, app: device.app,
+            head: head(device, id),
             rest: end(with: push.payload(for: device)))
     }
 
