@@ -191,8 +191,13 @@ extension DeliverStage {
     }
 
     private mutating func bring(_ effect: Effect, _ taken: Instant, _ note: inout PushNote) {
-        effects.append(ComingEffect(effect, after: taken))
+        schedule(ComingEffect(effect, after: taken))
         note.taken = taken
+    }
+
+    /// Behind those that begin at the same time.
+    mutating func schedule(_ effect: ComingEffect) {
+        effects.insert(effect, at: (effects.lastIndex { $0.due <= effect.due } ?? -1) + 1)
     }
 
     // MARK: Writing

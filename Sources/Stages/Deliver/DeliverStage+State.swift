@@ -43,7 +43,10 @@ extension DeliverStage {
         for _ in 0..<(try snapshot.count(bytesEach: 2)) {
             effects.append(try ComingEffect(from: &snapshot, &registry))
         }
-        effects = released.map { ComingEffect(.resume(app: $0), after: .epoch) } + effects
+        effects =
+            released.sorted { AppKey.precedes(registry.apps.keys[$0], registry.apps.keys[$1]) }.map {
+                ComingEffect(.release(app: $0), after: .epoch)
+            } + effects
         updateDeadline()
     }
 

@@ -17,15 +17,17 @@ extension DeliverStage {
 
     private mutating func bringAbout(through now: Instant, into out: inout Outbox) {
         let count = effects.prefix { $0.due <= now }.count
-        for coming in effects.prefix(count) {
+        let due = effects.prefix(count)
+        effects.removeFirst(count)
+        for coming in due {
             switch coming.effect {
             case .retire(let retirement): retire(retirement, into: &out)
             case .hold(let app, let status, let reason, let wasProbe):
                 hold(app, status, reason, wasProbe, at: now, into: &out)
             case .resume(let app): resume(app, at: now, into: &out)
+            case .release(let app): schedule(ComingEffect(.resume(app: app), after: now.advanced(by: .seconds(1))))
             }
         }
-        effects.removeFirst(count)
     }
 
     /// A device that was registered again, or unregistered, in the meantime is another matter.

@@ -13,6 +13,9 @@ enum Effect {
     ///   - wasProbe: Whether the app is held already, and this came of trying.
     case hold(app: Int, status: Int?, reason: String?, wasProbe: Bool)
     case resume(app: Int)
+    /// The app's transport is set up anew. It is resumed a second later, so that no record of the old settings has the
+    /// same time.
+    case release(app: Int)
 }
 
 struct ComingEffect {

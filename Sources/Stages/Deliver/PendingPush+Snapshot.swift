@@ -160,6 +160,9 @@ extension ComingEffect {
         case .resume(let app):
             snapshot.write(2)
             apps.keys[app].write(into: &snapshot)
+        case .release(let app):
+            snapshot.write(3)
+            apps.keys[app].write(into: &snapshot)
         }
     }
 
@@ -175,6 +178,7 @@ extension ComingEffect {
             let reason = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.text() }
             effect = .hold(app: app, status: status, reason: reason, wasProbe: try snapshot.flag())
         case 2: effect = .resume(app: registry.apps.index(of: try AppKey(from: &snapshot)))
+        case 3: effect = .release(app: registry.apps.index(of: try AppKey(from: &snapshot)))
         default: throw snapshot.error("no such effect")
         }
     }

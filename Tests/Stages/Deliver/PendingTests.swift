@@ -302,7 +302,7 @@ import Testing
         let same = try bench.restarted(transports: "transports: {apns: {use: file, path: a}}")
         #expect(same.stage.deadline == at(61).advanced(by: .microseconds(1)))
         var other = try bench.restarted(transports: "transports: {apns: {use: file, path: b}}")
-        other.advance(to: 2)
+        other.advance(to: 4)
         #expect(other.deliveries.map(\.id) == [.init(push: 2, device: "mac")])
     }
 }
