@@ -122,7 +122,7 @@ var simulation: Target {
         name: "SimulationTests",
         dependencies: [
             "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Match", "Coalesce",
-            "Deliver", "TestSupport",
+            "Deliver", "Replay", "TestSupport",
         ],
         path: "Tests/Simulation")
 }

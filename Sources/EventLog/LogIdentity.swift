@@ -58,6 +58,9 @@ public struct PositionID: Hashable, Sendable, CustomStringConvertible {
         low = text.low
     }
 
+    /// One that was made before.
+    package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
+
     /// The number of bytes that ``writeUUID(into:)`` writes.
     package static let textBytes = UUIDText.byteCount
 

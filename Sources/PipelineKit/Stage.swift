@@ -50,6 +50,11 @@ public protocol Stage: SendableMetatype {
     mutating func recall(_ event: borrowing InputEvent, at now: Instant)
 
     /// Takes a transport's answer to a push handed out with ``Outbox/deliver(_:)``.
+    ///
+    /// The pushes of many events may be handed out before the first is answered; where the stage is fed its past again,
+    /// each is answered at once. So what a stage hands out for an event, and what it says of an answer, must be the same
+    /// in both cases: an answer can change what is to come from the next wake on. No wake comes between a push and its
+    /// answer.
     mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox)
 
     /// The transports that the stage's deliveries name; the host opens them.
@@ -79,6 +84,12 @@ public protocol Stage: SendableMetatype {
     /// Writes the state for people and programs: one JSON object a line, in an order that depends on nothing else.
     func writeState(into lines: inout ByteBuffer)
 
+    /// The names of what else of the state can be shown on its own.
+    static var otherStateNames: [String] { get }
+
+    /// Writes what ``otherStateNames`` names, in the same form.
+    func writeState(_ name: String, into lines: inout ByteBuffer)
+
     /// Says what the stage, as it stands, would make of an event for a subject, and why. Changes nothing.
     func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation]
 }
@@ -98,6 +109,8 @@ extension Stage {
     public mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {}
     public static var stateName: String? { nil }
     public func writeState(into lines: inout ByteBuffer) {}
+    public static var otherStateNames: [String] { [] }
+    public func writeState(_ name: String, into lines: inout ByteBuffer) {}
     public func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation] { [] }
 }
 

@@ -16,7 +16,8 @@ public protocol Transport: Sendable {
 
     /// Sends pushes, in order, and returns one answer for each, in any order.
     ///
-    /// Returns when every push has its final answer: retries are the transport's own. Called again only after that.
+    /// Returns within seconds: a push that is not over by then is ``TransportAnswer/Outcome/deferred``, and handed in
+    /// again later. Called again only after it returned.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
 
     /// Makes durable what was accepted and lets go of everything.
@@ -101,10 +102,13 @@ public struct TransportAnswer: Sendable, Hashable {
     public var mayRepeat: Bool
     /// The other side's name for the push, if it gave one.
     public var receipt: String?
+    /// When a stage took the answer, in one that it reads back from its log; nil in a transport's own.
+    public var taken: Instant?
 
     public init(
         _ id: Delivery.ID, _ outcome: Outcome, status: Int? = nil, reason: String? = nil, attempts: Int = 1,
-        until: Instant? = nil, since: Instant? = nil, mayRepeat: Bool = false, receipt: String? = nil
+        until: Instant? = nil, since: Instant? = nil, mayRepeat: Bool = false, receipt: String? = nil,
+        taken: Instant? = nil
     ) {
         self.id = id
         self.outcome = outcome
@@ -115,5 +119,6 @@ public struct TransportAnswer: Sendable, Hashable {
         self.since = since
         self.mayRepeat = mayRepeat
         self.receipt = receipt
+        self.taken = taken
     }
 }

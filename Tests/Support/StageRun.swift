@@ -32,18 +32,30 @@ public struct StageRun<S: Stage> {
         var parser = JSONParser()
         var line = arrival.line
         let time = Instant(microseconds: arrival.microseconds)
+        var said: [String] = []
+        while let deadline = clock.stage.deadline, deadline <= max(time, clock.now) { said += wake(&out) }
         try line.withUTF8 { bytes in
             let text = UnsafeRawBufferPointer(bytes)
             let event = InputEvent(sequence: sequence, json: try parser.parse(text), line: text)
             clock.receive(event, at: time, into: &out)
         }
-        return settle(&out)
+        said += settle(&out)
+        return said + lines(&out)
     }
 
-    /// Serves every deadline that is left.
-    public mutating func finish() -> [String] {
+    /// Serves the deadlines that are left, as long as there are any.
+    ///
+    /// - Parameter wakesMax: More are not served.
+    public mutating func finish(wakesMax: Int = 10_000) -> [String] {
         var out = Outbox()
-        while let deadline = clock.stage.deadline { clock.serveDeadlines(through: deadline, into: &out) }
+        var said: [String] = []
+        for _ in 0..<wakesMax where clock.stage.deadline != nil { said += wake(&out) }
+        return said + lines(&out)
+    }
+
+    /// What a wake hands out is answered before the next.
+    private mutating func wake(_ out: inout Outbox) -> [String] {
+        clock.serveNext(into: &out)
         return settle(&out)
     }
 
@@ -51,10 +63,14 @@ public struct StageRun<S: Stage> {
         var said: [String] = []
         for delivery in out.takeDeliveries() {
             said.append("\(delivery.id.push) \(delivery.transport) \(String(decoding: delivery.line, as: UTF8.self))")
-            clock.receive(answer(delivery), at: clock.now, into: &out)
+            clock.receive(answer(delivery), into: &out)
         }
-        said += out.takeRejections().map { "\($0.sequence) \($0.rejection.code) \($0.rejection.path)" }
-        return said + String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
+        return said
+    }
+
+    private func lines(_ out: inout Outbox) -> [String] {
+        let rejected = out.takeRejections().map { "\($0.sequence) \($0.rejection.code) \($0.rejection.path)" }
+        return rejected + String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
     /// What `belfry state` shows, line by line.

@@ -88,7 +88,7 @@ struct CaseExport {
 
     private func noteAnswer(_ event: LoggedEvent, _ notes: inout [String]) throws {
         try event.withJSON { json in
-            guard json["outcome"]?.equals("failed") ?? false else { return }
+            guard CaseOutcome.kind(of: json) == "accepted", json["outcome"]?.equals("accepted") == false else { return }
             let answer = RecordedOutcome(json).explanation.text
             notes.append("\(answer); a run asks no transport and shows the push instead")
         }
@@ -108,7 +108,9 @@ struct CaseExport {
         for cause in flows.flatMap(\.causes) { try candidates.add(change: cause) }
         let effects =
             try flows.map { try $0.effect() }.sorted()
-            + flows.flatMap { $0.outcomes.filter { device == nil || $0.device == device }.map(\.effect) }.sorted()
+            + flows.flatMap {
+                $0.outcomes.filter { $0.isFinal }.filter { device == nil || $0.device == device }.map(\.effect)
+            }.sorted()
         let trial = CaseTrial(
             logs: logs, seed: seed, wanted: .silence(change: sequence, user: user, device: device))
         return Start(
@@ -219,9 +221,12 @@ extension RecordedFlow {
 }
 
 extension RecordedOutcome {
+    private var wasAsked: Bool { explanation.details.contains { $0.name == "attempts" } }
+
     fileprivate var effect: ExactText {
         switch explanation.code {
-        case .transportAccepted, .transportFailed: "outcome accepted"
+        case .transportAccepted, .transportFailed, .transportUnregistered, .pushSuperseded: "outcome accepted"
+        case .pushExpired: "outcome \(wasAsked ? "accepted" : "expired")"
         case .originExcluded: "outcome excluded_origin"
         case .transportUnknown: "outcome unknown_transport"
         default: "outcome no_device"

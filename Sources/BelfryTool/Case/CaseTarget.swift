@@ -26,17 +26,28 @@ struct CaseOutcome: Equatable {
     init?(_ outcome: JSONValue, push: JSONValue, ignoresBadge: Bool, changes: (UInt64) -> UInt64?) {
         guard let cause = push["causes"]?.elements.reversed().first?["sequence"]?.int64,
             let change = changes(UInt64(clamping: cause)), let user = outcome["user"]?.exact,
-            let kind = outcome["outcome"]?.string, let id = push["notificationID"]?.string,
+            let kind = CaseOutcome.kind(of: outcome), let id = push["notificationID"]?.string,
             let payload = push["payload"], let headers = push["headers"]
         else { return nil }
         self.change = change
         self.user = user
         device = outcome["device"]?.exact
-        self.kind = kind == "failed" ? "accepted" : kind
+        self.kind = kind
         self.headers = ExactText(String(decoding: headers.raw, as: UTF8.self))
         let text = String(decoding: payload.raw, as: UTF8.self)
             .replacing("\"nid\":\"\(id)\"", with: "\"nid\":\"\(String(repeating: "0", count: id.utf8.count))\"")
         self.payload = ExactText(ignoresBadge ? text.replacing(/"badge":\d+/, with: #""badge":0"#) : text)
+    }
+
+    /// What a run shows, which asks no transport: where one was asked, that is `accepted`.
+    static func kind(of outcome: JSONValue) -> String? {
+        let word = outcome["outcome"]?.string
+        guard let word, let code = OutcomeCode(rawValue: word) else { return word }
+        switch code {
+        case .accepted, .failed, .unregistered, .superseded: return OutcomeCode.accepted.rawValue
+        case .expired: return outcome["attempts"] == nil ? word : OutcomeCode.accepted.rawValue
+        case .excludedOrigin, .unknownTransport, .noDevice: return word
+        }
     }
 
     private init(_ other: CaseOutcome, _ replace: (String) -> String) {

@@ -133,8 +133,7 @@ extension CaseTrial {
                 guard json["user"]?.equals(user.string) ?? false, device == nil || json["device"]?.exact == device,
                     json["causes"]?.elements.contains(where: { $0["sequence"]?.int64 == sequence }) ?? false
                 else { return nil }
-                let kind = json["outcome"]?.string ?? ""
-                return ExactText("outcome \(kind == "failed" ? "accepted" : kind)")
+                return ExactText("outcome \(CaseOutcome.kind(of: json) ?? "")")
             }
         }
         return matches.sorted() + outcomes.sorted()

@@ -151,7 +151,8 @@ extension ExplainedAnswer {
             let state =
                 try flows.isEmpty || !told.isEmpty
                 ? nil : known.first { $0.name == name }?.state(atPush: moment, in: log, finder)
-            let answer = device(name, state, told, flows, unmatched)
+            let retired = state?.code == .deviceRegistered ? try retirement(of: name, by: moment, in: logs) : nil
+            let answer = device(name, retired ?? state, told, flows, unmatched)
             devices.append(answer)
             if told.isEmpty, !flows.isEmpty, answer.reason.stage == "deliver" { explanations.append(answer.reason) }
         }
@@ -165,12 +166,34 @@ extension ExplainedAnswer {
         if let accepted = outcomes.first(where: \.isAccepted) {
             return Device(name: name, isPushed: true, reason: accepted.explanation)
         }
-        if let outcome = outcomes.first { return Device(name: name, isPushed: false, reason: outcome.explanation) }
+        if let outcome = outcomes.first(where: \.isFinal) ?? outcomes.last {
+            return Device(name: name, isPushed: false, reason: outcome.explanation)
+        }
         if flows.isEmpty { return Device(name: name, isPushed: false, reason: unmatched) }
         if let end = flows.compactMap(\.end).first { return Device(name: name, isPushed: false, reason: end) }
         let none = Explanation("deliver", .deviceNone, "\(subject.user) had no device \(name) there")
         let reason = state.map { $0.code == .deviceRegistered ? missing(name) : $0 } ?? none
         return Device(name: name, isPushed: false, reason: reason)
+    }
+
+    /// Why deliver did not know the device any more, though it was registered.
+    private func retirement(of name: ExactText, by moment: Instant, in logs: RecordedLogs) throws -> Explanation? {
+        guard let stage = logs.stage(ofKind: "deliver"), let log = logs.existingLog(of: stage) else { return nil }
+        var found: Explanation?
+        let marks = [#""type":"device.retired""#] + LogScan.quoted([name])
+        _ = try LogScan.events(in: log, from: .epoch, marks: marks) { event in
+            guard event.now <= moment, event.json["type"]?.equals("device.retired") ?? false,
+                event.json["user"]?.exact == subject.user, event.json["device"]?.exact == name
+            else { return }
+            found = Explanation(
+                "deliver", .deviceRetired, "\(name) was retired: its token was no longer one",
+                ["device", "status", "reason", "since", "registered"].compactMap { key in
+                    event.json.member(key).map { .init(key, $0) }
+                })
+        } isEnough: {
+            $0.now > moment
+        }
+        return found
     }
 
     private func missing(_ name: ExactText) -> Explanation {

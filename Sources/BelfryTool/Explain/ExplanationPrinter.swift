@@ -48,7 +48,7 @@ struct ExplanationPrinter {
             .notificationMade, .payloadAlert, .deviceRegistered, .transportKnown, .transportAccepted:
             .good
         case .subscriptionReplaced, .coalescedInto, .notificationHeld, .changeUnmatched, .payloadSilent, .payloadPruned,
-            .outcomePending:
+            .outcomePending, .pushWaiting, .pushSuperseded:
             .neutral
         default: .bad
         }

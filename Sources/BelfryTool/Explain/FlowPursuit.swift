@@ -99,18 +99,30 @@ extension FlowPursuit {
         let flowsOf = Dictionary(grouping: open, by: \.event.sequence).mapValues { $0.map(\.flow) }
         let mark = flowsOf.count == 1 ? [#""push":\#(newest),"#] : LogScan.quoted([user])
         var (told, last) = ([Int: [RecordedOutcome]](), nil as BatchHeader?)
+        var waiting: Set<ExactText> = []
         _ = try LogScan.events(in: log, from: start, marks: mark) { event in
-            guard let push = event.json["push"]?.sequenceNumber, let flows = flowsOf[push] else { return }
-            for flow in flows { told[flow, default: []].append(RecordedOutcome(event.json)) }
+            guard event.json.tellsOfPush, let push = event.json["push"]?.sequenceNumber, let flows = flowsOf[push]
+            else { return }
+            let outcome = RecordedOutcome(event.json)
+            let place = ExactText("\(push) \(outcome.device?.string ?? "")")
+            if outcome.isFinal { waiting.remove(place) } else { waiting.insert(place) }
+            for flow in flows { told[flow, default: []].append(outcome) }
         } isEnough: { header in
             last = header
-            return header.reaches(newest)
+            return header.reaches(newest) && waiting.isEmpty
         }
         for (flow, outcomes) in told {
             flows[flow].outcomes = outcomes
             flows[flow].steps += outcomes.map(\.explanation)
         }
         try close(open.filter { told[$0.flow] == nil }, in: stage, last: last)
+    }
+}
+
+extension JSONValue {
+    /// Whether the event says what became of a push at a device, for good or until further notice.
+    fileprivate var tellsOfPush: Bool {
+        self["type"].map { $0.equals("outcome") || $0.equals("attempt") } ?? false
     }
 }
 

@@ -8,25 +8,45 @@ struct RecordedOutcome {
 
     var isAccepted: Bool { explanation.code == .transportAccepted }
 
+    /// Whether nothing more will be said.
+    let isFinal: Bool
+
+    /// - Parameter json: An `outcome`, or an `attempt`.
     init(_ json: JSONValue) {
         let device = json["device"]?.exact
-        let transport = json["transport"]?.string ?? ""
-        self.device = device
-        let name = device?.string ?? ""
-        let (code, text): (ExplanationCode, String) =
-            switch json["outcome"]?.string {
-            case "accepted": (.transportAccepted, "transport \(transport) accepted the push to \(name)")
-            case "failed":
-                (.transportFailed, "transport \(transport) failed for \(name)\(RecordedOutcome.answer(json))")
-            case "excluded_origin": (.originExcluded, "\(name) made the change")
-            case "unknown_transport":
-                (.transportUnknown, "\(name) registered with transport \(transport), which the pipeline does not have")
-            default: (.deviceNone, "the user had no device")
+        let outcome = json["outcome"]?.string ?? ""
+        let code = OutcomeCode(rawValue: outcome)
+        (self.device, isFinal) = (device, code != nil)
+        let (explained, text) = code.map { RecordedOutcome.end($0, json) } ?? RecordedOutcome.wait(outcome, json)
+        let details = ["device", "transport", "status", "reason", "attempts", "until", "since", "registered", "by"]
+            .compactMap { key in
+                json.member(key).map { Explanation.Detail(key, $0) }
             }
-        let details = ["device", "transport", "status", "reason", "attempts"].compactMap { key in
-            json.member(key).map { Explanation.Detail(key, $0) }
+        explanation = Explanation("deliver", explained, text, details)
+    }
+
+    private static func end(_ code: OutcomeCode, _ json: JSONValue) -> (ExplanationCode, String) {
+        let (name, transport) = (json["device"]?.string ?? "", json["transport"]?.string ?? "")
+        switch code {
+        case .accepted: return (.transportAccepted, "transport \(transport) accepted the push to \(name)")
+        case .failed: return (.transportFailed, "transport \(transport) failed for \(name)\(answer(json))")
+        case .unregistered: return (.transportUnregistered, "\(name) is no longer registered\(answer(json))")
+        case .expired: return (.pushExpired, "the push to \(name) expired\(answer(json))")
+        case .superseded:
+            let newer = json.natural("by").map { "push \($0)" } ?? "a newer one"
+            return (.pushSuperseded, "the push to \(name) waited, and \(newer) took its place")
+        case .excludedOrigin: return (.originExcluded, "\(name) made the change")
+        case .unknownTransport:
+            let text = "\(name) registered with transport \(transport), which the pipeline does not have"
+            return (.transportUnknown, text)
+        case .noDevice: return (.deviceNone, "the user had no device")
         }
-        explanation = Explanation("deliver", code, text, details)
+    }
+
+    private static func wait(_ outcome: String, _ json: JSONValue) -> (ExplanationCode, String) {
+        let (name, transport) = (json["device"]?.string ?? "", json["transport"]?.string ?? "")
+        guard outcome == "held" else { return (.pushWaiting, "the push to \(name) was put off\(answer(json))") }
+        return (.appStopped, "transport \(transport) takes nothing from the app of \(name)\(answer(json))")
     }
 
     private static func answer(_ json: JSONValue) -> String {

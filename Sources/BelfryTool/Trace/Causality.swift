@@ -56,7 +56,7 @@ extension Causality {
         if event.facts.isChange, log.role == .match { return try matches(of: event, in: log, user: user) }
         switch event.type {
         case "match", "notification", "push": return try next(of: event, in: log)
-        case "coalesced", "not_matched", "outcome": return []
+        case "coalesced", "not_matched", "outcome", "attempt": return []
         default: return try passed(event, in: log).map { [$0] } ?? []
         }
     }
@@ -90,7 +90,7 @@ extension Causality {
         return try about(change, event.facts, in: log).filter { next in
             switch next.type {
             case "coalesced": next.facts.match == event.sequence
-            case "outcome": next.facts.push == event.sequence
+            case "outcome", "attempt": next.facts.push == event.sequence
             default: next.facts.isSameNotification(as: event.facts)
             }
         }

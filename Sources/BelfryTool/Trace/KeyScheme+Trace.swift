@@ -37,7 +37,7 @@ private final class TraceExtraction {
         } else if type.equals("notification") || type.equals("push") {
             addCauses(event, to: &keys)
             addNotification(event, to: &keys)
-        } else if type.equals("outcome") {
+        } else if type.equals("outcome") || type.equals("attempt") {
             addOutcome(event, to: &keys)
         } else if type.equals("coalesced") {
             addCoalesced(event, to: &keys)

@@ -12,7 +12,7 @@ enum TraceSummary {
             case "notification": [address(facts), standsFor(facts)]
             case "coalesced": [address(facts), "replaced by \(replacement(facts))"]
             case "push": [address(facts), facts.alert.map { "\"\($0)\"" } ?? "silent"]
-            case "outcome": outcome(facts)
+            case "outcome", "attempt": outcome(facts)
             case "dead_letter": ["by \(facts.stage ?? "?"):", facts.code, facts.path, facts.reason]
             default: [address(facts), facts.device?.string, facts.transport]
             }

@@ -53,7 +53,8 @@ struct TraceText {
         let name = event.type.printable
         switch (event.type, event.facts.outcome) {
         case ("outcome", "accepted"): return painter.green(name)
-        case ("outcome", "failed"), ("outcome", "unknown_transport"), ("dead_letter", _): return painter.red(name)
+        case ("outcome", "failed"), ("outcome", "unregistered"), ("outcome", "unknown_transport"), ("dead_letter", _):
+            return painter.red(name)
         default: return painter.cyan(name)
         }
     }

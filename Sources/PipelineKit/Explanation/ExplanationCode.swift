@@ -57,6 +57,12 @@ public enum ExplanationCode: String, CaseIterable, Sendable, Hashable {
     case transportUnknown = "transport.unknown"
     case transportAccepted = "transport.accepted"
     case transportFailed = "transport.failed"
+    case transportUnregistered = "transport.unregistered"
+    case deviceRetired = "device.retired"
+    case appStopped = "app.stopped"
+    case pushWaiting = "push.waiting"
+    case pushExpired = "push.expired"
+    case pushSuperseded = "push.superseded"
     case outcomePending = "outcome.pending"
 
     // MARK: The log against the rules
@@ -119,6 +125,13 @@ extension ExplanationCode {
         case .transportUnknown: "The pipeline has no transport of the name that the device registered with."
         case .transportAccepted: "The transport took the push."
         case .transportFailed: "The transport refused the push or could not pass it on."
+        case .transportUnregistered: "The transport's other side says that the device's token is no longer one."
+        case .deviceRetired: "The device was taken out of the registry, because its token was no longer one."
+        case .appStopped:
+            "The transport's other side takes nothing from the app, so its pushes wait until one gets through."
+        case .pushWaiting: "The push waits for another attempt."
+        case .pushExpired: "The push's `apns-expiration` passed before the transport took it."
+        case .pushSuperseded: "A newer push of the same collapse ID came for the device while this one waited."
         case .outcomePending: "A stage has not come so far yet."
         case .replayDiffers: "The log holds something else than the same rules give now."
         }

@@ -24,8 +24,9 @@ extension LinkedStageWork {
         keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
         if committed > 0 {
             rebuild = try Rebuild(
-                plan, upstream: log, through: committed, own: start?.moment.firstRead ?? 1,
-                answers: RecordedAnswers(S.self, past.today), unfinished: resumption)
+                plan, upstream: log, through: committed, after: start?.moment,
+                answers: S.transports(of: past.today).isEmpty ? nil : RecordedAnswers(of: S.self),
+                unfinished: resumption)
         } else if resumption == nil {
             try goOnUnderTodaysSettings(after: 0)
         }
@@ -65,6 +66,7 @@ extension LinkedStageWork {
     private func rebuildStep(before sequence: UInt64) throws {
         guard let through = rebuild?.through else { return }
         let isOver = sequence > through
+        answerFromPast()
         while let now = try rebuild?.nextWake(before: isOver ? UInt64.max : sequence) {
             while let settings = epochs?.next(beforeWakeAt: now) { try adopt(settings) }
             _ = try serveDeadlines(through: now)
@@ -92,15 +94,19 @@ extension LinkedStageWork {
         hasCaughtUp = true
     }
 
-    /// What a stage says of its past is in its log already; its pushes were answered then.
+    /// What a stage says of its past is in its log already.
     func forgetOutputs() {
-        while let now = clock?.now, case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
+        answerFromPast()
+        out.discard()
+    }
+
+    /// The stage's pushes were answered then.
+    func answerFromPast() {
+        while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
             for delivery in deliveries {
-                let answer = rebuild?.answer(to: delivery) ?? TransportAnswer(delivery.id, .accepted)
-                clock?.receive(answer, at: now, into: &out)
+                clock?.receive(rebuild?.answer(to: delivery) ?? TransportAnswer(delivery.id, .accepted), into: &out)
             }
         }
-        out.discard()
     }
 
     /// The history is over when all that the log has answered has been fed again.

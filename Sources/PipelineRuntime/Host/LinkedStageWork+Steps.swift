@@ -22,7 +22,7 @@ extension LinkedStageWork {
     func serveDeadlines(through time: Instant) throws -> Bool {
         guard try finishStep() else { return false }
         while clock?.isDue(at: time) == true {
-            guard try wakeOnce() else { return false }
+            guard settle(), try wakeOnce(), settle() else { return false }
         }
         return true
     }

@@ -208,14 +208,16 @@ final class LinkedStageWork<S: Stage>: HostWork {
     private func advance(to time: Instant) throws -> Bool {
         guard try finishStep() else { return false }
         while let deadline = clock?.stage.deadline, deadline <= time {
-            guard try commit(), try serveDeadlines(through: deadline), try commit() else { return false }
+            guard try commitSettled(), try serveDeadlines(through: deadline), try commitSettled() else { return false }
         }
         if let now = clock?.now, time > now {
-            guard try commit() else { return false }
+            guard try commitSettled() else { return false }
             clock?.advance(to: time, into: &out)
         }
         return true
     }
+
+    private func commitSettled() throws -> Bool { try commit() && transports.isIdle }
 
     private func keep(_ now: Instant, _ mark: UInt64) throws {
         try finishRebuild()

@@ -13,20 +13,24 @@ struct Rebuild {
     private var cursor: UInt64 = 0
     private var answers: RecordedAnswers?
     private let unfinished: UnfinishedStep?
+    /// The last event of the stage's own log that its state includes.
+    private let included: UInt64
 
     /// - Parameters:
-    ///   - own: Where to begin in the stage's log. Batches that its state includes bring no later time than it has.
+    ///   - start: What the stage's state includes; nil where it begins anew. Batches from before bring no later time than
+    ///     it has.
     ///   - answers: How to read transports' answers from the stage's own events; nil for a stage without transports.
     ///   - unfinished: What the log's last batches are a part of.
     init(
-        _ plan: HostPlan, upstream: String, through: UInt64, own: UInt64, answers: RecordedAnswers?,
+        _ plan: HostPlan, upstream: String, through: UInt64, after start: SnapshotMoment?, answers: RecordedAnswers?,
         unfinished: UnfinishedStep? = nil
     ) throws {
         self.through = through
         self.unfinished = unfinished
         self.upstream = upstream
         self.answers = answers
-        reader = try EventLogReader(directory: plan.logDirectory, from: .sequence(own))
+        reader = try EventLogReader(directory: plan.logDirectory, from: .sequence(start?.firstRead ?? 1))
+        included = start?.sequence ?? 0
         try step()
     }
 
@@ -53,36 +57,10 @@ struct Rebuild {
         } else {
             let batch = try reader.next()
             header = batch?.header
-            if let batch { answers?.read(batch) }
+            if let batch { answers?.add(batch, after: included) }
         }
         if let position = header?.cursor.positions[upstream] { cursor = position }
     }
-}
-
-/// Transports' answers, as a stage's own events tell them.
-struct RecordedAnswers {
-    private let read: (borrowing InputEvent) -> TransportAnswer?
-    private var answers: [Delivery.ID: TransportAnswer] = [:]
-
-    /// Nil for a stage that hands nothing to transports.
-    init?<S: Stage>(_ type: S.Type, _ settings: S.Settings) {
-        guard !S.transports(of: settings).isEmpty else { return nil }
-        read = { S.answer(recordedIn: $0) }
-    }
-
-    mutating func read(_ batch: EventLogReader.Batch) {
-        var events = EventReader(limits: JSONLimits())
-        var out = Outbox()
-        var sequence = batch.header.firstSequence
-        for line in Lines(batch.body) {
-            events.read(line, sequence: sequence, into: &out) { event, _ in
-                if let answer = read(event) { answers[answer.id] = answer }
-            }
-            sequence += 1
-        }
-    }
-
-    mutating func take(_ id: Delivery.ID) -> TransportAnswer? { answers.removeValue(forKey: id) }
 }
 
 /// Which upstream log a stage's log was made from, kept beside it: a cursor means nothing in another log.

@@ -43,7 +43,7 @@ package struct MachineFactory: Sendable {
     /// The answers that a stage's own log records.
     func answers(of stage: PipelineStage, in log: String, after sequence: UInt64 = 0) throws -> any AnswerSource {
         guard stage.command.isEmpty else { return AcceptedAnswers() }
-        return try recordedAnswers(stageType(stage), log, from: sequence == 0 ? .beginning : .sequence(sequence))
+        return try recordedAnswers(stageType(stage), log, after: sequence)
     }
 
     package func stageType(_ stage: PipelineStage) throws(ReplayError) -> any Stage.Type {
@@ -65,9 +65,9 @@ package struct MachineFactory: Sendable {
     }
 
     private func recordedAnswers<S: Stage>(
-        _ type: S.Type, _ log: String, from start: EventLogReader.Start
+        _ type: S.Type, _ log: String, after sequence: UInt64
     ) throws -> any AnswerSource {
-        try RecordedAnswers(log: log, from: start) { S.answer(recordedIn: $0) }
+        try LoggedAnswers(of: type, log: log, after: sequence)
     }
 }
 

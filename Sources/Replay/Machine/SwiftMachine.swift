@@ -42,6 +42,7 @@ package final class SwiftMachine<S: Stage>: StageMachine {
         var lastEvent = epochs.lastEvent
         for line in Lines(lines) {
             if sequence > lastEvent { lastEvent = try adopt(before: sequence, &clock) }
+            if clock.isDue(at: now) { try wake(&clock, through: now, &outbox) }
             events.read(line, sequence: sequence, into: &outbox) { event, out in
                 clock.receive(event, at: now, into: &out)
             }
@@ -59,8 +60,8 @@ package final class SwiftMachine<S: Stage>: StageMachine {
 
     package func advance(to time: Instant) throws {
         while let settings = epochs.next(beforeWakeAt: time) { try clock.adopt(settings, context: context) }
+        try wake(&clock, through: time, &output.outbox)
         clock.advance(to: time, into: &output.outbox)
-        if !output.outbox.deliveries.isEmpty { try answer(&clock, &output.outbox) }
         output.mark(nil, at: clock.now)
     }
 
@@ -73,12 +74,20 @@ package final class SwiftMachine<S: Stage>: StageMachine {
         }
     }
 
+    /// What a wake hands out is answered before the next.
+    private func wake(_ clock: inout StageClock<S>, through time: Instant, _ outbox: inout Outbox) throws {
+        while clock.isDue(at: time) {
+            clock.serveNext(into: &outbox)
+            if !outbox.deliveries.isEmpty { try answer(&clock, &outbox) }
+        }
+    }
+
     /// A stage's outcomes come in the order of its pushes, whenever each is answered: so each is at once.
     private func answer(_ clock: inout StageClock<S>, _ outbox: inout Outbox) throws {
         for delivery in outbox.takeDeliveries() {
             let answer = try answers.answer(to: delivery)
             if output.keepsDeliveries { output.deliveries.append(delivery) }
-            clock.receive(answer, at: clock.now, into: &outbox)
+            clock.receive(answer, into: &outbox)
         }
     }
 }

@@ -22,18 +22,21 @@ package struct PipelineState: Sendable {
     }
 
     /// The names that states can be asked for, in the order of their stages.
-    package var names: [String] { recorded.stages.compactMap { name(of: $0) } }
+    package var names: [String] { recorded.stages.flatMap { names(of: $0) } }
 
     /// One JSON object a line, as the stage shows it; nil where no stage has a state of that name.
     package func lines(_ name: String, at position: PipelinePosition) throws -> String? {
-        guard let stage = recorded.stages.first(where: { self.name(of: $0) == name }) else { return nil }
+        guard let stage = recorded.stages.first(where: { names(of: $0).contains(name) }) else { return nil }
         let machine = try machine(of: stage, at: try target(of: stage, position)).0
         var lines = ByteBuffer()
-        machine.writeState(into: &lines)
+        machine.writeState(name, into: &lines)
         return lines.text
     }
 
-    private func name(of stage: RecordedStage) -> String? { factory.registry.stages[stage.stage.kind]?.stateName }
+    private func names(of stage: RecordedStage) -> [String] {
+        guard let type = factory.registry.stages[stage.stage.kind] else { return [] }
+        return [type.stateName].compactMap(\.self) + type.otherStateNames
+    }
 
     private func target(of stage: RecordedStage, _ position: PipelinePosition) throws -> StageTarget {
         switch position {

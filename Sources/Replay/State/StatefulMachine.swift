@@ -19,6 +19,9 @@ package protocol StatefulMachine: RestorableMachine {
     /// One JSON object a line.
     func writeState(into lines: inout ByteBuffer)
 
+    /// The part of it that has that name, in the same form.
+    func writeState(_ name: String, into lines: inout ByteBuffer)
+
     /// The state as a snapshot holds it.
     func state() -> [UInt8]
 
@@ -43,6 +46,11 @@ extension SwiftMachine: StatefulMachine {
     }
 
     package func writeState(into lines: inout ByteBuffer) { clock.stage.writeState(into: &lines) }
+
+    package func writeState(_ name: String, into lines: inout ByteBuffer) {
+        guard name != S.stateName else { return clock.stage.writeState(into: &lines) }
+        clock.stage.writeState(name, into: &lines)
+    }
 }
 
 /// Finds the snapshots that a machine can begin with.

@@ -6,13 +6,20 @@ import PipelineRuntime
 ///
 /// What only the variant pushes is accepted.
 final class SharedAnswers {
-    private var answers: [PushKey: TransportAnswer] = [:]
+    private var answers: [PushKey: [TransportAnswer]] = [:]
     /// More are not waited for: the variant has none of those pushes.
     private static let answersMax = 65_536
 
     static func pair(_ recorded: any AnswerSource) -> (given: any AnswerSource, taken: any AnswerSource) {
         let shared = SharedAnswers()
         return (Given(shared, recorded), Taken(shared))
+    }
+
+    /// A push that is handed out again gets its next answer.
+    private func take(_ key: PushKey) -> TransportAnswer? {
+        guard let answer = answers[key]?.removeFirst() else { return nil }
+        if answers[key]?.isEmpty == true { answers[key] = nil }
+        return answer
     }
 
     private final class Given: AnswerSource {
@@ -27,7 +34,7 @@ final class SharedAnswers {
             let answer = try recorded.answer(to: delivery)
             if answer.outcome != .accepted || answer.status != nil || answer.attempts != 1 {
                 if shared.answers.count >= SharedAnswers.answersMax { shared.answers.removeAll() }
-                shared.answers[try ComparedPush(delivery.line).key] = answer
+                shared.answers[try ComparedPush(delivery.line).key, default: []].append(answer)
             }
             return answer
         }
@@ -41,10 +48,8 @@ final class SharedAnswers {
         func answer(to delivery: Delivery) throws -> TransportAnswer {
             let standard = TransportAnswer(delivery.id, .accepted)
             guard !shared.answers.isEmpty else { return standard }
-            guard var answer = shared.answers.removeValue(forKey: try ComparedPush(delivery.line).key) else {
-                return standard
-            }
-            answer.id = delivery.id
+            guard var answer = shared.take(try ComparedPush(delivery.line).key) else { return standard }
+            (answer.id, answer.taken) = (delivery.id, nil)
             return answer
         }
     }

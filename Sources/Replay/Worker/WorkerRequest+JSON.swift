@@ -67,6 +67,14 @@ extension WorkerRequest {
             header.append(",\"reason\":")
             header.appendJSON(reason)
         }
+        for (key, time) in [("until", answer.until), ("since", answer.since), ("taken", answer.taken)] {
+            if let time { header.append(raw: ",\"\(key)\":\(time.microseconds)") }
+        }
+        if answer.mayRepeat { header.append(",\"mayRepeat\":true") }
+        if let receipt = answer.receipt {
+            header.append(",\"receipt\":")
+            header.appendJSON(receipt)
+        }
         header.append("}")
     }
 
@@ -92,7 +100,9 @@ extension WorkerRequest {
         let id = Delivery.ID(push: try json.number("push"), device: json.text("device") ?? "")
         return TransportAnswer(
             id, outcome, status: json["status"]?.int64.map { Int($0) }, reason: json.text("reason"),
-            attempts: json["attempts"]?.int64.map { Int($0) } ?? 1)
+            attempts: json["attempts"]?.int64.map { Int($0) } ?? 1, until: json.time("until"),
+            since: json.time("since"), mayRepeat: json["mayRepeat"]?.bool ?? false, receipt: json.text("receipt"),
+            taken: json.time("taken"))
     }
 }
 
@@ -135,6 +145,10 @@ extension WorkerBeginning {
 }
 
 extension JSONValue {
+    fileprivate func time(_ key: String) -> Instant? {
+        member(key)?.int64.map { Instant(microseconds: $0) }
+    }
+
     func number(_ key: StaticString) throws(WorkerNonsense) -> UInt64 {
         guard let number = natural(key) else { throw WorkerNonsense("\(key) is no whole number") }
         return number

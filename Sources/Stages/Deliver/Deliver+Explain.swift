@@ -40,6 +40,12 @@ extension DeliverStage {
                 "\(device.name) registered with transport \(device.transport), which the pipeline does not have",
                 details)
         }
+        if let hold = registry.apps[device.appIndex].hold {
+            return Explanation(
+                DeliverStage.kind, .appStopped,
+                "transport \(device.transport) takes nothing from the app of \(device.name): one push tries again at "
+                    + hold.probeAt.rfc3339, details)
+        }
         return Explanation(
             DeliverStage.kind, .transportKnown, "\(device.name) is reached through transport \(device.transport)",
             details)

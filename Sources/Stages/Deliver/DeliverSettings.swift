@@ -1,15 +1,37 @@
+import JSON
 import PipelineKit
 
-/// Settings of ``DeliverStage``: the transports, by the names that devices register with.
+/// Settings of ``DeliverStage``: the transports, by the names that devices register with, and how long pushes wait.
 ///
 ///     transports:
 ///       apns: { use: webhook, url: "https://push.example.com/notes" }
 ///       console: { use: console }
+///     retryFor: 24h
+///     pendingMax: 100000
 ///
 /// `use` names the plugin; the other keys are the plugin's own.
 public struct DeliverSettings: PluginSettings {
     /// In the order of the file. Never empty.
     public let transports: [TransportBinding]
+    /// The longest that a push waits, from when it came.
+    public let retryFor: Duration
+    /// The most pushes that wait at a time. One more is given up: it ends as `failed`, with the limit as its reason.
+    public let pendingMax: Int
+    /// What happens to a push whose `apns-expiration` has passed before it was handed out once.
+    public let expired: Expired
+
+    public enum Expired: String, CaseIterable, Sendable, Hashable {
+        /// It ends as `expired`.
+        case drop
+        /// It is handed out all the same.
+        case send
+    }
+
+    private static let expired = ChangedDefault(
+        "expired", before: Expired.send.rawValue, now: Expired.drop.rawValue)
+
+    /// Pushes were handed out whatever their age.
+    public static let changedDefaults = [expired]
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
         let named = try settings.mappings("transports")
@@ -21,7 +43,15 @@ public struct DeliverSettings: PluginSettings {
             guard reader.contains("use") else { throw reader.fail("use", "required", hint: Self.example) }
             return TransportBinding(name: name, kind: try reader.string("use"), settings: reader)
         }
+        retryFor = try settings.duration("retryFor", default: .seconds(86_400), in: .zero ... .seconds(30 * 86_400))
+        pendingMax = try settings.integer("pendingMax", default: 100_000, in: 0...10_000_000)
+        expired = try settings.choice("expired", default: .drop)
     }
 
     private static let example = "write one like apns: { use: file, path: pushes.ndjson }"
+}
+
+extension TransportBinding {
+    /// Tells two setups of a transport apart.
+    var fingerprint: UInt64 { FNV.hash("\(kind) \(settings.record())".utf8) }
 }

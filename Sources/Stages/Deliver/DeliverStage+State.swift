@@ -1,32 +1,134 @@
+import EventLog
 import JSON
 import PipelineKit
 
 extension DeliverStage {
-    public static let snapshotVersion: Int? = 1
+    public static let snapshotVersion: Int? = 2
     public static let stateName: String? = "devices"
+    public static let otherStateNames = ["pending"]
 
     public func snapshot(into snapshot: inout SnapshotWriter) {
-        precondition(ledger.isEmpty, "no snapshot is asked for while a push waits for its outcomes")
+        precondition(ledger.isEmpty && window.isEmpty, "no snapshot is asked for while a push is with a transport")
         registry.write(into: &snapshot)
+        snapshot.write(notBefore)
+        snapshot.write(all: settings.transports) { transport, snapshot in
+            snapshot.write(transport.name)
+            snapshot.write(transport.fingerprint)
+        }
+        snapshot.write(all: registry.apps.placesInOrder.filter { !registry.apps[$0].isForgettable }) {
+            place, snapshot in
+            registry.apps.keys[place].write(into: &snapshot)
+            registry.apps[place].write(into: &snapshot)
+        }
+        snapshot.write(all: pending.inOrder) { $0.write(into: &$1) }
+        snapshot.write(all: effects) { $0.write(registry.apps, into: &$1) }
     }
 
     public mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         try registry.read(from: &snapshot)
+        notBefore = try snapshot.instant()
+        let changed = try readChangedTransports(&snapshot)
+        var released: [Int] = []
+        for _ in 0..<(try snapshot.count(bytesEach: 5)) {
+            let key = try AppKey(from: &snapshot)
+            let place = registry.apps.index(of: key)
+            try AppState.read(place, of: &registry, from: &snapshot)
+            guard changed(key.transport) else { continue }
+            registry.apps[place].forgetAnswers()
+            if registry.apps[place].hold != nil { released.append(place) }
+        }
+        for _ in 0..<(try snapshot.count(bytesEach: 8)) {
+            pending.insert(try PendingPush(from: &snapshot, &registry))
+        }
+        for _ in 0..<(try snapshot.count(bytesEach: 2)) {
+            effects.append(try ComingEffect(from: &snapshot, &registry))
+        }
+        effects =
+            released.sorted { AppKey.precedes(registry.apps.keys[$0], registry.apps.keys[$1]) }.map {
+                ComingEffect(.release(app: $0), after: .epoch)
+            } + effects
+        updateDeadline()
     }
 
-    public func writeState(into lines: inout ByteBuffer) { registry.writeState(into: &lines) }
+    /// - Returns: Whether a transport is not what it was.
+    private func readChangedTransports(
+        _ snapshot: inout SnapshotReader
+    ) throws(SnapshotError) -> (String) -> Bool {
+        var former: [String: UInt64] = [:]
+        for _ in 0..<(try snapshot.count(bytesEach: 2)) {
+            let name = try snapshot.text()
+            former[name] = try snapshot.number()
+        }
+        let present = Dictionary(settings.transports.map { ($0.name, $0.fingerprint) }) { $1 }
+        return { former[$0] != present[$0] }
+    }
 
-    /// The answer in an outcome that a transport gave; nil for outcomes that need none.
+    public func writeState(into lines: inout ByteBuffer) {
+        registry.writeState(pending: PendingCounts(pending), into: &lines)
+    }
+
+    public func writeState(_ name: String, into lines: inout ByteBuffer) {
+        for push in pending.inOrder { push.writeState(into: &lines) }
+    }
+
+    /// The answer in an event that records one; nil for outcomes and attempts that needed none.
     public static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? {
-        guard event.isOfType("outcome") else { return nil }
+        guard event.isOfType("outcome") || event.isOfType("attempt") else { return nil }
         let json = event.json
-        guard let outcome = json["outcome"]?.string.flatMap(TransportAnswer.Outcome.init(rawValue:)),
+        let word = json["answer"] ?? json["outcome"]
+        guard let outcome = word?.string.flatMap(TransportAnswer.Outcome.init(rawValue:)),
             let push = json["push"]?.int64, push > 0,
             let device = json["device"]?.string,
-            let attempts = json["attempts"]?.int64
+            let attempts = (json["tries"] ?? json["attempts"])?.int64
         else { return nil }
-        return TransportAnswer(
-            Delivery.ID(push: UInt64(push), device: device), outcome, status: json["status"]?.int64.map { Int($0) },
-            reason: json["reason"]?.string, attempts: Int(attempts))
+        let id = Delivery.ID(push: UInt64(push), device: device)
+        let (status, reason) = (json["status"]?.int64.map { Int($0) }, json["reason"])
+        var answer = TransportAnswer(id, outcome, status: status, reason: reason?.string, attempts: Int(attempts))
+        let hasMore = json.count > plainMembers + (status == nil ? 0 : 1) + (reason == nil ? 0 : 1)
+        if hasMore { readMore(of: json, into: &answer) }
+        return answer
     }
+
+    /// What every answered outcome has, but for `status` and `reason`.
+    private static let plainMembers = 10
+
+    private static func readMore(of json: JSONValue, into answer: inout TransportAnswer) {
+        if let said = json["said"]?.string { answer.reason = said.isEmpty ? nil : said }
+        answer.until = json["until"]?.moment
+        answer.since = json["since"]?.moment
+        answer.taken = json["at"]?.moment
+        answer.mayRepeat = json["repeat_possible"]?.bool ?? false
+        answer.receipt = json["receipt"]?.string
+    }
+}
+
+extension JSONValue {
+    fileprivate var moment: Instant? { withUTF8 { Instant(rfc3339: $0) } ?? nil }
+}
+
+extension PendingPush {
+    fileprivate func writeState(into lines: inout ByteBuffer) {
+        lines.append("{\"push\":", Int(clamping: push))
+        lines.append(",\"user\":")
+        device.owner.split(separator: 0).last?.withUnsafeBytes { lines.appendJSON(utf8: $0) }
+        device.writeName(to: &lines)
+        lines.append(",\"apns-id\":", id.description)
+        lines.append(",\"waits\":", isHeld ? PendingPush.heldWord : TransportAnswer.Outcome.deferred.rawValue)
+        lines.append(status: status, reason: reason)
+        lines.append(",\"attempts\":", attempts)
+        lines.append(",\"came\":", came)
+        if let due { lines.append(",\"due\":", due) }
+        lines.append("}\n")
+    }
+}
+
+/// How many pushes wait for each device.
+struct PendingCounts {
+    private var counts: [[UInt8]: Int] = [:]
+
+    init(_ pending: PendingPushes) {
+        for push in pending.byKey.values { counts[push.device.collapseKey([]), default: 0] += 1 }
+    }
+
+    subscript(device: Device) -> Int? { counts[device.collapseKey([])] }
 }

@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineKit
 
@@ -8,6 +9,10 @@ final class Device: Sendable {
     let transport: String
     let hasTransport: Bool
     let app: Delivery.App
+    /// Its app's place in ``Apps``.
+    let appIndex: Int
+    /// When the device was registered.
+    let registered: Instant
     /// Tells this device's pushes apart from those of the user's others.
     let salt: UInt64
     /// Whose it is, as the key of the user's devices.
@@ -19,7 +24,9 @@ final class Device: Sendable {
     private let tokenStart: Int
     private let topicStart: Int
 
-    init(_ registration: Registration, hasTransport: Bool) {
+    init(_ registration: Registration, at time: Instant, hasTransport: Bool, appIndex: Int) {
+        registered = time
+        self.appIndex = appIndex
         name = registration.device.name
         transport = registration.transport
         self.hasTransport = hasTransport
@@ -45,6 +52,16 @@ final class Device: Sendable {
 
     /// Names are compared byte by byte: two spellings of one accented letter are two names.
     func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
+
+    /// Whether both are one registration.
+    func isSame(as other: Device) -> Bool {
+        self === other
+            || registered == other.registered && address == other.address && owner == other.owner
+                && isNamed(other.name)
+    }
+
+    /// The collapse ID as that of this device's pushes.
+    func collapseKey(_ collapseID: [UInt8]) -> [UInt8] { owner + name.utf8 + [0] + collapseID }
 
     /// Room that its texts take in a push.
     var textBytes: Int { text.count }

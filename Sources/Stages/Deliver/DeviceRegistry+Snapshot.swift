@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineKit
 
@@ -13,17 +14,18 @@ extension DeviceRegistry {
     mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         var number = 0
         for _ in 0..<(try snapshot.count(bytesEach: 2)) {
-            let user = try snapshot.array()
-            guard user.last == 0, user.split(separator: 0).count == 3 else { throw snapshot.error("this is no user") }
+            let user = try snapshot.userKey()
             for _ in 0..<(try snapshot.count(bytesEach: 4)) {
-                try register(device(of: user, &snapshot), &snapshot)
+                try register(deviceOf: user, &snapshot)
                 number += 1
                 guard count == number else { throw snapshot.error("a device is there twice") }
             }
         }
     }
 
-    private func device(of user: [UInt8], _ snapshot: inout SnapshotReader) throws(SnapshotError) -> Registration {
+    private func registration(
+        of user: [UInt8], _ snapshot: inout SnapshotReader
+    ) throws(SnapshotError) -> Registration {
         Registration(
             DeviceName(user: user, name: try snapshot.name()), transport: try snapshot.name(),
             token: try snapshot.name(),
@@ -31,13 +33,21 @@ extension DeviceRegistry {
     }
 
     private mutating func register(
-        _ registration: Registration, _ snapshot: inout SnapshotReader
+        deviceOf user: [UInt8], _ snapshot: inout SnapshotReader
     ) throws(SnapshotError) {
+        let registration = try registration(of: user, &snapshot)
+        let time = try snapshot.instant()
         do throws(Rejection) {
-            try register(registration)
+            try register(registration, at: time)
         } catch {
             throw snapshot.error(error.reason)
         }
+    }
+
+    /// A device that pushes wait for, registered or not.
+    mutating func device(from snapshot: inout SnapshotReader) throws(SnapshotError) -> Device {
+        let registration = try registration(of: snapshot.userKey(), &snapshot)
+        return device(registration, at: try snapshot.instant())
     }
 
     private var usersInOrder: [(key: [UInt8], devices: [Device])] {
@@ -51,6 +61,13 @@ extension Device {
         snapshot.write(transport)
         snapshot.write(token)
         snapshot.write(topic) { $1.write($0) }
+        snapshot.write(registered)
+    }
+
+    /// With its user.
+    func writeWhole(into snapshot: inout SnapshotWriter) {
+        snapshot.write(owner)
+        write(into: &snapshot)
     }
 
     private var token: String { text(4) }
@@ -63,6 +80,12 @@ extension Device {
 }
 
 extension SnapshotReader {
+    fileprivate mutating func userKey() throws(SnapshotError) -> [UInt8] {
+        let user = try array()
+        guard user.last == 0, user.split(separator: 0).count == 3 else { throw error("this is no user") }
+        return user
+    }
+
     /// A text that a device can have.
     fileprivate mutating func name() throws(SnapshotError) -> String {
         let text = try text()
@@ -75,9 +98,11 @@ extension SnapshotReader {
 
 extension DeviceRegistry {
     /// One line a device, by container, environment, user and name.
-    func writeState(into lines: inout ByteBuffer) {
+    ///
+    /// - Parameter pending: What waits for whom.
+    func writeState(pending: PendingCounts, into lines: inout ByteBuffer) {
         for user in usersInOrder {
-            for device in user.devices { device.writeState(into: &lines) }
+            for device in user.devices { device.writeState(pending, apps[device.appIndex], into: &lines) }
         }
     }
 }
@@ -86,7 +111,7 @@ extension Device {
     /// How much of a token is shown, and never more than half of it: whoever has a token can be taken for the device.
     private static let tokenCharactersShown = 8
 
-    fileprivate func writeState(into lines: inout ByteBuffer) {
+    fileprivate func writeState(_ pending: PendingCounts, _ app: AppState, into lines: inout ByteBuffer) {
         lines.append("{")
         for (key, part) in zip(["\"container\":", ",\"environment\":", ",\"user\":"], owner.split(separator: 0)) {
             lines.append(raw: key)
@@ -99,6 +124,8 @@ extension Device {
             lines.append(",\"topic\":")
             lines.appendJSON(topic)
         }
+        if let count = pending[self] { lines.append(",\"pending\":", count) }
+        if let hold = app.hold { lines.append(",\"app\":\"stopped\",\"probeAt\":", hold.probeAt) }
         lines.append("}\n")
     }
 }

@@ -1,3 +1,4 @@
+import EventLog
 import PipelineKit
 
 /// All devices by user, and the rule that an address leads to one device only.
@@ -10,6 +11,8 @@ struct DeviceRegistry {
     /// Never empty lists, each in the order of the names' bytes.
     private(set) var byUser: [[UInt8]: [Device]] = [:]
     private var byAddress: [[UInt8]: Device] = [:]
+    /// The apps of all devices that ever were.
+    var apps = Apps()
 
     init(transports: Set<String>) { self.transports = transports }
 
@@ -24,13 +27,29 @@ struct DeviceRegistry {
 
     /// Replaces the device of that name, and whichever device had the address before: a token belongs to who
     /// registered it last, as when a phone is handed on or an app is installed anew.
-    mutating func register(_ registration: Registration) throws(Rejection) {
+    mutating func register(_ registration: Registration, at time: Instant) throws(Rejection) {
         try checkRoom(for: registration.device)
         unregister(registration.device)
         if let former = byAddress[registration.address] { remove(former) }
-        let device = Device(registration, hasTransport: transports.contains(registration.transport))
+        let device = device(registration, at: time)
         byAddress[device.address] = device
         byUser[device.owner, default: []].insert(device, byName: device.name)
+    }
+
+    /// A device that need not be registered any more.
+    mutating func device(_ registration: Registration, at time: Instant) -> Device {
+        Device(
+            registration, at: time, hasTransport: transports.contains(registration.transport),
+            appIndex: apps.index(of: AppKey(transport: registration.transport, app: registration.app)))
+    }
+
+    /// Takes a device out, unless it was registered again or unregistered since.
+    ///
+    /// - Returns: Whether it was there.
+    mutating func retire(_ device: Device) -> Bool {
+        guard let registered = byAddress[device.address], registered.isSame(as: device) else { return false }
+        remove(registered)
+        return true
     }
 
     mutating func unregister(_ device: DeviceName) {

@@ -2,26 +2,20 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// What became of a push at one device.
-enum Outcome {
-    /// The transport's word.
-    case answered(TransportAnswer)
-    /// The device made the change itself.
-    case excludedOrigin
-    /// The device registered with a transport that the pipeline does not set up.
-    case unknownTransport
-}
-
-/// What all outcomes of one push share, kept until the last device has answered.
+/// What all events of one push share, kept until the last device has its outcome.
 struct OutcomeText {
     /// `{"type":"outcome","push":…,"notificationID":…,"user":…`, then `,"causes":…}`.
     private let text: [UInt8]
     private let causesStart: Int
 
+    private static let outcome: StaticString = "{\"type\":\"outcome\""
+    private static let attempt: StaticString = "{\"type\":\"attempt\""
+
     init(_ push: Push, sequence: UInt64) {
         let ids = push.notificationID.raw.count + push.userName.raw.count
         var buffer = ByteBuffer(capacity: ids + push.causes.raw.count + 100)
-        buffer.append("{\"type\":\"outcome\",\"push\":")
+        buffer.append(Self.outcome)
+        buffer.append(",\"push\":")
         buffer.appendJSON(sequence)
         buffer.append(",\"notificationID\":")
         buffer.append(push.notificationID.raw)
@@ -38,42 +32,138 @@ struct OutcomeText {
         write(to: &buffer) { $0.append(",\"outcome\":\"no_device\"") }
     }
 
-    func write(_ outcome: Outcome, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer) {
+    /// An outcome of which there is no more to say than its code.
+    func write(_ code: OutcomeCode, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer) {
+        write(to: &buffer) { Self.begin(code.rawValue, at: device, id, to: &$0) }
+    }
+
+    /// The transport's last word, at the first time of asking.
+    @inline(__always)
+    func write(_ answer: TransportAnswer, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer) {
         write(to: &buffer) { buffer in
-            device.writeName(to: &buffer)
-            buffer.append(",\"apns-id\":")
-            buffer.appendJSON(id)
-            buffer.append(",\"outcome\":")
-            switch outcome {
-            case .excludedOrigin: buffer.append("\"excluded_origin\"")
-            case .unknownTransport: buffer.append("\"unknown_transport\"")
-            case .answered(let answer): buffer.append(answer)
-            }
+            Self.begin(answer.outcome.rawValue, at: device, id, to: &buffer)
+            buffer.append(status: answer.status, reason: answer.reason)
+            buffer.append(",\"attempts\":")
+            buffer.appendJSON(answer.attempts)
+            buffer.append(answer.mayRepeat, answer.receipt)
         }
     }
 
+    func write(_ note: PushNote, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer) {
+        if !note.isFinal { buffer.append(Self.attempt) }
+        write(from: note.isFinal ? 0 : Self.attempt.utf8CodeUnitCount, to: &buffer) { buffer in
+            Self.begin(note.word, at: device, id, to: &buffer)
+            note.write(to: &buffer)
+        }
+    }
+
+    private static func begin(
+        _ outcome: String, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer
+    ) {
+        device.writeName(to: &buffer)
+        buffer.append(",\"apns-id\":")
+        buffer.appendJSON(id)
+        buffer.append(",\"outcome\":")
+        buffer.appendJSON(outcome)
+    }
+
     @inline(__always)
-    private func write(to buffer: inout ByteBuffer, _ middle: (inout ByteBuffer) -> Void) {
+    private func write(from start: Int = 0, to buffer: inout ByteBuffer, _ middle: (inout ByteBuffer) -> Void) {
         text.withUnsafeBytes { text in
-            buffer.append(UnsafeRawBufferPointer(rebasing: text[..<causesStart]))
+            buffer.append(UnsafeRawBufferPointer(rebasing: text[start..<causesStart]))
             middle(&buffer)
             buffer.append(UnsafeRawBufferPointer(rebasing: text[causesStart...]))
         }
     }
 }
 
+extension OutcomeText {
+    func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(text)
+        snapshot.write(UInt64(causesStart))
+    }
+
+    init(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        text = try snapshot.array()
+        let start = try snapshot.number()
+        guard start >= UInt64(Self.outcome.utf8CodeUnitCount), start <= UInt64(text.count) else {
+            throw snapshot.error("a push's text is cut")
+        }
+        causesStart = Int(start)
+    }
+}
+
+/// What an event says of a push at a device, beside whose it is.
+struct PushNote {
+    /// Whether nothing more will be said.
+    var isFinal: Bool
+    /// `outcome`.
+    var word: String
+    /// The transport's word, where it is another, or `none` where no transport was asked.
+    var answer: String?
+    var superseder: UInt64?
+    var status: Int?
+    var reason: String?
+    /// The transport's reason, where ours stands in its place; empty where it gave none.
+    var said: String?
+    var attempts = 0
+    /// Attempts since the push was handed out last, where there were others before.
+    var tries: Int?
+    var until: Instant?
+    var since: Instant?
+    var registered: Instant?
+    /// When the answer was taken, where more follows from it.
+    var taken: Instant?
+    var mayRepeat = false
+    var receipt: String?
+
+    static let noAnswer = "none"
+
+    init(_ code: OutcomeCode) { (isFinal, word) = (true, code.rawValue) }
+
+    /// The push waits: it is `deferred` or `held`.
+    init(waiting word: String) { (isFinal, self.word) = (false, word) }
+
+    func write(to buffer: inout ByteBuffer) {
+        if let answer { buffer.append(",\"answer\":", answer) }
+        if let superseder { buffer.append(",\"by\":", Int(superseder)) }
+        buffer.append(status: status, reason: reason)
+        if let said { buffer.append(",\"said\":", said) }
+        buffer.append(",\"attempts\":", attempts)
+        if let tries { buffer.append(",\"tries\":", tries) }
+        if let until { buffer.append(",\"until\":", until) }
+        if let since { buffer.append(",\"since\":", since) }
+        if let registered { buffer.append(",\"registered\":", registered) }
+        if let taken { buffer.append(",\"at\":", taken) }
+        buffer.append(mayRepeat, receipt)
+    }
+}
+
 extension ByteBuffer {
-    fileprivate mutating func append(_ answer: TransportAnswer) {
-        appendJSON(answer.outcome.rawValue)
-        if let status = answer.status {
-            append(",\"status\":")
-            appendJSON(status)
-        }
-        if let reason = answer.reason {
-            append(",\"reason\":")
-            appendJSON(reason)
-        }
-        append(",\"attempts\":")
-        appendJSON(answer.attempts)
+    mutating func append(_ key: StaticString, _ text: String) {
+        append(key)
+        appendJSON(text)
+    }
+
+    mutating func append(_ key: StaticString, _ number: Int) {
+        append(key)
+        appendJSON(number)
+    }
+
+    mutating func append(_ key: StaticString, _ time: Instant) {
+        append(key)
+        appendJSON(time.rfc3339)
+    }
+
+    @inline(__always)
+    mutating func append(status: Int?, reason: String?) {
+        if let status { append(",\"status\":", status) }
+        if let reason { append(",\"reason\":", reason) }
+    }
+
+    @inline(__always)
+    fileprivate mutating func append(_ mayRepeat: Bool, _ receipt: String?) {
+        if mayRepeat { append(",\"repeat_possible\":true") }
+        if let receipt { append(",\"receipt\":", receipt) }
     }
 }

@@ -29,6 +29,14 @@ struct Push {
         try refuseHeader("apns-topic")
     }
 
+    /// When no device is to be sent the push any more; nil where that is never.
+    var expiresAt: Instant? {
+        guard let seconds = WaitingHeaders.expiration(headers), seconds > 0 else { return nil }
+        return Instant(microseconds: seconds * 1_000_000)
+    }
+
+    func isExpired(at now: Instant) -> Bool { expiresAt.map { $0 <= now } ?? false }
+
     func isFrom(_ device: Device) -> Bool { origin?.equals(device.name) ?? false }
 
     func payload(for device: Device) -> JSONValue {

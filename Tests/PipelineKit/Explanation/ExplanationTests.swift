@@ -35,11 +35,22 @@ struct ExplanationTests {
     }
 
     @Test func `the README lists every code with its meaning, and no other`() throws {
+        #expect(
+            try rows(of: "Explanation codes") == ExplanationCode.allCases.map { "| `\($0.rawValue)` | \($0.meaning) |" }
+        )
+    }
+
+    @Test func `the README lists every outcome with its meaning, and no other`() throws {
+        #expect(try rows(of: "Outcomes") == OutcomeCode.allCases.map { "| `\($0.rawValue)` | \($0.meaning) |" })
+        #expect(Set(OutcomeCode.allCases.map(\.meaning)).count == OutcomeCode.allCases.count)
+    }
+
+    /// Of the table in a section of the README.
+    private func rows(of section: String) throws -> [String] {
         let text = try String(contentsOf: readme, encoding: .utf8)
-        let section = try #require(text.components(separatedBy: "## Explanation codes\n").dropFirst().first)
+        let section = try #require(text.components(separatedBy: "## \(section)\n").dropFirst().first)
         let table = section.components(separatedBy: "\n## ")[0]
-        let rows = table.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
-        #expect(rows == ExplanationCode.allCases.map { "| `\($0.rawValue)` | \($0.meaning) |" })
+        return table.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
     }
 
     private var readme: URL {

@@ -34,6 +34,18 @@ struct ForgetfulDeliver: Stage {
         pass(&inner, to: &out)
     }
 
+    var deadline: Instant? { stage.deadline }
+
+    mutating func wake(at now: Instant, into out: inout Outbox) {
+        var inner = Outbox()
+        stage.wake(at: now, into: &inner)
+        pass(&inner, to: &out)
+    }
+
+    static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? {
+        DeliverStage.answer(recordedIn: event)
+    }
+
     private mutating func pass(_ inner: inout Outbox, to out: inout Outbox) {
         for delivery in inner.takeDeliveries() { out.deliver(delivery) }
         for line in Lines(inner.lines) {

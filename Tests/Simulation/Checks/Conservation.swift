@@ -1,3 +1,4 @@
+import Deliver
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -18,9 +19,12 @@ struct Conservation {
         var device: String?
         var key: String
         var numbers: [String: UInt64]
-        var outcome: String?
+        var answer: TransportAnswer.Outcome?
         var reason: String?
         var apnsID: String
+
+        /// Which push, at which device.
+        var place: String { "\(numbers["push"] ?? 0) \(device ?? "none")" }
     }
 
     init(changes: [String], matches: [String], notifications: [String], pushes: [String], outcomes: [String]) throws {
@@ -41,13 +45,22 @@ struct Conservation {
                 ("first", json.natural("first")), ("last", json.natural("last")), ("count", json.natural("count")),
                 ("attempts", json.natural("attempts")),
             ] { numbers[name] = value }
+            let event = InputEvent(sequence: 1, json: json, line: bytes)
+            let answer = DeliverStage.answer(recordedIn: event)?.outcome
             return Event(
                 type: json.text("type") ?? "", user: json.text("user") ?? "", device: json.text("device"),
                 key:
                     "\(json.text("notificationID") ?? "") \(json.text("user") ?? "") \(json.text("subscriptionID") ?? "")",
-                numbers: numbers, outcome: json.text("outcome"), reason: json.text("reason"),
+                numbers: numbers, answer: answer, reason: json.text("reason"),
                 apnsID: json.text("apns-id") ?? "")
         }
+    }
+
+    /// How many pushes of an outcomes log wait for another attempt.
+    static func pending(in outcomes: [String]) throws -> Int {
+        let events = try outcomes.map(read)
+        let places = { (type: String) in Set(events.filter { $0.type == type }.map(\.place)) }
+        return places("attempt").subtracting(places("outcome")).count
     }
 
     mutating func check(_ transports: SimulatedTransports) {
@@ -105,29 +118,78 @@ struct Conservation {
             default: continue
             }
         }
-        let found = outcomes.map { "\($0.numbers["push"] ?? 0) \($0.device ?? "none")" }
-        guard found != expected else { return }
-        let place = zip(found, expected).enumerated().first { $1.0 != $1.1 }?.offset ?? min(found.count, expected.count)
-        problems.append(
-            "conservation: outcome \(place + 1) is for \(found.dropFirst(place).first ?? "nobody"), expected "
-                + "\(expected.dropFirst(place).first ?? "nobody"); \(found.count) outcomes, expected \(expected.count)")
+        ending(expected)
+        arriving(expected)
+    }
+
+    /// One outcome for each push and device, whatever came before it.
+    private mutating func ending(_ expected: [String]) {
+        let ends = outcomes.filter { $0.type == "outcome" }.map(\.place)
+        if Set(ends).count != ends.count { problems.append("conservation: outcome twice for one push and device") }
+        let mentioned = Set(outcomes.filter { $0.type == "attempt" }.map(\.place))
+        for place in mentioned.subtracting(ends).sorted() {
+            problems.append("conservation: outcome missing for \(place), which waits")
+        }
+    }
+
+    /// Pushes are heard of in their order, and at every device but those that were retired before.
+    private mutating func arriving(_ expected: [String]) {
+        var (found, retired): ([(place: String, at: Int)], [String: Int]) = ([], [:])
+        var known: Set<String> = []
+        for (index, event) in outcomes.enumerated() {
+            if event.type == "device.retired" { retired["\(event.user) \(event.device ?? "")", default: index] += 0 }
+            guard event.type == "outcome" || event.type == "attempt", known.insert(event.place).inserted else {
+                continue
+            }
+            found.append((event.place, index))
+        }
+        var rest = found[...]
+        for place in expected {
+            if rest.first?.place == place {
+                rest.removeFirst()
+            } else if !isExcused(place, rest.first?.at ?? outcomes.count, retired, &rest) {
+                problems.append(
+                    "conservation: outcome for \(rest.first?.place ?? "nobody"), expected \(place); "
+                        + "\(found.count) found, expected \(expected.count)")
+                return
+            }
+        }
+        if let first = rest.first { problems.append("conservation: outcome for \(first.place), expected none") }
+    }
+
+    private func isExcused(
+        _ place: String, _ index: Int, _ retired: [String: Int], _ rest: inout ArraySlice<(place: String, at: Int)>
+    ) -> Bool {
+        let words = place.split(separator: " ")
+        guard let push = Int(words[0]), words.count == 2 else { return false }
+        let former = retired["\(pushes[push - 1].user) \(words[1])"].map { $0 < index } ?? false
+        if former, rest.first?.place == "\(words[0]) none" { rest.removeFirst() }
+        return former
     }
 
     /// What is recorded is the last that a transport said, and nothing that a transport said is missing.
     private mutating func answering(_ transports: SimulatedTransports) {
         let (given, sent) = (transports.given, transports.sent)
-        var recorded: Set<Delivery.ID> = []
-        for event in outcomes where event.outcome == "accepted" || event.outcome == "failed" {
+        var recorded: [Delivery.ID: Event] = [:]
+        for event in outcomes where event.type == "outcome" || event.answer != nil {
             let id = Delivery.ID(push: event.numbers["push"] ?? 0, device: event.device ?? "")
-            if !recorded.insert(id).inserted { problems.append("conservation: \(id) has two outcomes") }
+            recorded[id] = event
+            if event.answer != nil, event.apnsID != sent[id] {
+                problems.append("conservation: \(id) was sent under another apns-id")
+            }
+        }
+        // A push whose last answer went with its process may end without another: a newer one took its place.
+        for (id, event) in recorded where event.answer != nil {
             let answer = given[id]
-            if event.outcome != answer?.outcome.rawValue || event.reason != answer?.reason {
+            if event.answer != answer?.outcome || event.reason != answer?.reason {
                 problems.append("conservation: the outcome of \(id) is not what its transport said")
             }
-            if event.apnsID != sent[id] { problems.append("conservation: \(id) was sent under another apns-id") }
         }
-        if recorded != Set(sent.keys) {
-            problems.append("conservation: \(sent.count) pushes were sent, \(recorded.count) have their outcomes")
+        let unrecorded = Set(sent.keys).subtracting(recorded.keys)
+        let unsent = recorded.filter { $0.value.answer != nil && sent[$0.key] == nil }
+        if !unrecorded.isEmpty || !unsent.isEmpty {
+            problems.append(
+                "conservation: \(unrecorded.count) pushes were sent and not recorded, \(unsent.count) the reverse")
         }
         if Set(sent.values).count != sent.count { problems.append("conservation: two pushes share an apns-id") }
     }

@@ -28,7 +28,7 @@ struct Replayed {
         private var header: BatchHeader?
         private var cursor: UInt64 = 0
         private let recorded: [UInt8]
-        private let answers: [Delivery.ID: TransportAnswer]
+        private var answers: RecordedAnswers
 
         init(_ stage: PipelineStage, _ upstream: String, _ own: String) throws {
             let (source, log) = (try EventLogs.summary(directory: upstream), try EventLogs.summary(directory: own))
@@ -37,7 +37,7 @@ struct Replayed {
             let fresh = try S(try stage.settings.decode(S.Settings.self), context: context)
             let reader = try EventLogReader(directory: own, from: .beginning)
             let bytes = try Run.bytes(of: own)
-            let given = S.kind == "deliver" ? try Run.answers(in: bytes) : [:]
+            let given = try Run.answers(of: own)
             (self.upstream, upstreamName) = (upstream, source.name)
             (clock, wakes, recorded, answers) = (StageClock(fresh), reader, bytes, given)
         }
@@ -50,21 +50,10 @@ struct Replayed {
         }
 
         /// The transports' answers that the log has on record.
-        private static func answers(in lines: [UInt8]) throws -> [Delivery.ID: TransportAnswer] {
-            var parser = JSONParser()
-            var answers: [Delivery.ID: TransportAnswer] = [:]
-            try lines.withUnsafeBytes { bytes in
-                for line in Lines(bytes) {
-                    let event = try parser.parse(line)
-                    guard let push = event.natural("push"), let device = event.text("device"),
-                        let outcome = event.text("outcome").flatMap(TransportAnswer.Outcome.init(rawValue:))
-                    else { continue }
-                    let id = Delivery.ID(push: push, device: device)
-                    answers[id] = TransportAnswer(
-                        id, outcome, status: event.natural("status").map(Int.init), reason: event.text("reason"),
-                        attempts: event.natural("attempts").map(Int.init) ?? 1)
-                }
-            }
+        private static func answers(of directory: String) throws -> RecordedAnswers {
+            let reader = try EventLogReader(directory: directory, from: .beginning)
+            var answers = RecordedAnswers(of: S.self)
+            while let batch = try reader.next() { answers.add(batch) }
             return answers
         }
 
@@ -76,6 +65,7 @@ struct Replayed {
                 var sequence = batch.header.firstSequence
                 for line in Lines(batch.body) {
                     try wake(before: sequence)
+                    serve(through: batch.header.now)
                     let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
                     clock.receive(event, at: batch.header.now, into: &out)
                     answer()
@@ -90,7 +80,16 @@ struct Replayed {
             while let moment = header?.now, cursor < sequence {
                 header = try wakes.nextHeader()
                 note()
+                serve(through: moment)
                 clock.advance(to: moment, into: &out)
+            }
+        }
+
+        /// What a wake hands out is answered before the next.
+        private mutating func serve(through moment: Instant) {
+            while let deadline = clock.stage.deadline, deadline <= max(moment, clock.now) {
+                clock.serveNext(into: &out)
+                answer()
             }
         }
 
@@ -101,8 +100,8 @@ struct Replayed {
         private mutating func answer() {
             _ = out.takeRejections()
             for delivery in out.takeDeliveries() {
-                guard let answer = answers[delivery.id] else { continue }
-                clock.receive(answer, at: clock.now, into: &out)
+                guard let answer = answers.take(delivery.id) else { continue }
+                clock.receive(answer, into: &out)
             }
         }
 

@@ -29,6 +29,9 @@ enum Fault: String, CaseIterable, Sendable {
     case snapshotDamaged = "snapshot damaged"
     case snapshotForeign = "snapshot of another log"
     case pushRepeated = "push sent again"
+    case pushDeferred = "push put off by its transport"
+    case appStopped = "app refused by its transport"
+    case addressGone = "token refused by its transport"
 }
 
 /// How often each fault really happened.

@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import PipelineKit
 import Synchronization
@@ -80,21 +81,46 @@ final class SimulatedTransports: Sendable {
             while let index = state.windows.firstIndex(where: {
                 $0.process == ObjectIdentifier(process) && $0.due <= time.elapsed
             }) {
-                answers.append(Self.answer(state.windows.remove(at: index), faults, &state))
+                answers.append(Self.answer(state.windows.remove(at: index), at: time.wall, faults, &state))
             }
             return answers
         }
         for window in answers { crew.take(window) }
     }
 
-    private static func answer(_ window: Window, _ faults: FaultCounts, _ state: inout State) -> [TransportAnswer] {
-        let lane = window.lane
-        var answers = window.deliveries.map { delivery in
-            state.isOneIn(5, lane)
-                ? TransportAnswer(
-                    delivery.id, .failed, status: 410, reason: "Unregistered", attempts: 1 + state.below(3, lane))
-                : TransportAnswer(delivery.id, .accepted, status: 200, attempts: 1 + state.below(2, lane))
+    private static func answer(
+        to delivery: Delivery, on lane: String, at wall: Instant, _ faults: FaultCounts, _ state: inout State
+    ) -> TransportAnswer {
+        let (id, attempts) = (delivery.id, 1 + state.below(3, lane))
+        if state.isOneIn(5, lane) {
+            return TransportAnswer(id, .failed, status: 413, reason: "PayloadTooLarge", attempts: attempts)
         }
+        guard state.isFaulty, state.isOneIn(4, lane) else {
+            return TransportAnswer(id, .accepted, status: 200, attempts: attempts)
+        }
+        switch state.below(20, lane) {
+        case 0:
+            faults.note(.appStopped)
+            return TransportAnswer(id, .stopped, status: 403, reason: "InvalidProviderToken")
+        case 1, 2:
+            faults.note(.addressGone)
+            return TransportAnswer(id, .unregistered, status: 410, reason: "Unregistered", since: wall)
+        case 3:
+            faults.note(.addressGone)
+            return TransportAnswer(id, .unknownAddress, status: 400, reason: "BadDeviceToken")
+        default:
+            faults.note(.pushDeferred)
+            return TransportAnswer(
+                id, .deferred, reason: "connection reset", attempts: attempts,
+                until: wall.advanced(by: .milliseconds(state.below(4_000, lane))), mayRepeat: state.isOneIn(2, lane))
+        }
+    }
+
+    private static func answer(
+        _ window: Window, at wall: Instant, _ faults: FaultCounts, _ state: inout State
+    ) -> [TransportAnswer] {
+        let lane = window.lane
+        var answers = window.deliveries.map { answer(to: $0, on: lane, at: wall, faults, &state) }
         for answer in answers { state.given[answer.id] = answer }
         if answers.count > 1, state.isFaulty {
             faults.note(.answersShuffled)

@@ -158,9 +158,16 @@ final class World {
             for producer in producers where !producer.isDone { try producer.send(10) }
             quiet = positions == last && isWorking ? quiet + (time.elapsed - before) : .zero
             last = positions
-            if quiet > .seconds(5) { return }
+            guard quiet > .seconds(5) else { continue }
+            if try pendingPushes == 0 { return }
+            time.pass(.seconds(60))
         }
         if problems.isEmpty { problems.append("the pipeline does not come to rest: \(positions)") }
+    }
+
+    /// Pushes that wait for another attempt.
+    private var pendingPushes: Int {
+        get throws { try Conservation.pending(in: LogLines.read(folder.path + "/logs/outcomes")) }
     }
 
     /// How each host fares, for a report.

@@ -12,7 +12,8 @@ struct Bench {
     private(set) var outcomes: [String] = []
     private(set) var rejections: [Rejection] = []
     private var sequence: UInt64 = 0
-    private let now = Instant(microseconds: 1_000_000)
+    /// Moved by hand.
+    private(set) var now = Instant(microseconds: 1_000_000)
 
     init(
         transports: String = "transports: {apns: {use: file}, hook: {use: webhook}}",
@@ -48,6 +49,60 @@ struct Bench {
         for delivery in deliveries { answer(TransportAnswer(delivery.id, .accepted)) }
     }
 
+    /// Wakes the stage whenever it wants to be, up to that many seconds after 1970.
+    mutating func advance(to seconds: Int64) {
+        let time = Instant(microseconds: seconds * 1_000_000)
+        while let deadline = stage.deadline, deadline <= time { wakeOnce() }
+        now = max(now, time)
+    }
+
+    mutating func wakeOnce() {
+        guard let deadline = stage.deadline else { return }
+        now = max(now, deadline)
+        var out = Outbox()
+        stage.wake(at: now, into: &out)
+        collect(&out)
+    }
+
+    /// The same with a fresh stage that has taken over the state.
+    func restarted(transports: String) throws -> Bench {
+        var writer = SnapshotWriter()
+        stage.snapshot(into: &writer)
+        var bench = try Bench(transports: transports)
+        try Array(writer.bytes).withUnsafeBytes {
+            var reader = SnapshotReader($0)
+            try bench.stage.restore(from: &reader)
+        }
+        (bench.sequence, bench.now) = (sequence, now)
+        return bench
+    }
+
+    func state(_ name: String) -> String {
+        var lines = ByteBuffer()
+        if name == DeliverStage.stateName {
+            stage.writeState(into: &lines)
+        } else {
+            stage.writeState(name, into: &lines)
+        }
+        return lines.text
+    }
+
+    /// The pushes handed out since the last call.
+    mutating func takeDeliveries() -> [Delivery] {
+        defer { deliveries = [] }
+        return deliveries
+    }
+
+    /// What the events since the last call say, in short: type or outcome, push and device.
+    mutating func takeStory() throws -> [String] {
+        defer { outcomes = [] }
+        return try outcomes.map { line in
+            let word = try member("outcome", of: line) ?? member("type", of: line) ?? ""
+            let place = [try member("push", of: line), try member("device", of: line)].compactMap { $0 }
+            return ([word] + place).joined(separator: " ")
+        }
+    }
+
     private mutating func collect(_ out: inout Outbox) {
         outcomes += String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
         rejections += out.takeRejections().map(\.rejection)
@@ -69,11 +124,17 @@ func unregister(_ device: String, of user: String = "_alice") -> String {
         + #""device":"\#(device)"}"#
 }
 
-func push(to user: String = "_alice", origin: String? = nil, container: String = "iCloud.Notes") -> String {
+func push(
+    to user: String = "_alice", origin: String? = nil, container: String = "iCloud.Notes", collapseID: String? = "c",
+    expiration: Int? = nil
+) -> String {
+    let headers =
+        (expiration.map { #","apns-expiration":"\#($0)""# } ?? "")
+        + (collapseID.map { #","apns-collapse-id":"\#($0)""# } ?? "")
     let origin = origin.map { #","origin":\#($0)"# } ?? ""
     return #"{"type":"push","notificationID":"n-1","container":"\#(container)","environment":"development","#
         + #""user":"\#(user)","subscriptionID":"feed"\#(origin),"headers":{"apns-push-type":"alert","#
-        + #""apns-priority":"10","apns-collapse-id":"c"},"payload":{"aps":{"alert":"Hi"},"ck":{}},"#
+        + #""apns-priority":"10"\#(headers)},"payload":{"aps":{"alert":"Hi"},"ck":{}},"#
         + #""causes":[{"log":"changes","sequence":17}]}"#
 }
 

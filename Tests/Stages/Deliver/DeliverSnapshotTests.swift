@@ -65,6 +65,35 @@ struct DeliverSnapshotTests {
         #expect(report.changesRefused > 0)
     }
 
+    /// By the push: put off for good, refused with its app, refused with its device, or taken.
+    private static func refusal(_ delivery: Delivery) -> TransportAnswer {
+        switch delivery.id.push % 4 {
+        case 0: TransportAnswer(delivery.id, .deferred, reason: "later", until: .distantFuture)
+        case 1: TransportAnswer(delivery.id, .stopped, status: 403)
+        case 2: TransportAnswer(delivery.id, .unknownAddress, status: 400)
+        default: TransportAnswer(delivery.id, .accepted)
+        }
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `a damaged snapshot of pushes that wait is refused, or makes a stage that goes on`(seed: UInt64) throws {
+        var draw = Seeded(seed)
+        var run = Run(try Self.fresh(), answer: Self.refusal)
+        for _ in 0..<60 { _ = try run.receive(.init(Self.event(&draw), at: Int64(draw.below(9)) * 1_000_000)) }
+        let whole = run.snapshot
+        var taken = 0
+        for _ in 0..<300 {
+            var bytes = whole
+            bytes[draw.below(bytes.count)] ^= 1 << UInt8(draw.below(8))
+            do {
+                var other = try run.resumed(with: Self.fresh(), from: bytes)
+                _ = (try other.receive(.init(push())), other.state, other.snapshot, other.finish(wakesMax: 40))
+                taken += 1
+            } catch is SnapshotError {}
+        }
+        #expect(0 < taken && taken < 300, "seed \(seed)")
+    }
+
     @Test func `state is one line a device, with no more than the beginning of its token`() throws {
         let run = try Self.run([
             register("phone", token: "0123456789abcdef0123"),

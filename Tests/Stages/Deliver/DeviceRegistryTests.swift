@@ -79,7 +79,7 @@ import Testing
     @Test func `when the last device is gone, nothing is left of any`() throws {
         var registry = DeviceRegistry(transports: ["apns"])
         let events = [register("mac", token: "1"), register("mac", token: "2"), register("phone", token: "2")]
-        for event in events { try registry.register(parsed(event) { json in try Registration(json) }) }
+        for event in events { try registry.register(parsed(event) { json in try Registration(json) }, at: .epoch) }
         #expect(!registry.isEmpty)
         try registry.unregister(parsed(unregister("phone")) { json in try DeviceName(json) })
         #expect(registry.isEmpty)

@@ -27,6 +27,15 @@ struct ExplainTests {
         #expect(try bench.explain(push(to: "_bob")).map(\.code) == [.deviceNone])
     }
 
+    @Test func `a device whose app is stopped is told so`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push())
+        let delivery = try #require(bench.deliveries.first)
+        bench.answer(TransportAnswer(delivery.id, .stopped, status: 403, reason: "InvalidProviderToken"))
+        bench.advance(to: 2)
+        #expect(try bench.explain(push()).map(\.code) == [.appStopped])
+    }
+
     @Test func `explaining changes nothing`() throws {
         var (bench, other) = (try Bench(), try Bench())
         for line in [register("phone"), register("mac")] {

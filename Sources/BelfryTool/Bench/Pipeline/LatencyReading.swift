@@ -26,6 +26,7 @@ struct LatencyReading: ~Copyable {
 
     private mutating func take(_ line: UnsafeRawBufferPointer, at now: Instant) throws {
         let outcome = try parser.parse(line)
+        guard outcome["type"]?.equals("outcome") == true else { return }
         outcomes += 1
         guard outcome["outcome"]?.equals("accepted") == true else { return }
         accepted += 1

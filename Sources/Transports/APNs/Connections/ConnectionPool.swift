@@ -158,7 +158,7 @@ final class ConnectionPool {
     private func write(_ tag: Int, to connection: APNsConnection) {
         guard let (push, kind) = requests[tag].map({ ($0.push, $0.kind) }) else { return }
         let now = surroundings.now()
-        if let expiration = push.expiration, expiration <= now { return finish(tag, .failed, reason: "expired") }
+        if let expiration = push.expiration, expiration <= now { return giveBack(tag, at: now) }
         do {
             let shared = try fields.current(kind, at: now)
             let stream = connection.submit(push, shared, tag: tag)
@@ -168,6 +168,12 @@ final class ConnectionPool {
         } catch {
             finish(tag, .stopped, reason: "the provider token cannot be made: \(error)")
         }
+    }
+
+    /// It is too old to be sent, which is for the stage to say.
+    private func giveBack(_ tag: Int, at now: Instant) {
+        guard let id = requests[tag]?.push.delivery.id else { return }
+        end(tag, TransportAnswer(id, .deferred, reason: "expired", attempts: 0, until: now))
     }
 
     func flushAll() {

@@ -1,0 +1,27 @@
+/// What becomes of a push at a device in the end: every `outcome` in the outcomes log has one of these words.
+///
+/// The words are stable; README.md lists them.
+public enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
+    case accepted
+    case failed
+    case unregistered
+    case expired
+    case superseded
+    case excludedOrigin = "excluded_origin"
+    case unknownTransport = "unknown_transport"
+    case noDevice = "no_device"
+
+    /// What it says, in one sentence.
+    public var meaning: String {
+        switch self {
+        case .accepted: "The transport's other side took the push. Nobody says whether the device showed it."
+        case .failed: "Given up: `reason` says why, in the other side's words or ours."
+        case .unregistered: "The device's token is no longer one; `since` and `registered` say when it ended and began."
+        case .expired: "The push's `apns-expiration` had passed, or it allowed one attempt and that came to nothing."
+        case .superseded: "A newer push of the same collapse ID, `by`, came for the device while this one waited."
+        case .excludedOrigin: "The device made the change itself."
+        case .unknownTransport: "The device registered with a transport that the pipeline does not have."
+        case .noDevice: "The user had no device."
+        }
+    }
+}

@@ -1,0 +1,256 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// What follows from answers. Nothing here asks what time it is, or which devices are registered: of two answers in one
+/// window the first may be known before the second push came, or long after.
+extension DeliverStage {
+    mutating func writeSettled(at now: Instant, into out: inout Outbox) {
+        while let entry = ledger.next() {
+            if entry.lines.isEmpty { out.append { entry.outcome.writeNoDevice(to: &$0) } }
+            for line in entry.lines { write(line, of: entry, at: now, into: &out) }
+        }
+    }
+
+    @inline(__always)
+    private mutating func write(
+        _ line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry, at now: Instant, into out: inout Outbox
+    ) {
+        if !pending.isEmpty { supersede(by: line, of: entry, into: &out) }
+        switch line.result {
+        case .answered(let answer): take(answer, to: line, of: entry, at: now, into: &out)
+        case .ended(let code): out.append { entry.outcome.write(code, at: line.device, line.id, to: &$0) }
+        case .held: wait(PendingPush(line, of: entry), PushNote(waiting: PendingPush.heldWord), into: &out)
+        case .none: preconditionFailure("only settled outcomes are written")
+        }
+    }
+
+    @inline(__always)
+    private mutating func take(
+        _ answer: TransportAnswer, to line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry, at now: Instant,
+        into out: inout Outbox
+    ) {
+        switch answer.outcome {
+        case .failed,
+            .accepted where registry.apps.isWell(line.device.appIndex):
+            out.append { entry.outcome.write(answer, at: line.device, line.id, to: &$0) }
+        default: fold(answer, to: PendingPush(line, of: entry), at: now, into: &out)
+        }
+    }
+
+    /// The older push of the same collapse ID need not be sent any more.
+    private mutating func supersede(
+        by line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry, into out: inout Outbox
+    ) {
+        guard !line.rest.isEmpty, pending.hasSome(of: line.device.owner),
+            let collapseID = WaitingHeaders(head: line.head, rest: line.rest).collapseID,
+            let older = pending.superseded(by: collapseID, at: line.device)
+        else { return }
+        pending.remove(older.key)
+        var note = older.note(PushNote(.superseded))
+        note.superseder = entry.push
+        write(note, of: older, into: &out)
+    }
+
+    mutating func fold(
+        _ answer: TransportAnswer, toRepeatOf key: PendingKey, at now: Instant, into out: inout Outbox
+    ) {
+        guard let push = pending.remove(key) else { return }
+        fold(answer, to: push, at: now, into: &out)
+    }
+
+    private mutating func fold(
+        _ answer: TransportAnswer, to push: PendingPush, at now: Instant, into out: inout Outbox
+    ) {
+        var push = push
+        push.add(answer)
+        let taken = answer.taken ?? now
+        switch answer.outcome {
+        case .accepted: accept(answer, push, taken, into: &out)
+        case .failed: fail(answer, push, taken, into: &out)
+        case .deferred: put(off: answer, push, taken, into: &out)
+        case .unregistered: unregister(answer, push, taken, into: &out)
+        case .unknownAddress: suspect(answer, push, taken, into: &out)
+        case .stopped: stop(answer, push, taken, into: &out)
+        }
+    }
+
+    private mutating func accept(
+        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+    ) {
+        var note = push.note(PushNote(.accepted), answered: answer)
+        let place = push.device.appIndex
+        if !registry.apps.isWell(place) {
+            let app = registry.apps[place]
+            if app.hold != nil || app.holdsComing > 0 { bring(.resume(app: place), taken, &note) }
+            for suspect in app.suspects { bring(.retire(suspect), taken, &note) }
+            registry.apps[place].suspects = []
+            registry.apps[place].hasAccepted = true
+        }
+        write(note, of: push, into: &out)
+    }
+
+    private mutating func fail(
+        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+    ) {
+        var note = push.note(PushNote(.failed), answered: answer)
+        resumeIfProbed(by: push, taken, &note)
+        write(note, of: push, into: &out)
+    }
+
+    private mutating func put(
+        off answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+    ) {
+        var push = push
+        let until = max(answer.until ?? taken.advanced(by: Self.standardDelay), taken.advanced(by: Self.leastDelay))
+        var note = PushNote(waiting: answer.outcome.rawValue)
+        note.taken = taken
+        note.until = until
+        resumeIfProbed(by: push, taken, &note)
+        if push.headers.isForOneAttempt, push.attempts > 0 {
+            var end = push.note(PushNote(.expired), answered: answer)
+            end.taken = note.taken
+            return write(end, of: push, into: &out)
+        }
+        push.due = min(until.wholeSecond, push.end(settings.retryFor, after: taken))
+        wait(push, note, answered: answer, into: &out)
+    }
+
+    private static let standardDelay = Duration.seconds(60)
+    /// A transport that says "at once" is not believed.
+    private static let leastDelay = Duration.seconds(1)
+
+    private mutating func unregister(
+        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+    ) {
+        let since = answer.since ?? taken
+        var note = push.note(PushNote(.unregistered), answered: answer)
+        (note.since, note.registered) = (since, push.device.registered)
+        let isNews = since > push.device.registered
+        if isNews || push.handedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
+            bring(.retire(retirement(push, answer, since)), taken, &note)
+        }
+        resumeIfProbed(by: push, taken, &note)
+        write(note, of: push, into: &out)
+    }
+
+    /// A registration that is newer than what the other side knows of its token is believed for a day.
+    private static let registrationTrust = Duration.seconds(86_400)
+
+    private func retirement(_ push: PendingPush, _ answer: TransportAnswer, _ since: Instant) -> Retirement {
+        Retirement(
+            device: push.device, push: push.push, status: answer.status, reason: answer.reason, since: since)
+    }
+
+    private mutating func suspect(
+        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+    ) {
+        let place = push.device.appIndex
+        let hasAccepted = registry.apps[place].hasAccepted
+        var note = push.note(PushNote(hasAccepted ? .unregistered : .failed), answered: answer)
+        note.taken = taken
+        if hasAccepted {
+            (note.since, note.registered) = (taken, push.device.registered)
+            bring(.retire(retirement(push, answer, taken)), taken, &note)
+        } else {
+            registry.apps[place].suspect(retirement(push, answer, taken))
+        }
+        if registry.apps[place].isSuspicious {
+            hold(place, nil, Self.suspicion, push, taken, &note)
+        } else {
+            resumeIfProbed(by: push, taken, &note)
+        }
+        write(note, of: push, into: &out)
+    }
+
+    private static let suspicion =
+        "\(AppState.suspectsMax) devices are unknown there and none was known yet: is it the wrong environment or topic?"
+
+    private mutating func stop(
+        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+    ) {
+        var note = PushNote(waiting: PendingPush.heldWord)
+        hold(push.device.appIndex, answer.status, answer.reason, push, taken, &note)
+        wait(push, note, answered: answer, into: &out)
+    }
+
+    private mutating func hold(
+        _ place: Int, _ status: Int?, _ reason: String?, _ push: PendingPush, _ taken: Instant,
+        _ note: inout PushNote
+    ) {
+        let wasProbe = registry.apps[place].hold?.probe == push.key
+        registry.apps[place].holdsComing += 1
+        bring(.hold(app: place, status: status, reason: reason, wasProbe: wasProbe), taken, &note)
+    }
+
+    /// Any answer but that nothing is taken ends a hold.
+    private mutating func resumeIfProbed(by push: PendingPush, _ taken: Instant, _ note: inout PushNote) {
+        let place = push.device.appIndex
+        guard registry.apps[place].hold?.probe == push.key else { return }
+        bring(.resume(app: place), taken, &note)
+    }
+
+    private mutating func bring(_ effect: Effect, _ taken: Instant, _ note: inout PushNote) {
+        schedule(ComingEffect(effect, after: taken))
+        note.taken = taken
+    }
+
+    /// Behind those that begin at the same time.
+    mutating func schedule(_ effect: ComingEffect) {
+        effects.insert(effect, at: (effects.lastIndex { $0.due <= effect.due } ?? -1) + 1)
+    }
+
+    // MARK: Writing
+
+    func write(_ note: PushNote, of push: PendingPush, into out: inout Outbox) {
+        out.append { push.outcome.write(note, at: push.device, push.id, to: &$0) }
+    }
+
+    /// Keeps the push, unless too many wait already.
+    private mutating func wait(
+        _ push: PendingPush, _ note: PushNote, answered answer: TransportAnswer? = nil, into out: inout Outbox
+    ) {
+        let text = push.note(note, answered: answer)
+        guard pending.count < settings.pendingMax else { return refuse(push, text, answer, into: &out) }
+        var push = push
+        if note.word == PendingPush.heldWord {
+            push.isHeld = true
+            push.due = push.end(settings.retryFor, after: note.taken)
+        }
+        pending.insert(push)
+        write(text, of: push, into: &out)
+    }
+
+    private func refuse(
+        _ push: PendingPush, _ text: PushNote, _ answer: TransportAnswer?, into out: inout Outbox
+    ) {
+        var refusal = push.note(PushNote(.failed), answered: answer)
+        refusal.said = answer.map { $0.reason ?? "" }
+        refusal.reason = "\(settings.pendingMax) pushes wait already: see pendingMax"
+        (refusal.taken, refusal.until) = (text.taken, text.until)
+        write(refusal, of: push, into: &out)
+    }
+}
+
+extension PendingPush {
+    static let heldWord = "held"
+}
+
+extension AppState {
+    /// Each device once.
+    fileprivate mutating func suspect(_ retirement: Retirement) {
+        guard suspects.count < AppState.suspectsMax,
+            !suspects.contains(where: { $0.device.isSame(as: retirement.device) })
+        else { return }
+        suspects.append(retirement)
+    }
+}
+
+extension Instant {
+    /// The next whole second: what is due within one second is served by one wake.
+    fileprivate var wholeSecond: Instant {
+        let second: Int64 = 1_000_000
+        return Instant(
+            microseconds: min((microseconds + second - 1) / second * second, Instant.distantFuture.microseconds))
+    }
+}

@@ -1,0 +1,113 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// What time brings about. A wake is a moment of its own: every push that was handed out before has been answered.
+extension DeliverStage {
+    /// What one wake hands out at most; the rest follows when it is answered.
+    private static let handOutBytesMax = 1 << 20
+
+    public mutating func wake(at now: Instant, into out: inout Outbox) {
+        forgetArrivals()
+        bringAbout(through: now, into: &out)
+        handOutDue(at: now, into: &out)
+        for app in registry.apps.held { probe(app, at: now, into: &out) }
+        updateDeadline()
+    }
+
+    private mutating func bringAbout(through now: Instant, into out: inout Outbox) {
+        let count = effects.prefix { $0.due <= now }.count
+        let due = effects.prefix(count)
+        effects.removeFirst(count)
+        for coming in due {
+            switch coming.effect {
+            case .retire(let retirement): retire(retirement, into: &out)
+            case .hold(let app, let status, let reason, let wasProbe):
+                hold(app, status, reason, wasProbe, at: now, into: &out)
+            case .resume(let app): resume(app, at: now, into: &out)
+            case .release(let app): schedule(ComingEffect(.resume(app: app), after: now.advanced(by: .seconds(1))))
+            }
+        }
+    }
+
+    /// A device that was registered again, or unregistered, in the meantime is another matter.
+    private mutating func retire(_ retirement: Retirement, into out: inout Outbox) {
+        guard registry.retire(retirement.device) else { return }
+        out.append { retirement.write(to: &$0) }
+    }
+
+    // MARK: Apps
+
+    private mutating func hold(
+        _ app: Int, _ status: Int?, _ reason: String?, _ wasProbe: Bool, at now: Instant, into out: inout Outbox
+    ) {
+        registry.apps[app].holdsComing -= 1
+        if registry.apps[app].hold == nil {
+            registry.apps.hold(app, at: now)
+        } else if wasProbe {
+            registry.apps[app].hold?.postpone(at: now)
+        } else {
+            return
+        }
+        guard let probeAt = registry.apps[app].hold?.probeAt else { return }
+        let key = registry.apps.keys[app]
+        out.append { key.writeStopped(status: status, reason: reason, probeAt: probeAt, to: &$0) }
+    }
+
+    private mutating func resume(_ app: Int, at now: Instant, into out: inout Outbox) {
+        guard registry.apps[app].hold != nil else { return }
+        registry.apps.release(app)
+        let waiting = pending.held(of: app)
+        for push in waiting { pending.release(push, at: now) }
+        let key = registry.apps.keys[app]
+        out.append { key.writeResumed(waiting: waiting.count, to: &$0) }
+    }
+
+    /// The first push that waits is sent, to see.
+    private mutating func probe(_ app: Int, at now: Instant, into out: inout Outbox) {
+        guard let due = registry.apps[app].hold?.due, due <= now else { return }
+        guard let push = pending.firstHeld(of: app) else {
+            registry.apps[app].hold?.hasWaiting = false
+            return
+        }
+        registry.apps[app].hold?.probe = push.key
+        handOut(push, at: now, into: &out)
+    }
+
+    // MARK: Pushes
+
+    private mutating func handOutDue(at now: Instant, into out: inout Outbox) {
+        let start = out.deliveryBytes
+        while let push = pending.first(dueBy: now) {
+            guard out.deliveryBytes - start < Self.handOutBytesMax else {
+                notBefore = now.advanced(by: .microseconds(1))
+                return
+            }
+            if let note = end(of: push, at: now) {
+                pending.remove(push.key)
+                write(note, of: push, into: &out)
+            } else if registry.apps.isHeld(push.device.appIndex) {
+                pending.hold(push, until: push.end(settings.retryFor, after: now))
+                registry.apps[push.device.appIndex].hold?.noteArrival(at: now)
+            } else {
+                handOut(push, at: now, into: &out)
+            }
+        }
+    }
+
+    /// What becomes of a push that is due, where that is not another attempt.
+    private func end(of push: PendingPush, at now: Instant) -> PushNote? {
+        if !push.device.hasTransport { return push.note(PushNote(.unknownTransport)) }
+        if push.isExpired(at: now) { return push.note(PushNote(.expired)) }
+        guard push.end(settings.retryFor, after: nil) <= now else { return nil }
+        var note = push.note(PushNote(.failed))
+        if note.reason == nil { note.reason = "it waited for longer than retryFor" }
+        return note
+    }
+
+    private mutating func handOut(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
+        out.deliver(push.delivery)
+        pending.noteHandedOut(push, at: now)
+        window.append(push.key)
+    }
+}

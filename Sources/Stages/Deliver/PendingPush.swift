@@ -1,0 +1,137 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// A push that waits for its device: to be handed out again, or for its app to be of use again.
+struct PendingPush {
+    let push: UInt64
+    /// As it was when the push came.
+    let device: Device
+    let id: PositionID
+    let outcome: OutcomeText
+    let head: [UInt8]
+    let rest: [UInt8]
+    /// When it came.
+    let came: Instant
+    let headers: WaitingHeaders
+    /// When it was handed out last.
+    var handedOut: Instant
+    var attempts = 0
+    var mayRepeat = false
+    var status: Int?
+    var reason: String?
+    /// When something is to be done about it; nil while a transport has it.
+    var due: Instant?
+    var isHeld = false
+
+    init(_ line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry) {
+        (push, device, id, outcome) = (entry.push, line.device, line.id, entry.outcome)
+        (head, rest) = (line.head, line.rest)
+        (came, handedOut) = (entry.time, entry.time)
+        headers = WaitingHeaders(head: head, rest: rest)
+    }
+
+    var key: PendingKey { PendingKey(push: push, device: device.name) }
+
+    var delivery: Delivery {
+        var delivery = Delivery(
+            id: .init(push: push, device: device.name), transport: device.transport, app: device.app, head: head,
+            rest: rest)
+        delivery.attempts = attempts
+        return delivery
+    }
+
+    /// What no two pushes that wait share; nil where nothing replaces the push.
+    var collapseKey: [UInt8]? { headers.collapseID.map { device.collapseKey($0) } }
+
+    /// When it has waited for long enough.
+    ///
+    /// - Parameters:
+    ///   - retryFor: The longest that a push may wait.
+    ///   - moment: The time is later than that.
+    func end(_ retryFor: Duration, after moment: Instant?) -> Instant {
+        let end = min(headers.expiresAt ?? .distantFuture, came.advanced(by: retryFor))
+        return moment.map { max(end, $0.advanced(by: .microseconds(1))) } ?? end
+    }
+
+    /// Whether it is too old to be sent.
+    func isExpired(at now: Instant) -> Bool { headers.expiresAt.map { $0 <= now } ?? false }
+
+    mutating func add(_ answer: TransportAnswer) {
+        attempts += max(answer.attempts, 0)
+        mayRepeat = mayRepeat || answer.mayRepeat
+        (status, reason) = (answer.status ?? status, answer.reason ?? reason)
+    }
+
+    /// What is known of it, as far as it is not for the event's kind to say.
+    func note(_ note: PushNote, answered answer: TransportAnswer? = nil) -> PushNote {
+        var note = note
+        if let answer {
+            if answer.outcome.rawValue != note.word { note.answer = answer.outcome.rawValue }
+        } else if note.isFinal, TransportAnswer.Outcome(rawValue: note.word) != nil {
+            note.answer = PushNote.noAnswer
+        }
+        (note.status, note.reason) = answer.map { ($0.status, $0.reason) } ?? (status, reason)
+        note.attempts = attempts
+        if let answer, answer.attempts != attempts { note.tries = answer.attempts }
+        (note.mayRepeat, note.receipt) = (mayRepeat, answer?.receipt)
+        return note
+    }
+}
+
+/// Which push at which device; in the order in which pushes go out.
+struct PendingKey: Hashable, Comparable {
+    var push: UInt64
+    var device: String
+
+    static func < (left: PendingKey, right: PendingKey) -> Bool {
+        left.push == right.push
+            ? left.device.utf8.lexicographicallyPrecedes(right.device.utf8) : left.push < right.push
+    }
+
+    static func == (left: PendingKey, right: PendingKey) -> Bool {
+        left.push == right.push && left.device.utf8.elementsEqual(right.device.utf8)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(push)
+        hasher.combine(FNV.hash(device.utf8))
+    }
+}
+
+/// What a push's headers say of its waiting.
+struct WaitingHeaders {
+    var expiresAt: Instant?
+    /// One attempt, and no storing.
+    var isForOneAttempt = false
+    var collapseID: [UInt8]?
+
+    /// - Parameters:
+    ///   - head: A delivery's first part.
+    ///   - rest: Its second.
+    init(head: [UInt8], rest: [UInt8]) {
+        self = (head + rest).withUnsafeBytes { line in
+            var parser = JSONParser(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
+            do throws(JSONError) {
+                return WaitingHeaders(try parser.parse(line)["headers"])
+            } catch { return WaitingHeaders(nil) }
+        }
+    }
+
+    init(_ headers: JSONValue?) {
+        guard let headers else { return }
+        if let expiration = WaitingHeaders.expiration(headers) {
+            isForOneAttempt = expiration == 0
+            expiresAt = expiration > 0 ? Instant(microseconds: expiration * 1_000_000) : nil
+        }
+        collapseID = headers["apns-collapse-id"]?.withUTF8 { $0.isEmpty ? nil : Array($0) } ?? nil
+    }
+
+    /// Seconds; nil where there is none, or none that a clock reaches.
+    static func expiration(_ headers: JSONValue) -> Int64? {
+        guard let text = headers["apns-expiration"]?.string, let seconds = Int64(text), seconds >= 0,
+            seconds < Instant.distantFuture.microseconds / 1_000_000
+        else { return nil }
+        return seconds
+    }
+}

@@ -1,0 +1,308 @@
+import EventLog
+import PipelineKit
+import Testing
+
+@testable import Deliver
+
+/// Pushes that wait, in pictures of time: seconds since 1970 on the left.
+@Suite struct PendingTests {
+    /// A bench with one device, and one push handed out to it at second 1.
+    private func bench(_ settings: String = "", _ push: String = push()) throws -> (Bench, Delivery) {
+        var bench = try Bench(transports: "transports: {apns: {use: file}}\n" + settings)
+        try bench.feed(register("mac"), push)
+        let delivery = try #require(bench.takeDeliveries().first)
+        return (bench, delivery)
+    }
+
+    private func deferred(_ delivery: Delivery, until second: Int64, attempts: Int = 1) -> TransportAnswer {
+        TransportAnswer(
+            delivery.id, .deferred, status: 503, reason: "Shutdown", attempts: attempts,
+            until: Instant(microseconds: second * 1_000_000))
+    }
+
+    @Test func `a deferred push waits, and goes out again under the same apns-id`() throws {
+        var (bench, delivery) = try bench()
+        bench.answer(deferred(delivery, until: 10, attempts: 2))
+        #expect(bench.outcomes.count == 1)
+        let event = try #require(bench.outcomes.first)
+        #expect(event.hasPrefix(#"{"type":"attempt","push":2,"notificationID":"n-1","user":"_alice","device":"mac","#))
+        #expect(
+            event.hasSuffix(
+                #""outcome":"deferred","status":503,"reason":"Shutdown","attempts":2,"until":"1970-01-01T00:00:10Z","#
+                    + #""at":"1970-01-01T00:00:01Z","causes":[{"log":"changes","sequence":17}]}"#))
+        bench.advance(to: 9)
+        #expect(bench.deliveries.isEmpty)
+        bench.advance(to: 10)
+        #expect(bench.takeDeliveries() == [delivery])
+    }
+
+    @Test func `attempts add up, and a repeat that may have been is told of`() throws {
+        var (bench, delivery) = try bench()
+        var answer = deferred(delivery, until: 10, attempts: 2)
+        answer.mayRepeat = true
+        bench.answer(answer)
+        bench.advance(to: 10)
+        bench.answer(TransportAnswer(delivery.id, .accepted, status: 200, attempts: 3))
+        let outcome = try #require(bench.outcomes.last)
+        #expect(outcome.contains(#""outcome":"accepted","status":200,"attempts":5,"tries":3,"repeat_possible":true"#))
+        #expect(bench.stage.pending.isEmpty && bench.stage.deadline == nil)
+    }
+
+    @Test func `a push that is too old when it comes is sent to nobody`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push(expiration: 1))
+        #expect(bench.deliveries.isEmpty)
+        #expect(try bench.takeStory() == ["expired 2 mac"])
+    }
+
+    @Test func `a push that is too old is sent all the same where the pipeline says so`() throws {
+        let (_, delivery) = try bench("expired: send", push(expiration: 1))
+        #expect(delivery.id.push == 2)
+    }
+
+    @Test func `a push that waits expires at its time, without asking`() throws {
+        var (bench, delivery) = try bench("", push(expiration: 20))
+        bench.answer(deferred(delivery, until: 100))
+        bench.advance(to: 30)
+        #expect(bench.deliveries.isEmpty)
+        #expect(try bench.takeStory() == ["deferred 2 mac", "expired 2 mac"])
+    }
+
+    @Test(arguments: [(0, ["deferred 2 mac"]), (1, ["expired 2 mac"])])
+    func `an expiration of 0 allows one attempt that was one`(attempts: Int, story: [String]) throws {
+        var (bench, delivery) = try bench("", push(expiration: 0))
+        bench.answer(deferred(delivery, until: 100, attempts: attempts))
+        #expect(try bench.takeStory() == story)
+    }
+
+    @Test func `a newer push of the same collapse ID takes the place of one that waits`() throws {
+        var (bench, delivery) = try bench()
+        bench.answer(deferred(delivery, until: 100))
+        try bench.feed(push(collapseID: "other"), push())
+        for delivery in bench.takeDeliveries() { bench.answer(TransportAnswer(delivery.id, .accepted)) }
+        #expect(bench.outcomes.contains { $0.contains(#""outcome":"superseded","by":4,"#) })
+        #expect(try bench.takeStory() == ["deferred 2 mac", "accepted 3 mac", "superseded 2 mac", "accepted 4 mac"])
+        bench.advance(to: 200)
+        #expect(bench.deliveries.isEmpty)
+    }
+
+    @Test func `a push that waited for too long ends with the last that was said of it`() throws {
+        var (bench, delivery) = try bench("retryFor: 1m")
+        bench.answer(deferred(delivery, until: 50))
+        bench.advance(to: 50)
+        bench.answer(deferred(try #require(bench.takeDeliveries().first), until: 1_000))
+        bench.advance(to: 60)
+        #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 2 mac"])
+        bench.advance(to: 61)
+        #expect(
+            bench.outcomes.last?.contains(#""failed","answer":"none","status":503,"reason":"Shutdown","attempts":2"#)
+                == true)
+    }
+
+    @Test func `more pushes than may wait are given up, with the limit as their reason`() throws {
+        var bench = try Bench(transports: "transports: {apns: {use: file}}\npendingMax: 1")
+        try bench.feed(register("mac"), register("pad"), push())
+        for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery, until: 10)) }
+        #expect(
+            bench.outcomes.last?.contains(#""reason":"1 pushes wait already: see pendingMax","said":"Shutdown""#)
+                == true)
+        #expect(try bench.takeStory() == ["deferred 3 mac", "failed 3 pad"])
+    }
+
+    @Test func `what waits is shown, a line a push, and counted with its device`() throws {
+        var (bench, delivery) = try bench()
+        bench.answer(deferred(delivery, until: 10, attempts: 2))
+        let (pending, devices) = (bench.state("pending"), bench.state("devices"))
+        #expect(pending.hasPrefix(#"{"push":2,"user":"_alice","device":"mac","transport":"apns","apns-id":""#))
+        #expect(
+            pending.hasSuffix(
+                #""waits":"deferred","status":503,"reason":"Shutdown","attempts":2,"came":"1970-01-01T00:00:01Z","#
+                    + #""due":"1970-01-01T00:00:10Z"}"# + "\n"))
+        #expect(devices.hasSuffix(#","pending":1}"# + "\n"))
+    }
+
+    @Test func `what is due within a second goes out together, in the order of the pushes`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push(collapseID: nil), push(collapseID: nil), push(collapseID: nil))
+        for (delivery, part) in zip(bench.takeDeliveries(), [Int64(900_000), 100_000, 500_000]) {
+            var answer = deferred(delivery, until: 0)
+            answer.until = Instant(microseconds: 20_000_000 + part)
+            bench.answer(answer)
+        }
+        bench.advance(to: 21)
+        #expect(bench.takeDeliveries().map(\.id.push) == [2, 3, 4])
+    }
+}
+
+/// Devices that go, and apps that stop.
+@Suite struct RefusalTests {
+    private func at(_ second: Int64) -> Instant { Instant(microseconds: second * 1_000_000) }
+
+    private func answers(
+        _ bench: inout Bench, _ outcome: TransportAnswer.Outcome, since: Instant? = nil
+    ) {
+        for delivery in bench.takeDeliveries() {
+            bench.answer(TransportAnswer(delivery.id, outcome, status: 410, reason: "Unregistered", since: since))
+        }
+    }
+
+    @Test func `a token that ended after it was registered retires its device`() throws {
+        var bench = try Bench()
+        bench.advance(to: 5)
+        try bench.feed(register("mac"), push())
+        answers(&bench, .unregistered, since: at(6))
+        #expect(
+            bench.outcomes[0].contains(
+                #""since":"1970-01-01T00:00:06Z","registered":"1970-01-01T00:00:05Z","at":"1970-01-01T00:00:05Z""#))
+        bench.advance(to: 6)
+        #expect(
+            bench.outcomes[1]
+                == #"{"type":"device.retired","container":"iCloud.Notes","environment":"development","user":"_alice","#
+                + #""device":"mac","transport":"apns","topic":"com.example.Notes","status":410,"#
+                + #""reason":"Unregistered","since":"1970-01-01T00:00:06Z","registered":"1970-01-01T00:00:05Z","#
+                + #""push":2}"#)
+        try bench.feed(push(), register("mac"), push())
+        #expect(try bench.takeStory() == ["unregistered 2 mac", "device.retired 2 mac", "no_device 3"])
+        #expect(bench.takeDeliveries().map(\.id.push) == [5])
+    }
+
+    @Test func `a token that was registered after it ended stays, but not for more than a day`() throws {
+        var bench = try Bench()
+        bench.advance(to: 5)
+        try bench.feed(register("mac"), push())
+        answers(&bench, .unregistered, since: at(4))
+        bench.advance(to: 86_404)
+        try bench.feed(push())
+        answers(&bench, .unregistered, since: at(4))
+        bench.advance(to: 86_405)
+        try bench.feed(push())
+        answers(&bench, .unregistered, since: at(4))
+        bench.advance(to: 86_406)
+        #expect(
+            try bench.takeStory() == [
+                "unregistered 2 mac", "unregistered 3 mac", "unregistered 4 mac", "device.retired 4 mac",
+            ])
+    }
+
+    @Test func `a device that registers again before it is retired stays`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push())
+        answers(&bench, .unregistered, since: at(1_000))
+        try bench.feed(register("mac", token: "new"))
+        bench.advance(to: 5)
+        try bench.feed(push())
+        #expect(bench.takeDeliveries().count == 1)
+        #expect(try bench.takeStory() == ["unregistered 2 mac"])
+    }
+
+    @Test func `an unknown address is the device's fault only where another was known`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), register("pad"), push())
+        let deliveries = bench.takeDeliveries()
+        bench.answer(TransportAnswer(deliveries[0].id, .unknownAddress, status: 400, reason: "BadDeviceToken"))
+        bench.answer(TransportAnswer(deliveries[1].id, .failed))
+        bench.advance(to: 2)
+        #expect(try bench.takeStory() == ["failed 3 mac", "failed 3 pad"])
+        try bench.feed(push())
+        let later = bench.takeDeliveries()
+        #expect(later.map(\.id.device) == ["mac", "pad"])
+        bench.answer(TransportAnswer(later[0].id, .unknownAddress, status: 400, reason: "BadDeviceToken"))
+        bench.answer(TransportAnswer(later[1].id, .accepted))
+        bench.advance(to: 3)
+        #expect(try bench.takeStory() == ["failed 4 mac", "accepted 4 pad", "device.retired 3 mac"])
+        try bench.feed(push())
+        answers(&bench, .unknownAddress)
+        bench.advance(to: 4)
+        #expect(try bench.takeStory() == ["unregistered 5 pad", "device.retired 5 pad"])
+    }
+
+    @Test func `twenty unknown addresses and no known one stop the app`() throws {
+        var bench = try Bench()
+        for number in 0..<20 { try bench.feed(register("d\(number)")) }
+        try bench.feed(push())
+        answers(&bench, .unknownAddress)
+        bench.advance(to: 2)
+        #expect(bench.outcomes.last?.contains("is it the wrong environment or topic?") == true)
+        #expect(try bench.takeStory().last == "app.stopped")
+        try bench.feed(push())
+        #expect(bench.takeDeliveries().isEmpty)
+        bench.advance(to: 62)
+        let probe = try #require(bench.takeDeliveries().first)
+        bench.answer(TransportAnswer(probe.id, .accepted))
+        bench.advance(to: 63)
+        let story = try bench.takeStory()
+        #expect(story.count { $0.hasPrefix("held 22") } == 20)
+        #expect(story.count { $0.hasPrefix("device.retired") } == 20)
+        #expect(story.contains("app.resumed"))
+    }
+
+    @Test func `a stopped app is probed at growing intervals, and goes on where it stopped`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), register("pad", topic: "other"), push(collapseID: nil))
+        for delivery in bench.takeDeliveries() {
+            let isMac = delivery.id.device == "mac"
+            bench.answer(TransportAnswer(delivery.id, isMac ? .stopped : .accepted, status: 403, reason: "Forbidden"))
+        }
+        bench.advance(to: 2)
+        #expect(
+            bench.outcomes.last
+                == #"{"type":"app.stopped","container":"iCloud.Notes","environment":"development","transport":"apns","#
+                + #""topic":"com.example.Notes","status":403,"reason":"Forbidden","#
+                + #""probeAt":"1970-01-01T00:01:01.000001Z"}"#)
+        try bench.feed(push(collapseID: nil))
+        #expect(bench.takeDeliveries().map(\.id.device) == ["pad"])
+        bench.answer(TransportAnswer(.init(push: 4, device: "pad"), .accepted))
+        #expect(
+            try bench.takeStory() == ["held 3 mac", "accepted 3 pad", "app.stopped", "held 4 mac", "accepted 4 pad"])
+        var probes: [Int64] = []
+        for second in stride(from: Int64(62), through: 10_000, by: 1) {
+            bench.advance(to: second)
+            for delivery in bench.takeDeliveries() {
+                #expect(delivery.id == .init(push: 3, device: "mac"))
+                probes.append(second)
+                bench.answer(TransportAnswer(delivery.id, .stopped, status: 403))
+            }
+        }
+        #expect(probes == [62, 183, 424, 905, 1_866, 3_787, 7_388])
+        bench.advance(to: 11_100)
+        let probe = try #require(bench.takeDeliveries().first)
+        bench.answer(TransportAnswer(probe.id, .accepted))
+        _ = try bench.takeStory()
+        bench.advance(to: 11_200)
+        #expect(bench.takeDeliveries().map(\.id) == [.init(push: 4, device: "mac")])
+        #expect(try bench.takeStory() == ["app.resumed"])
+    }
+
+    @Test func `held pushes go out in windows of bounded size`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push(collapseID: nil))
+        answers(&bench, .stopped)
+        bench.advance(to: 2)
+        let long = push(collapseID: nil).replacing(
+            #""alert":"Hi""#, with: #""alert":"\#(String(repeating: "x", count: 3_000))""#)
+        for _ in 0..<1_000 { try bench.feed(long) }
+        bench.advance(to: 62)
+        answers(&bench, .accepted)
+        var windows: [[UInt64]] = []
+        for _ in 0..<10 {
+            bench.wakeOnce()
+            let window = bench.takeDeliveries()
+            windows.append(window.map(\.id.push))
+            for delivery in window { bench.answer(TransportAnswer(delivery.id, .accepted)) }
+        }
+        #expect(windows.allSatisfy { $0.count < 400 })
+        #expect(windows.flatMap(\.self) == Array(3...1_002))
+    }
+
+    @Test func `other settings of the transport release what was held`() throws {
+        var bench = try Bench(transports: "transports: {apns: {use: file, path: a}}")
+        try bench.feed(register("mac"), push())
+        answers(&bench, .stopped)
+        bench.advance(to: 2)
+        let same = try bench.restarted(transports: "transports: {apns: {use: file, path: a}}")
+        #expect(same.stage.deadline == at(61).advanced(by: .microseconds(1)))
+        var other = try bench.restarted(transports: "transports: {apns: {use: file, path: b}}")
+        other.advance(to: 4)
+        #expect(other.deliveries.map(\.id) == [.init(push: 2, device: "mac")])
+    }
+}
