@@ -112,7 +112,7 @@ var tests: [Target] {
                     "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit", "ZeroMQ",
                     "BuiltIns",
                     "BelfryTool", "TestSupport",
-                ],
+                ] + ($0 == "Faults" ? ["LocalAPNs"] : []),
                 path: "Tests/\($0)", exclude: $0 == "Integration" ? ["Logs"] : [])
         }
 }

@@ -1,5 +1,7 @@
 import EventLog
+import Foundation
 import Glibc
+import LocalAPNs
 import TestSupport
 import Testing
 import ZeroMQ
@@ -25,13 +27,50 @@ import ZeroMQ
         #expect(kills.values.reduce(0, +) == 20)
     }
 
+    /// Each push arrives, under its one apns-id; what arrives again is at most what was under way at a kill.
+    @Test func twoHundredKillsLoseNoPushOnTheWayToAPNs() async throws {
+        let folder = try Folder()
+        var configuration = LocalAPNs.Configuration()
+        (configuration.port, configuration.folder, configuration.streams) = (0, folder.path, Self.streams)
+        let apns = try await LocalAPNs.start(configuration)
+        try await apns.control(#"{"script":[{"do":{"latency":[0,10]}}]}"#)
+        let transport = """
+            {use: apns, host: 127.0.0.1, port: \(apns.port), trust: \(folder.file("ca.pem")), apps: {notes: \
+            {container: iCloud.com.example.Notes, topic: com.example.Notes, team: TEAMLOCAL1, key: KEYLOCAL12, \
+            keyFile: {$file: \(folder.file("AuthKey_KEYLOCAL12.p8"))}}}}
+            """
+        let (result, kills, problems) = try await KillRounds.run(200, changes: 300) {
+            try LivePipeline(transport: transport)
+        }
+        let received = apns.received.filter { $0.status == 200 }
+        try await apns.stop()
+        let wanted = Set(result.expected.compactMap(KillRounds.apnsID))
+        let found = Set(received.map(\.id))
+        #expect(wanted.count == result.expected.count && wanted.count > 500)
+        #expect(wanted.subtracting(found).sorted().prefix(3) == [], "lost")
+        #expect(found.subtracting(wanted).sorted().prefix(3) == [], "invented")
+        #expect(result.repeatedOutcomes == [] && problems == [] && kills["deliver", default: 0] >= 20)
+        let repeats = received.count - found.count
+        print("\(received.count) requests, \(repeats) of them repeats")
+        #expect(repeats > 0, "no kill met a push under way")
+        #expect(received.filter(\.isRepeat).count == repeats)
+    }
+
+    private static let streams = 20
+
+    private static func apnsID(_ push: String) -> String? {
+        guard let start = push.range(of: #""apns-id":""#) else { return nil }
+        return String(push[start.upperBound...].prefix(36))
+    }
+
     private static func run(
-        _ rounds: Int, of stages: [String] = LivePipeline.stages, _ start: @escaping @Sendable () throws -> LivePipeline
+        _ rounds: Int, of stages: [String] = LivePipeline.stages, changes: Int? = nil,
+        _ start: @escaping @Sendable () throws -> LivePipeline
     ) async throws -> (Disturbed.Result, [String: Int], problems: [String]) {
         let seed = Seeded.drawn(for: "\(rounds) kills")
         return try await SocketThread.run(name: "faults") {
             let (begun, pipeline) = (ContinuousClock.now, try start())
-            let disturbed = Disturbed(pipeline, seed: seed, changes: 15 * rounds + 1_000)
+            let disturbed = Disturbed(pipeline, seed: seed, changes: changes ?? 15 * rounds + 1_000)
             let (result, kills) = try disturbed.run(rounds: rounds, killing: stages)
             print("\(rounds) kills in \(ContinuousClock.now - begun): \(kills.sorted { $0.key < $1.key })")
             return (result, kills, try pipeline.problemsOfLogs())

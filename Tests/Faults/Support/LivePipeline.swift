@@ -21,10 +21,14 @@ final class LivePipeline {
     ///   - middle: Stages between match and coalesce, as the pipeline file has them.
     ///   - window: How long coalesce holds what may be replaced.
     ///   - onSmallDisk: Whether its data lie on a file system of their own.
-    init(coalesceFrom: String = "match", middle: String = "", window: String = "0s", onSmallDisk: Bool = false) throws {
+    ///   - transport: What pushes are sent with.
+    init(
+        coalesceFrom: String = "match", middle: String = "", window: String = "0s", onSmallDisk: Bool = false,
+        transport: String = "{use: file, path: pushes.ndjson}"
+    ) throws {
         let folder = try Folder()
         self.folder = folder
-        file = try folder.write(LivePipeline.yaml(coalesceFrom, middle, window), to: "pipeline.yaml")
+        file = try folder.write(LivePipeline.yaml(coalesceFrom, middle, window, transport), to: "pipeline.yaml")
         context = try ZMQContext()
         if onSmallDisk { mkdir(folder.file("data"), 0o755) }
         launcher = onSmallDisk ? SmallDisk.at(folder.file("data")) : []
@@ -36,7 +40,10 @@ final class LivePipeline {
     /// The folder of its data, as we reach it.
     var data: String { root + folder.path + "/data" }
 
-    static func yaml(_ coalesceFrom: String = "match", _ middle: String = "", _ window: String = "0s") -> String {
+    static func yaml(
+        _ coalesceFrom: String = "match", _ middle: String = "", _ window: String = "0s",
+        _ transport: String = "{use: file, path: pushes.ndjson}"
+    ) -> String {
         """
         pipeline: faults
         data: data
@@ -51,7 +58,7 @@ final class LivePipeline {
           deliver:
             from: payload
             transports:
-              apns: {use: file, path: pushes.ndjson}
+              apns: \(transport)
         """
     }
 

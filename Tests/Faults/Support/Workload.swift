@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 
 /// Commands that give every stage something to remember: records seen, subscriptions that fire once, badges, devices.
@@ -31,8 +32,13 @@ struct Workload {
         commands.append(
             """
             {"type":"device.register",\(Workload.place),"user":"_user\(user)","device":"\(device)",\
-            "transport":"apns","token":"\(user)-\(device)","topic":"com.example.Notes"}
+            "transport":"apns","token":"\(Self.token(user, device))","topic":"com.example.Notes"}
             """)
+    }
+
+    /// Hexadecimal digits, as APNs has them.
+    private static func token(_ user: Int, _ device: String) -> String {
+        "\(user)-\(device)".utf8.map { String(format: "%02x", $0) }.joined()
     }
 
     private mutating func subscribe(_ user: Int) {

@@ -118,6 +118,8 @@ final class ConnectionPool {
                 withdraw(tag)
             }
         }
+        // Once for all: a window may hold thousands.
+        waiting.removeAll { requests[$0] == nil }
     }
 
     private func keep(_ tag: Int, _ request: Request) -> TransportAnswer {
@@ -128,9 +130,8 @@ final class ConnectionPool {
             tries: request.handouts + 1, attempts: 0)
     }
 
-    /// Takes a push back that was never written.
+    /// Takes a push back that was never written. Its tag may still stand in ``waiting``.
     private func withdraw(_ tag: Int) {
-        waiting.removeAll { $0 == tag }
         if let lane = requests[tag]?.push.lane { leave(lane, tag) }
         requests[tag] = nil
         freeTags.append(tag)
