@@ -81,7 +81,7 @@ var stages: [Target] {
 var transports: [Target] {
     [
         .transport("File"),
-        .transport("Webhook", ["CCurl"]),
+        .transport("Webhook", ["CCurl", .product(name: "Crypto", package: "swift-crypto")]),
         .transport("APNs", ["CNGHTTP2"] + network + [.product(name: "Crypto", package: "swift-crypto")]),
     ]
 }

@@ -8,6 +8,7 @@ extension Result<HTTPAnswer, HTTPFailure> {
     var isRetriable: Bool {
         switch self {
         case .success(let answer): RetryPolicy.isRetriable(answer.status)
+        case .failure(.refused): false
         case .failure: true
         }
     }
@@ -23,6 +24,8 @@ extension Result<HTTPAnswer, HTTPFailure> {
             TransportAnswer(id, .accepted, status: answer.status, attempts: attempts)
         case .success(let answer):
             TransportAnswer(id, .failed, status: answer.status, reason: answer.reason, attempts: attempts)
+        case .failure(.refused(let address)):
+            TransportAnswer(id, .failed, reason: address.refusal, attempts: attempts - 1)
         case .failure(let failure):
             TransportAnswer(id, .failed, reason: failure.reason(timeout), attempts: attempts)
         }
@@ -53,7 +56,13 @@ extension HTTPFailure {
         case .timedOut:
             "no answer within \(timeout.formatted(.units(allowed: [.seconds, .milliseconds], width: .narrow)))"
         case .unreachable(let reason): reason
+        case .refused(let address): address.refusal
         case .cancelled: "cancelled"
         }
     }
+}
+
+extension IPAddress {
+    /// Why nothing is sent there.
+    fileprivate var refusal: String { "\(self) is in a private network, which privateNetworks: allow would permit" }
 }
