@@ -104,7 +104,11 @@ var tests: [Target] {
             .tests(of: $0, $0.name == "BelfryClient" ? ["PipelineTestKit"] : [])
         }
         + stages.map { .tests(of: $0, under: "Stages/") }
-        + transports.map { .tests(of: $0, under: "Transports/", $0.name == "TransportAPNs" ? ["LocalAPNs"] : []) }
+        + transports.map {
+            .tests(
+                of: $0, under: "Transports/",
+                ["PipelineTestKit"] + ($0.name == "TransportAPNs" ? ["LocalAPNs"] : []))
+        }
         + ["Integration", "Faults", "EndToEnd"].map {
             .testTarget(
                 name: "\($0)Tests",

@@ -17,9 +17,11 @@ public protocol Transport: Sendable {
     /// Sends pushes, in order, and returns one answer for each, in any order.
     ///
     /// Returns when every push has its final answer: retries are the transport's own. Called again only after that.
+    /// Before ``open()`` and after ``close()`` pushes are answered too. When its task is cancelled or the transport is
+    /// closed meanwhile, it returns soon; pushes without a final answer may then be left out, and are handed out again.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
 
-    /// Makes durable what was accepted and lets go of everything.
+    /// Makes durable what was accepted and lets go of everything. May come without ``open()``, and more than once.
     func close() async
 }
 
