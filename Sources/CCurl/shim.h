@@ -50,3 +50,8 @@ static inline long curl_status(CURL *easy) {
     long status = 0;
     return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
 }
+
+static inline long curl_bytes_sent(CURL *easy) {
+    long bytes = 0;
+    return curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK ? bytes : 0;
+}

@@ -13,12 +13,29 @@ extension Result<HTTPAnswer, HTTPFailure> {
         }
     }
 
+    /// Whether the server may have taken the push, and did not say so.
+    var isUnanswered: Bool {
+        switch self {
+        case .failure(.timedOut(wasSent: true)), .failure(.unreachable(_, wasSent: true)): true
+        default: false
+        }
+    }
+
     var retryAfter: Duration? {
         guard case .success(let answer) = self else { return nil }
         return RetryPolicy.retryAfter(answer.retryAfter, now: .now)
     }
 
-    func answer(to id: Delivery.ID, attempts: Int, timeout: Duration) -> TransportAnswer {
+    /// - Parameter mayRepeat: Whether an earlier attempt was unanswered.
+    func answer(
+        to id: Delivery.ID, attempts: Int, timeout: Duration, mayRepeat: Bool = false
+    ) -> TransportAnswer {
+        var answer = finalAnswer(to: id, attempts, timeout)
+        answer.mayRepeat = mayRepeat
+        return answer
+    }
+
+    private func finalAnswer(to id: Delivery.ID, _ attempts: Int, _ timeout: Duration) -> TransportAnswer {
         switch self {
         case .success(let answer) where (200..<300).contains(answer.status):
             TransportAnswer(id, .accepted, status: answer.status, attempts: attempts)
@@ -55,7 +72,7 @@ extension HTTPFailure {
         switch self {
         case .timedOut:
             "no answer within \(timeout.formatted(.units(allowed: [.seconds, .milliseconds], width: .narrow)))"
-        case .unreachable(let reason): reason
+        case .unreachable(let reason, _): reason
         case .refused(let address): address.refusal
         case .cancelled: "cancelled"
         }

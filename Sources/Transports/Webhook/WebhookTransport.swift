@@ -109,7 +109,7 @@ public final class WebhookTransport: Transport {
     /// Nil when cancelled.
     private func send(_ push: WebhookPush, over line: Line) async -> TransportAnswer? {
         let body = push.delivery.line
-        var attempt = 0
+        var (attempt, mayRepeat) = (0, false)
         while !Task.isCancelled {
             attempt += 1
             let result = await attemptToSend(request(push, body, line.signer), over: line)
@@ -117,8 +117,10 @@ public final class WebhookTransport: Transport {
             let delay = policy.delay(
                 afterAttempt: attempt, retryAfter: result.retryAfter, jitter: .random(in: 0...1))
             guard result.isRetriable, let delay else {
-                return result.answer(to: push.delivery.id, attempts: attempt, timeout: settings.timeout)
+                return result.answer(
+                    to: push.delivery.id, attempts: attempt, timeout: settings.timeout, mayRepeat: mayRepeat)
             }
+            if result.isUnanswered { mayRepeat = true }
             do { try await pause(delay) } catch { return nil }
         }
         return nil

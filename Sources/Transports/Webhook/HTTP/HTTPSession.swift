@@ -22,8 +22,9 @@ struct HTTPAnswer: Sendable, Hashable {
 
 /// Why there is no answer.
 enum HTTPFailure: Error, Hashable {
-    case timedOut
-    case unreachable(String)
+    /// - Parameter wasSent: Whether the server may have taken the request.
+    case timedOut(wasSent: Bool)
+    case unreachable(String, wasSent: Bool = false)
     /// The host's addresses are all in networks that are not to be reached; one of them.
     case refused(IPAddress)
     /// The task that asked was cancelled.

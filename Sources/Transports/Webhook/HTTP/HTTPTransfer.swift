@@ -42,9 +42,10 @@ final class HTTPTransfer {
         let status = curl_status(easy)
         if isHeadComplete { return .success(HTTPAnswer(status: status, retryAfter: retryAfter, body: body)) }
         if let address = door.refusal { return .failure(.refused(address)) }
-        if code == CURLE_OPERATION_TIMEDOUT { return .failure(.timedOut) }
-        if message.pointee != 0 { return .failure(.unreachable(String(cString: message))) }
-        return .failure(.unreachable(String(cString: curl_easy_strerror(code))))
+        let wasSent = curl_bytes_sent(easy) > 0
+        if code == CURLE_OPERATION_TIMEDOUT { return .failure(.timedOut(wasSent: wasSent)) }
+        let reason = String(cString: message.pointee != 0 ? UnsafePointer(message) : curl_easy_strerror(code))
+        return .failure(.unreachable(reason, wasSent: wasSent))
     }
 
     // MARK: Options
