@@ -61,7 +61,7 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
-                "BuiltIns", "Match", "Payload", "LocalAPNs", "TransportAPNs",
+                "BuiltIns", "Match", "Payload", "LocalAPNs", "TransportAPNs", "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
@@ -81,7 +81,7 @@ var stages: [Target] {
 var transports: [Target] {
     [
         .transport("File"),
-        .transport("Webhook", ["CCurl"]),
+        .transport("Webhook", ["CCurl", .product(name: "Crypto", package: "swift-crypto")]),
         .transport("APNs", ["CNGHTTP2"] + network + [.product(name: "Crypto", package: "swift-crypto")]),
     ]
 }
@@ -104,7 +104,11 @@ var tests: [Target] {
             .tests(of: $0, $0.name == "BelfryClient" ? ["PipelineTestKit"] : [])
         }
         + stages.map { .tests(of: $0, under: "Stages/") }
-        + transports.map { .tests(of: $0, under: "Transports/", $0.name == "TransportAPNs" ? ["LocalAPNs"] : []) }
+        + transports.map {
+            .tests(
+                of: $0, under: "Transports/",
+                ["PipelineTestKit"] + ($0.name == "TransportAPNs" ? ["LocalAPNs"] : []))
+        }
         + ["Integration", "Faults", "EndToEnd"].map {
             .testTarget(
                 name: "\($0)Tests",

@@ -1,5 +1,7 @@
 #include <curl/curl.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/eventfd.h>
 
 // glibc declares it for _GNU_SOURCE only, which Swift's Glibc module is built without.
@@ -25,6 +27,21 @@ static inline CURLcode curl_set_callback(CURL *easy, CURLoption option, curl_byt
     return curl_easy_setopt(easy, option, value);
 }
 
+static inline CURLcode curl_set_socket_callback(CURL *easy, CURLoption option, curl_opensocket_callback value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+// The bytes of an address: 4 of IPv4, 16 of IPv6, none of any other family.
+static inline size_t curl_ip_bytes(const struct curl_sockaddr *address, unsigned char bytes[16]) {
+    if (address->family == AF_INET) {
+        memcpy(bytes, &((const struct sockaddr_in *)&address->addr)->sin_addr, 4);
+        return 4;
+    }
+    if (address->family != AF_INET6) return 0;
+    memcpy(bytes, &((const struct sockaddr_in6 *)&address->addr)->sin6_addr, 16);
+    return 16;
+}
+
 static inline CURLMcode curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }
@@ -32,4 +49,9 @@ static inline CURLMcode curl_multi_set_long(CURLM *multi, CURLMoption option, lo
 static inline long curl_status(CURL *easy) {
     long status = 0;
     return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
+}
+
+static inline long curl_bytes_sent(CURL *easy) {
+    long bytes = 0;
+    return curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK ? bytes : 0;
 }

@@ -18,9 +18,12 @@ public protocol Transport: Sendable {
     ///
     /// Returns within seconds: a push that is not over by then is ``TransportAnswer/Outcome/deferred``, and handed in
     /// again later. Called again only after it returned.
+    ///
+    /// Before ``open()`` and after ``close()`` pushes are answered too. When its task is cancelled or the transport is
+    /// closed meanwhile, it returns soon; pushes without a final answer may then be left out, and are handed out again.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
 
-    /// Makes durable what was accepted and lets go of everything.
+    /// Makes durable what was accepted and lets go of everything. May come without ``open()``, and more than once.
     func close() async
 }
 

@@ -25,6 +25,20 @@ struct ReplayCommandTests {
         #expect(Notes.names(try notes.read("replayed.ndjson")) == ["n1", "n2", "n3", "n4", "n5"])
     }
 
+    @Test func `pushes go to a folder as simulators take them`() async throws {
+        let notes = try Notes()
+        _ = try await Self.logs(notes)
+        let folder = notes.folder + "/simulator"
+        let replayed = try await Self.belfry("replay", notes, "--to", "file:" + folder, "--as", "simctl")
+        #expect(replayed.status == 0, "\(replayed)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        let pushes = try names.map { try notes.read("simulator/" + $0) }
+        #expect(pushes.allSatisfy { $0.hasPrefix(#"{"Simulator Target Bundle":"com.example.Notes","aps":{"#) })
+        #expect(Notes.names(pushes.joined()) == ["n1", "n2", "n3", "n4", "n5"])
+        let refused = try await Self.belfry("replay", notes, "--as", "simctl")
+        #expect(refused.status == 64 && refused.errors.contains("--as simctl needs --to file:FOLDER"), "\(refused)")
+    }
+
     @Test func `other settings on record are named`() async throws {
         let notes = try Notes()
         _ = try await Self.logs(notes)

@@ -12,7 +12,7 @@ struct ReplaySendingTests {
         let result = try await Program.run(
             "belfry", ["run", notes.pipeline, "--logs", notes.folder + "/logs"], input: Notes.phone() + changes)
         #expect(result.status == 0)
-        let webhook = "{ use: webhook, url: \"\(server.url)\", attempts: 1 }"
+        let webhook = "{ use: webhook, url: \"\(server.url)\", privateNetworks: allow, attempts: 1 }"
         let yaml = try notes.read("notes.yaml").replacing("{ use: file, path: pushes.ndjson }", with: webhook)
         try notes.write(yaml, to: "notes.yaml")
         return notes

@@ -4,6 +4,9 @@ import EventLog
 import PipelineKit
 import PipelineRuntime
 import Replay
+import TransportFile
+
+extension FileTransport.Settings.Form: ExpressibleByArgument {}
 
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,6 +24,7 @@ struct ReplayCommand: AsyncParsableCommand {
               belfry replay Pipelines/quickstart.yaml --from 2026-11-20T09:00:00Z --until 2026-11-20T10:00:00Z
               belfry replay Pipelines/quickstart.yaml --stage deliver --to console --speed 10
               belfry replay Pipelines/quickstart.yaml --from -10m --only user=_alice --to apns --really-send
+              belfry replay Pipelines/quickstart.yaml --only user=_alice --to file:pushes --as simctl
 
             Prints `identical` and exits with 0, or prints the first difference (log, sequence, JSON pointer, both \
             values, and the event that led there) and exits with 1; one JSON object where no terminal is. Damaged logs \
@@ -63,6 +67,11 @@ struct ReplayCommand: AsyncParsableCommand {
             valueName: "target"))
     var to: ReplayTarget = .null
 
+    @Option(
+        name: .customLong("as"),
+        help: "With --to file:PATH: ndjson, a file; or simctl, a folder of .apns files for `xcrun simctl push`.")
+    var form = FileTransport.Settings.Form.ndjson
+
     @Flag(help: "With --to TRANSPORT: really send the pushes out again, through that transport.")
     var reallySend = false
 
@@ -74,6 +83,7 @@ struct ReplayCommand: AsyncParsableCommand {
 
     func validate() throws {
         if let speed, !(speed > 0) { throw ValidationError("--speed takes a number above 0") }
+        if form == .simctl, !to.isFile { throw ValidationError("--as simctl needs --to file:FOLDER") }
         if reallySend, to.transport == nil {
             throw ValidationError("--really-send needs --to with a transport of the pipeline file, such as --to apns")
         }
@@ -128,7 +138,7 @@ struct ReplayCommand: AsyncParsableCommand {
         replay.problem = { StandardError.write("snapshot passed over: \($0)") }
         replay.notice = { StandardError.write($0) }
         replay.focus = focus
-        replay.watch = try sending ?? to.pushes(speed: speed, only: focus)
+        replay.watch = try sending ?? to.pushes(speed: speed, only: focus, as: form)
         let sent: @Sendable () -> String = { sending.map { ", \($0.sent.text)" } ?? "" }
         let results = try await ReplayDisplay.showing(replay.progress, more: sent) { [replay] in
             guard let sending else { return try await replay.run() }

@@ -1,7 +1,10 @@
 import ArgumentParser
 import EventLog
 import Foundation
+import PipelineKit
+import PipelineRuntime
 import Replay
+import TransportFile
 
 /// Where the pushes of a replay go.
 enum ReplayTarget: ExpressibleByArgument, Equatable {
@@ -28,29 +31,57 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 
     var transport: String? { if case .transport(let name) = self { name } else { nil } }
 
+    var isFile: Bool { if case .file = self { true } else { false } }
+
     /// Nil where nobody looks on, and where somebody gets them for real.
-    func pushes(speed: Double?, only focus: ReplayFocus?) throws -> ReplayPushes? {
+    ///
+    /// - Parameter form: A file's.
+    func pushes(
+        speed: Double?, only focus: ReplayFocus?, as form: FileTransport.Settings.Form
+    ) throws -> ReplayPushes? {
         switch self {
         case .transport: return nil
         case .null: return speed.map { ReplayPushes(speed: $0, only: focus) { _ in } }
-        case .console: return ReplayPushes(speed: speed, only: focus) { try StandardOutput.write($0) }
+        case .console: return ReplayPushes(speed: speed, only: focus) { try StandardOutput.write(lines(of: $0)) }
         case .file(let path):
-            guard FileManager.default.createFile(atPath: path, contents: nil),
-                let file = FileHandle(forWritingAtPath: path)
-            else { throw ToolFailure(.cannotCreate, "cannot write \(path)") }
-            return ReplayPushes(speed: speed, only: focus) { try file.write(contentsOf: $0) }
+            let write = form == .simctl ? try simulatorFiles(in: path) : try lineFile(path)
+            return ReplayPushes(speed: speed, only: focus, write)
+        }
+    }
+
+    private func lineFile(_ path: String) throws -> @Sendable ([Delivery]) throws -> Void {
+        guard FileManager.default.createFile(atPath: path, contents: nil),
+            let file = FileHandle(forWritingAtPath: path)
+        else { throw ToolFailure(.cannotCreate, "cannot write \(path)") }
+        return { try file.write(contentsOf: lines(of: $0)) }
+    }
+
+    /// A push that no simulator takes is named and passed over.
+    private func simulatorFiles(in path: String) throws -> @Sendable ([Delivery]) throws -> Void {
+        let folder: SimulatorFolder
+        do throws(TransportError) { folder = try SimulatorFolder(path) } catch {
+            throw ToolFailure(.cannotCreate, error.reason)
+        }
+        return { pushes in
+            for answer in folder.take(pushes) where answer.outcome != .accepted {
+                let text = "push \(answer.id.push) for \(answer.id.device.printable): \(answer.reason ?? "not written")"
+                guard answer.attempts == 0 else { throw ToolFailure(.cannotCreate, text) }
+                StandardError.write(text)
+            }
         }
     }
 }
 
-/// Writes the pushes that stages hand out while they are re-run, one JSON object a line.
+private func lines(of pushes: [Delivery]) -> [UInt8] { pushes.flatMap { $0.line + [UInt8(ascii: "\n")] } }
+
+/// Writes the pushes that stages hand out while they are re-run.
 final class ReplayPushes: ReplayWatch {
     private let pace: ReplayPace
     private let focus: ReplayFocus?
-    private let write: @Sendable ([UInt8]) throws -> Void
+    private let write: @Sendable ([Delivery]) throws -> Void
 
     /// - Parameter focus: What alone is written; nil: everything.
-    init(speed: Double?, only focus: ReplayFocus?, _ write: @escaping @Sendable ([UInt8]) throws -> Void) {
+    init(speed: Double?, only focus: ReplayFocus?, _ write: @escaping @Sendable ([Delivery]) throws -> Void) {
         pace = ReplayPace(speed: speed)
         self.focus = focus
         self.write = write
@@ -60,6 +91,6 @@ final class ReplayPushes: ReplayWatch {
         let deliveries = output.deliveries.filter { focus?.concerns($0.line) ?? true }
         guard !deliveries.isEmpty else { return }
         pace.hold(until: now)
-        try write(deliveries.flatMap { $0.line + [UInt8(ascii: "\n")] })
+        try write(deliveries)
     }
 }

@@ -83,6 +83,23 @@ extension SettingsReader {
     }
 }
 
+extension SettingsReader {
+    /// One secret, or a list of them; none if the key is missing.
+    public mutating func secrets(_ key: String, countMax: Int) throws(SettingsError) -> [Secret] {
+        let error = fail(key, "")
+        let folder = folder
+        return try optional(key) { node throws(Complaint) in
+            guard case .list(let items) = node.content else {
+                return [Secret(try Secret.Source(node, folder: folder), error: error)]
+            }
+            guard 1...countMax ~= items.count else { throw Complaint("takes one to \(countMax) secrets") }
+            return try items.map { item throws(Complaint) in
+                Secret(try Secret.Source(item, folder: folder), error: error)
+            }
+        } ?? []
+    }
+}
+
 extension Secret.Source {
     fileprivate init(_ node: SettingsNode, folder: String) throws(Complaint) {
         let malformed = Complaint("a secret is not written here", hint: "write {$file: PATH} or {$env: NAME}")

@@ -1,21 +1,6 @@
 import Glibc
 import PipelineKit
 
-/// The calls that change a file, so that a test can make each of them fail.
-struct FileCalls: Sendable {
-    var write: @Sendable (CInt, UnsafeRawPointer, Int) -> Int = { Glibc.write($0, $1, $2) }
-    var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
-}
-
-/// Why the system refused, in its words.
-struct SystemError: Error, Hashable, CustomStringConvertible {
-    let code: CInt
-
-    static var last: SystemError { SystemError(code: errno) }
-
-    var description: String { String(cString: strerror(code)) }
-}
-
 /// A file of whole lines that only grows at its end, by one writer.
 struct AppendFile: ~Copyable {
     private let descriptor: CInt
@@ -53,7 +38,7 @@ struct AppendFile: ~Copyable {
             guard opened >= 0 else { throw .last }
             return opened
         } catch {
-            throw TransportError("cannot write \(path): \(error); choose another path or change who may write there")
+            throw .unwritable(path, error)
         }
     }
 
@@ -67,7 +52,7 @@ struct AppendFile: ~Copyable {
             if let tornAt { try cut(to: tornAt) }
             let end = Self.status(of: descriptor).st_size
             if isRegular { tornAt = end }
-            try write(lines)
+            try calls.writeAll(lines, to: descriptor)
             tornAt = nil
             return nil
         } catch {
@@ -77,15 +62,6 @@ struct AppendFile: ~Copyable {
     }
 
     func synchronize() { _ = uninterrupted { fsync(descriptor) } }
-
-    private func write(_ lines: UnsafeRawBufferPointer) throws(SystemError) {
-        var rest = lines
-        while let start = rest.baseAddress, !rest.isEmpty {
-            let count = uninterrupted { calls.write(descriptor, start, rest.count) }
-            guard count >= 0 else { throw .last }
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        }
-    }
 
     /// Where that fails too, it is tried again before the next lines.
     private mutating func cutBack() {
@@ -116,25 +92,5 @@ struct AppendFile: ~Copyable {
             end = start
         }
         return 0
-    }
-}
-
-enum Folder {
-    /// Makes the folders that lead to a file.
-    static func make(for path: String) throws(SystemError) {
-        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
-        let folder = String(path[..<slash])
-        guard mkdir(folder, 0o755) != 0, errno != EEXIST else { return }
-        guard errno == ENOENT else { throw .last }
-        try make(for: folder)
-        guard mkdir(folder, 0o755) == 0 || errno == EEXIST else { throw .last }
-    }
-}
-
-/// Repeats a call that a signal interrupted.
-private func uninterrupted<Result: SignedInteger>(_ call: () -> Result) -> Result {
-    while true {
-        let result = call()
-        if result != -1 || errno != EINTR { return result }
     }
 }

@@ -1,77 +1,86 @@
 import Dispatch
-import JSON
 import PipelineKit
 import Synchronization
 
-/// Appends pushes to a file, one JSON object a line.
+/// Appends pushes to a file, one JSON object a line, or writes a file for each that Xcode's simulators take.
 ///
-/// A push is accepted once it is in the file: it outlives this process, and a power failure from ``close()`` on. A batch
-/// is one write. If it fails, the file is cut back to its last whole line and every push of the batch is answered
-/// `failed` with the system's reason. The file is its owner's only (mode 0600): pushes hold device tokens.
+/// A push is accepted once it is in its file: it outlives this process, and as a line a power failure too, from
+/// ``close()`` on. A batch of lines is one write: if it fails, the file is cut back to its last whole line and every push
+/// of the batch is answered `failed` with the system's reason. Files are their owner's only (mode 0600): pushes hold
+/// device tokens.
 public final class FileTransport: Transport {
     public struct Settings: PluginSettings {
-        /// Where pushes go. Missing folders are made.
+        public enum Form: String, Sendable, CaseIterable {
+            /// One file of pushes, one JSON object a line.
+            case ndjson
+            /// A folder of `.apns` files: `xcrun simctl push booted FILE` shows one in a simulator.
+            case simctl
+        }
+
+        public let form: Form
+        /// The file, or the folder. Missing folders are made.
         public let path: String
 
         public init(from settings: inout SettingsReader) throws(SettingsError) {
-            path = try settings.path("path")
+            form = try settings.choice("as", default: .ndjson)
+            path = try settings.path(form == .simctl ? "folder" : "path")
         }
     }
 
     public static let kind = "file"
 
+    private let form: Settings.Form
     private let path: String
     private let calls: FileCalls
-    private let file = Mutex<AppendFile?>(nil)
+    private let place = Mutex<(any PushPlace)?>(nil)
     /// Writing may wait for the disk, which the threads of the cooperative pool must not.
     private let queue = DispatchQueue(label: "belfry.transport.file")
 
     public convenience init(_ settings: Settings, context: TransportContext) throws(SettingsError) {
-        self.init(path: settings.path, calls: FileCalls())
+        self.init(path: settings.path, as: settings.form)
     }
 
-    init(path: String, calls: FileCalls) {
+    init(path: String, as form: Settings.Form = .ndjson, calls: FileCalls = FileCalls()) {
+        self.form = form
         self.path = path
         self.calls = calls
     }
 
     public func open() async throws(TransportError) {
-        if let error = await onQueue({ self.openFile() }) { throw error }
+        if let error = await onQueue({ self.openPlace() }) { throw error }
     }
 
     public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
-        let failure = await onQueue { self.append(pushes) }
-        return pushes.map { TransportAnswer($0.id, failure == nil ? .accepted : .failed, reason: failure) }
-    }
-
-    public func close() async {
         await onQueue {
-            self.file.withLock { file in
-                file?.synchronize()
-                file = nil
+            self.place.withLock { place in
+                place?.take(pushes)
+                    ?? pushes.map {
+                        TransportAnswer($0.id, .failed, reason: "\(self.path) is not open", attempts: 0)
+                    }
             }
         }
     }
 
-    private func openFile() -> TransportError? {
-        do throws(TransportError) {
-            try file.withLock { file throws(TransportError) in file = try AppendFile.open(path, calls) }
-            return nil
-        } catch {
-            return error
+    public func close() async {
+        await onQueue {
+            self.place.withLock { place in
+                place?.synchronize()
+                place = nil
+            }
         }
     }
 
-    /// - Returns: Why nothing was appended.
-    private func append(_ pushes: [Delivery]) -> String? {
-        var lines = ByteBuffer(capacity: pushes.reduce(0) { $0 + $1.byteCount + 1 })
-        for push in pushes {
-            push.write(into: &lines)
-            lines.append(byte: UInt8(ascii: "\n"))
-        }
-        return file.withLock { file in
-            guard file != nil else { return "\(path) is not open" }
-            return file?.append(lines.bytes)?.description
+    private func openPlace() -> TransportError? {
+        do throws(TransportError) {
+            try place.withLock { place throws(TransportError) in
+                switch form {
+                case .ndjson: place = try LineFile(path, calls)
+                case .simctl: place = try SimulatorFolder(path, calls)
+                }
+            }
+            return nil
+        } catch {
+            return error
         }
     }
 

@@ -8,7 +8,16 @@ extension Result<HTTPAnswer, HTTPFailure> {
     var isRetriable: Bool {
         switch self {
         case .success(let answer): RetryPolicy.isRetriable(answer.status)
+        case .failure(.refused): false
         case .failure: true
+        }
+    }
+
+    /// Whether the server may have taken the push, and did not say so.
+    var isUnanswered: Bool {
+        switch self {
+        case .failure(.timedOut(wasSent: true)), .failure(.unreachable(_, wasSent: true)): true
+        default: false
         }
     }
 
@@ -17,12 +26,23 @@ extension Result<HTTPAnswer, HTTPFailure> {
         return RetryPolicy.retryAfter(answer.retryAfter, now: .now)
     }
 
-    func answer(to id: Delivery.ID, attempts: Int, timeout: Duration) -> TransportAnswer {
+    /// - Parameter mayRepeat: Whether an earlier attempt was unanswered.
+    func answer(
+        to id: Delivery.ID, attempts: Int, timeout: Duration, mayRepeat: Bool = false
+    ) -> TransportAnswer {
+        var answer = finalAnswer(to: id, attempts, timeout)
+        answer.mayRepeat = mayRepeat
+        return answer
+    }
+
+    private func finalAnswer(to id: Delivery.ID, _ attempts: Int, _ timeout: Duration) -> TransportAnswer {
         switch self {
         case .success(let answer) where (200..<300).contains(answer.status):
             TransportAnswer(id, .accepted, status: answer.status, attempts: attempts)
         case .success(let answer):
             TransportAnswer(id, .failed, status: answer.status, reason: answer.reason, attempts: attempts)
+        case .failure(.refused(let address)):
+            TransportAnswer(id, .failed, reason: address.refusal, attempts: attempts - 1)
         case .failure(let failure):
             TransportAnswer(id, .failed, reason: failure.reason(timeout), attempts: attempts)
         }
@@ -52,8 +72,14 @@ extension HTTPFailure {
         switch self {
         case .timedOut:
             "no answer within \(timeout.formatted(.units(allowed: [.seconds, .milliseconds], width: .narrow)))"
-        case .unreachable(let reason): reason
+        case .unreachable(let reason, _): reason
+        case .refused(let address): address.refusal
         case .cancelled: "cancelled"
         }
     }
+}
+
+extension IPAddress {
+    /// Why nothing is sent there.
+    fileprivate var refusal: String { "\(self) is in a private network, which privateNetworks: allow would permit" }
 }

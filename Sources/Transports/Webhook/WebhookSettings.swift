@@ -15,8 +15,13 @@ public struct WebhookSettings: PluginSettings {
     public let concurrency: Int
     /// Sent with each request, in the order of the file.
     public let headers: [(name: String, value: String)]
+    /// What requests are signed with; empty: they are not.
+    let secrets: [Secret]
+    let rules: HTTPRules
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
+        let networks = try settings.choice("privateNetworks", default: PrivateNetworks.refuse)
+        rules = HTTPRules(allowsPrivateNetworks: networks == .allow, trust: try settings.optionalPath("trust"))
         url = try Self.url(&settings)
         timeout = try settings.duration("timeout", default: .seconds(10), in: .milliseconds(10)...(.seconds(300)))
         attempts = try settings.integer("attempts", default: 5, in: 1...100)
@@ -24,6 +29,27 @@ public struct WebhookSettings: PluginSettings {
             "backoff", default: .milliseconds(500), in: .milliseconds(1)...RetryPolicy.backoffMax)
         concurrency = try settings.integer("concurrency", default: 8, in: 1...1000)
         headers = try Self.headers(&settings)
+        secrets = try settings.secrets("secret", countMax: Self.secretsMax)
+        if networks == .refuse { try Self.check(url, settings) }
+    }
+
+    private enum PrivateNetworks: String, CaseIterable { case refuse, allow }
+
+    /// While receivers take over a new secret, the old one is signed with too.
+    private static let secretsMax = 4
+
+    /// What a name leads to is known only when it is used; numbers and `localhost` are known now.
+    private static func check(_ url: URL, _ settings: SettingsReader) throws(SettingsError) {
+        let host = url.host() ?? ""
+        guard IPAddress(host: host).map({ !$0.isPublic }) ?? isLocalhost(host) else { return }
+        throw settings.fail(
+            "url", "\(host) is in a private network", hint: "write privateNetworks: allow beside it if that is meant")
+    }
+
+    // RFC 6761, section 6.3.
+    private static func isLocalhost(_ host: String) -> Bool {
+        let labels = host.lowercased().split(separator: ".")
+        return labels.last == "localhost"
     }
 
     private static func url(_ settings: inout SettingsReader) throws(SettingsError) -> URL {
@@ -64,6 +90,7 @@ public struct WebhookSettings: PluginSettings {
 
     private static let reserved: Set<String> = [
         "connection", "content-length", "content-type", "expect", "host", "transfer-encoding", "webhook-id",
+        "webhook-signature", "webhook-timestamp",
     ]
 
     // RFC 9110, section 5.6.2: token.

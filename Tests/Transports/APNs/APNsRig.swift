@@ -46,11 +46,21 @@ final class APNsRig: Sendable {
         to port: Int, in folder: String, _ settings: String = "", clock: TestClock = TestClock(),
         topic: String = "com.example.Notes"
     ) throws -> APNsTransport {
+        let text = Self.settings(to: port, in: folder, settings, topic: topic)
+        let settings = try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self)
+        return APNsTransport(
+            settings, context: TransportContext(name: "apns", folder: folder) { _ in },
+            Surroundings(now: { clock.now }, jitter: { 0.5 }))
+    }
+
+    static func settings(
+        to port: Int, in folder: String, _ settings: String = "", topic: String = "com.example.Notes"
+    ) -> String {
         let credential =
             settings.contains("certificate")
             ? "certificate: \(folder)/client.pem, certificateKey: { $file: \(folder)/client-key.pem }"
             : "team: TEAMLOCAL1, key: KEYLOCAL12, keyFile: { $file: \(folder)/AuthKey_KEYLOCAL12.p8 }"
-        let text = """
+        return """
             host: localhost
             port: \(port)
             trust: \(folder)/ca.pem
@@ -58,10 +68,6 @@ final class APNsRig: Sendable {
             apps:
               notes: { container: iCloud.com.example.Notes, topic: \(topic), \(credential) }
             """
-        let settings = try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self)
-        return APNsTransport(
-            settings, context: TransportContext(name: "apns", folder: folder) { _ in },
-            Surroundings(now: { clock.now }, jitter: { 0.5 }))
     }
 
     func deliver(_ pushes: Delivery...) async -> [TransportAnswer] { await deliver(pushes) }

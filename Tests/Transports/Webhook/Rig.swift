@@ -1,3 +1,4 @@
+import EventLog
 import PipelineKit
 import Synchronization
 import TestSupport
@@ -14,10 +15,15 @@ struct Rig {
     }
 
     init(url: String, _ settings: String) async throws {
-        let settings = try webhookSettings("url: \(url)\n\(settings)")
-        let waits = waits
-        transport = WebhookTransport(settings) { waits.append($0) }
+        self.init(try webhookSettings("url: \(url)\nprivateNetworks: allow\n\(settings)"))
         try await transport.open()
+    }
+
+    init(_ settings: WebhookSettings, now: Instant = Instant(microseconds: 1_795_000_000_999_999)) {
+        let waits = waits
+        // Each wait takes a second.
+        transport = WebhookTransport(
+            settings, now: { now.advanced(by: .seconds(waits.all.count)) }, pause: { waits.append($0) })
     }
 
     var pauses: [Duration] { waits.all }

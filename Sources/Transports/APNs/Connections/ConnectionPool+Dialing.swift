@@ -95,12 +95,25 @@ extension ConnectionPool {
         flushAll()
     }
 
+    /// Who still waits for an answer is told to ask again elsewhere.
     func close() {
+        isClosed = true
         ticks?.cancel()
         ticks = nil
+        for tag in requests.indices { leaveOpen(tag) }
+        waiting = []
         for connection in connections + retiring { connection.end() }
         connections = []
     }
+
+    private func leaveOpen(_ tag: Int) {
+        guard var request = requests[tag] else { return }
+        requests[tag] = nil
+        if request.flight != nil { request.mayRepeat = true }
+        request.batch?.answer(deferral(request, .unanswered, reason: Self.closed, attempts: request.attempts))
+    }
+
+    static let closed = "the transport was closed"
 }
 
 extension String {

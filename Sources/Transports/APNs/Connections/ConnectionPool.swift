@@ -32,6 +32,7 @@ final class ConnectionPool {
     /// When APNs last answered anything.
     var lastAnswer = NIODeadline.distantPast
     var ticks: RepeatedTask?
+    var isClosed = false
 
     /// How long a window waits for its answers: what takes longer is asked for again.
     static let patience = TimeAmount.seconds(2)
@@ -57,6 +58,13 @@ final class ConnectionPool {
     /// Takes the pushes of one window; the promise gets one answer for each.
     func take(_ pushes: [APNsPush], _ promise: EventLoopPromise<[TransportAnswer]>) {
         guard !pushes.isEmpty else { return promise.succeed([]) }
+        guard !isClosed else {
+            return promise.succeed(
+                pushes.map {
+                    TransportAnswer(
+                        $0.delivery.id, .deferred, reason: Self.closed, attempts: 0, until: surroundings.now())
+                })
+        }
         stopped = nil
         beginTicks()
         let batch = Batch(count: pushes.count, promise)

@@ -22,10 +22,22 @@ struct HTTPAnswer: Sendable, Hashable {
 
 /// Why there is no answer.
 enum HTTPFailure: Error, Hashable {
-    case timedOut
-    case unreachable(String)
+    /// - Parameter wasSent: Whether the server may have taken the request.
+    case timedOut(wasSent: Bool)
+    case unreachable(String, wasSent: Bool = false)
+    /// The host's addresses are all in networks that are not to be reached; one of them.
+    case refused(IPAddress)
     /// The task that asked was cancelled.
     case cancelled
+}
+
+/// What holds for every request of a session.
+struct HTTPRules: Sendable {
+    /// Otherwise no connection leads there, whatever a name resolves to. With them come the proxies that the
+    /// environment names: where one of those leads cannot be seen.
+    var allowsPrivateNetworks = false
+    /// A PEM file with the certificates to trust instead of the system's.
+    var trust: String?
 }
 
 /// Connections to servers, kept for the next request. Redirects are not followed, nothing is cached or remembered.
@@ -37,13 +49,13 @@ final class HTTPSession: Sendable {
     private let requests = Atomic<UInt64>(0)
 
     /// - Parameter connections: How many requests may be under way; others wait, and their time does not yet run.
-    init(connections: Int) throws(TransportError) {
+    init(connections: Int, _ rules: HTTPRules = HTTPRules()) throws(TransportError) {
         guard let inbox = HTTPInbox() else { throw TransportError("the system has no file descriptor left") }
         self.inbox = inbox
         Thread.detachNewThread {
             // Foundation's own name is lost when the thread runs before its maker knows it.
             pthread_setname_np(pthread_self(), "webhook")
-            HTTPTransfers(connections: connections)?.run(inbox) ?? inbox.close()
+            HTTPTransfers(connections: connections, rules)?.run(inbox) ?? inbox.close()
         }
     }
 

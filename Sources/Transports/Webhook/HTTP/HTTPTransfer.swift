@@ -15,16 +15,19 @@ final class HTTPTransfer {
     private var retryAfter: String?
     private var body: [UInt8] = []
     private var bytesRead = 0
+    private var door: SocketDoor
 
     /// Nil when libcurl has no memory.
-    init?(_ order: HTTPOrder) {
+    init?(_ order: HTTPOrder, _ rules: HTTPRules) {
         guard let easy = curl_easy_init() else { return nil }
         self.order = order
         self.easy = easy
+        door = SocketDoor(allowsPrivateNetworks: rules.allowsPrivateNetworks)
         message = .allocate(capacity: Int(CURL_ERROR_SIZE))
         message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         setRequest()
         setRules()
+        set(rules)
         setCallbacks()
     }
 
@@ -38,9 +41,11 @@ final class HTTPTransfer {
     func result(_ code: CURLcode) -> Result<HTTPAnswer, HTTPFailure> {
         let status = curl_status(easy)
         if isHeadComplete { return .success(HTTPAnswer(status: status, retryAfter: retryAfter, body: body)) }
-        if code == CURLE_OPERATION_TIMEDOUT { return .failure(.timedOut) }
-        if message.pointee != 0 { return .failure(.unreachable(String(cString: message))) }
-        return .failure(.unreachable(String(cString: curl_easy_strerror(code))))
+        if let address = door.refusal { return .failure(.refused(address)) }
+        let wasSent = curl_bytes_sent(easy) > 0
+        if code == CURLE_OPERATION_TIMEDOUT { return .failure(.timedOut(wasSent: wasSent)) }
+        let reason = String(cString: message.pointee != 0 ? UnsafePointer(message) : curl_easy_strerror(code))
+        return .failure(.unreachable(reason, wasSent: wasSent))
     }
 
     // MARK: Options
@@ -75,12 +80,21 @@ final class HTTPTransfer {
         curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
     }
 
+    private func set(_ rules: HTTPRules) {
+        if !rules.allowsPrivateNetworks { curl_set_string(easy, CURLOPT_PROXY, "") }
+        guard let trust = rules.trust else { return }
+        curl_set_string(easy, CURLOPT_CAINFO, trust)
+        // The system's certificates beside it.
+        curl_set_string(easy, CURLOPT_CAPATH, nil)
+    }
+
     private func setCallbacks() {
         // The transfer outlives its easy handle.
         let context = Unmanaged.passUnretained(self).toOpaque()
         curl_set_pointer(easy, CURLOPT_ERRORBUFFER, message)
         curl_set_pointer(easy, CURLOPT_HEADERDATA, context)
         curl_set_pointer(easy, CURLOPT_WRITEDATA, context)
+        setDoor(context)
         curl_set_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
             context.map(HTTPTransfer.at)?.read(header: String(decoding: bytes, as: UTF8.self))
@@ -89,6 +103,14 @@ final class HTTPTransfer {
         curl_set_callback(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
             return context.map(HTTPTransfer.at)?.read(body: bytes) == true ? bytes.count : 0
+        }
+    }
+
+    private func setDoor(_ context: UnsafeMutableRawPointer) {
+        curl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
+        curl_set_socket_callback(easy, CURLOPT_OPENSOCKETFUNCTION) { context, _, address in
+            guard let address, let transfer = context.map(HTTPTransfer.at) else { return CURL_SOCKET_BAD }
+            return transfer.door.open(address)
         }
     }
 

@@ -9,14 +9,16 @@ final class HTTPTransfers {
 
     private let multi: UnsafeMutableRawPointer
     private let connections: Int
+    private let rules: HTTPRules
     private var waiting: [HTTPOrder] = []
     private var underWay: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
 
     /// Nil when libcurl has no memory.
-    init?(connections: Int) {
+    init?(connections: Int, _ rules: HTTPRules) {
         guard Self.isReady, let multi = curl_multi_init() else { return nil }
         self.multi = multi
         self.connections = connections
+        self.rules = rules
         curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, connections)
     }
 
@@ -48,7 +50,8 @@ final class HTTPTransfers {
     private func startWaiting() {
         let count = min(waiting.count, connections - underWay.count)
         for order in waiting.prefix(count) {
-            guard let transfer = HTTPTransfer(order), curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
+            guard let transfer = HTTPTransfer(order, rules), curl_multi_add_handle(multi, transfer.easy) == CURLM_OK
+            else {
                 order.end.resume(returning: .failure(.unreachable("libcurl takes no request")))
                 continue
             }

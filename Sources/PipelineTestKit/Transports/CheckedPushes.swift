@@ -1,0 +1,51 @@
+import JSON
+import PipelineKit
+
+/// Pushes for a check, no two alike in this process.
+struct CheckedPushes: Sendable {
+    let app: Delivery.App
+    let transport: String
+    private let run = UInt64.random(in: 0..<1 << 32)
+
+    init(app: Delivery.App, transport: String) { (self.app, self.transport) = (app, transport) }
+
+    /// - Parameter first: The first one's sequence.
+    func window(_ count: Int, from first: UInt64) -> [Delivery] {
+        (0..<UInt64(count)).map { push(first + $0) }
+    }
+
+    /// Of fifteen devices in turn.
+    func push(_ sequence: UInt64) -> Delivery {
+        var line = ByteBuffer()
+        line.append("{\"notificationID\":")
+        line.appendJSON(apnsID(sequence))
+        line.append(raw: ",\"user\":\"_user\(sequence % 3)\",\"device\":\"\(device(sequence))\",\"transport\":")
+        line.appendJSON(transport)
+        line.append(raw: ",\"token\":\"\(String(repeating: digits(sequence % 15, 2), count: 32))\",\"headers\":{")
+        line.append(raw: "\"apns-id\":\"\(apnsID(sequence))\",\"apns-topic\":")
+        line.appendJSON(app.topic ?? "com.example.Notes")
+        line.append(",\"apns-push-type\":\"alert\",\"apns-priority\":\"10\"},")
+        line.append(raw: "\"payload\":{\"aps\":{\"alert\":\"Push \(sequence)\"},\"ck\":{}},\"causes\":[]}")
+        return delivery(sequence, Array(line.bytes))
+    }
+
+    /// A line that is no push.
+    func unreadable(_ sequence: UInt64, _ text: String) -> Delivery { delivery(sequence, Array(text.utf8)) }
+
+    private func delivery(_ sequence: UInt64, _ line: [UInt8]) -> Delivery {
+        Delivery(
+            id: .init(push: sequence, device: device(sequence)), transport: transport, app: app, head: line, rest: [])
+    }
+
+    private func device(_ sequence: UInt64) -> String { "device\(sequence % 5)" }
+
+    func apnsID(_ sequence: UInt64) -> String { "\(digits(run, 8))-0000-4000-8000-\(digits(sequence, 12))" }
+
+    private func digits(_ number: UInt64, _ width: Int) -> String {
+        let text = String(number, radix: 16)
+        return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+
+    /// User and device, whose pushes keep their order.
+    func lane(_ sequence: UInt64) -> UInt64 { sequence % 15 }
+}

@@ -1,0 +1,106 @@
+import PipelineKit
+
+extension TransportCheck {
+    func checkAnswers() async throws {
+        try await withOpen { transport in
+            for (count, first) in [(1, UInt64(1_000)), (300, 1_001), (20, 1_301)] {
+                let window = maker.window(count, from: first)
+                let answers = try await settle(window, through: transport)
+                try checkAccepted(answers)
+                try await checkArrived(window, answers)
+            }
+        }
+    }
+
+    func checkUnreadable() async throws {
+        try await withOpen { transport in
+            var window = maker.window(30, from: 2_000)
+            let texts = ["no JSON", "{}", "[]", "{\"headers\":{\"apns-id\":7}}", ""]
+            for (index, text) in texts.enumerated() {
+                window.insert(maker.unreadable(UInt64(2_100 + index), text), at: index * 5)
+            }
+            let answers = try await settle(window, through: transport)
+            try checkAccepted(answers.filter { $0.id.push < 2_100 })
+            guard peer.readsPushes else { return }
+            for answer in answers where answer.id.push >= 2_100 && answer.outcome != .failed {
+                throw Breach("\(texts[Int(answer.id.push) - 2_100]) is answered \(answer.outcome.rawValue), not failed")
+            }
+        }
+    }
+
+    func checkEmptyWindow() async throws {
+        try await withOpen { transport in
+            let answers = try await within(min(limit, .seconds(1)), "deliver") { await transport.deliver([]) }
+            guard answers.isEmpty else { throw Breach("\(answers.count) answers to nothing") }
+        }
+    }
+
+    // MARK: Judging
+
+    /// - Parameter mayMiss: Whether pushes may be without an answer.
+    func check(_ answers: [TransportAnswer], to window: [Delivery], mayMiss: Bool = false) throws {
+        let asked = Set(window.map(\.id))
+        var answered: Set<Delivery.ID> = []
+        for answer in answers {
+            guard asked.contains(answer.id) else {
+                throw Breach("\(answer.id.words) is answered and was not handed out")
+            }
+            guard answered.insert(answer.id).inserted else { throw Breach("\(answer.id.words) has two answers") }
+        }
+        if !mayMiss, let missing = asked.subtracting(answered).first { throw Breach("\(missing.words) has no answer") }
+    }
+
+    /// Hands pushes out until each has its final answer.
+    func settle(_ window: [Delivery], through transport: any Transport) async throws -> [TransportAnswer] {
+        let end = ContinuousClock.now + limit
+        var (open, settled) = (window, [TransportAnswer]())
+        while !open.isEmpty {
+            guard ContinuousClock.now < end else { throw Breach("\(open[0].id.words) stays deferred") }
+            let answers = try await answers(of: transport, to: open)
+            try check(answers, to: open)
+            settled += answers.filter { $0.outcome != .deferred }
+            let deferred = Set(answers.filter { $0.outcome == .deferred }.map(\.id))
+            open = open.filter { deferred.contains($0.id) }
+            if !open.isEmpty { try await Task.sleep(for: .milliseconds(50)) }
+        }
+        return settled
+    }
+
+    func checkAccepted(_ answers: [TransportAnswer]) throws {
+        guard let answer = answers.first(where: { $0.outcome != .accepted }) else { return }
+        throw Breach("\(answer.id.words) is answered \(answer.outcome.rawValue): \(answer.reason ?? "no reason")")
+    }
+
+    /// Whether each accepted push came, in its device's order, and twice only where its answer says so.
+    func checkArrived(_ window: [Delivery], _ answers: [TransportAnswer]) async throws {
+        let arrivals = try await peer.arrivals()
+        var counts: [String: Int] = [:]
+        for id in arrivals { counts[id, default: 0] += 1 }
+        for answer in answers where answer.outcome == .accepted {
+            let count = counts[maker.apnsID(answer.id.push), default: 0]
+            guard count > 0 else { throw Breach("\(answer.id.words) is accepted and did not arrive under its apns-id") }
+            guard count == 1 || answer.attempts > 1 || answer.mayRepeat else {
+                throw Breach("\(answer.id.words) arrived \(count) times, and its answer does not say so")
+            }
+        }
+        try checkOrder(window, arrivals)
+    }
+
+    private func checkOrder(_ window: [Delivery], _ arrivals: [String]) throws {
+        var places: [String: Int] = [:]
+        for (place, id) in arrivals.enumerated() where places[id] == nil { places[id] = place }
+        var last: [UInt64: (place: Int, id: Delivery.ID)] = [:]
+        for push in window {
+            guard let place = places[maker.apnsID(push.id.push)] else { continue }
+            let lane = maker.lane(push.id.push)
+            if let before = last[lane], before.place > place {
+                throw Breach("\(push.id.words) came before \(before.id.words)")
+            }
+            last[lane] = (place, push.id)
+        }
+    }
+}
+
+extension Delivery.ID {
+    fileprivate var words: String { "push \(push) at \(device)" }
+}

@@ -1,0 +1,52 @@
+import Glibc
+import PipelineKit
+
+/// The calls that change a file, so that a test can make each of them fail.
+struct FileCalls: Sendable {
+    var write: @Sendable (CInt, UnsafeRawPointer, Int) -> Int = { Glibc.write($0, $1, $2) }
+    var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
+
+    func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) throws(SystemError) {
+        var rest = bytes
+        while let start = rest.baseAddress, !rest.isEmpty {
+            let count = uninterrupted { write(descriptor, start, rest.count) }
+            guard count >= 0 else { throw .last }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+    }
+}
+
+/// Why the system refused, in its words.
+struct SystemError: Error, Hashable, CustomStringConvertible {
+    let code: CInt
+
+    static var last: SystemError { SystemError(code: errno) }
+
+    var description: String { String(cString: strerror(code)) }
+}
+
+enum Folder {
+    /// Makes the folders that lead to a file.
+    static func make(for path: String) throws(SystemError) {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        let folder = String(path[..<slash])
+        guard mkdir(folder, 0o755) != 0, errno != EEXIST else { return }
+        guard errno == ENOENT else { throw .last }
+        try make(for: folder)
+        guard mkdir(folder, 0o755) == 0 || errno == EEXIST else { throw .last }
+    }
+}
+
+extension TransportError {
+    static func unwritable(_ path: String, _ error: SystemError) -> TransportError {
+        TransportError("cannot write \(path): \(error); choose another path or change who may write there")
+    }
+}
+
+/// Repeats a call that a signal interrupted.
+func uninterrupted<Result: SignedInteger>(_ call: () -> Result) -> Result {
+    while true {
+        let result = call()
+        if result != -1 || errno != EINTR { return result }
+    }
+}

@@ -1,0 +1,65 @@
+import JSON
+import PipelineKit
+
+/// A push as `xcrun simctl push DEVICE FILE` takes it: the payload, with the app that gets it as one more member.
+struct SimulatorPush {
+    /// The file's name: in the order of the pushes, and no other push's.
+    let name: String
+    let contents: [UInt8]
+
+    /// Nil when the line is no push of an app.
+    init?(_ delivery: Delivery) {
+        var parser = JSONParser()
+        let read: SimulatorPush? = delivery.line.withUnsafeBytes { line in
+            do throws(JSONError) {
+                return SimulatorPush(delivery, try parser.parse(line))
+            } catch {
+                return nil
+            }
+        }
+        guard let read else { return nil }
+        self = read
+    }
+
+    private init?(_ delivery: Delivery, _ push: JSONValue) {
+        guard let id = push["headers"]?["apns-id"]?.string, let payload = push["payload"], payload.isObject,
+            let topic = push["headers"]?["apns-topic"]?.string ?? delivery.app?.topic
+        else { return nil }
+        name = Self.name(delivery.id, id)
+        contents = Self.contents(payload, topic)
+    }
+
+    /// Numbers of one width sort by value; the `apns-id` tells pushes of several logs apart, and repeats of one not.
+    private static func name(_ id: Delivery.ID, _ apnsID: String) -> String {
+        let number = String(id.push)
+        let zeros = String(repeating: "0", count: max(0, digits - number.count))
+        return "\(zeros)\(number)-\(safe(id.device, bytesMax: 120))-\(safe(apnsID, bytesMax: 80)).apns"
+    }
+
+    private static let digits = 12
+
+    /// Letters, digits and what no shell or file system makes anything of; the rest as `%` and two digits.
+    private static func safe(_ text: String, bytesMax: Int) -> String {
+        var safe = ""
+        for byte in text.utf8 where safe.utf8.count + 3 <= bytesMax {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                safe.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                safe += digits.count == 2 ? "%\(digits)" : "%0\(digits)"
+            }
+        }
+        return safe
+    }
+
+    private static func contents(_ payload: JSONValue, _ topic: String) -> [UInt8] {
+        var buffer = ByteBuffer(capacity: payload.raw.count + 128)
+        buffer.append("{\"Simulator Target Bundle\":")
+        buffer.appendJSON(topic)
+        if payload.count > 0 { buffer.append(byte: UInt8(ascii: ",")) }
+        buffer.append(UnsafeRawBufferPointer(rebasing: payload.raw.dropFirst()))
+        buffer.append(byte: UInt8(ascii: "\n"))
+        return Array(buffer.bytes)
+    }
+}

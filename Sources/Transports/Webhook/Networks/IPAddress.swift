@@ -1,0 +1,48 @@
+import CCurl
+import Glibc
+
+/// An address of IPv4 or IPv6.
+struct IPAddress: Hashable, Sendable {
+    /// 4 or 16.
+    let bytes: [UInt8]
+
+    /// Nil when it is as long as no address.
+    init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        self.bytes = Array(bytes)
+    }
+
+    /// The peer of a socket; nil when it is of another family.
+    init?(_ address: UnsafePointer<curl_sockaddr>) {
+        self.init([UInt8](unsafeUninitializedCapacity: 16) { $1 = curl_ip_bytes(address, $0.baseAddress) })
+    }
+
+    /// A host written as a number, in any form that libcurl takes for an address: `127.1` and `0x7f000001` too.
+    init?(host: String) {
+        let text = host.prefix { $0 != "%" }.trimmingSuffix { $0 == "." }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET6, String(text), &bytes) == 1 {
+            self.init(bytes)
+            return
+        }
+        var four = in_addr()
+        guard inet_aton(String(text), &four) != 0 else { return nil }
+        self.init(withUnsafeBytes(of: four) { Array($0) })
+    }
+}
+
+extension IPAddress: CustomStringConvertible {
+    var description: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count))
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingSuffix(while drops: (Character) -> Bool) -> Substring {
+        var rest = self
+        while let last = rest.last, drops(last) { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,41 @@
+import Crypto
+import Foundation
+import PipelineKit
+
+/// Signs requests so that their receiver knows whom they are from (Standard Webhooks 1.0.0, "Signature scheme").
+struct WebhookSigner: Sendable {
+    private let keys: [SymmetricKey]
+
+    /// - Parameter secrets: `whsec_` and 24 to 64 bytes in Base64. Several while one takes another's place.
+    init(_ secrets: [Secret]) throws(TransportError) {
+        keys = try secrets.map { secret throws(TransportError) in try Self.key(secret) }
+    }
+
+    /// The value of `webhook-signature`: one signature for each secret, in their order; nil without secrets.
+    func signatures(id: String, timestamp: Int64, body: [UInt8]) -> String? {
+        guard !keys.isEmpty else { return nil }
+        let start = Array("\(id).\(timestamp).".utf8)
+        return keys.map { key in
+            var code = HMAC<SHA256>(key: key)
+            code.update(data: start)
+            code.update(data: body)
+            return "v1,\(Data(code.finalize()).base64EncodedString())"
+        }.joined(separator: " ")
+    }
+
+    private static func key(_ secret: Secret) throws(TransportError) -> SymmetricKey {
+        let text: String
+        do throws(SettingsError) { text = try secret.reveal() } catch { throw TransportError("\(error)") }
+        guard text.hasPrefix(prefix), let key = Data(base64Encoded: String(text.dropFirst(prefix.count))),
+            keyBytes.contains(key.count)
+        else {
+            throw TransportError(
+                "the \(secret) is not whsec_ and 24 to 64 bytes in Base64; "
+                    + "make one with: echo whsec_$(openssl rand -base64 32)")
+        }
+        return SymmetricKey(data: key)
+    }
+
+    private static let prefix = "whsec_"
+    private static let keyBytes = 24...64
+}

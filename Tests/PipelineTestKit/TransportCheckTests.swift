@@ -1,0 +1,173 @@
+import Glibc
+import PipelineKit
+import Synchronization
+import Testing
+
+@testable import PipelineTestKit
+
+@Suite(.timeLimit(.minutes(2)))
+struct TransportCheckTests {
+    private func problems(_ fault: Fault?) async throws -> [String] {
+        let pager = Pager()
+        let app = Delivery.App(container: "c", environment: "development", topic: "t")
+        let check = TransportCheck(
+            peer: TransportPeer(arrivals: { pager.arrivals }, pause: { pager.pause() }, resume: { pager.resume() }),
+            maker: CheckedPushes(app: app, transport: "pager"), limit: fault == nil ? .seconds(20) : .milliseconds(400)
+        ) { PagerTransport(pager, fault) }
+        let problems = await check.problems()
+        pager.hangUp()
+        return problems
+    }
+
+    @Test func `a transport that keeps the rules has no problems`() async throws {
+        #expect(try await problems(nil) == [])
+    }
+
+    @Test(arguments: Fault.allCases)
+    func `a transport that breaks a rule is told which`(fault: Fault) async throws {
+        let problems = try await problems(fault)
+        #expect(problems.contains { $0.contains(fault.rawValue) }, "\(problems)")
+    }
+}
+
+/// What a ``PagerTransport`` does wrong, as the check says it.
+enum Fault: String, CaseIterable, Sendable {
+    case forgetsAnswer = "has no answer"
+    case answersTwice = "has two answers"
+    case answersForOthers = "is answered and was not handed out"
+    case losesPushes = "is accepted and did not arrive under its apns-id"
+    case sendsTwice = "arrived 2 times, and its answer does not say so"
+    case turnsOrder = " came before "
+    case refuses = "is answered failed: no reason"
+    case acceptsAnything = "no JSON is answered accepted, not failed"
+    case hangsOnNothing = "an empty window ends at once: deliver is not over"
+    case answersNothing = "answers to nothing"
+    case hangsUnopened = "deliver answers before open: deliver is not over"
+    case hangsClosed = "deliver answers after it: deliver is not over"
+    case hangsClosing = "close may come without open: close is not over"
+    case hangsCancelled = "a cancelled deliver ends soon: deliver is not over"
+    case hangsUnderWay = "a deliver cancelled under way ends soon: deliver is not over"
+    case hangsWhenClosed = "close ends what is under way: deliver is not over"
+    case defersForEver = "stays deferred"
+    case sendsDeferredAnew = "sent under the same apns-id: push 8000 at device0 arrived "
+    case keepsFiles = "more open files"
+    case keepsItself = "a closed transport is still in memory"
+}
+
+/// The other side: what came, and whether it takes anything now.
+private final class Pager: Sendable {
+    private struct State {
+        var arrivals: [String] = []
+        var isPaused = false
+        var stalled: [CheckedContinuation<Void, Never>] = []
+        var isOver = false
+        var kept: [AnyObject & Sendable] = []
+        var files: [CInt] = []
+    }
+
+    private let state = Mutex(State())
+
+    var arrivals: [String] { state.withLock { $0.arrivals } }
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+    func pause() { state.withLock { $0.isPaused = true } }
+    func resume() { state.withLock { $0.isPaused = false } }
+    func page(_ id: String) { state.withLock { $0.arrivals.append(id) } }
+    func keep(_ object: AnyObject & Sendable) { state.withLock { $0.kept.append(object) } }
+    /// More than tests beside this one may let go of meanwhile.
+    func keepFiles() { state.withLock { state in for _ in 0..<8 { state.files.append(dup(0)) } } }
+
+    /// Returns when the test is over.
+    func stall() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if !state.isOver { state.stalled.append(continuation) }
+                return state.isOver
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    func hangUp() {
+        let (stalled, files) = state.withLock { state in
+            state.isOver = true
+            state.kept = []
+            return (state.stalled, state.files)
+        }
+        for continuation in stalled { continuation.resume() }
+        for file in files { close(file) }
+    }
+}
+
+/// Pages, and does one thing wrong.
+private final class PagerTransport: Transport {
+    typealias Settings = NoSettings
+    static let kind = "pager"
+
+    private let pager: Pager
+    private let fault: Fault?
+    private let state = Mutex((isOpen: false, wasOpen: false, late: Set<String>()))
+
+    init(_ settings: NoSettings, context: TransportContext) { (pager, fault) = (Pager(), nil) }
+
+    init(_ pager: Pager, _ fault: Fault?) { (self.pager, self.fault) = (pager, fault) }
+
+    private var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    func open() async {
+        state.withLock { ($0.isOpen, $0.wasOpen) = (true, true) }
+        if fault == .keepsFiles { pager.keepFiles() }
+        if fault == .keepsItself { pager.keep(self) }
+    }
+
+    func close() async {
+        if fault == .hangsClosing, !state.withLock({ $0.wasOpen }) { await pager.stall() }
+        state.withLock { $0.isOpen = false }
+    }
+
+    func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+        await hang(pushes)
+        guard isOpen else { return pushes.map { TransportAnswer($0.id, .failed, attempts: 0) } }
+        var answers: [TransportAnswer] = []
+        for push in fault == .turnsOrder ? pushes.reversed() : pushes {
+            if let answer = await page(push) { answers.append(answer) }
+        }
+        switch fault {
+        case .forgetsAnswer: return answers.dropLast()
+        case .answersTwice: return answers + answers.prefix(1)
+        case .answersForOthers: return answers + [TransportAnswer(.init(push: 1, device: "x"), .accepted)]
+        case .answersNothing: return answers.isEmpty ? [TransportAnswer(.init(push: 1, device: "x"), .failed)] : answers
+        default: return answers
+        }
+    }
+
+    private func hang(_ pushes: [Delivery]) async {
+        let (isOpen, wasOpen, _) = state.withLock { $0 }
+        switch fault {
+        case .hangsOnNothing where pushes.isEmpty, .hangsUnopened where !wasOpen, .hangsClosed where !isOpen && wasOpen:
+            await pager.stall()
+        default: return
+        }
+    }
+
+    /// Nil when cancelled.
+    private func page(_ push: Delivery) async -> TransportAnswer? {
+        let line = String(decoding: push.line, as: UTF8.self)
+        guard let id = line.firstMatch(of: /"apns-id":"([^"]*)"/).map({ String($0.1) }) else {
+            return TransportAnswer(push.id, fault == .acceptsAnything ? .accepted : .failed)
+        }
+        if pager.isPaused { return await wait(push, id) }
+        if fault == .refuses { return TransportAnswer(push.id, .failed) }
+        if fault == .defersForEver { return TransportAnswer(push.id, .deferred) }
+        if fault != .losesPushes, state.withLock({ $0.late.remove(id) }) == nil { pager.page(id) }
+        if fault == .sendsTwice { pager.page(id) }
+        return TransportAnswer(push.id, .accepted)
+    }
+
+    /// The other side is busy: the push is on its way, and to be handed out again.
+    private func wait(_ push: Delivery, _ id: String) async -> TransportAnswer? {
+        if state.withLock({ $0.late.insert(id).inserted }) { pager.page(id) }
+        if fault == .sendsDeferredAnew { state.withLock { $0.late = [] } }
+        if fault == .hangsCancelled || fault == .hangsUnderWay || fault == .hangsWhenClosed { await pager.stall() }
+        return Task.isCancelled ? nil : TransportAnswer(push.id, .deferred)
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import PipelineKit
+import PipelineTestKit
+import Synchronization
+import Testing
+
+@testable import TransportFile
+
+@Suite(.timeLimit(.minutes(2))) struct FileConformanceTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test func `a file of lines keeps the rules of transports`() async throws {
+        let path = folder.path + "/pushes.ndjson"
+        let peer = TransportPeer(readsPushes: false) {
+            try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap(apnsID)
+        }
+        let check = try TransportCheck(FileTransport.self, settings: "path: \(path)", peer: peer)
+        let problems = await check.problems()
+        #expect(problems == [])
+    }
+
+    @Test func `a folder for simulators keeps the rules of transports`() async throws {
+        let path = folder.path + "/pushes"
+        let peer = TransportPeer {
+            try FileManager.default.contentsOfDirectory(atPath: path).sorted().map { name in
+                String(name.dropLast(".apns".count).suffix(36))
+            }
+        }
+        let check = try TransportCheck(FileTransport.self, settings: "as: simctl\nfolder: \(path)", peer: peer)
+        let problems = await check.problems()
+        #expect(problems == [])
+    }
+
+    @Test func `the console keeps the rules of transports`() async throws {
+        let shown = Mutex<[String]>([])
+        let context = TransportContext(name: "console") { line in shown.withLock { $0.append(line) } }
+        let peer = TransportPeer(readsPushes: false) { shown.withLock { $0 }.compactMap(apnsID) }
+        let check = try TransportCheck(
+            ConsoleTransport.self, settings: "format: json", context: context, peer: peer)
+        let problems = await check.problems()
+        #expect(problems == [])
+    }
+}
+
+private func apnsID(_ line: some StringProtocol) -> String? {
+    String(line).firstMatch(of: /"apns-id":"([^"]*)"/).map { String($0.1) }
+}

@@ -1,0 +1,93 @@
+import Crypto
+import Foundation
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import TransportWebhook
+
+@Suite struct WebhookSignatureTests {
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private static let key = Data((0..<24).map { UInt8($0) })
+    private static let newKey = Data((0..<64).map { UInt8(255 - $0) })
+
+    /// - Returns: A secret as settings name it.
+    private func secret(_ name: String, _ text: String) throws -> String {
+        let path = try folder.write(text + "\n", to: name)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        return "{$file: \(path)}"
+    }
+
+    private func secret(_ name: String, _ key: Data) throws -> String {
+        try secret(name, "whsec_" + key.base64EncodedString())
+    }
+
+    private static func signature(_ request: TestServer.Request, _ key: Data) -> String {
+        let text =
+            "\(request.headers["webhook-id"] ?? "").\(request.headers["webhook-timestamp"] ?? "").\(request.body)"
+        let code = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: SymmetricKey(data: key))
+        return "v1,\(Data(code).base64EncodedString())"
+    }
+
+    // By Python's hmac and base64.
+    @Test func `a signature is what the standard says`() throws {
+        let settings = try webhookSettings("url: http://x\nsecret: \(try secret("s", Self.key))")
+        let signatures = try WebhookSigner(settings.secrets).signatures(
+            id: "976ec45b-c157-8d46-a9cc-0123456789ab", timestamp: 1_795_000_000, body: Array(#"{"payload":{}}"#.utf8))
+        #expect(signatures == "v1,5bP++9nG2N+JmLymKaE84ba7nSj2VJ6ENkL0DSZtmF0=")
+    }
+
+    @Test func `a request is signed with each secret, in their order`() async throws {
+        let server = TestServer { _, _ in .status(200) }
+        defer { server.stop() }
+        let secrets = [try secret("new", Self.newKey), try secret("old", Self.key)].joined(separator: ", ")
+        let rig = try await Rig(server, "secret: [\(secrets)]")
+        _ = await rig.deliver(push(1))
+        let request = try #require(server.requests.first)
+        #expect(request.headers["webhook-timestamp"] == "1795000000")
+        #expect(
+            request.headers["webhook-signature"]
+                == [Self.newKey, Self.key].map { Self.signature(request, $0) }.joined(separator: " "))
+        await rig.transport.close()
+    }
+
+    @Test func `an attempt is signed with its own time, under the push's id`() async throws {
+        let server = TestServer { _, before in .status(before == 0 ? 503 : 200) }
+        defer { server.stop() }
+        let rig = try await Rig(server, "secret: \(try secret("s", Self.key))")
+        #expect(await rig.deliver(push(1)).map(\.attempts) == [2])
+        #expect(server.requests.map { $0.headers["webhook-timestamp"] } == ["1795000000", "1795000001"])
+        #expect(Set(server.requests.map { $0.headers["webhook-id"] }) == ["id-1_alice-mac"])
+        for request in server.requests {
+            #expect(request.headers["webhook-signature"] == Self.signature(request, Self.key))
+        }
+        await rig.transport.close()
+    }
+
+    @Test func `without a secret there is no signature`() async throws {
+        let server = TestServer { _, _ in .status(200) }
+        defer { server.stop() }
+        let rig = try await Rig(server)
+        _ = await rig.deliver(push(1))
+        #expect(server.requests.map { $0.headers["webhook-signature"] } == [nil])
+        await rig.transport.close()
+    }
+
+    @Test(arguments: ["whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_not-base64!"])
+    func `a secret that is none is refused at open, and not told`(text: String) async throws {
+        let settings = try webhookSettings("url: http://x\nsecret: \(try secret("s", text))")
+        let error = await #expect(throws: TransportError.self) { try await Rig(settings).transport.open() }
+        #expect(error?.reason.contains("\(folder.path)/s is not whsec_") == true)
+        #expect(error?.reason.contains(text.dropFirst(6)) == false)
+    }
+
+    @Test(arguments: [
+        "whsec_inline", "[]", "[{$env: A}, {$env: A}, {$env: A}, {$env: A}, {$env: A}]", "[whsec_inline]",
+    ])
+    func `a secret stands in a file or the environment`(text: String) {
+        #expect(throws: PipelineFileError.self) { try webhookSettings("url: http://x\nsecret: \(text)") }
+    }
+}
