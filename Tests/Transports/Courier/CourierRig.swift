@@ -45,9 +45,9 @@ final class CourierRig: Sendable {
     func start() async throws {
         let settings = try SettingsReader(text: settings, file: "p.yaml").decode(CourierSettings.self)
         let context = TransportContext(
-            name: "courier", folder: folder.file("outcomes"), inputLog: folder.file("pushes"), sync: .never
-        ) { _ in }
-        let transport = try CourierTransport(settings, context: context, now: { self.clock.withLock { $0 } })
+            name: "courier", folder: folder.file("outcomes"), inputLog: folder.file("pushes"), sync: .never,
+            console: { _ in })
+        let transport = CourierTransport(settings, context: context) { self.clock.withLock { $0 } }
         try await transport.open()
         running.withLock { $0 = transport }
     }

@@ -61,7 +61,7 @@ final class Desk {
 
     /// Sets a damaged store aside and makes it again.
     func replaceStore(_ now: Instant) throws {
-        let aside = try InboxStore.setAside(plan.store)
+        let aside = try store.setAside()
         plan.warn("\(plan.store) is damaged: it is now \(aside), and made again")
         store = try InboxStore.open(plan.store, isDurable: plan.sync != .never).store
         devices = nil
@@ -97,7 +97,7 @@ final class Desk {
 
     /// What is in the store came from another log.
     private func startOver() throws {
-        _ = try InboxStore.setAside(plan.store)
+        _ = try store.setAside()
         store = try InboxStore.open(plan.store, isDurable: plan.sync != .never).store
     }
 
@@ -186,8 +186,12 @@ final class Desk {
         if waiting.remove(poll) { poll.end(.nothing) }
     }
 
-    func endPolls() {
+    /// Ends all polls, empty, and lets go of the store.
+    func close() {
         for poll in waiting.takeAll() { poll.end(.nothing) }
+        do { try store.close() } catch {
+            plan.warn("\(plan.store): \(error)")
+        }
     }
 
     /// Gives polls that wait what there is for them.

@@ -53,7 +53,7 @@ final class Office: Sendable {
         await withCheckedContinuation { continuation in
             writes.async {
                 self.desk.withLock { desk in
-                    desk?.endPolls()
+                    desk?.close()
                     desk = nil
                 }
                 continuation.resume()

@@ -48,7 +48,10 @@ struct Service: Sendable {
 
     // MARK: Inboxes
 
-    private func fetch(_ token: CourierToken, since: ChangeToken?, limit: Int) async throws -> HTTPAnswer {
+    /// - Parameter isRetry: Whether the store was just made again.
+    private func fetch(
+        _ token: CourierToken, since: ChangeToken?, limit: Int, isRetry: Bool = false
+    ) async throws -> HTTPAnswer {
         guard let inbox = try await office.ask({ try $0.inbox(of: token, now: $1) }) else { return .closed }
         guard let inbox else { return .unknownToken }
         if let since, since.log != inbox.log { return .expired }
@@ -60,9 +63,9 @@ struct Service: Sendable {
                             db, account: inbox.account, since: since, log: inbox.log, entriesMax: limit)
                     }
                 })
-        } catch let error where error.isDamage {
+        } catch let error where error.isDamage && !isRetry {
             _ = try await office.ask { try $0.replaceStore($1) }
-            throw error
+            return try await fetch(token, since: since, limit: limit, isRetry: true)
         }
     }
 

@@ -28,6 +28,7 @@ struct InboxStore: Sendable {
         var configuration = Configuration()
         configuration.label = "courier"
         configuration.maximumReaderCount = 2
+        configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
         }
@@ -37,8 +38,21 @@ struct InboxStore: Sendable {
         try pool.write { db in try Schema.make(in: db) }
     }
 
-    /// Moves the file and what SQLite keeps beside it out of the way; the last one set aside makes room.
-    static func setAside(_ path: String) throws -> String {
+    /// Leaves all in one file, and lets go of it.
+    func close() throws {
+        try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+        try pool.close()
+    }
+
+    /// Lets go of the file, and moves it and what SQLite keeps beside it out of the way; one set aside before goes.
+    func setAside() throws -> String {
+        do { try pool.close() } catch is DatabaseError {
+            // A fetch still reads: it has the file open, wherever that is moved.
+        }
+        return try Self.setAside(path)
+    }
+
+    private static func setAside(_ path: String) throws -> String {
         let aside = path + ".damaged"
         for end in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: path + end) {
             if FileManager.default.fileExists(atPath: aside + end) {
