@@ -17,6 +17,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: libraries + stages + transports + executables + tests + [simulation]
@@ -82,6 +83,7 @@ var transports: [Target] {
     [
         .transport("File"),
         .transport("Webhook", ["CCurl", .product(name: "Crypto", package: "swift-crypto")]),
+        .transport("Courier", http + [.product(name: "GRDB", package: "GRDB.swift")]),
         .transport("APNs", ["CNGHTTP2"] + network + [.product(name: "Crypto", package: "swift-crypto")]),
     ]
 }
@@ -135,6 +137,11 @@ var simulation: Target {
 var network: [Target.Dependency] {
     ["NIOCore", "NIOPosix", "NIOTLS"].map { .product(name: $0, package: "swift-nio") }
         + [.product(name: "NIOSSL", package: "swift-nio-ssl")]
+}
+
+/// SwiftNIO and HTTP/1 over it.
+var http: [Target.Dependency] {
+    ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") }
 }
 
 var stageNames: [Target.Dependency] { stages.map { .target(name: $0.name) } }

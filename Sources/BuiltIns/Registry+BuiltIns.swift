@@ -5,6 +5,7 @@ import Match
 import Payload
 import PipelineKit
 import TransportAPNs
+import TransportCourier
 import TransportFile
 import TransportWebhook
 
@@ -18,6 +19,7 @@ extension Registry {
         registry.register(PayloadStage.self)
         registry.register(DeliverStage.self)
         registry.register(APNsTransport.self)
+        registry.register(CourierTransport.self)
         registry.register(FileTransport.self)
         registry.register(ConsoleTransport.self)
         registry.register(WebhookTransport.self)

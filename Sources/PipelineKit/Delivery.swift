@@ -40,6 +40,9 @@ public struct Delivery: Sendable {
     public let head: [UInt8]
     /// How it goes on: what all devices that get the same push share, in memory too.
     public let rest: [UInt8]
+    /// The payload before anything was left out of it; nil where nothing was. Not part of the line, and shared as
+    /// ``rest`` is.
+    public var unpruned: [UInt8]?
 
     /// - Parameters:
     ///   - head: How the line begins.

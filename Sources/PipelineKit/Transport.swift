@@ -38,12 +38,22 @@ public struct TransportContext: Sendable {
     public var name: String
     /// Writes one line for a person who watches: standard output of the process, or what a test set. Throws where it is closed or full.
     public var console: @Sendable (String) throws -> Void
-    /// A folder of the stage's own, for what a transport keeps across restarts; nil where nothing is to be kept.
+    /// The folder of the stage's own log, for what a transport keeps across restarts; nil where nothing is to be kept.
     public var folder: String?
+    /// The folder of the log that the pushes come from; nil where none is known. On another machine than the stage
+    /// before, there is no log in it.
+    public var inputLog: String?
+    /// When the pipeline's logs reach the disk: what a transport accepts is to be as durable.
+    public var sync: SyncPolicy
 
-    public init(name: String, folder: String? = nil, console: @escaping @Sendable (String) throws -> Void) {
+    public init(
+        name: String, folder: String? = nil, inputLog: String? = nil, sync: SyncPolicy = .always,
+        console: @escaping @Sendable (String) throws -> Void
+    ) {
         self.name = name
         self.folder = folder
+        self.inputLog = inputLog
+        self.sync = sync
         self.console = console
     }
 }

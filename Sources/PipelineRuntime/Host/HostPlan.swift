@@ -36,6 +36,8 @@ public struct HostPlan: Sendable {
     public var bind: String
     /// Where the upstream's consumers connect; nil for a source.
     public var upstream: String?
+    /// The folder of the upstream's log, if it is on this machine; nil for a source.
+    public var inputLog: String?
     /// Where producers connect; nil for any stage but a source.
     public var door: String?
     public var clock: HostClock
@@ -94,6 +96,7 @@ extension HostPlan {
         consumers = file.downstream(of: stage).map(\.name)
         bind = stage.bind
         upstream = file.upstream(of: stage)?.bind
+        inputLog = file.upstream(of: stage).map { "\(file.data)/logs/\($0.logName)" }
         var settings = stage.settings
         door = stage.from == nil ? HostPlan.door(of: stage, try settings.optionalString("door"), file) : nil
         self.clock = clock

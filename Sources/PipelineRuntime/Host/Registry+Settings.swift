@@ -54,9 +54,11 @@ extension Registry {
     ///
     /// - Parameters:
     ///   - folder: Where a transport may keep what is its own; nil: nowhere.
+    ///   - plan: The stage's that runs the transport.
     ///   - console: Where the console transport writes its lines.
     package func transport(
-        _ binding: TransportBinding, folder: String? = nil, console: @escaping @Sendable (String) throws -> Void
+        _ binding: TransportBinding, folder: String? = nil, of plan: HostPlan? = nil,
+        console: @escaping @Sendable (String) throws -> Void
     ) throws(PipelineFileError) -> any Transport {
         guard let type = transports[binding.kind] else {
             let known = transports.keys.sorted()
@@ -65,8 +67,11 @@ extension Registry {
                 "use", "unknown transport '\(binding.kind)'", hint: "\(near)known: \(known.joined(separator: ", "))")
             throw PipelineFileError([error])
         }
-        return try Registry.transport(
-            type, binding, TransportContext(name: binding.name, folder: folder, console: console))
+        let context = TransportContext(
+            name: binding.name, folder: folder ?? plan?.logDirectory, inputLog: plan?.inputLog,
+            sync: plan?.sync ?? .always,
+            console: console)
+        return try Registry.transport(type, binding, context)
     }
 
     private static func transport<T: Transport>(

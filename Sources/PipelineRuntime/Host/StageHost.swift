@@ -42,7 +42,7 @@ public struct StageHost: Sendable {
 
     private func run<S: Stage>(_ type: S.Type) async throws {
         let settings = try settings.decode(S.Settings.self)
-        let crew = try TransportCrew.make(S.transports(of: settings), registry, surroundings, folder: plan.logDirectory)
+        let crew = try TransportCrew.make(S.transports(of: settings), registry, surroundings, plan)
         try await crew.open()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await crew.work { control.wake.signal() } }

@@ -73,14 +73,13 @@ final class TransportCrew: Sendable {
         self.lanes = lanes.mapValues { Lane(send: $0, end: {}) }
     }
 
-    /// - Parameter folder: Where the transports may keep what is theirs.
+    /// - Parameter plan: The stage's, which says where the transports may keep what is theirs.
     static func make(
-        _ bindings: [TransportBinding], _ registry: Registry, _ surroundings: HostSurroundings, folder: String
+        _ bindings: [TransportBinding], _ registry: Registry, _ surroundings: HostSurroundings, _ plan: HostPlan
     ) throws -> TransportCrew {
         var transports: [String: any Transport] = [:]
         for binding in bindings {
-            transports[binding.name] = try registry.transport(
-                binding, folder: folder, console: surroundings.console)
+            transports[binding.name] = try registry.transport(binding, of: plan, console: surroundings.console)
         }
         return TransportCrew(surroundings.sink == nil ? transports : [:], sink: surroundings.sink)
     }

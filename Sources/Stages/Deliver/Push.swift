@@ -12,6 +12,8 @@ struct Push {
     let payload: JSONValue
     /// What devices of other topics get instead.
     private let payloadByTopic: JSONValue?
+    /// The payload before anything was left out of it; nil where nothing was.
+    let unpruned: JSONValue?
     let causes: JSONValue
     /// The user's own device that made the change, if it was one.
     private let origin: JSONValue?
@@ -23,6 +25,7 @@ struct Push {
         headers = try event.required("headers", .object, "an object")
         payload = try event.required("payload", .object, "an object")
         payloadByTopic = try event.optional("payloadByTopic", .object, "an object")
+        unpruned = try event.optional("unpruned", .object, "an object")
         causes = try event.required("causes", .array, "a list")
         origin = try Self.origin(of: event, user: userName)
         try refuseHeader("apns-id")

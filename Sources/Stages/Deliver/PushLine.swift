@@ -9,13 +9,20 @@ struct PushLine {
     /// The ends of lines, by the payload that they hold: one but for topics with badges of their own.
     private var ends: [(payload: JSONValue, bytes: [UInt8])] = []
 
-    init(_ push: Push) { self.push = push }
+    private let unpruned: [UInt8]?
+
+    init(_ push: Push) {
+        self.push = push
+        unpruned = push.unpruned.map { Array($0.raw) }
+    }
 
     mutating func delivery(to device: Device, push sequence: UInt64, _ id: PositionID) -> Delivery {
-        Delivery(
+        var delivery = Delivery(
             id: .init(push: sequence, device: device.name), transport: device.transport, app: device.app,
             head: head(device, id),
             rest: end(with: push.payload(for: device)))
+        delivery.unpruned = unpruned
+        return delivery
     }
 
     /// Up to the headers that are not the device's own.

@@ -1,0 +1,90 @@
+import Foundation
+import JSON
+import PipelineKit
+
+/// Whose inbox: a user in a container and environment.
+struct Account: Hashable, Sendable {
+    var container: String
+    var environment: String
+    var user: String
+}
+
+/// A device's secret name: 64 hexadecimal digits, in lower case.
+struct CourierToken: Hashable, Sendable {
+    static let digits = 64
+
+    let text: String
+
+    init?(_ text: some StringProtocol) {
+        guard text.utf8.count == Self.digits, text.utf8.allSatisfy(Self.isHexDigit) else { return nil }
+        self.text = text.lowercased()
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
+    }
+}
+
+/// A push for one device, as the store needs it.
+struct CourierPush: Sendable {
+    let id: Delivery.ID
+    let account: Account
+    let token: CourierToken
+    let apnsID: String
+    let notificationID: String
+    /// What the device gets.
+    let payload: Data
+    /// What nothing was left out of; nil where ``payload`` is that.
+    let whole: Data?
+
+    /// Why a push cannot be taken.
+    enum Refusal: Error {
+        case unreadable
+        case token
+
+        func answer(_ id: Delivery.ID) -> TransportAnswer {
+            switch self {
+            case .unreadable: TransportAnswer(id, .failed, reason: "not a push of a CloudKit app", attempts: 0)
+            case .token:
+                TransportAnswer(id, .unknownAddress, reason: "the token is not 64 hexadecimal digits", attempts: 0)
+            }
+        }
+    }
+
+    init(_ delivery: Delivery, _ parser: inout JSONParser) throws(Refusal) {
+        guard let app = delivery.app else { throw .unreadable }
+        let line = delivery.line
+        let read = line.withUnsafeBytes { bytes -> Fields? in
+            do throws(JSONError) { return Fields(try parser.parse(bytes)) } catch { return nil }
+        }
+        guard let read else { throw .unreadable }
+        guard let token = CourierToken(read.token) else { throw .token }
+        id = delivery.id
+        account = Account(container: app.container, environment: app.environment, user: read.user)
+        self.token = token
+        (apnsID, notificationID, payload) = (read.apnsID, read.notificationID, read.payload)
+        whole = delivery.unpruned.map { Data($0) }
+    }
+
+    private struct Fields {
+        let user: String
+        let token: String
+        let apnsID: String
+        let notificationID: String
+        let payload: Data
+
+        init?(_ line: JSONValue) {
+            guard let user = line["user"]?.string, let token = line["token"]?.string,
+                let apnsID = line["headers"]?["apns-id"]?.string,
+                let notificationID = line["notificationID"]?.string, let payload = line["payload"], payload.isObject
+            else { return nil }
+            (self.user, self.token, self.apnsID, self.notificationID) = (user, token, apnsID, notificationID)
+            self.payload = Data(payload.raw)
+        }
+    }
+}

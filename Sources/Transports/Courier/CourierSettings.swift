@@ -1,0 +1,63 @@
+import PipelineKit
+
+/// Settings of ``CourierTransport``.
+public struct CourierSettings: PluginSettings {
+    /// Where clients connect.
+    public let host: String
+    /// 0: any free one.
+    public let port: Int
+    /// The SQLite file; nil: beside the stage's log.
+    public let store: String?
+    /// How long a notification is kept.
+    public let keep: Duration
+    /// How many notifications of one user are kept.
+    public let keepPerUser: Int
+    /// How long a poll is held.
+    public let pollTimeout: Duration
+    /// Web pages that may ask, as browsers name them: `https://app.example.com`; `*` is all.
+    public let origins: [String]
+
+    public init(from settings: inout SettingsReader) throws(SettingsError) {
+        (host, port) = try Self.listen(&settings)
+        store = try settings.optionalPath("store")
+        keep = try settings.duration(
+            "keep", default: .seconds(30 * 86_400), in: .seconds(60)...(.seconds(3650 * 86_400)))
+        keepPerUser = try settings.integer("keepPerUser", default: 1000, in: 1...1_000_000)
+        pollTimeout = try settings.duration(
+            "pollTimeout", default: .seconds(60), in: .milliseconds(100)...(.seconds(3600)))
+        origins = try Self.origins(&settings)
+    }
+
+    private static func listen(_ settings: inout SettingsReader) throws(SettingsError) -> (String, Int) {
+        let text = try settings.string("listen", default: "127.0.0.1:7480")
+        let colon = text.lastIndex(of: ":") ?? text.endIndex
+        guard colon > text.startIndex, let port = UInt16(text[colon...].dropFirst()) else {
+            throw settings.fail("listen", "expected HOST:PORT, found \(text)", hint: "write one like 127.0.0.1:7480")
+        }
+        return (text[..<colon].trimmingBrackets, Int(port))
+    }
+
+    private static func origins(_ settings: inout SettingsReader) throws(SettingsError) -> [String] {
+        let origins = try settings.strings("origins")
+        for origin in origins where !isOrigin(origin) {
+            throw settings.fail(
+                "origins", "\(origin) is no origin", hint: "write it as a browser does: https://app.example.com, or *")
+        }
+        return origins
+    }
+
+    // RFC 6454, section 6.2: scheme, "://", host and port; no path.
+    private static func isOrigin(_ text: String) -> Bool {
+        guard text != "*" else { return true }
+        guard let scheme = ["https://", "http://"].first(where: text.hasPrefix) else { return false }
+        let host = text.dropFirst(scheme.count)
+        return !host.isEmpty && host.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") }
+    }
+}
+
+extension Substring {
+    /// `[::1]` is `::1`.
+    fileprivate var trimmingBrackets: String {
+        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : String(self)
+    }
+}

@@ -1,0 +1,119 @@
+import EventLog
+import Foundation
+import JSON
+import NIOCore
+import PipelineKit
+import Synchronization
+
+/// What CloudKit's web clients use: an inbox for each user and a long poll for each device, over HTTP.
+///
+/// A push is accepted once it is in the store, as durable as the pipeline's logs. A push that comes again, by its
+/// `apns-id`, adds nothing. What polls took and what was read is in a log beside the store, which is a cache: it is made
+/// again from that log and the stage's own two when it is missing, damaged, or of another pipeline.
+///
+/// Rules: CloudKit Web Services, tokens/create (the courier's URL); CKFetchNotificationChangesOperation;
+/// CKMarkNotificationsReadOperation.
+public final class CourierTransport: Transport {
+    public typealias Settings = CourierSettings
+
+    public static let kind = "courier"
+
+    /// Between two attempts to store what the disk does not take.
+    private static let pause = Duration.seconds(1)
+
+    private let settings: CourierSettings
+    private let context: TransportContext
+    private let office: Office
+    private let now: @Sendable () -> Instant
+    private let server = Mutex<CourierServer?>(nil)
+
+    public convenience init(_ settings: CourierSettings, context: TransportContext) throws(SettingsError) {
+        self.init(settings, context: context, now: { .wall() })
+    }
+
+    init(_ settings: CourierSettings, context: TransportContext, now: @escaping @Sendable () -> Instant) {
+        self.settings = settings
+        self.context = context
+        self.now = now
+        office = Office(now: now)
+    }
+
+    public func open() async throws(TransportError) {
+        guard let store = settings.store ?? context.folder.map({ "\($0)/\(context.name).sqlite" }) else {
+            throw TransportError("the courier needs a folder: give it a store")
+        }
+        do { try await office.open(plan(store)) } catch {
+            throw TransportError("\(store): \(error); free its disk, or choose another store")
+        }
+        do { try await listen() } catch {
+            await office.close()
+            throw TransportError("cannot listen on \(settings.host):\(settings.port): \(error); choose another listen")
+        }
+    }
+
+    /// The port that clients connect to; nil while closed.
+    var port: Int? { server.withLock { $0?.port } }
+
+    /// How many polls wait now.
+    var waitingPolls: Int {
+        get async throws { try await office.ask { desk, _ in desk.waitingPolls } ?? 0 }
+    }
+
+    /// How many questions there were with tokens that are not known.
+    var unknownTokens: Int {
+        get async throws { try await office.ask { desk, _ in desk.unknownTokens } ?? 0 }
+    }
+
+    private func listen() async throws {
+        let service = Service(office: office, pollTimeout: TimeAmount(settings.pollTimeout))
+        let started = try await CourierServer.start(
+            host: settings.host, port: settings.port, service, origins: settings.origins)
+        server.withLock { $0 = started }
+    }
+
+    private func plan(_ store: String) -> DeskPlan {
+        DeskPlan(
+            transport: context.name, store: store, outcomes: context.folder, pushes: context.inputLog,
+            sync: context.sync, keep: settings.keep, keepPerUser: settings.keepPerUser
+        ) { line in
+            FileHandle.standardError.write(Data("courier: \(line)\n".utf8))
+        }
+    }
+
+    public func close() async {
+        guard let server = server.withLock({ $0.take() }) else { return }
+        do {
+            try await server.stopListening()
+            await office.close()
+            try await server.stop()
+        } catch {
+            return await office.close()
+        }
+    }
+
+    /// What the disk does not take now is deferred.
+    public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+        var parser = JSONParser()
+        var (taken, answers): ([CourierPush], [TransportAnswer]) = ([], [])
+        for push in pushes {
+            do throws(CourierPush.Refusal) { taken.append(try CourierPush(push, &parser)) } catch {
+                answers.append(error.answer(push.id))
+            }
+        }
+        return answers + (await store(taken))
+    }
+
+    private func store(_ pushes: [CourierPush]) async -> [TransportAnswer] {
+        do {
+            let isOpen = try await office.ask { try $0.accept(pushes, now: $1) } != nil
+            return pushes.map { push in
+                isOpen
+                    ? TransportAnswer(push.id, .accepted)
+                    : TransportAnswer(push.id, .failed, reason: "the transport is not open", attempts: 0)
+            }
+        } catch {
+            let until = now().advanced(by: Self.pause)
+            return pushes.map { TransportAnswer($0.id, .deferred, reason: "\(error)", until: until) }
+        }
+    }
+}

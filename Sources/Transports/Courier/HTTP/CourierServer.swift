@@ -1,0 +1,56 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// Takes connections, all on one event loop.
+struct CourierServer: Sendable {
+    private let threads: MultiThreadedEventLoopGroup
+    private let listener: any Channel
+    let port: Int
+
+    static func start(host: String, port: Int, _ service: Service, origins: [String]) async throws -> CourierServer {
+        let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let connections = OpenConnections()
+        let pages = PagesUnderWay()
+        let bootstrap = ServerBootstrap(group: threads)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.backlog, value: 1024)
+            .childChannelInitializer { channel in
+                guard connections.add(channel) else { return channel.close() }
+                return channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+                    try pipeline.addHandler(Connection(service, origins: origins, pages))
+                }
+            }
+        do {
+            let listener = try await bootstrap.bind(host: host, port: port).get()
+            return CourierServer(threads: threads, listener: listener, port: listener.localAddress?.port ?? port)
+        } catch {
+            try await threads.shutdownGracefully()
+            throw error
+        }
+    }
+
+    /// Takes no more connections.
+    func stopListening() async throws { try await listener.close() }
+
+    /// Ends all connections.
+    func stop() async throws { try await threads.shutdownGracefully() }
+}
+
+/// Counts connections, so that there are never too many.
+private final class OpenConnections: Sendable {
+    private let count = Mutex(0)
+
+    func add(_ channel: any Channel) -> Bool {
+        let isRoom = count.withLock { count in
+            guard count < CourierLimits.connectionsMax else { return false }
+            count += 1
+            return true
+        }
+        if isRoom { channel.closeFuture.whenComplete { _ in self.count.withLock { $0 -= 1 } } }
+        return isRoom
+    }
+}

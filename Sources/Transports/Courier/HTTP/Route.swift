@@ -1,0 +1,111 @@
+import Foundation
+import JSON
+import NIOHTTP1
+
+/// What a request asks for.
+enum Route: Sendable, Equatable {
+    case poll(CourierToken)
+    case fetch(CourierToken, since: ChangeToken?, limit: Int)
+    case markRead(CourierToken, ids: [String])
+    /// A browser's question whether a page may ask at all.
+    case preflight
+
+    /// Why a request is refused.
+    struct Refusal: Error, Equatable {
+        let status: HTTPResponseStatus
+        let code: String
+        let reason: String
+
+        init(_ status: HTTPResponseStatus, _ code: String, _ reason: String) {
+            (self.status, self.code, self.reason) = (status, code, reason)
+        }
+
+        static let path = Refusal(
+            .notFound, "path.unknown", "there are /courier/TOKEN, /courier/TOKEN/notifications and /courier/TOKEN/read")
+        static let token = Refusal(.forbidden, "token.unknown", "a token has 64 hexadecimal digits")
+
+        static func method(_ allowed: String) -> Refusal {
+            Refusal(.methodNotAllowed, "method.wrong", "the method here is \(allowed)")
+        }
+    }
+
+    init(_ method: HTTPMethod, _ target: String, body: [UInt8]) throws(Refusal) {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = parts[0].split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        guard (2...3).contains(path.count), path.first == "courier" else { throw .path }
+        let word = path.count == 3 ? path.last : nil
+        guard [nil, "notifications", "read"].contains(word) else { throw .path }
+        if method == .OPTIONS {
+            self = .preflight
+            return
+        }
+        guard let token = CourierToken(path.dropFirst().first ?? "") else { throw .token }
+        switch word {
+        case "notifications": self = try .fetch(method, token, query: parts.dropFirst().first ?? "")
+        case "read": self = try .read(method, token, body)
+        default:
+            guard method == .GET || method == .POST else { throw .method("GET or POST") }
+            self = .poll(token)
+        }
+    }
+
+    private static func fetch(
+        _ method: HTTPMethod, _ token: CourierToken, query: Substring
+    ) throws(Refusal) -> Route {
+        guard method == .GET else { throw .method("GET") }
+        var (since, limit) = (ChangeToken?.none, CourierLimits.pageEntries)
+        for item in query.split(separator: "&") {
+            let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = pair.count == 2 ? pair[1] : ""
+            switch pair[0] {
+            case "since": since = try changeToken(value)
+            case "limit": limit = try number(value)
+            default:
+                throw Refusal(.badRequest, "query.unknown", "'\(pair[0])' is not known: there are since and limit")
+            }
+        }
+        return .fetch(token, since: since, limit: min(limit, CourierLimits.pageEntriesMax))
+    }
+
+    private static func changeToken(_ text: Substring) throws(Refusal) -> ChangeToken? {
+        guard !text.isEmpty else { return nil }
+        guard let token = ChangeToken(text) else {
+            throw Refusal(.badRequest, "since.malformed", "since is a serverChangeToken of an earlier answer")
+        }
+        return token
+    }
+
+    private static func number(_ text: Substring) throws(Refusal) -> Int {
+        guard let number = Int(text), number > 0 else {
+            throw Refusal(.badRequest, "limit.malformed", "limit is a whole number from 1 on")
+        }
+        return number
+    }
+
+    private static func read(
+        _ method: HTTPMethod, _ token: CourierToken, _ body: [UInt8]
+    ) throws(Refusal) -> Route {
+        guard method == .POST else { throw .method("POST") }
+        guard let ids = notificationIDs(in: body) else {
+            throw Refusal(.badRequest, "body.malformed", "the body is {\"notificationIDs\":[\"…\"]}")
+        }
+        guard ids.count <= CourierLimits.marksPerRequestMax else {
+            throw Refusal(
+                .badRequest, "body.too_many", "at most \(CourierLimits.marksPerRequestMax) notificationIDs at once")
+        }
+        return .markRead(token, ids: ids)
+    }
+
+    private static func notificationIDs(in body: [UInt8]) -> [String]? {
+        var parser = JSONParser()
+        return body.withUnsafeBytes { bytes in
+            do throws(JSONError) {
+                guard let list = try parser.parse(bytes)["notificationIDs"], list.isArray else { return nil }
+                let ids = list.elements.compactMap(\.string)
+                return ids.count == list.count ? ids : nil
+            } catch {
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import JSON
+import NIOCore
+
+/// Answers requests; knows nothing of sockets.
+struct Service: Sendable {
+    let office: Office
+    let pollTimeout: TimeAmount
+
+    /// - Parameter isGone: Succeeds when the client is not there any more.
+    func answer(_ route: Route, on loop: any EventLoop, isGone: EventLoopFuture<Void>) -> EventLoopFuture<HTTPAnswer> {
+        switch route {
+        case .poll(let token): poll(token, on: loop, isGone: isGone)
+        case .fetch(let token, let since, let limit):
+            loop.answer { try await fetch(token, since: since, limit: limit) }
+        case .markRead(let token, let ids): loop.answer { try await markRead(ids, token) }
+        case .preflight: loop.makeSucceededFuture(HTTPAnswer(status: .noContent, body: Data()))
+        }
+    }
+
+    // MARK: Polls
+
+    /// A device that registers may ask before its registration has come this far: it has a moment's grace.
+    private func poll(
+        _ token: CourierToken, on loop: any EventLoop, isGone: EventLoopFuture<Void>,
+        patience: TimeAmount = CourierLimits.registrationWait
+    ) -> EventLoopFuture<HTTPAnswer> {
+        hold(Poll(token, on: loop), on: loop, isGone: isGone).flatMap { answer in
+            guard case .unknownToken = answer, patience > .zero else {
+                return loop.makeSucceededFuture(HTTPAnswer(answer))
+            }
+            return loop.scheduleTask(in: CourierLimits.registrationPause) {}.futureResult.flatMap {
+                poll(token, on: loop, isGone: isGone, patience: patience - CourierLimits.registrationPause)
+            }
+        }
+    }
+
+    private func hold(
+        _ poll: Poll, on loop: any EventLoop, isGone: EventLoopFuture<Void>
+    ) -> EventLoopFuture<Poll.Answer> {
+        let (office, end) = (office, { @Sendable (desk: Desk) in desk.end(poll) })
+        office.tell({ $0.begin(poll, now: $1) }, orElse: { poll.end(.failed("the courier is closed")) })
+        let timeout = loop.scheduleTask(in: pollTimeout) { office.tell { desk, _ in end(desk) } }
+        isGone.whenComplete { _ in office.tell { desk, _ in end(desk) } }
+        poll.answer.whenComplete { _ in timeout.cancel() }
+        return poll.answer
+    }
+
+    // MARK: Inboxes
+
+    /// - Parameter isRetry: Whether the store was just made again.
+    private func fetch(
+        _ token: CourierToken, since: ChangeToken?, limit: Int, isRetry: Bool = false
+    ) async throws -> HTTPAnswer {
+        guard let inbox = try await office.ask({ try $0.inbox(of: token, now: $1) }) else { return .closed }
+        guard let inbox else { return .unknownToken }
+        if let since, since.log != inbox.log { return .expired }
+        do {
+            return .json(
+                try await office.read {
+                    try inbox.pool.read { db in
+                        try InboxPage.json(
+                            db, account: inbox.account, since: since, log: inbox.log, entriesMax: limit)
+                    }
+                })
+        } catch let error where error.isDamage && !isRetry {
+            _ = try await office.ask { try $0.replaceStore($1) }
+            return try await fetch(token, since: since, limit: limit, isRetry: true)
+        }
+    }
+
+    private func markRead(_ ids: [String], _ token: CourierToken) async throws -> HTTPAnswer {
+        guard let known = try await office.ask({ try $0.markRead(ids, token: token, now: $1) }) else { return .closed }
+        guard let unknown = known else { return .unknownToken }
+        let read = ids.filter { !unknown.contains($0) }
+        var json = ByteBuffer(capacity: 256)
+        json.append("{\"notificationIDs\":")
+        json.appendJSON(read)
+        json.append(",\"unknown\":")
+        json.appendJSON(unknown)
+        json.append(byte: UInt8(ascii: "}"))
+        return .json(json.bytes)
+    }
+}
+
+extension HTTPAnswer {
+    fileprivate static let expired = refusal(
+        .gone, "token.expired", "the change token is of another log: fetch without since")
+}
+
+extension JSON.ByteBuffer {
+    fileprivate mutating func appendJSON(_ texts: [String]) {
+        append(byte: UInt8(ascii: "["))
+        for (index, text) in texts.enumerated() {
+            if index > 0 { append(byte: UInt8(ascii: ",")) }
+            appendJSON(text)
+        }
+        append(byte: UInt8(ascii: "]"))
+    }
+}
+
+extension EventLoop {
+    /// The answer of a task; an error is 503 with its reason.
+    fileprivate func answer(_ work: @escaping @Sendable () async throws -> HTTPAnswer) -> EventLoopFuture<HTTPAnswer> {
+        makeFutureWithTask(work).flatMapErrorThrowing { .unavailable("\($0)") }
+    }
+}

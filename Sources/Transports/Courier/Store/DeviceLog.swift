@@ -1,0 +1,79 @@
+import EventLog
+import JSON
+
+/// Follows the log that pushes come from for what it says of devices, so that a token is known before its first push.
+struct DeviceLog {
+    let transport: String
+    /// The log's identity, without dashes.
+    let identity: String
+    private let events: LogEvents
+
+    /// - Parameter last: The last event whose devices are known.
+    /// - Returns: Nil where the log is not on this machine, or has not begun.
+    init?(directory: String, transport: String, after last: Int64) throws(EventLogError) {
+        guard try EventLogs.isLog(directory: directory) else { return nil }
+        let log = try EventLogs.summary(directory: directory)
+        self.transport = transport
+        identity = log.identity.description.filter(\.isHexDigit)
+        // A power failure may have cut the log back.
+        let known = min(UInt64(last), log.lastSequence)
+        events = try LogEvents(directory: directory, from: max(known + 1, log.firstSequence))
+    }
+
+    var last: Int64 { Int64(events.last) }
+
+    private static let changesMax = 10_000
+
+    /// What was said of devices since, or the first part of it; ``last`` says how far it goes.
+    func changes() throws -> [DeviceChange] {
+        var changes: [DeviceChange] = []
+        while changes.count < Self.changesMax {
+            let isMore = try events.readBatch(except: "{\"type\":\"push\"") { _, event, _ in
+                if let change = DeviceChange(event) { changes.append(change) }
+            }
+            guard isMore else { break }
+        }
+        return changes
+    }
+}
+
+/// What a `device.register` or `device.unregister` event says.
+struct DeviceChange {
+    let account: Account
+    let device: String
+    /// Nil: it was unregistered.
+    let address: (transport: String, token: String, topic: String?)?
+
+    init?(_ event: JSONValue) {
+        let isNew = event["type"]?.equals("device.register") ?? false
+        guard isNew || event["type"]?.equals("device.unregister") ?? false, let account = Account(event),
+            let device = event["device"]?.string
+        else { return nil }
+        self.account = account
+        self.device = device
+        guard isNew else {
+            address = nil
+            return
+        }
+        guard let transport = event["transport"]?.string, let token = event["token"]?.string else { return nil }
+        address = (transport, token, event["topic"]?.string)
+    }
+
+    /// A device that goes over to another transport has no inbox any more.
+    func apply(to tables: InboxTables, transport: String) throws {
+        if let address, address.transport == transport, let token = CourierToken(address.token) {
+            try tables.register(token, topic: address.topic, device: device, of: account)
+        } else {
+            try tables.unregister(device: device, of: account)
+        }
+    }
+}
+
+extension Account {
+    init?(_ event: JSONValue) {
+        guard let container = event["container"]?.string, let environment = event["environment"]?.string,
+            let user = event["user"]?.string
+        else { return nil }
+        self.init(container: container, environment: environment, user: user)
+    }
+}

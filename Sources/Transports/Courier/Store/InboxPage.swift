@@ -1,0 +1,102 @@
+import Foundation
+import GRDB
+import JSON
+
+/// How far a client has read: behind which push, and behind which mark.
+struct ChangeToken: Hashable, Sendable {
+    /// The log of pushes that the numbers count in.
+    let log: String
+    var push: Int64
+    var mark: Int64
+
+    init(log: String, push: Int64, mark: Int64) { (self.log, self.push, self.mark) = (log, push, mark) }
+
+    init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 3, let push = Int64(parts[1]), let mark = Int64(parts[2]), push >= 0, mark >= 0 else {
+            return nil
+        }
+        (log, self.push, self.mark) = (String(parts[0]), push, mark)
+    }
+
+    var text: String { "\(log)-\(push)-\(mark)" }
+}
+
+/// Notifications since a token: the new ones in the order of their pushes, then those that changed since.
+struct InboxPage: ~Copyable {
+    private let tables: InboxTables
+    private let account: Int64
+    private let entriesMax: Int
+    private var json = ByteBuffer(capacity: 4096)
+    private var entries = 0
+    private var token: ChangeToken
+
+    /// - Parameter since: Nil: from the oldest that there is.
+    static func json(
+        _ db: Database, account: Int64, since: ChangeToken?, log: String, entriesMax: Int
+    ) throws -> [UInt8] {
+        let tables = InboxTables(db: db)
+        let start = try since ?? ChangeToken(log: log, push: 0, mark: tables.lastMark(of: account))
+        var page = InboxPage(tables, account, entriesMax, start)
+        let moreComing = try page.fill(from: start)
+        return page.close(moreComing)
+    }
+
+    private init(_ tables: InboxTables, _ account: Int64, _ entriesMax: Int, _ start: ChangeToken) {
+        (self.tables, self.account, self.entriesMax, token) = (tables, account, entriesMax, start)
+        json.append("{\"notifications\":[")
+    }
+
+    /// - Returns: Whether there is more.
+    private mutating func fill(from start: ChangeToken) throws -> Bool {
+        let isWhole = try add("push > ? ORDER BY push", [account, start.push]) { token, push, _ in token.push = push }
+        guard isWhole else { return true }
+        return try !add("mark > ? AND push <= ? ORDER BY mark", [account, start.mark, start.push]) { token, _, mark in
+            token.mark = mark
+        }
+    }
+
+    /// - Returns: Whether all of them fitted.
+    private mutating func add(
+        _ condition: String, _ arguments: StatementArguments, _ advance: (inout ChangeToken, Int64, Int64) -> Void
+    ) throws -> Bool {
+        let statement = try tables.db.cachedStatement(
+            sql: "SELECT push, id, isRead, body, ifnull(mark, 0) FROM notifications WHERE account = ? AND " + condition)
+        let rows = try Row.fetchCursor(statement, arguments: arguments)
+        while let row = try rows.next() {
+            guard entries < entriesMax, json.count < CourierLimits.pageBytesMax else { return false }
+            add(id: row[1], isRead: row[2], body: row[3])
+            advance(&token, row[0], row[4])
+        }
+        return true
+    }
+
+    private mutating func add(id: String, isRead: Bool, body: Data) {
+        if entries > 0 { json.append(byte: UInt8(ascii: ",")) }
+        entries += 1
+        json.append("{\"notificationID\":")
+        json.appendJSON(id)
+        json.append(",\"isRead\":")
+        json.appendJSON(isRead)
+        json.append(",\"payload\":")
+        body.withUnsafeBytes { json.append($0) }
+        json.append(byte: UInt8(ascii: "}"))
+    }
+
+    private consuming func close(_ moreComing: Bool) -> [UInt8] {
+        json.append("],\"serverChangeToken\":")
+        json.appendJSON(token.text)
+        json.append(",\"moreComing\":")
+        json.appendJSON(moreComing)
+        json.append(byte: UInt8(ascii: "}"))
+        return Array(json.bytes)
+    }
+}
+
+extension InboxTables {
+    fileprivate func lastMark(of account: Int64) throws -> Int64 {
+        try Int64.fetchOne(
+            db, sql: "SELECT max(mark) FROM notifications WHERE account = ? AND mark IS NOT NULL",
+            arguments: [account]) ?? 0
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import GRDB
+import PipelineKit
+
+/// The SQLite file: inboxes, what polls have yet to get, and where the courier stands in the logs that all of it is
+/// made from. One connection writes, in WAL mode; a fetch reads beside it.
+struct InboxStore: Sendable {
+    let path: String
+    let pool: DatabasePool
+
+    /// Opens the file, or makes an empty one; one that is damaged or of another version is moved aside first.
+    ///
+    /// - Parameter isDurable: Whether what is written is to survive the loss of power.
+    /// - Returns: The store, and the path that a damaged file has now.
+    static func open(_ path: String, isDurable: Bool) throws -> (store: InboxStore, setAside: String?) {
+        try FileManager.default.createDirectory(
+            atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        do {
+            return (try InboxStore(path, isDurable: isDurable), nil)
+        } catch let error where error.isDamage {
+            let aside = try setAside(path)
+            return (try InboxStore(path, isDurable: isDurable), aside)
+        }
+    }
+
+    private init(_ path: String, isDurable: Bool) throws {
+        var configuration = Configuration()
+        configuration.label = "courier"
+        configuration.maximumReaderCount = 2
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
+        }
+        self.path = path
+        pool = try DatabasePool(path: path, configuration: configuration)
+        guard chmod(path, 0o600) == 0 else { throw DatabaseError(resultCode: .SQLITE_CANTOPEN) }
+        try pool.write { db in try Schema.make(in: db) }
+    }
+
+    /// Leaves all in one file, and lets go of it.
+    func close() throws {
+        try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+        try pool.close()
+    }
+
+    /// Lets go of the file, and moves it and what SQLite keeps beside it out of the way; one set aside before goes.
+    func setAside() throws -> String {
+        do { try pool.close() } catch is DatabaseError {
+            // A fetch still reads: it has the file open, wherever that is moved.
+        }
+        return try Self.setAside(path)
+    }
+
+    private static func setAside(_ path: String) throws -> String {
+        let aside = path + ".damaged"
+        for end in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: path + end) {
+            if FileManager.default.fileExists(atPath: aside + end) {
+                try FileManager.default.removeItem(atPath: aside + end)
+            }
+            try FileManager.default.moveItem(atPath: path + end, toPath: aside + end)
+        }
+        return aside
+    }
+}
+
+extension Error {
+    /// Whether the file is no database of ours any more.
+    var isDamage: Bool {
+        guard let error = self as? DatabaseError else { return self is Schema.OtherVersion }
+        return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import GRDB
+
+/// The questions and changes that the courier has for its tables, inside one transaction.
+struct InboxTables {
+    let db: Database
+
+    // MARK: Accounts and devices
+
+    func account(_ account: Account) throws -> Int64 {
+        let arguments: StatementArguments = [account.container, account.environment, account.user]
+        try run(
+            "INSERT INTO accounts(container, environment, user) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", arguments)
+        let id = try Int64.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT id FROM accounts WHERE container = ? AND environment = ? AND user = ?"),
+            arguments: arguments)
+        return id ?? 0
+    }
+
+    /// The device, made without a token where it is not known.
+    func device(_ name: String, of account: Int64) throws -> Int64 {
+        try run("INSERT INTO devices(account, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [account, name])
+        let id = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT id FROM devices WHERE account = ? AND name = ?"),
+            arguments: [account, name])
+        return id ?? 0
+    }
+
+    /// A token belongs to who registered it last.
+    func register(_ token: CourierToken, topic: String?, device name: String, of account: Account) throws {
+        let device = try device(name, of: self.account(account))
+        try run("UPDATE devices SET token = NULL WHERE token = ?", [token.text])
+        try run("UPDATE devices SET token = ?, topic = ? WHERE id = ?", [token.text, topic, device])
+    }
+
+    func unregister(device name: String, of account: Account) throws {
+        try run("UPDATE devices SET token = NULL WHERE account = ? AND name = ?", [self.account(account), name])
+    }
+
+    func owner(of token: CourierToken) throws -> (device: Int64, account: Int64)? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT id, account FROM devices WHERE token = ?"), arguments: [token.text])
+        return row.map { ($0[0], $0[1]) }
+    }
+
+    // MARK: Notifications
+
+    func isGone(push: Int64, from account: Int64) throws -> Bool {
+        let floor = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT floor FROM accounts WHERE id = ?"), arguments: [account])
+        return push <= floor ?? 0
+    }
+
+    /// - Returns: The body that the push has: the first that was added.
+    @discardableResult
+    func add(push: Int64, id: String, body: Data, to account: Int64, time: Int64) throws -> Data {
+        try run(
+            "INSERT INTO notifications(push, account, id, body, time) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            [push, account, id, body, time])
+        return db.changesCount > 0 ? body : try self.body(ofPush: push) ?? body
+    }
+
+    /// - Parameter payload: Nil where it is the notification's body.
+    func add(push: Int64, to device: Int64, apnsID: String?, payload: Data?) throws {
+        try run(
+            "INSERT INTO deliveries(push, device, apnsID, payload) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            [push, device, apnsID, payload])
+    }
+
+    private func body(ofPush push: Int64) throws -> Data? {
+        try Data.fetchOne(
+            db.cachedStatement(sql: "SELECT body FROM notifications WHERE push = ?"), arguments: [push])
+    }
+
+    /// What polls of the device get next.
+    func next(for device: Int64, limit: Int) throws -> [(apnsID: String, payload: Data)] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT d.apnsID, ifnull(d.payload, n.body) FROM deliveries d JOIN notifications n USING (push)
+                    WHERE d.device = ? AND d.taken = 0 AND d.apnsID IS NOT NULL ORDER BY push LIMIT ?
+                    """),
+            arguments: [device, limit]
+        ).map { ($0[0], $0[1]) }
+    }
+
+    // MARK: Marks
+
+    func take(apnsID: String) throws { try run("UPDATE deliveries SET taken = 1 WHERE apnsID = ?", [apnsID]) }
+
+    func markRead(push: Int64, mark: Int64) throws {
+        try run("UPDATE notifications SET isRead = 1, mark = ? WHERE push = ?", [mark, push])
+    }
+
+    func markLate(push: Int64, mark: Int64) throws {
+        try run("UPDATE notifications SET mark = ? WHERE push = ?", [mark, push])
+    }
+
+    /// Whether a later push came first, so that a client may have read on behind this one.
+    func isLate(push: Int64, in account: Int64) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM notifications WHERE account = ? AND push > ?)"),
+            arguments: [account, push]) ?? false
+    }
+
+    /// The pushes of a notification ID, and which of them nobody has read.
+    func pushes(of id: String, in account: Int64) throws -> [(push: Int64, isRead: Bool)] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT push, isRead FROM notifications WHERE account = ? AND id = ? ORDER BY push"),
+            arguments: [account, id]
+        ).map { ($0[0], $0[1]) }
+    }
+
+    // MARK: Retention
+
+    /// Lets the oldest of an inbox go that has too many.
+    func trim(_ account: Int64, to most: Int) throws {
+        let held = try Int.fetchOne(
+            db.cachedStatement(sql: "SELECT held FROM accounts WHERE id = ?"), arguments: [account])
+        guard let held, held > most else { return }
+        try run(
+            """
+            DELETE FROM notifications WHERE push IN
+                (SELECT push FROM notifications WHERE account = ? ORDER BY push LIMIT ?)
+            """, [account, held - most])
+    }
+
+    func trimAll(to most: Int) throws {
+        for account in try Int64.fetchAll(db, sql: "SELECT id FROM accounts WHERE held > ?", arguments: [most]) {
+            try trim(account, to: most)
+        }
+    }
+
+    func trim(before time: Int64) throws { try run("DELETE FROM notifications WHERE time < ?", [time]) }
+
+    // MARK: Positions
+
+    func position(_ name: Position) throws -> Int64 { try value(name) ?? 0 }
+    func text(_ name: Position) throws -> String? { try value(name) }
+
+    private func value<Value: DatabaseValueConvertible>(_ name: Position) throws -> Value? {
+        try Value.fetchOne(
+            db.cachedStatement(sql: "SELECT value FROM positions WHERE name = ?"), arguments: [name.rawValue])
+    }
+
+    func set(_ name: Position, _ value: some DatabaseValueConvertible) throws {
+        try run("INSERT OR REPLACE INTO positions(name, value) VALUES (?, ?)", [name.rawValue, value])
+    }
+
+    func run(_ sql: String, _ arguments: StatementArguments = []) throws {
+        try db.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+}
+
+/// Where the store stands in what it is made from.
+enum Position: String {
+    /// Identity of the log that pushes come from.
+    case log
+    /// The last event of that log whose devices are known.
+    case devices
+    /// The last mark that is in the tables.
+    case marks
+}

@@ -1,0 +1,81 @@
+import EventLog
+import JSON
+
+/// What clients did, in an event log of the courier's own: what polls have taken and what was read. With it the store is
+/// a cache: all in it can be made again.
+struct MarksLog {
+    /// A mark, as it stands in the log.
+    enum Mark: Hashable {
+        case taken(apnsID: String)
+        case read(push: Int64)
+        /// It came behind one that was pushed after it.
+        case late(push: Int64)
+    }
+
+    private static let segmentBytesMax = 4 << 20
+
+    private let writer: EventLogWriter
+
+    init(folder: String, name: String, sync: SyncPolicy) throws(EventLogError) {
+        writer = try EventLogWriter(
+            EventLogOptions(directory: folder, name: name, segmentBytesMax: Self.segmentBytesMax, sync: sync))
+    }
+
+    /// The last mark's number.
+    var last: Int64 { Int64(writer.lastSequence) }
+
+    /// Appends marks in one step: after a crash all of them are there, or none.
+    ///
+    /// - Parameter isDurable: Whether to wait until they survive the loss of power.
+    func append(_ marks: [Mark], now: Instant, isDurable: Bool = false) throws(EventLogError) {
+        guard !marks.isEmpty else { return }
+        var lines = ByteBuffer(capacity: marks.count * 80)
+        for mark in marks { mark.write(to: &lines) }
+        _ = try writer.append(lines.bytes, count: marks.count, now: max(now, writer.lastNow))
+        if isDurable { try writer.flush() }
+    }
+
+    /// Calls back with each mark behind a number, in order.
+    func read(after number: Int64, _ body: (Int64, Mark) throws -> Void) throws {
+        let first = try EventLogs.summary(directory: writer.directory).firstSequence
+        let events = try LogEvents(directory: writer.directory, from: max(UInt64(number) + 1, first))
+        try events.read { sequence, event, _ in
+            if let mark = Mark(event) { try body(Int64(sequence), mark) }
+        }
+    }
+
+    /// Drops whole segments of marks that are older.
+    func trim(before time: Instant) throws(EventLogError) {
+        let old = try writer.segments().dropLast().prefix { $0.lastNow.map { $0 < time } ?? false }
+        if let last = old.last { try writer.trim(before: last.lastSequence + 1) }
+    }
+}
+
+extension MarksLog.Mark {
+    fileprivate init?(_ event: JSONValue) {
+        if event["type"]?.equals("taken") == true, let id = event["apns-id"]?.string {
+            self = .taken(apnsID: id)
+        } else if event["type"]?.equals("read") == true, let push = event["push"]?.int64 {
+            self = .read(push: push)
+        } else if event["type"]?.equals("late") == true, let push = event["push"]?.int64 {
+            self = .late(push: push)
+        } else {
+            return nil
+        }
+    }
+
+    fileprivate func write(to lines: inout ByteBuffer) {
+        switch self {
+        case .taken(let id):
+            lines.append("{\"type\":\"taken\",\"apns-id\":")
+            lines.appendJSON(id)
+        case .read(let push):
+            lines.append("{\"type\":\"read\",\"push\":")
+            lines.appendJSON(push)
+        case .late(let push):
+            lines.append("{\"type\":\"late\",\"push\":")
+            lines.appendJSON(push)
+        }
+        lines.append("}\n")
+    }
+}

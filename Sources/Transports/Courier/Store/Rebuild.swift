@@ -1,0 +1,82 @@
+import EventLog
+import Foundation
+import GRDB
+import JSON
+
+/// Makes the tables from the logs: the pushes log says who had which device when and what was pushed, the outcomes log
+/// what was accepted. A push that no outcome speaks of yet will be handed out again. Marks are taken in afterwards.
+struct Rebuild {
+    let tables: InboxTables
+    let transport: String
+    /// Pushes before it are not kept.
+    let oldest: Instant
+
+    /// - Returns: The last event of the pushes log that was read.
+    func run(pushes: String, outcomes: String?) throws -> Int64 {
+        let last = try takePushes(pushes)
+        if let outcomes { try takeOutcomes(outcomes) }
+        try tables.run("DELETE FROM deliveries WHERE apnsID IS NULL")
+        try tables.run("DELETE FROM notifications WHERE push NOT IN (SELECT push FROM deliveries)")
+        try tables.run("UPDATE accounts SET floor = 0")
+        return last
+    }
+
+    private func takePushes(_ directory: String) throws -> Int64 {
+        let log = try EventLogs.summary(directory: directory)
+        let events = try LogEvents(directory: directory, from: log.firstSequence)
+        try events.read { sequence, event, time in
+            if event["type"]?.equals("push") == true {
+                if time >= oldest { try take(event, push: Int64(sequence), time) }
+            } else {
+                try DeviceChange(event)?.apply(to: tables, transport: transport)
+            }
+        }
+        return Int64(events.last)
+    }
+
+    private func take(_ event: JSONValue, push: Int64, _ time: Instant) throws {
+        guard let owner = Account(event), let id = event["notificationID"]?.string, let payload = event["payload"]
+        else {
+            return
+        }
+        let account = try tables.account(owner)
+        var body: Data?
+        for device in try tables.devices(of: account) {
+            let own = Data(device.topic.flatMap { event["payloadByTopic"]?.member($0)?.raw } ?? payload.raw)
+            let whole = body ?? event["unpruned"].map { Data($0.raw) } ?? own
+            if body == nil { try tables.add(push: push, id: id, body: whole, to: account, time: time.microseconds) }
+            body = whole
+            try tables.add(push: push, to: device.id, apnsID: nil, payload: own == whole ? nil : own)
+        }
+    }
+
+    private func takeOutcomes(_ directory: String) throws {
+        guard try EventLogs.isLog(directory: directory) else { return }
+        let log = try EventLogs.summary(directory: directory)
+        try LogEvents(directory: directory, from: log.firstSequence).read { _, event, time in
+            guard event["outcome"]?.equals("accepted") == true, let push = event["push"]?.int64,
+                let device = event["device"]?.string, let apnsID = event["apns-id"]?.string
+            else { return }
+            try tables.accept(apnsID: apnsID, push: push, device: device)
+        }
+    }
+}
+
+extension InboxTables {
+    /// Those that can be reached, in the order of their names' bytes.
+    fileprivate func devices(of account: Int64) throws -> [(id: Int64, topic: String?)] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT id, topic FROM devices WHERE account = ? AND token IS NOT NULL ORDER BY name"),
+            arguments: [account]
+        ).map { ($0[0], $0[1]) }
+    }
+
+    fileprivate func accept(apnsID: String, push: Int64, device: String) throws {
+        try run(
+            """
+            UPDATE deliveries SET apnsID = ? WHERE push = ? AND device =
+                (SELECT d.id FROM devices d JOIN notifications n USING (account) WHERE n.push = ? AND d.name = ?)
+            """, [apnsID, push, push, device])
+    }
+}

@@ -1,0 +1,49 @@
+import GRDB
+
+/// The tables. A file of another version is not converted: it is made again from the logs.
+enum Schema {
+    static let version = 1
+
+    struct OtherVersion: Error {}
+
+    static func make(in db: Database) throws {
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        if found == version { return }
+        guard found == 0, try !db.tableExists("accounts") else { throw OtherVersion() }
+        try db.execute(sql: tables)
+        try db.execute(sql: "PRAGMA user_version = \(version)")
+    }
+
+    /// - `notifications`: one for each push of an account; `mark` is the number of its last change in the log of marks.
+    /// - `deliveries`: one for each push and device, `payload` null where it is the notification's; kept, taken, as long
+    ///   as the notification, to know a repeat by.
+    /// - `accounts.floor`: the last push that went from an inbox for its age or number: a repeat of it stays away.
+    /// - `devices.token`: null where the device was unregistered.
+    private static let tables = """
+        CREATE TABLE positions(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+        CREATE TABLE accounts(
+            id INTEGER PRIMARY KEY, container TEXT NOT NULL, environment TEXT NOT NULL, user TEXT NOT NULL,
+            held INTEGER NOT NULL DEFAULT 0, floor INTEGER NOT NULL DEFAULT 0,
+            UNIQUE(container, environment, user));
+        CREATE TABLE devices(
+            id INTEGER PRIMARY KEY, account INTEGER NOT NULL, name TEXT NOT NULL, token TEXT UNIQUE, topic TEXT,
+            UNIQUE(account, name));
+        CREATE TABLE notifications(
+            push INTEGER PRIMARY KEY, account INTEGER NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,
+            time INTEGER NOT NULL, isRead INTEGER NOT NULL DEFAULT 0, mark INTEGER);
+        CREATE INDEX notificationsOfAccount ON notifications(account, push);
+        CREATE INDEX notificationsByID ON notifications(account, id);
+        CREATE INDEX notificationsMarked ON notifications(account, mark) WHERE mark IS NOT NULL;
+        CREATE INDEX notificationsByTime ON notifications(time);
+        CREATE TABLE deliveries(
+            push INTEGER NOT NULL REFERENCES notifications(push) ON DELETE CASCADE, device INTEGER NOT NULL,
+            apnsID TEXT UNIQUE, payload BLOB, taken INTEGER NOT NULL DEFAULT 0, UNIQUE(push, device));
+        CREATE INDEX deliveriesToTake ON deliveries(device, push) WHERE taken = 0;
+        CREATE TRIGGER notificationCame AFTER INSERT ON notifications BEGIN
+            UPDATE accounts SET held = held + 1 WHERE id = new.account;
+        END;
+        CREATE TRIGGER notificationWent AFTER DELETE ON notifications BEGIN
+            UPDATE accounts SET held = held - 1, floor = max(floor, old.push) WHERE id = old.account;
+        END;
+        """
+}

@@ -1,0 +1,226 @@
+import EventLog
+import Foundation
+import JSON
+import PipelineKit
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TransportCourier
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// A courier over the logs of a pipeline that the test writes itself.
+final class CourierRig: Sendable {
+    let folder: Folder
+    let settings: String
+    let clock = Mutex(Instant(microseconds: 1_700_000_000_000_000))
+    private let logs: Mutex<Logs>
+    private let running = Mutex<CourierTransport?>(nil)
+
+    struct Logs {
+        let pushes: EventLogWriter
+        let outcomes: EventLogWriter
+    }
+
+    init(_ settings: String = "", hasLogs: Bool = true) async throws {
+        folder = try Folder()
+        self.settings = "listen: 127.0.0.1:0\n" + settings
+        let options = { [path = folder.path] name in EventLogOptions(directory: path, name: name, sync: .never) }
+        logs = Mutex(
+            Logs(
+                pushes: try EventLogWriter(options(hasLogs ? "pushes" : "elsewhere")),
+                outcomes: try EventLogWriter(options("outcomes"))))
+        try await start()
+    }
+
+    var storePath: String { folder.file("outcomes/courier.sqlite") }
+
+    var transport: CourierTransport {
+        get throws { try #require(running.withLock { $0 }) }
+    }
+
+    func start() async throws {
+        let settings = try SettingsReader(text: settings, file: "p.yaml").decode(CourierSettings.self)
+        let context = TransportContext(
+            name: "courier", folder: folder.file("outcomes"), inputLog: folder.file("pushes"), sync: .never,
+            console: { _ in })
+        let transport = CourierTransport(settings, context: context) { self.clock.withLock { $0 } }
+        try await transport.open()
+        running.withLock { $0 = transport }
+    }
+
+    func stop() async throws { await (try transport).close() }
+
+    /// - Parameter change: What happens while nothing runs.
+    func restart(_ change: () throws -> Void = {}) async throws {
+        try await stop()
+        try change()
+        try await start()
+    }
+
+    func removeStore() throws {
+        for end in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: storePath + end) {
+            try FileManager.default.removeItem(atPath: storePath + end)
+        }
+    }
+
+    func pass(_ time: Duration) { clock.withLock { $0 = $0.advanced(by: time) } }
+
+    // MARK: The pipeline
+
+    func register(_ device: Device) throws {
+        try append(
+            #"{"type":"device.register",\#(device.account),"device":"\#(device.name)","#
+                + #""transport":"\#(device.transport)","token":"\#(device.token)"}"#)
+    }
+
+    func unregister(_ device: Device) throws {
+        try append(#"{"type":"device.unregister",\#(device.account),"device":"\#(device.name)"}"#)
+    }
+
+    /// A push event, and the deliveries that the stage makes of it.
+    func push(_ text: String, to devices: Device..., unpruned: String? = nil) throws -> [Delivery] {
+        let payload = #"{"aps":{"alert":"\#(text)"},"ck":{"nid":"n-\#(text)"}}"#
+        let whole = unpruned.map { #","unpruned":\#($0)"# } ?? ""
+        let sequence = try append(
+            #"{"type":"push",\#(devices[0].account),"notificationID":"n-\#(text)","headers":{},"#
+                + #""payload":\#(payload)\#(whole),"causes":[]}"#)
+        return devices.map { $0.delivery(of: payload, "n-\(text)", push: sequence, unpruned: unpruned) }
+    }
+
+    @discardableResult
+    private func append(_ line: String) throws -> UInt64 {
+        try logs.withLock { try $0.pushes.append(line, now: clock.withLock { $0 }) }
+    }
+
+    /// Delivers pushes, and records what became of them.
+    @discardableResult
+    func deliver(_ pushes: [Delivery]) async throws -> [TransportAnswer] {
+        let answers = await (try transport).deliver(pushes)
+        for (push, answer) in zip(pushes, answers) {
+            let line =
+                #"{"type":"outcome","push":\#(push.id.push),"device":"\#(push.id.device)","#
+                + #""apns-id":"\#(push.apnsID)","outcome":"\#(answer.outcome.rawValue)"}"#
+            _ = try logs.withLock { try $0.outcomes.append(line, now: clock.withLock { $0 }) }
+        }
+        return answers
+    }
+
+    // MARK: Clients
+
+    func ask(
+        _ path: String, _ method: String = "GET", body: String? = nil, headers: [String: String] = [:]
+    ) async throws -> Reply {
+        let port = try #require(try transport.port)
+        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
+        request.httpMethod = method
+        request.httpBody = body.map { Data($0.utf8) }
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        let (data, response) = try await URLSession.shared.data(for: request)
+        let http = try #require(response as? HTTPURLResponse)
+        return Reply(status: http.statusCode, body: String(decoding: data, as: UTF8.self), http: http)
+    }
+
+    func poll(_ device: Device) async throws -> Reply { try await ask("/courier/\(device.token)") }
+
+    func fetch(_ device: Device, since: String = "", limit: Int = 100) async throws -> Page {
+        let reply = try await ask("/courier/\(device.token)/notifications?since=\(since)&limit=\(limit)")
+        #expect(reply.status == 200, "\(reply.body)")
+        return try JSONDecoder().decode(Page.self, from: Data(reply.body.utf8))
+    }
+
+    func markRead(_ ids: [String], _ device: Device) async throws -> Reply {
+        let list = ids.map { "\"\($0)\"" }.joined(separator: ",")
+        return try await ask("/courier/\(device.token)/read", "POST", body: #"{"notificationIDs":[\#(list)]}"#)
+    }
+}
+
+struct Reply: Sendable {
+    let status: Int
+    let body: String
+    let http: HTTPURLResponse
+}
+
+struct Page: Decodable, Equatable {
+    struct Entry: Decodable, Equatable {
+        struct Payload: Decodable, Equatable {
+            struct APS: Decodable, Equatable { let alert: String }
+            let aps: APS
+        }
+        let notificationID: String
+        let isRead: Bool
+        let payload: Payload
+    }
+    let notifications: [Entry]
+    let serverChangeToken: String
+    let moreComing: Bool
+
+    var ids: [String] { notifications.map(\.notificationID) }
+    var alerts: [String] { notifications.map(\.payload.aps.alert) }
+}
+
+struct Device: Sendable {
+    let name: String
+    var user = "_alice"
+    var transport = "courier"
+    var token: String
+
+    init(_ name: String, of user: String = "_alice", token: Character? = nil) {
+        self.name = name
+        self.user = user
+        let digits = (user + "/" + name).utf8.map { String($0, radix: 16) }.joined()
+        self.token =
+            token.map { String(repeating: $0, count: 64) }
+            ?? String((digits + String(repeating: "0", count: 64)).prefix(64))
+    }
+
+    var account: String { #""container":"iCloud.com.example.Notes","environment":"development","user":"\#(user)""# }
+
+    func delivery(of payload: String, _ notificationID: String, push: UInt64, unpruned: String?) -> Delivery {
+        let line =
+            #"{"notificationID":"\#(notificationID)","user":"\#(user)","device":"\#(name)","transport":"courier","#
+            + #""token":"\#(token)","headers":{"apns-id":"\#(push)-\#(name)"},"payload":\#(payload),"causes":[]}"#
+        var delivery = Delivery(
+            id: .init(push: push, device: name), transport: "courier",
+            app: .init(container: "iCloud.com.example.Notes", environment: "development", topic: nil),
+            head: Array(line.utf8), rest: [])
+        delivery.unpruned = unpruned.map { Array($0.utf8) }
+        return delivery
+    }
+}
+
+extension Delivery {
+    fileprivate var apnsID: String { "\(id.push)-\(id.device)" }
+}
+
+extension EventLogWriter {
+    fileprivate func append(_ line: String, now: Instant) throws -> UInt64 {
+        var bytes = ByteBuffer()
+        bytes.append(raw: line + "\n")
+        return try append(bytes.bytes, count: 1, now: now)
+    }
+}
+
+extension CourierRig {
+    /// Returns once so many polls wait.
+    func waitForPolls(_ count: Int) async throws {
+        while try await transport.waitingPolls != count { await Task.yield() }
+    }
+
+    /// Returns once a token was asked for that is not known.
+    func waitForQuestions() async throws {
+        while try await transport.unknownTokens == 0 { await Task.yield() }
+    }
+
+    /// Writes over what the file holds from an offset on.
+    func damageStore(from offset: UInt64) throws {
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: storePath))
+        let size = try file.seekToEnd()
+        try file.seek(toOffset: offset)
+        try file.write(contentsOf: Data(repeating: 0xA5, count: Int(size - offset)))
+        try file.close()
+    }
+}

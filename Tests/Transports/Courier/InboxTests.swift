@@ -1,0 +1,166 @@
+import Foundation
+import Testing
+
+@testable import TransportCourier
+
+@Suite struct InboxTests {
+    private let mac = Device("mac")
+
+    @Test func `fetches go on behind a token, page by page, over restarts`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        for number in 1...5 { try await rig.deliver(rig.push("\(number)", to: mac)) }
+        let first = try await rig.fetch(mac, limit: 2)
+        #expect(first.alerts == ["1", "2"] && first.moreComing)
+        try await rig.restart()
+        let second = try await rig.fetch(mac, since: first.serverChangeToken, limit: 3)
+        #expect(second.alerts == ["3", "4", "5"] && !second.moreComing)
+        try await rig.deliver(rig.push("6", to: mac))
+        try await rig.restart { try rig.removeStore() }
+        let third = try await rig.fetch(mac, since: second.serverChangeToken)
+        #expect(third.alerts == ["6"] && !third.moreComing)
+        #expect(try await rig.fetch(mac, since: third.serverChangeToken).alerts == [])
+        try await rig.stop()
+    }
+
+    @Test func `whoever has read on learns what was read since`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        for text in ["a", "b", "c"] { try await rig.deliver(rig.push(text, to: mac)) }
+        let before = try await rig.fetch(mac)
+        #expect(before.notifications.allSatisfy { !$0.isRead })
+        let reply = try await rig.markRead(["n-a", "n-c", "n-x"], mac)
+        #expect(reply.body == #"{"notificationIDs":["n-a","n-c"],"unknown":["n-x"]}"#)
+        _ = try await rig.markRead(["n-a"], mac)
+        let after = try await rig.fetch(mac, since: before.serverChangeToken)
+        #expect(after.ids == ["n-a", "n-c"] && after.notifications.allSatisfy(\.isRead))
+        try await rig.restart { try rig.removeStore() }
+        #expect(try await rig.fetch(mac, since: before.serverChangeToken) == after)
+        #expect(try await rig.fetch(mac).notifications.map(\.isRead) == [true, false, true])
+        #expect(try await rig.fetch(mac, since: after.serverChangeToken).notifications.isEmpty)
+        try await rig.stop()
+    }
+
+    @Test func `an inbox holds the whole notification, a poll gets the pruned one`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        let whole = #"{"aps":{"alert":"all of it"},"ck":{}}"#
+        try await rig.deliver(rig.push("short", to: mac, unpruned: whole))
+        try await rig.restart()
+        #expect(try await rig.fetch(mac).alerts == ["all of it"])
+        try await rig.restart { try rig.removeStore() }
+        #expect(try await rig.fetch(mac).alerts == ["all of it"])
+        #expect(try await rig.poll(mac).body.contains("short"))
+        try await rig.stop()
+    }
+
+    @Test func `a page ends behind the notification that makes it long`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        let long = String(repeating: "x", count: 600_000)
+        for text in ["a", "b", "c"] {
+            try await rig.deliver(rig.push(text, to: mac, unpruned: #"{"aps":{"alert":"\#(long)"},"ck":{}}"#))
+        }
+        let page = try await rig.fetch(mac)
+        #expect(page.ids == ["n-a", "n-b"] && page.moreComing)
+        #expect(try await rig.fetch(mac, since: page.serverChangeToken).ids == ["n-c"])
+        try await rig.stop()
+    }
+
+    @Test func `nobody sees another's inbox`() async throws {
+        let rig = try await CourierRig("pollTimeout: 100ms")
+        let bob = Device("mac", of: "_bob")
+        try rig.register(mac)
+        try rig.register(bob)
+        try await rig.deliver(rig.push("alice's", to: mac) + rig.push("bob's", to: bob))
+        #expect(try await rig.fetch(mac).alerts == ["alice's"])
+        #expect(try await rig.fetch(bob).alerts == ["bob's"])
+        #expect(try await rig.markRead(["n-alice's"], bob).body == #"{"notificationIDs":[],"unknown":["n-alice's"]}"#)
+        #expect(try await rig.fetch(mac).notifications.map(\.isRead) == [false])
+        #expect(try await rig.poll(bob).body.contains("bob's"))
+        #expect(try await rig.poll(bob).body.isEmpty)
+        try await rig.stop()
+    }
+
+    @Test func `a push that comes again adds nothing, read, taken or gone`() async throws {
+        let rig = try await CourierRig("pollTimeout: 100ms\nkeepPerUser: 2")
+        try rig.register(mac)
+        let pushes = try rig.push("a", to: mac) + rig.push("b", to: mac) + rig.push("c", to: mac)
+        for _ in 1...2 {
+            #expect(try await rig.deliver(pushes).map(\.outcome) == [.accepted, .accepted, .accepted])
+            #expect(try await rig.fetch(mac).alerts == ["b", "c"])
+        }
+        #expect(try await rig.poll(mac).body.contains(#""b""#))
+        #expect(try await rig.poll(mac).body.contains(#""c""#))
+        try await rig.deliver(pushes)
+        #expect(try await rig.poll(mac).body.isEmpty)
+        #expect(try await rig.fetch(mac).alerts == ["b", "c"])
+        try await rig.stop()
+    }
+
+    @Test func `a push that comes behind a later one is not passed over`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        let (early, later) = (try rig.push("early", to: mac), try rig.push("later", to: mac))
+        try await rig.deliver(later)
+        let token = try await rig.fetch(mac).serverChangeToken
+        try await rig.deliver(early)
+        #expect(try await rig.fetch(mac, since: token).alerts == ["early"])
+        #expect(try await rig.fetch(mac).alerts == ["early", "later"])
+        try await rig.stop()
+    }
+
+    @Test func `what is too old goes, also when the store is made again`() async throws {
+        let rig = try await CourierRig("keep: 1h")
+        try rig.register(mac)
+        try await rig.deliver(rig.push("old", to: mac))
+        rig.pass(.seconds(3000))
+        try await rig.deliver(rig.push("new", to: mac))
+        #expect(try await rig.fetch(mac).alerts == ["old", "new"])
+        rig.pass(.seconds(1000))
+        try await rig.deliver(rig.push("newest", to: mac))
+        #expect(try await rig.fetch(mac).alerts == ["new", "newest"])
+        try await rig.restart { try rig.removeStore() }
+        #expect(try await rig.fetch(mac).alerts == ["new", "newest"])
+        try await rig.stop()
+    }
+
+    @Test func `a store without its file is made again from the logs`() async throws {
+        let rig = try await CourierRig("keepPerUser: 3")
+        try rig.register(mac)
+        for number in 1...6 { try await rig.deliver(rig.push("\(number)", to: mac)) }
+        _ = try rig.push("never accepted", to: mac)
+        let before = try await rig.fetch(mac)
+        try await rig.restart { try rig.removeStore() }
+        #expect(try await rig.fetch(mac) == before)
+        #expect(before.alerts == ["4", "5", "6"])
+        try await rig.stop()
+    }
+
+    @Test(arguments: [false, true])
+    func `a damaged store is set aside and made again`(whileRunning: Bool) async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        for number in 1...50 { try await rig.deliver(rig.push("\(number)", to: mac)) }
+        let before = try await rig.fetch(mac)
+        try await rig.restart()
+        if whileRunning {
+            try rig.damageStore(from: 4096)
+        } else {
+            try await rig.restart { try rig.damageStore(from: 0) }
+        }
+        try await rig.deliver(rig.push("51", to: mac))
+        #expect(try await rig.fetch(mac).alerts == before.alerts + ["51"])
+        #expect(FileManager.default.fileExists(atPath: rig.storePath + ".damaged"))
+        try await rig.stop()
+    }
+
+    @Test func `another pipeline's token is expired`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        let reply = try await rig.ask("/courier/\(mac.token)/notifications?since=00ff-3-1")
+        #expect(reply.status == 410)
+        #expect(reply.body.contains("token.expired"))
+        try await rig.stop()
+    }
+}

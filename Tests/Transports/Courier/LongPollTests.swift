@@ -1,0 +1,147 @@
+import Foundation
+import Testing
+
+@testable import TransportCourier
+
+@Suite struct LongPollTests {
+    private let mac = Device("mac")
+    private let phone = Device("phone")
+
+    @Test func `a poll that waits gets the next notification, exactly as the device would`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        async let reply = rig.poll(mac)
+        try await rig.waitForPolls(1)
+        let answers = try await rig.deliver(rig.push("Hi", to: mac))
+        #expect(answers.map(\.outcome) == [.accepted])
+        let got = try await reply
+        #expect(got.status == 200)
+        #expect(got.body == #"{"aps":{"alert":"Hi"},"ck":{"nid":"n-Hi"}}"#)
+        #expect(got.http.value(forHTTPHeaderField: "Content-Type") == "application/json; charset=utf-8")
+        try await rig.stop()
+    }
+
+    @Test func `polls get one notification each, in order, and none twice, whatever restarts between`() async throws {
+        let rig = try await CourierRig("pollTimeout: 100ms")
+        try rig.register(mac)
+        for text in ["one", "two", "three"] { try await rig.deliver(rig.push(text, to: mac)) }
+        #expect(try await rig.poll(mac).body.contains("one"))
+        try await rig.restart()
+        #expect(try await rig.ask("/courier/\(mac.token)", "POST").body.contains("two"))
+        try await rig.restart { try rig.removeStore() }
+        #expect(try await rig.poll(mac).body.contains("three"))
+        let last = try await rig.poll(mac)
+        #expect(last.status == 200 && last.body.isEmpty)
+        try await rig.stop()
+    }
+
+    @Test func `two devices of a user have each their own polls`() async throws {
+        let rig = try await CourierRig("pollTimeout: 100ms")
+        try rig.register(mac)
+        try rig.register(phone)
+        try await rig.deliver(rig.push("both", to: mac, phone))
+        try await rig.deliver(rig.push("phone", to: phone))
+        #expect(try await rig.poll(mac).body.contains("both"))
+        #expect(try await rig.poll(mac).body.isEmpty)
+        #expect(try await rig.poll(phone).body.contains("both"))
+        #expect(try await rig.poll(phone).body.contains("phone"))
+        #expect(try await rig.fetch(mac).alerts == ["both", "phone"], "an inbox is the user's")
+        try await rig.stop()
+    }
+
+    @Test func `several polls of one device share what comes`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        async let first = rig.poll(mac)
+        async let second = rig.poll(mac)
+        try await rig.waitForPolls(2)
+        try await rig.deliver(rig.push("a", to: mac) + rig.push("b", to: mac))
+        let bodies = try await [first.body, second.body].sorted()
+        #expect(bodies[0].contains(#""a""#) && bodies[1].contains(#""b""#))
+        try await rig.stop()
+    }
+
+    @Test func `a token that nobody registered is refused, one whose registration is on its way is not`() async throws {
+        let rig = try await CourierRig("pollTimeout: 100ms")
+        let unknown = try await rig.poll(phone)
+        #expect(unknown.status == 403)
+        #expect(unknown.body.contains("token.unknown"))
+        async let early = rig.poll(mac)
+        try await rig.waitForQuestions()
+        try rig.register(mac)
+        #expect(try await early.status == 200)
+        #expect(try await rig.ask("/courier/notes").status == 403)
+        try await rig.stop()
+    }
+
+    @Test func `an unregistered device's token is refused, and its queue waits for its new token`() async throws {
+        let rig = try await CourierRig("pollTimeout: 100ms")
+        try rig.register(mac)
+        try await rig.deliver(rig.push("kept", to: mac))
+        try rig.unregister(mac)
+        #expect(try await rig.poll(mac).status == 403)
+        var renewed = mac
+        renewed.token = String(repeating: "a", count: 64)
+        try rig.register(renewed)
+        #expect(try await rig.poll(renewed).body.contains("kept"))
+        try await rig.stop()
+    }
+
+    @Test func `a token belongs to who registered it last`() async throws {
+        let rig = try await CourierRig("pollTimeout: 100ms")
+        var taken = Device("phone", of: "_bob")
+        taken.token = mac.token
+        try rig.register(mac)
+        try await rig.deliver(rig.push("alice's", to: mac))
+        try rig.register(taken)
+        #expect(try await rig.poll(taken).body.isEmpty)
+        #expect(try await rig.fetch(taken).notifications.isEmpty)
+        try await rig.stop()
+    }
+
+    @Test func `a client that went away takes nothing`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        let poll = Task { try await rig.poll(mac) }
+        try await rig.waitForPolls(1)
+        poll.cancel()
+        try await rig.waitForPolls(0)
+        try await rig.deliver(rig.push("still here", to: mac))
+        #expect(try await rig.poll(mac).body.contains("still here"))
+        try await rig.stop()
+    }
+
+    @Test func `of too many polls of a device the oldest ends, empty`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        async let oldest = rig.poll(mac)
+        try await rig.waitForPolls(1)
+        let others = (0..<CourierLimits.pollsPerDeviceMax).map { _ in Task { try await rig.poll(mac) } }
+        #expect(try await oldest.body.isEmpty)
+        try await rig.stop()
+        for other in others { #expect(try await other.value.body.isEmpty, "closing ends polls at once") }
+    }
+
+    @Test func `without the log of pushes a device is known by its first push`() async throws {
+        let rig = try await CourierRig(hasLogs: false)
+        async let reply = rig.poll(mac)
+        try await rig.waitForPolls(1)
+        try await rig.deliver(rig.push("Hi", to: mac))
+        #expect(try await reply.body.contains("Hi"))
+        #expect(try await rig.fetch(mac).alerts == ["Hi"])
+        #expect(try await rig.ask("/courier/\(phone.token)/notifications").status == 403)
+        try await rig.stop()
+    }
+
+    @Test func `what is no push of an app, or for no token, is not taken`() async throws {
+        let rig = try await CourierRig()
+        var bad = mac
+        bad.token = "mac-token"
+        var broken = try rig.push("x", to: mac)[0]
+        broken.app = nil
+        let answers = try await rig.deliver([broken] + rig.push("y", to: bad))
+        #expect(answers.map(\.outcome) == [.failed, .unknownAddress])
+        await (try rig.transport).close()
+        #expect(try await rig.deliver(rig.push("z", to: mac)).map(\.reason) == ["the transport is not open"])
+    }
+}

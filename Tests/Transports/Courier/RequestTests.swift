@@ -1,0 +1,70 @@
+import PipelineKit
+import Testing
+
+@testable import TransportCourier
+
+@Suite struct RequestTests {
+    private static let token = String(repeating: "a", count: 64)
+
+    @Test(arguments: [
+        ("/", "GET", "", 404, "path.unknown"),
+        ("/courier/\(token)/other", "GET", "", 404, "path.unknown"),
+        ("/courier/short", "GET", "", 403, "token.unknown"),
+        ("/courier/\(token)", "DELETE", "", 405, "method.wrong"),
+        ("/courier/\(token)/notifications", "POST", "", 405, "method.wrong"),
+        ("/courier/\(token)/notifications?since=x", "GET", "", 400, "since.malformed"),
+        ("/courier/\(token)/notifications?limit=0", "GET", "", 400, "limit.malformed"),
+        ("/courier/\(token)/notifications?after=1", "GET", "", 400, "query.unknown"),
+        ("/courier/\(token)/notifications", "GET", "", 403, "token.unknown"),
+        ("/courier/\(token)/read", "GET", "", 405, "method.wrong"),
+        ("/courier/\(token)/read", "POST", "{", 400, "body.malformed"),
+        ("/courier/\(token)/read", "POST", #"{"notificationIDs":[1]}"#, 400, "body.malformed"),
+        ("/courier/\(token)/read", "POST", String(repeating: " ", count: 70_000), 413, "body.too_long"),
+        (
+            "/courier/\(token)/notifications?since=\(String(repeating: "1", count: 1100))", "GET", "", 414,
+            "path.too_long"
+        ),
+    ])
+    func `a bad request is answered with its reason`(
+        path: String, method: String, body: String, status: Int, code: String
+    ) async throws {
+        let rig = try await CourierRig()
+        let reply = try await rig.ask(path, method, body: body.isEmpty ? nil : body)
+        #expect(reply.status == status)
+        #expect(reply.body.hasPrefix(#"{"error":"\#(code)","reason":""#), "\(reply.body)")
+        try await rig.stop()
+    }
+
+    @Test func `only pages of the listed origins may ask`() async throws {
+        let rig = try await CourierRig("origins: [\"https://app.example.com\"]")
+        for (origin, allowed) in [
+            ("https://app.example.com", "https://app.example.com"), ("https://evil.example", nil),
+        ] {
+            let reply = try await rig.ask("/courier/\(Self.token)/read", "OPTIONS", headers: ["Origin": origin])
+            #expect(reply.status == 204)
+            #expect(reply.http.value(forHTTPHeaderField: "Access-Control-Allow-Origin") == allowed)
+        }
+        try await rig.stop()
+    }
+
+    @Test(arguments: [
+        "listen: here", "origins: [app.example.com]", "origins: [\"https://a/b\"]", "keep: 1s", "port: 1",
+    ])
+    func `settings are read strictly`(text: String) {
+        #expect(throws: PipelineFileError.self) {
+            try SettingsReader(text: text, file: "p.yaml").decode(CourierSettings.self)
+        }
+    }
+
+    @Test func `a port that is taken is told with a way out`() async throws {
+        let rig = try await CourierRig()
+        let port = try #require(try rig.transport.port)
+        let settings = try SettingsReader(
+            text: "listen: 127.0.0.1:\(port)\nstore: s.sqlite", file: rig.folder.file("p.yaml"))
+        let other = try CourierTransport(
+            settings.decode(CourierSettings.self), context: TransportContext(name: "courier") { _ in })
+        let error = await #expect(throws: TransportError.self) { try await other.open() }
+        #expect(error?.reason.contains("choose another listen") == true)
+        try await rig.stop()
+    }
+}
