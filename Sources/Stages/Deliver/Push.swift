@@ -25,7 +25,7 @@ struct Push {
         headers = try event.required("headers", .object, "an object")
         payload = try event.required("payload", .object, "an object")
         payloadByTopic = try event.optional("payloadByTopic", .object, "an object")
-        unpruned = try event.optional("unpruned", .object, "an object")
+        unpruned = event["unpruned"].flatMap { $0.isObject ? $0 : nil }
         causes = try event.required("causes", .array, "a list")
         origin = try Self.origin(of: event, user: userName)
         try refuseHeader("apns-id")

@@ -47,6 +47,23 @@ import Testing
         #expect(addresses[0] == addresses[3] && addresses[1] == addresses[2])
     }
 
+    @Test func `a payload that was cut goes along whole, beside the line and shared`() throws {
+        var bench = try Bench()
+        let whole = #"{"aps":{"alert":"Hi, all of you"},"ck":{}}"#
+        try bench.feed(
+            register("a"), register("b"), push().replacing(#","causes":["#, with: #","unpruned":\#(whole),"causes":["#),
+            push())
+        #expect(
+            bench.deliveries.map { $0.unpruned.map { String(decoding: $0, as: UTF8.self) } } == [
+                whole, whole, nil, nil,
+            ])
+        #expect(bench.deliveries.allSatisfy { !$0.text.contains("all of you") })
+        let addresses = bench.deliveries.prefix(2).map {
+            $0.unpruned?.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        }
+        #expect(addresses[0] == addresses[1])
+    }
+
     @Test func `an answer becomes the contract's outcome`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push())

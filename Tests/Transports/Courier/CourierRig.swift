@@ -62,9 +62,7 @@ final class CourierRig: Sendable {
     }
 
     func removeStore() throws {
-        for end in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: storePath + end) {
-            try FileManager.default.removeItem(atPath: storePath + end)
-        }
+        try FileManager.default.removeItem(atPath: storePath)
     }
 
     func pass(_ time: Duration) { clock.withLock { $0 = $0.advanced(by: time) } }

@@ -1,3 +1,4 @@
+import Glibc
 import PipelineKit
 import Testing
 
@@ -35,6 +36,21 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `a client that takes nothing keeps nobody waiting`() async throws {
+        let rig = try await CourierRig()
+        let mac = Device("mac")
+        try rig.register(mac)
+        let long = #"{"aps":{"alert":"\#(String(repeating: "x", count: 1_000_000))"},"ck":{}}"#
+        try await rig.deliver(rig.push("long", to: mac, unpruned: long))
+        let slow = try (0..<CourierLimits.pagesMax + 1).map { _ in try SilentClient(port: rig.transport.port) }
+        for client in slow { client.send("GET /courier/\(mac.token)/notifications HTTP/1.1\r\nhost: x\r\n\r\n") }
+        #expect(try await rig.deliver(rig.push("next", to: mac)).map(\.outcome) == [.accepted])
+        #expect(try await rig.poll(mac).body.contains("long"))
+        #expect(try await rig.poll(mac).body.contains("next"))
+        try await rig.stop()
+        withExtendedLifetime(slow) {}
+    }
+
     @Test func `only pages of the listed origins may ask`() async throws {
         let rig = try await CourierRig("origins: [\"https://app.example.com\"]")
         for (origin, allowed) in [
@@ -67,4 +83,29 @@ import Testing
         #expect(error?.reason.contains("choose another listen") == true)
         try await rig.stop()
     }
+}
+
+/// A connection that is written to and never read.
+private final class SilentClient {
+    private let descriptor: CInt
+
+    init(port: Int?) throws {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        var size: CInt = 4096
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(try #require(port)).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        #expect(result == 0)
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) { #expect(Glibc.send(descriptor, text, text.utf8.count, 0) == text.utf8.count) }
 }

@@ -241,12 +241,14 @@ final class Desk {
         let account: Int64
         /// What change tokens begin with.
         let log: String
-        let pool: DatabasePool
+        let pages: PageReader
     }
 
     func inbox(of token: CourierToken, now: Instant) throws -> Inbox? {
         try catchUp(now)
-        return try owner(of: token).map { Inbox(account: $0.account, log: devices?.identity ?? "0", pool: store.pool) }
+        return try owner(of: token).map {
+            Inbox(account: $0.account, log: devices?.identity ?? "0", pages: store.pages)
+        }
     }
 
     /// - Returns: Those of the IDs that are not in the inbox; nil where the token is unknown.

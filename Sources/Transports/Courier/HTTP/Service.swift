@@ -58,7 +58,7 @@ struct Service: Sendable {
         do {
             return .json(
                 try await office.read {
-                    try inbox.pool.read { db in
+                    try inbox.pages.read { db in
                         try InboxPage.json(
                             db, account: inbox.account, since: since, log: inbox.log, entriesMax: limit)
                     }

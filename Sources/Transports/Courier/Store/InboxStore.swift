@@ -1,12 +1,15 @@
 import Foundation
 import GRDB
 import PipelineKit
+import Synchronization
 
 /// The SQLite file: inboxes, what polls have yet to get, and where the courier stands in the logs that all of it is
 /// made from. One connection writes, in WAL mode; a fetch reads beside it.
 struct InboxStore: Sendable {
     let path: String
+    /// For who writes; pages are read through ``pages``.
     let pool: DatabasePool
+    let pages: PageReader
 
     /// Opens the file, or makes an empty one; one that is damaged or of another version is moved aside first.
     ///
@@ -16,11 +19,20 @@ struct InboxStore: Sendable {
         try FileManager.default.createDirectory(
             atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
+        try removeRest(of: path)
         do {
             return (try InboxStore(path, isDurable: isDurable), nil)
         } catch let error where error.isDamage {
             let aside = try setAside(path)
             return (try InboxStore(path, isDurable: isDurable), aside)
+        }
+    }
+
+    /// What SQLite kept beside a file that is gone must not become part of a new one.
+    private static func removeRest(of path: String) throws {
+        guard !FileManager.default.fileExists(atPath: path) else { return }
+        for end in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + end) {
+            try FileManager.default.removeItem(atPath: path + end)
         }
     }
 
@@ -35,20 +47,21 @@ struct InboxStore: Sendable {
         self.path = path
         pool = try DatabasePool(path: path, configuration: configuration)
         guard chmod(path, 0o600) == 0 else { throw DatabaseError(resultCode: .SQLITE_CANTOPEN) }
+        pages = PageReader(pool)
         try pool.write { db in try Schema.make(in: db) }
     }
 
     /// Leaves all in one file, and lets go of it.
     func close() throws {
+        pages.close()
         try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
         try pool.close()
     }
 
     /// Lets go of the file, and moves it and what SQLite keeps beside it out of the way; one set aside before goes.
     func setAside() throws -> String {
-        do { try pool.close() } catch is DatabaseError {
-            // A fetch still reads: it has the file open, wherever that is moved.
-        }
+        pages.close()
+        try pool.close()
         return try Self.setAside(path)
     }
 
@@ -70,4 +83,22 @@ extension Error {
         guard let error = self as? DatabaseError else { return self is Schema.OtherVersion }
         return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
     }
+}
+
+/// Reads pages beside the writer, one at a time. Connections must not be closed under a reader: closing waits for it.
+final class PageReader: Sendable {
+    struct Closed: Error {}
+
+    private let pool: Mutex<DatabasePool?>
+
+    init(_ pool: DatabasePool) { self.pool = Mutex(pool) }
+
+    func read<Value: Sendable>(_ body: @Sendable (Database) throws -> Value) throws -> Value {
+        try pool.withLock { pool in
+            guard let pool else { throw Closed() }
+            return try pool.read(body)
+        }
+    }
+
+    func close() { pool.withLock { $0 = nil } }
 }
