@@ -16,6 +16,7 @@ import Testing
     let push = await belfry.nextPush()
     #expect(push.contains(#""device":"phone""#))
     #expect(push.contains(#""alert":"A note""#))
+    try await belfry.settle()
     #expect(try belfry.outcomes().count == 2)
 
     // The subscription has a collapse ID, so what comes within a second waits for a newer one.
