@@ -15,20 +15,20 @@ package struct EventReader: ~Copyable {
 
     package init(limits: JSONLimits) { parser = JSONParser(limits: limits) }
 
-    /// Calls `body` with the event, or rejects the line with the reason.
+    /// The event, valid until the next is read; nil where the line was rejected, with the reason.
     @inline(__always)
     package mutating func read(
-        _ line: UnsafeRawBufferPointer, sequence: UInt64, into out: inout Outbox,
-        _ body: (borrowing InputEvent, inout Outbox) -> Void
-    ) {
+        _ line: UnsafeRawBufferPointer, sequence: UInt64, into out: inout Outbox
+    ) -> InputEvent? {
         do throws(JSONError) {
             let json = try parser.parse(line)
-            guard json.isObject else { return EventReader.refuseKind(line, sequence, into: &out) }
-            body(InputEvent(sequence: sequence, json: json, line: line), &out)
+            if json.isObject { return InputEvent(sequence: sequence, json: json, line: line) }
+            EventReader.refuseKind(line, sequence, into: &out)
         } catch {
             out.reject(
                 sequence: sequence, line: EventReader.excerpt(line), Rejection(code: error.code, reason: "\(error)"))
         }
+        return nil
     }
 
     private static func refuseKind(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, into out: inout Outbox) {

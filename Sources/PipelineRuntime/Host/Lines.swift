@@ -8,6 +8,8 @@ package struct Lines: Sequence, IteratorProtocol {
 
     package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
+    package var isAtEnd: Bool { position >= bytes.count }
+
     /// Whether the frame ends with a line feed, as every whole one does.
     static func areWhole(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.last == UInt8(ascii: "\n") }
 

@@ -186,9 +186,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
             guard try serveDeadlines(through: now) else { return false }
         }
         let before = out.count
-        events.read(line, sequence: sequence, into: &out) { event, out in
-            clock?.begin(event, at: now, into: &out)
-        }
+        if let event = events.read(line, sequence: sequence, into: &out) { clock?.begin(event, at: now, into: &out) }
         noteStep(.event, of: sequence, outputsBefore: before)
         return true
     }

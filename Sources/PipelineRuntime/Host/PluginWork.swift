@@ -211,7 +211,7 @@ final class PluginWork: HostWork {
 
     private func admit(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {
         for line in Lines(lines) {
-            events.read(line, sequence: through, into: &out) { event, out in out.pass(event) }
+            if let event = events.read(line, sequence: through, into: &out) { out.pass(event) }
         }
     }
 }

@@ -89,7 +89,8 @@ final class SourceStageWork<S: Stage>: HostWork {
     }
 
     private func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) {
-        events.read(line, sequence: sequence, into: &out) { event, _ in clock.recall(event, at: now) }
+        guard let event = events.read(line, sequence: sequence, into: &out) else { return }
+        clock.recall(event, at: now)
     }
 
     func turn(hasInput: Bool) throws -> Bool {
@@ -227,19 +228,19 @@ final class SourceStageWork<S: Stage>: HostWork {
     @inline(__always)
     private func admit(_ line: UnsafeRawBufferPointer, _ number: UInt64, of producer: String) throws -> Bool {
         guard plan.clock == .event else {
-            events.read(line, sequence: number, into: &out) { event, out in
+            if let event = events.read(line, sequence: number, into: &out) {
                 clock.receive(event, at: clock.now, into: &out)
             }
             eventsIn += 1
             return true
         }
         var moment: Instant?
-        events.read(line, sequence: number, into: &out) { event, out in
+        if let event = events.read(line, sequence: number, into: &out) {
             moment = VirtualTime.of(event, after: clock.now, into: &out)
         }
         if let moment {
             if moment > clock.now, try !leave(producer, through: number - 1) { return false }
-            events.read(line, sequence: number, into: &out) { event, out in
+            if let event = events.read(line, sequence: number, into: &out) {
                 clock.receive(event, at: moment, into: &out)
             }
         }

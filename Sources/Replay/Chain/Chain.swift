@@ -101,7 +101,7 @@ package final class Chain {
     private func moment(of line: UnsafeRawBufferPointer) throws -> Instant? {
         var out = Outbox()
         var moment: Instant?
-        events.read(line, sequence: self.line, into: &out) { event, out in
+        if let event = events.read(line, sequence: self.line, into: &out) {
             moment = VirtualTime.of(event, after: time, into: &out)
         }
         if let rejected = out.takeRejections().first {

@@ -79,7 +79,7 @@ final class PluginMachine: StageMachine {
 
     private func admit(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {
         for line in Lines(lines) {
-            events.read(line, sequence: through, into: &output.outbox) { event, out in out.pass(event) }
+            if let event = events.read(line, sequence: through, into: &output.outbox) { output.outbox.pass(event) }
         }
     }
 

@@ -29,38 +29,18 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     package var deadline: Instant? { clock.stage.deadline }
 
     package func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
-        try receive(lines, first: first, at: now, &clock, &events, &output.outbox, &output.marks)
-    }
-
-    /// Has everything that it changes for all of a run's events at once: to ask for it at each of them costs as much as
-    /// to read a short event.
-    private func receive(
-        _ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant, _ clock: inout StageClock<S>,
-        _ events: inout EventReader, _ outbox: inout Outbox, _ marks: inout [MachineOutput.Mark]
-    ) throws {
-        var sequence = first
-        var lastEvent = epochs.lastEvent
-        for line in Lines(lines) {
-            if sequence > lastEvent { lastEvent = try adopt(before: sequence, &clock) }
-            if clock.isDue(at: now) { try wake(&clock, through: now, &outbox) }
-            events.read(line, sequence: sequence, into: &outbox) { event, out in
-                clock.receive(event, at: now, into: &out)
-            }
-            if !outbox.deliveries.isEmpty { try answer(&clock, &outbox) }
-            marks.add(sequence, at: clock.now, outbox)
-            sequence += 1
+        let answered = Answered(answers, output)
+        var run = EventRun(lines: Lines(lines), next: first)
+        while !run.lines.isAtEnd {
+            while let settings = epochs.next(beforeEvent: run.next) { try clock.adopt(settings, context: context) }
+            run.last = epochs.lastEvent
+            try clock.receive(&run, at: now, &events, &output.outbox, &output.marks, answered)
         }
-    }
-
-    /// - Returns: The last event that is fed under the settings that count then.
-    private func adopt(before sequence: UInt64, _ clock: inout StageClock<S>) throws -> UInt64 {
-        while let settings = epochs.next(beforeEvent: sequence) { try clock.adopt(settings, context: context) }
-        return epochs.lastEvent
     }
 
     package func advance(to time: Instant) throws {
         while let settings = epochs.next(beforeWakeAt: time) { try clock.adopt(settings, context: context) }
-        try wake(&clock, through: time, &output.outbox)
+        try clock.wake(through: time, &output.outbox, Answered(answers, output))
         clock.advance(to: time, into: &output.outbox)
         output.mark(nil, at: clock.now)
     }
@@ -69,25 +49,10 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     package func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) {
         var sequence = first
         for line in Lines(lines) {
-            events.read(line, sequence: sequence, into: &output.outbox) { event, _ in clock.recall(event, at: now) }
+            if let event = events.read(line, sequence: sequence, into: &output.outbox) {
+                clock.recall(event, at: now)
+            }
             sequence += 1
-        }
-    }
-
-    /// What a wake hands out is answered before the next.
-    private func wake(_ clock: inout StageClock<S>, through time: Instant, _ outbox: inout Outbox) throws {
-        while clock.isDue(at: time) {
-            clock.serveNext(into: &outbox)
-            if !outbox.deliveries.isEmpty { try answer(&clock, &outbox) }
-        }
-    }
-
-    /// A stage's outcomes come in the order of its pushes, whenever each is answered: so each is at once.
-    private func answer(_ clock: inout StageClock<S>, _ outbox: inout Outbox) throws {
-        for delivery in outbox.takeDeliveries() {
-            let answer = try answers.answer(to: delivery)
-            if output.keepsDeliveries { output.deliveries.append(delivery) }
-            clock.receive(answer, into: &outbox)
         }
     }
 }
@@ -100,5 +65,59 @@ extension SwiftMachine {
         try stage.restore(from: &reader)
         guard reader.isAtEnd else { throw SnapshotError("there is more than the stage reads", at: 0) }
         clock = StageClock(stage, now: header.now)
+    }
+}
+
+/// Events of one batch, cut where other settings begin to count.
+private struct EventRun {
+    var lines: Lines
+    var next: UInt64
+    /// The last event that is fed under the settings that count.
+    var last: UInt64 = 0
+}
+
+/// Answers a stage's deliveries from a source, and keeps them where they are wanted.
+private struct Answered {
+    private let source: any AnswerSource
+    private let output: MachineOutput
+
+    init(_ source: any AnswerSource, _ output: MachineOutput) { (self.source, self.output) = (source, output) }
+
+    func answer(_ delivery: Delivery) throws -> TransportAnswer {
+        if output.keepsDeliveries { output.deliveries.append(delivery) }
+        return try source.answer(to: delivery)
+    }
+}
+
+/// The loop belongs to the clock, and has everything that it changes for all of a run's events at once: to ask for a
+/// property of a generic type at each of them costs as much as to read a short event.
+extension StageClock {
+    /// Takes the events that are fed under the settings that count.
+    fileprivate mutating func receive(
+        _ run: inout EventRun, at time: Instant, _ events: inout EventReader, _ outbox: inout Outbox,
+        _ marks: inout [MachineOutput.Mark], _ answered: Answered
+    ) throws {
+        while run.next <= run.last, let line = run.lines.next() {
+            if isDue(at: time) { try wake(through: time, &outbox, answered) }
+            if let event = events.read(line, sequence: run.next, into: &outbox) {
+                receive(event, at: time, into: &outbox)
+            }
+            if !outbox.deliveries.isEmpty { try answer(&outbox, answered) }
+            marks.add(run.next, at: now, outbox)
+            run.next += 1
+        }
+    }
+
+    /// What a wake hands out is answered before the next.
+    fileprivate mutating func wake(through time: Instant, _ outbox: inout Outbox, _ answered: Answered) throws {
+        while isDue(at: time) {
+            serveNext(into: &outbox)
+            if !outbox.deliveries.isEmpty { try answer(&outbox, answered) }
+        }
+    }
+
+    /// A stage's outcomes come in the order of its pushes, whenever each is answered: so each is at once.
+    private mutating func answer(_ outbox: inout Outbox, _ answered: Answered) throws {
+        for delivery in outbox.takeDeliveries() { receive(try answered.answer(delivery), into: &outbox) }
     }
 }

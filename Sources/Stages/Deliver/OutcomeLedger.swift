@@ -43,6 +43,8 @@ struct OutcomeLedger {
 
         var isSettled: Bool { unsettled == 0 }
 
+        mutating func empty() { lines = [] }
+
         mutating func add(_ line: Line) {
             lines.append(line)
             if !line.isAnswered { unsettled += 1 }
@@ -56,27 +58,42 @@ struct OutcomeLedger {
         }
     }
 
-    private var entries: [UInt64: Entry] = [:]
-    private var order: [UInt64] = []
+    /// By push, ascending; those before `taken` are empty.
+    private var entries: [Entry] = []
     private var taken = 0
 
     /// Whether every push has all its outcomes.
-    var isEmpty: Bool { entries.isEmpty }
+    var isEmpty: Bool { taken == entries.count }
 
-    mutating func append(_ entry: Entry) {
-        entries[entry.push] = entry
-        order.append(entry.push)
+    mutating func append(_ entry: consuming Entry) { entries.append(entry) }
+
+    mutating func settle(_ answer: TransportAnswer) {
+        guard let index = index(of: answer.id.push) else { return }
+        entries[index].settle(answer)
     }
 
-    mutating func settle(_ answer: TransportAnswer) { entries[answer.id.push]?.settle(answer) }
+    /// Most often it is the first, or the last, of those that wait.
+    private func index(of push: UInt64) -> Int? {
+        var (low, high) = (taken, entries.count)
+        if low < high, entries[low].push == push { return low }
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].push < push { low = middle + 1 } else { high = middle }
+        }
+        return low < entries.count && entries[low].push == push ? low : nil
+    }
 
     /// The next push, if it is settled.
     mutating func next() -> Entry? {
-        guard taken < order.count, let entry = entries[order[taken]], entry.isSettled else { return nil }
-        entries[order[taken]] = nil
+        guard taken < entries.count, entries[taken].isSettled else { return nil }
+        let entry = entries[taken]
+        entries[taken].empty()
         taken += 1
-        if taken == order.count || taken >= 4_096 {
-            order.removeFirst(taken)
+        if taken == entries.count {
+            entries.removeAll(keepingCapacity: taken < 4_096)
+            taken = 0
+        } else if taken >= 4_096 {
+            entries.removeFirst(taken)
             taken = 0
         }
         return entry
