@@ -19,6 +19,7 @@ public final class EventLogWriter {
     public let recovery: Recovery?
 
     private let options: EventLogOptions
+    private let write: FileCalls.Write
     private var lock: WriterLock?
     private let commit: GroupCommit
     private var segment: OpenFile
@@ -50,6 +51,7 @@ public final class EventLogWriter {
         let manifest = try EventLogWriter.manifest(options, directory)
         let tail = try LogTail(directory, manifest.identity, options)
         self.options = options
+        write = options.calls.write
         self.directory = directory.path
         (name, identity) = (manifest.name, manifest.identity)
         (segment, recovery, place) = (tail.file, tail.recovery, LogEnd(tail, manifest.identity))
@@ -90,13 +92,15 @@ public final class EventLogWriter {
         try check()
         precondition(now >= lastNow, "a batch's now must not be earlier than the one before: \(now) < \(lastNow)")
         try EventLines.check(body, count: count)
-        let advanceBytes = try advance.encoded()
-        try rollIfFull(BatchFormat.headerBytes + advanceBytes.count + body.count)
-        try place.setHead(body, count: count, cursor: advanceBytes, now: now)
-        let first = place.nextSequence
-        place.add(count, bytes: try write(body), cursor: advance, now: now)
-        commit.written(through: lastSequence)
-        return first
+        let batch = NewBatch(body: body, count: count, cursor: advance, cursorBytes: try advance.encoded(), now: now)
+        try rollIfFull(batch.bytes)
+        do { try place.write(batch, to: segment, write) } catch {
+            cutBack()
+            throw error
+        }
+        let next = place.nextSequence
+        commit.written(through: next - 1)
+        return next - UInt64(count)
     }
 
     /// Throws what keeps the log from taking any more, such as an `fdatasync` that has failed since the last append:
@@ -169,21 +173,6 @@ extension EventLogWriter {
         let error = EventLogError.lastFailure("remove", next.path)
         failure = error
         throw error
-    }
-
-    /// A short body is written from behind its head: copying it costs less than a second part.
-    private static let joinedBytesMax = 4 << 10
-
-    /// - Returns: How many bytes the batch takes.
-    private func write(_ body: UnsafeRawBufferPointer) throws(EventLogError) -> Int {
-        let (offset, bytes) = (place.segmentBytes, place.head.count + body.count)
-        let isJoined = body.count <= EventLogWriter.joinedBytesMax
-        if isJoined { place.join(body) }
-        let rest = isJoined ? UnsafeRawBufferPointer(start: nil, count: 0) : body
-        let failed = place.head.withUnsafeBytes { segment.write($0, rest, at: offset, calls: options.calls) }
-        guard let code = failed else { return bytes }
-        cutBack()
-        throw EventLogError.failed(operation: "append to", file: segment.path, errno: code).orFull(bytesNeeded: bytes)
     }
 
     private func cutBack() {

@@ -3,8 +3,10 @@ import Glibc
 
 /// The calls that change what is on the disk, so that a test can make each of them fail.
 package struct FileCalls: Sendable {
+    package typealias Write = @Sendable (CInt, UnsafePointer<iovec>, CInt, off_t) -> Int
+
     /// `pwritev`, which costs more than `pwrite` where there is one part.
-    package var write: @Sendable (CInt, UnsafePointer<iovec>, CInt, off_t) -> Int = { file, parts, count, offset in
+    package var write: Write = { file, parts, count, offset in
         count == 1
             ? pwrite(file, parts.pointee.iov_base, parts.pointee.iov_len, offset)
             : pwritev(file, parts, count, offset)

@@ -13,19 +13,21 @@ final class GroupCommit: Sendable {
 
     private struct State {
         var file: OpenFile
-        var written: Mark
         var durable: Mark
-        var isScheduled = false
         var failure: EventLogError?
         var onDurable: (@Sendable (UInt64) -> Void)?
-
-        var isDirty: Bool { written.batches != durable.batches && failure == nil }
     }
 
     private let policy: SyncPolicy
     private let calls: FileCalls
     private let queue: any SyncQueue
     private let state: Mutex<State>
+    // What every batch changes or asks for is not behind the lock. The writer alone changes the first two, the sequence
+    // before the number of batches, so that whoever reads them the other way round has a sequence that was written.
+    private let writtenSequence: Atomic<UInt64>
+    private let writtenBatches = Atomic<UInt64>(0)
+    private let isScheduled = Atomic(false)
+    private let hasFailed = Atomic(false)
 
     /// - Parameter sequence: The last of the log, which must be durable by now.
     init(_ file: OpenFile, sequence: UInt64, policy: SyncPolicy, calls: FileCalls) {
@@ -33,15 +35,28 @@ final class GroupCommit: Sendable {
         self.policy = policy
         self.calls = calls
         queue = calls.makeQueue()
-        state = Mutex(State(file: file, written: mark, durable: mark))
+        state = Mutex(State(file: file, durable: mark))
+        writtenSequence = Atomic(sequence)
     }
 
-    var failure: EventLogError? { state.withLock { $0.failure } }
+    var failure: EventLogError? {
+        hasFailed.load(ordering: .acquiring) ? state.withLock { $0.failure } : nil
+    }
 
     /// See ``EventLogWriter/durableSequence``.
     var durableSequence: UInt64 {
-        state.withLock { policy == .always || $0.failure != nil ? $0.durable.sequence : $0.written.sequence }
+        guard policy == .always || hasFailed.load(ordering: .acquiring) else {
+            return writtenSequence.load(ordering: .acquiring)
+        }
+        return state.withLock { $0.durable.sequence }
     }
+
+    private var written: Mark {
+        let batches = writtenBatches.load(ordering: .sequentiallyConsistent)
+        return Mark(batches: batches, sequence: writtenSequence.load(ordering: .acquiring))
+    }
+
+    private func isDirty(_ state: State) -> Bool { state.failure == nil && written.batches != state.durable.batches }
 
     func onDurable(_ body: @escaping @Sendable (UInt64) -> Void) {
         state.withLock { $0.onDurable = body }
@@ -49,13 +64,18 @@ final class GroupCommit: Sendable {
 
     /// Takes note of one more batch.
     func written(through sequence: UInt64) {
-        let mustSchedule = state.withLock { state in
-            state.written = Mark(batches: state.written.batches + 1, sequence: sequence)
-            guard policy != .never, !state.isScheduled else { return false }
-            state.isScheduled = true
-            return true
-        }
-        if mustSchedule { schedule() }
+        writtenSequence.store(sequence, ordering: .releasing)
+        let batches = writtenBatches.load(ordering: .relaxed) + 1
+        guard policy != .never else { return writtenBatches.store(batches, ordering: .releasing) }
+        writtenBatches.store(batches, ordering: .sequentiallyConsistent)
+        scheduleOnce()
+    }
+
+    private func scheduleOnce() {
+        guard !isScheduled.load(ordering: .sequentiallyConsistent),
+            !isScheduled.exchange(true, ordering: .sequentiallyConsistent)
+        else { return }
+        schedule()
     }
 
     /// Ends a segment: it must be durable before a later one exists, or the loss of power could tear it in the middle
@@ -89,15 +109,12 @@ final class GroupCommit: Sendable {
 
     private func run() {
         pass()
-        let isDirty = state.withLock { state in
-            state.isScheduled = state.isDirty
-            return state.isDirty
-        }
-        if isDirty { schedule() }
+        isScheduled.store(false, ordering: .sequentiallyConsistent)
+        if state.withLock({ isDirty($0) }) { scheduleOnce() }
     }
 
     private func pass() {
-        let work = state.withLock { $0.isDirty ? ($0.file, $0.written) : nil }
+        let work = state.withLock { isDirty($0) ? ($0.file, written) : nil }
         guard let (file, mark) = work else { return }
         let isSynced = synchronize(file)
         let (onDurable, sequence) = state.withLock { state in
@@ -112,6 +129,7 @@ final class GroupCommit: Sendable {
         if uninterrupted({ calls.sync(file.descriptor) }) == 0 { return true }
         let failure = EventLogError.syncFailed(file: file.path, errno: errno)
         state.withLock { $0.failure = $0.failure ?? failure }
+        hasFailed.store(true, ordering: .releasing)
         return false
     }
 }

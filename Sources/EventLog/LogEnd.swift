@@ -1,3 +1,14 @@
+/// A batch on its way into a log.
+struct NewBatch {
+    var body: UnsafeRawBufferPointer
+    var count: Int
+    var cursor: Cursor
+    var cursorBytes: [UInt8]
+    var now: Instant
+
+    var bytes: Int { BatchFormat.headerBytes + cursorBytes.count + body.count }
+}
+
 /// How far a log has come, and room to put together what stands before the next batch's events.
 struct LogEnd {
     let identity: LogIdentity
@@ -6,8 +17,8 @@ struct LogEnd {
     private(set) var cursor: Cursor
     private(set) var segmentFirst: UInt64
     private(set) var segmentBytes: UInt64
-    /// Made by ``setHead(_:count:cursor:now:)``; kept for its room.
-    private(set) var head: [UInt8] = []
+    /// What stands before a batch's body; kept for its room.
+    private var head: [UInt8] = []
 
     init(_ tail: LogTail, _ identity: LogIdentity) {
         self.identity = identity
@@ -23,29 +34,44 @@ struct LogEnd {
 
     mutating func beginSegment() { (segmentFirst, segmentBytes) = (nextSequence, 0) }
 
+    /// A short body is written from behind its head: copying it costs less than a second part.
+    private static let joinedBytesMax = 4 << 10
+
+    /// Writes the batch and goes on behind it. Where that fails, part of it may be in the file, and nothing else has
+    /// changed.
+    mutating func write(_ batch: NewBatch, to file: OpenFile, _ call: FileCalls.Write) throws(EventLogError) {
+        try setHead(batch)
+        let bytes = head.count + batch.body.count
+        var body = batch.body
+        if body.count <= LogEnd.joinedBytesMax {
+            head.append(contentsOf: body)
+            body = UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        if let code = head.withUnsafeBytes({ file.write($0, body, at: segmentBytes, call) }) {
+            throw EventLogError.failed(operation: "append to", file: file.path, errno: code)
+                .orFull(bytesNeeded: bytes)
+        }
+        add(batch, bytes)
+    }
+
     /// Makes what stands before the body: a header and the cursor, after the opening where a segment begins.
-    mutating func setHead(
-        _ body: UnsafeRawBufferPointer, count: Int, cursor advance: [UInt8], now: Instant
-    ) throws(EventLogError) {
+    private mutating func setHead(_ batch: NewBatch) throws(EventLogError) {
         head.removeAll(keepingCapacity: true)
         if segmentBytes == 0 {
             let whole = try cursor.encoded()
             header(.opening, now: lastNow, count: 0, cursor: whole).append(to: &head)
             head += whole
         }
-        header(.batch, now: now, count: count, cursor: advance, body: body).append(to: &head)
-        if !advance.isEmpty { head += advance }
+        header(.batch, now: batch.now, count: batch.count, cursor: batch.cursorBytes, body: batch.body)
+            .append(to: &head)
+        if !batch.cursorBytes.isEmpty { head += batch.cursorBytes }
     }
 
-    /// Puts the body behind the head, so that both are one part.
-    mutating func join(_ body: UnsafeRawBufferPointer) { head.append(contentsOf: body) }
-
-    /// Takes note of a batch that was written.
-    mutating func add(_ count: Int, bytes: Int, cursor advance: Cursor, now: Instant) {
-        nextSequence += UInt64(count)
+    private mutating func add(_ batch: NewBatch, _ bytes: Int) {
+        nextSequence += UInt64(batch.count)
         segmentBytes += UInt64(bytes)
-        lastNow = now
-        cursor.fold(advance)
+        lastNow = batch.now
+        if !batch.cursorBytes.isEmpty { cursor.fold(batch.cursor) }
     }
 
     private func header(

@@ -150,7 +150,7 @@ public final class LogImport {
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: UInt64) throws {
-        guard let code = file.write(bytes, at: offset, calls: .system) else { return }
+        guard let code = file.write(bytes, at: offset, FileCalls.system.write) else { return }
         throw EventLogError.failed(operation: "write", file: file.path, errno: code).orFull(bytesNeeded: bytes.count)
     }
 }

@@ -109,7 +109,7 @@ public final class LogRepair {
             let count = try source.read(into: room, at: offset)
             if count == 0 { break }
             let bytes = UnsafeRawBufferPointer(rebasing: room[..<count])
-            if let code = target.write(bytes, at: offset, calls: log.calls) {
+            if let code = target.write(bytes, at: offset, log.calls.write) {
                 throw EventLogError.failed(operation: "copy to", file: target.path, errno: code)
                     .orFull(bytesNeeded: count)
             }

@@ -60,12 +60,12 @@ final class OpenFile: Sendable {
     /// Writes both parts, one behind the other. Nil, or the code of what failed with part of it written.
     func write(
         _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
-        at offset: UInt64, calls: FileCalls
+        at offset: UInt64, _ call: FileCalls.Write
     ) -> CInt? {
         var done = 0
         while done < head.count + body.count {
             let (first, second) = (head.after(done), body.after(max(done - head.count, 0)))
-            let count = uninterrupted { write(first, second, at: off_t(offset) + off_t(done), calls) }
+            let count = uninterrupted { write(first, second, at: off_t(offset) + off_t(done), call) }
             guard count > 0 else { return count == 0 ? EIO : errno }
             done += count
         }
@@ -73,11 +73,11 @@ final class OpenFile: Sendable {
     }
 
     /// One call. The system is given no empty part: one part costs it less than two.
-    private func write(_ first: iovec, _ second: iovec, at offset: off_t, _ calls: FileCalls) -> Int {
+    private func write(_ first: iovec, _ second: iovec, at offset: off_t, _ call: FileCalls.Write) -> Int {
         withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
             (parts[0], parts[1]) = first.iov_len == 0 ? (second, first) : (first, second)
             let count = first.iov_len == 0 || second.iov_len == 0 ? 1 : 2
-            return parts.baseAddress.map { calls.write(descriptor, $0, CInt(count), offset) } ?? 0
+            return parts.baseAddress.map { call(descriptor, $0, CInt(count), offset) } ?? 0
         }
     }
 }

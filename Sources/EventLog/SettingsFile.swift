@@ -155,7 +155,7 @@ extension LogDirectory {
     func replace(_ path: String, with text: String) throws(EventLogError) {
         let temporary = path + ".new"
         let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC, calls: calls)
-        let failed = Array(text.utf8).withUnsafeBytes { file.write($0, at: 0, calls: calls) }
+        let failed = Array(text.utf8).withUnsafeBytes { file.write($0, at: 0, calls.write) }
         if let failed {
             throw EventLogError.failed(operation: "write", file: temporary, errno: failed).orFull(
                 bytesNeeded: text.utf8.count)

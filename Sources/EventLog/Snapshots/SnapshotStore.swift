@@ -108,7 +108,7 @@ extension SnapshotStore {
 
     private func write(_ head: [UInt8], _ state: UnsafeRawBufferPointer, to path: String) throws(EventLogError) {
         let file = try OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC)
-        let failed = head.withUnsafeBytes { file.write($0, state, at: 0, calls: calls) }
+        let failed = head.withUnsafeBytes { file.write($0, state, at: 0, calls.write) }
         if let failed { throw .failed(operation: "write", file: path, errno: failed) }
         guard uninterrupted({ calls.sync(file.descriptor) }) == 0 else {
             throw .failed(operation: "make durable", file: path, errno: errno)

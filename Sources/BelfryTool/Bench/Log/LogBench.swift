@@ -2,7 +2,8 @@ import EventLog
 import Glibc
 import Synchronization
 
-/// Appends the same lines to a log and, beside it, to a plain file; then reads the log and scans the file.
+/// Appends the same lines to a log, to a plain file and to a log again, so that none has the better of the machine's
+/// warming up; then reads the log and scans the file.
 struct LogBench {
     struct Append: Sendable {
         var policy: SyncPolicy
@@ -34,15 +35,24 @@ struct LogBench {
         let lines = batchOfLines(batch)
         let count = max(1, events / batch)
         let syncs = SyncCount()
-        for name in ["log", "plain"] { try PlainFile.remove(folder + "/" + name) }
-        let writer = try log(policy, syncs)
-        let log = try seconds { try append(lines, batch, count, to: writer) }
+        let before = try secondsOfLog(policy, lines, batch, count, syncs)
+        try PlainFile.remove(plainPath)
         let file = try PlainFile.create(plainPath)
         defer { close(file) }
         let plain = try seconds { try writePlainly(lines, count, syncs: syncs.value, to: file) }
+        let after = try secondsOfLog(policy, lines, batch, count, syncs)
         let total = Double(count * batch)
         return Append(
-            policy: policy, batch: batch, perSecond: total / log, baseline: total / plain, syncs: syncs.value)
+            policy: policy, batch: batch, perSecond: 2 * total / (before + after), baseline: total / plain,
+            syncs: syncs.value)
+    }
+
+    private func secondsOfLog(
+        _ policy: SyncPolicy, _ lines: [UInt8], _ batch: Int, _ count: Int, _ syncs: SyncCount
+    ) throws -> Double {
+        try PlainFile.remove(folder + "/log")
+        let writer = try log(policy, syncs)
+        return try seconds { try append(lines, batch, count, to: writer) }
     }
 
     /// Reads the log and the file that the last ``append(_:batch:)`` left.

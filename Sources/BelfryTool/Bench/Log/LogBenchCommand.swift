@@ -9,10 +9,11 @@ struct LogBenchCommand: AsyncParsableCommand {
         abstract: "Measures the log alone: appending under each sync policy, and reading.",
         discussion: """
             Appends events of \(Workload.lineBytes) bytes in batches of 1, 64 and 256, until the last is as durable as the \
-            policy promises and the log is closed. Beside each, in the same run, a plain file: as many bytes with one \
-            pwrite a batch and as many fdatasync calls as the log made, evenly spread. The log makes its own on another \
-            thread, the plain file waits for them. Then reads the log, every CRC checked, beside a scan of the plain file \
-            that copies each byte once. Everything is in the page cache. Each row is the median by ratio.
+            policy promises and the log is closed. Between two such logs, whose times are averaged, a plain file: as \
+            many bytes with one pwrite a batch and as many fdatasync calls as the log made, evenly spread. The log makes \
+            its own on another thread, the plain file waits for them. Then reads the log, every CRC checked, beside a \
+            scan of the plain file that copies each byte once. Everything is in the page cache. Each row is the median \
+            by ratio.
 
               belfry bench log
               belfry bench log --events 1000000 --runs 5 --in /srv/belfry
