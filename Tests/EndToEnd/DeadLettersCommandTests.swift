@@ -121,6 +121,9 @@ struct DeadLettersCommandTests {
                     + #""device.unregistered":2,"superseded":2},"impossible":0}"#), "\(preview.output.suffix(500))")
         #expect(receiver.pushes == before)
 
+        let question = ["explain", "--change", "7", "--device", "alice-phone", "-p", notes.pipeline]
+        #expect(try await Program.run("belfry", question).status == 1)
+
         let first = try await letters(notes, "redrive", "--limit", "1", "--yes")
         #expect(first.status == 0, "\(first)")
         #expect(first.errors == "1 letter redriven, 0 refused; 1 more can be: the same again goes on\n")
@@ -129,6 +132,12 @@ struct DeadLettersCommandTests {
         #expect(second.status == 0 && second.errors == "1 letter redriven, 0 refused\n", "\(second.errors)")
         try await settle(notes, 13)
         #expect(Array(receiver.pushes.dropFirst(before.count)) == ["alice-phone n1", "alice-phone n2"])
+
+        let explained = try await Program.run("belfry", question)
+        #expect(explained.status == 0, "\(explained)")
+        #expect(explained.output.contains("transport apns accepted the push to alice-phone, when it was redriven"))
+        let traced = try await Program.run("belfry", ["trace", "7", "-p", notes.pipeline])
+        #expect(traced.output.contains(#""type":"push.redrive","#), "\(traced)")
 
         let third = try await letters(notes, "redrive", "--yes")
         #expect(third.status == 0 && third.errors == "nothing to redrive\n", "\(third.errors)")
