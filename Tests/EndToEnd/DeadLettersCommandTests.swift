@@ -139,6 +139,9 @@ struct DeadLettersCommandTests {
         let traced = try await Program.run("belfry", ["trace", "7", "-p", notes.pipeline])
         #expect(traced.output.contains(#""type":"push.redrive","#), "\(traced)")
 
+        let export = try await Program.run("belfry", ["trace", "outcomes:12", "-p", notes.pipeline, "--export", "-"])
+        #expect(export.status == 64 && export.errors.contains("outcome 12 is of a redrive"), "\(export)")
+
         let third = try await letters(notes, "redrive", "--yes")
         #expect(third.status == 0 && third.errors == "nothing to redrive\n", "\(third.errors)")
         #expect(third.output.contains(#""redriven":2"#))

@@ -11,6 +11,9 @@ struct RecordedOutcome {
     /// Whether nothing more will be said.
     let isFinal: Bool
 
+    /// Whether the push was sent again.
+    let isRedrive: Bool
+
     /// - Parameter json: An `outcome`, or an `attempt`.
     init(_ json: JSONValue) {
         let device = json["device"]?.exact
@@ -18,7 +21,8 @@ struct RecordedOutcome {
         let code = OutcomeCode(rawValue: outcome)
         (self.device, isFinal) = (device, code != nil)
         let (explained, told) = code.map { RecordedOutcome.end($0, json) } ?? RecordedOutcome.wait(outcome, json)
-        let text = told + (json["redriveOf"] == nil ? "" : ", when it was redriven")
+        isRedrive = json["redriveOf"] != nil
+        let text = told + (isRedrive ? ", when it was redriven" : "")
         let details = ["device", "transport", "status", "reason", "attempts", "until", "since", "registered", "by"]
             .compactMap { key in
                 json.member(key).map { Explanation.Detail(key, $0) }
