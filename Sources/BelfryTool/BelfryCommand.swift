@@ -18,6 +18,7 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry state Pipelines/quickstart.yaml devices  what does a stage know?
               belfry whatif Pipelines/quickstart.yaml --set coalesce.window=5s
               belfry doctor Pipelines/quickstart.yaml         is anything wrong with it?
+              belfry dead-letters Pipelines/quickstart.yaml   what did not get through?
               belfry doctor apns Pipelines/quickstart.yaml    would APNs take its pushes?
               belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone
               belfry apns-server --show device                an APNs for tests
@@ -30,6 +31,7 @@ struct BelfryCommand: AsyncParsableCommand {
         subcommands: [
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
             ReplayCommand.self, WhatIfCommand.self, StateCommand.self, TraceCommand.self, ExplainCommand.self,
-            DoctorCommand.self, PushCommand.self, APNsServerCommand.self, BenchCommand.self, StageCommand.self,
+            DoctorCommand.self, DeadLettersCommand.self, PushCommand.self, APNsServerCommand.self, BenchCommand.self,
+            StageCommand.self,
         ])
 }

@@ -29,6 +29,8 @@ package enum CloudKitLimits {
     package static let tokenBytesMax = 2048
     package static let topicBytesMax = 255
     package static let transportBytesMax = 64
+    // Ours: APNs takes 8,000 bytes of headers in all.
+    package static let headerBytesMax = 4096
 
     // CLLocationCoordinate2D.
     package static let latitudeRange = -90.0...90.0

@@ -111,6 +111,11 @@ extension NameRule {
     package static let topic = NameRule("a topic", CloudKitLimits.topicBytesMax, .header)
     package static let collapseID = NameRule("a collapse ID", CloudKitLimits.collapseIDBytesMax, .header)
 
+    /// Ours: such as an identifier in its usual form.
+    package static let notificationID = NameRule("a notification's ID", CloudKitLimits.recordNameBytesMax, .text)
+    package static let logName = NameRule("a log's name", CloudKitLimits.recordNameBytesMax, .dotted)
+    package static let header = NameRule("a header", CloudKitLimits.headerBytesMax, .header)
+
     init(_ what: StaticString, _ bytesMax: Int, _ characters: Characters) {
         self.init(what: what, bytesMax: bytesMax, characters: characters)
     }

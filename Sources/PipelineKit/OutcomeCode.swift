@@ -21,7 +21,18 @@ public enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
         case .superseded: "A newer push of the same collapse ID, `by`, came for the device while this one waited."
         case .excludedOrigin: "The device made the change itself."
         case .unknownTransport: "The device registered with a transport that the pipeline does not have."
-        case .noDevice: "The user had no device."
+        case .noDevice: "The user had no device, or not the one that a push was to be redriven to."
+        }
+    }
+
+    /// Whether the push was for a device that never got it: `belfry dead-letters` lists it, and may redrive it.
+    ///
+    /// Left out are pushes that nobody was to have: the device's own changes, what a newer push stands for, and users
+    /// without a device.
+    public var isDeadLetter: Bool {
+        switch self {
+        case .failed, .unregistered, .expired, .unknownTransport: true
+        case .accepted, .superseded, .excludedOrigin, .noDevice: false
         }
     }
 }

@@ -38,7 +38,8 @@ struct CaseCandidates {
         var (found, tokens) = ([LoggedEvent](), Set<ExactText>())
         try finder.events(in: changes, from: 1, through: .max, naming: [.user(user)]) { event in
             guard event.now <= moment else { return false }
-            guard event.json["user"]?.equals(user.string) ?? false, event.json["record"] == nil else { return true }
+            guard event.json["user"]?.equals(user.string) ?? false, event.json["record"] == nil, !Self.isRedrive(event)
+            else { return true }
             if let token = event.json["token"]?.exact { tokens.insert(token) }
             found.append(event.kept)
             return true
@@ -91,10 +92,15 @@ struct CaseCandidates {
             guard event.sequence <= change || event.now <= moment,
                 found.count < Int(2 * CaseCandidates.largerSliceMax)
             else { return false }
-            found.append(event.kept)
+            if !Self.isRedrive(event) { found.append(event.kept) }
             return true
         }
         for event in found { add(event) }
+    }
+
+    /// What it sends again holds texts of people, and no later push depends on it.
+    private static func isRedrive(_ event: LogScan.Event) -> Bool {
+        event.json["type"]?.equals("push.redrive") ?? false
     }
 
     /// A delete tells the fields that were saved last, and a save of a known record is an update.

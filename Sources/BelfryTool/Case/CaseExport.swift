@@ -57,7 +57,7 @@ struct CaseExport {
 
     private func outcome(_ sequence: UInt64, _ notes: inout [String]) throws -> Start {
         guard let log = logs.log(ofKind: "deliver"), let pushes = logs.log(ofKind: "payload"),
-            let event = try LogScan.event(sequence, in: log),
+            let event = try LogScan.event(sequence, in: log), try isFirst(event),
             let number = try event.withJSON({ $0["push"]?.int64 }),
             let push = try LogScan.event(UInt64(clamping: number), in: pushes)
         else { throw ToolFailure(.noInput, "there is no outcome \(sequence), or its push is gone") }
@@ -86,6 +86,14 @@ struct CaseExport {
             isRecorded: { $0 == .outcome(wanted) })
     }
 
+    /// - Throws: ``ToolFailure`` for a redrive's: what made the push is the case, and it is looked for by its first.
+    private func isFirst(_ outcome: LoggedEvent) throws -> Bool {
+        guard let former = try outcome.withJSON({ $0["redriveOf"].flatMap(EventPlace.init) }) else { return true }
+        throw ToolFailure(
+            .usage,
+            "outcome \(outcome.sequence) is of a redrive: `belfry trace \(former)` shows the first, to be exported")
+    }
+
     private func noteAnswer(_ event: LoggedEvent, _ notes: inout [String]) throws {
         try event.withJSON { json in
             guard CaseOutcome.kind(of: json) == "accepted", json["outcome"]?.equals("accepted") == false else { return }
@@ -109,7 +117,8 @@ struct CaseExport {
         let effects =
             try flows.map { try $0.effect() }.sorted()
             + flows.flatMap {
-                $0.outcomes.filter { $0.isFinal }.filter { device == nil || $0.device == device }.map(\.effect)
+                $0.outcomes.filter { $0.isFinal && !$0.isRedrive }.filter { device == nil || $0.device == device }.map(
+                    \.effect)
             }.sorted()
         let trial = CaseTrial(
             logs: logs, seed: seed, wanted: .silence(change: sequence, user: user, device: device))

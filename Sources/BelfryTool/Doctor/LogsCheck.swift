@@ -75,7 +75,8 @@ extension LogsCheck {
         return Finding(
             .warning, "log.dead_letters",
             "\(log.name): \(log.events.of("event")) set aside, the newest \(log.lastNow?.rfc3339 ?? "-") (\(newest)\(most))",
-            fix: "`belfry log show \(log.directory)` shows each with its reason; they go with log: { retention: { "
+            fix:
+                "`belfry dead-letters` lists them with their reasons, and redrives them; they go with log: { retention: { "
                 + "deadLetters: … } }",
             [
                 "log": .text(log.name), "deadLetters": .count(log.events),

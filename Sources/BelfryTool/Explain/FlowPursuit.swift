@@ -111,11 +111,33 @@ extension FlowPursuit {
             last = header
             return header.reaches(newest) && waiting.isEmpty
         }
+        if told.values.contains(where: { $0.contains { !$0.isAccepted && $0.isFinal } }) {
+            try addRedrives(of: flowsOf, from: start, in: log, to: &told)
+        }
         for (flow, outcomes) in told {
             flows[flow].outcomes = outcomes
             flows[flow].steps += outcomes.map(\.explanation)
         }
         try close(open.filter { told[$0.flow] == nil }, in: stage, last: last)
+    }
+}
+
+extension FlowPursuit {
+    /// What came of pushes that were sent again, and of those that were once more.
+    private func addRedrives(
+        of flowsOf: [UInt64: [Int]], from start: Instant, in log: String, to told: inout [Int: [RecordedOutcome]]
+    ) throws {
+        var flowsOf = flowsOf
+        _ = try LogScan.events(in: log, from: start, marks: [#""redriveOf""#]) { event in
+            guard event.json.tellsOfPush, event.json["user"]?.equals(user.string) ?? false,
+                let former = event.json["redriveOf"].flatMap(EventPlace.init),
+                let flows = flowsOf[former.sequence]
+            else { return }
+            if let push = event.json["push"]?.sequenceNumber { flowsOf[push] = flows }
+            for flow in flows { told[flow, default: []].append(RecordedOutcome(event.json)) }
+        } isEnough: { _ in
+            false
+        }
     }
 }
 

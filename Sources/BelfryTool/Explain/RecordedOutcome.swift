@@ -11,13 +11,18 @@ struct RecordedOutcome {
     /// Whether nothing more will be said.
     let isFinal: Bool
 
+    /// Whether the push was sent again.
+    let isRedrive: Bool
+
     /// - Parameter json: An `outcome`, or an `attempt`.
     init(_ json: JSONValue) {
         let device = json["device"]?.exact
         let outcome = json["outcome"]?.string ?? ""
         let code = OutcomeCode(rawValue: outcome)
         (self.device, isFinal) = (device, code != nil)
-        let (explained, text) = code.map { RecordedOutcome.end($0, json) } ?? RecordedOutcome.wait(outcome, json)
+        let (explained, told) = code.map { RecordedOutcome.end($0, json) } ?? RecordedOutcome.wait(outcome, json)
+        isRedrive = json["redriveOf"] != nil
+        let text = told + (isRedrive ? ", when it was redriven" : "")
         let details = ["device", "transport", "status", "reason", "attempts", "until", "since", "registered", "by"]
             .compactMap { key in
                 json.member(key).map { Explanation.Detail(key, $0) }
@@ -39,7 +44,8 @@ struct RecordedOutcome {
         case .unknownTransport:
             let text = "\(name) registered with transport \(transport), which the pipeline does not have"
             return (.transportUnknown, text)
-        case .noDevice: return (.deviceNone, "the user had no device")
+        case .noDevice:
+            return (.deviceNone, json["redriveOf"] == nil ? "the user had no device" : "the device was gone")
         }
     }
 

@@ -44,7 +44,7 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let plan = try door == nil ? sourcePlan(arguments[0]) : nil
+        let plan = try door == nil ? HostPlan.source(ofPipelineAt: arguments[0]) : nil
         let files = door == nil ? Array(arguments.dropFirst()) : arguments
         let sources = files.isEmpty ? [InputSource.standard] : files.map(InputSource.init(path:))
         try InputSource.check(sources)
@@ -55,8 +55,11 @@ struct SendCommand: AsyncParsableCommand {
         StandardError.write(totals.text)
         if totals.refused > 0 { throw ToolFailure(.badData) }
     }
+}
 
-    private func sourcePlan(_ path: String) throws -> HostPlan {
+extension HostPlan {
+    /// The plan of the stage that has the door.
+    static func source(ofPipelineAt path: String) throws -> HostPlan {
         let checked = try CheckedPipeline(path: path)
         return try StageRunner(checked.file.sourceStage, of: checked.file).host.plan
     }

@@ -31,6 +31,7 @@ final class Causality {
     func effects(of event: TraceEvent, user: ExactText? = nil) throws -> [TraceEvent] {
         var effects = try deadLetters(of: event)
         for log in logs.downstream(of: event.log) { effects += try self.effects(of: event, in: log, user: user) }
+        if event.type == "push" || event.facts.isRedrive { effects += try redrives(of: event) }
         if event.type == "coalesced" { effects += try successors(of: event) }
         // Counted are those that nobody watched, not those that were refused.
         return effects.contains { $0.type != "not_matched" } ? effects.filter { $0.type != "not_matched" } : effects
@@ -56,6 +57,7 @@ extension Causality {
         if event.facts.isChange, log.role == .match { return try matches(of: event, in: log, user: user) }
         switch event.type {
         case "match", "notification", "push": return try next(of: event, in: log)
+        case "push.redrive" where log.role == .deliver: return try outcomes(ofRedrive: event, in: log)
         case "coalesced", "not_matched", "outcome", "attempt": return []
         default: return try passed(event, in: log).map { [$0] } ?? []
         }
@@ -108,6 +110,21 @@ extension Causality {
         return try log.role == .deliver
             ? logs.events(.change(change), .user(user), in: log)
             : logs.events(.change(change), .userSubscription(user: user, subscription), in: log)
+    }
+
+    private func outcomes(ofRedrive event: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
+        try logs.events(.push(event.sequence), in: log) { $0.push == event.sequence }
+    }
+
+    /// Where a push was sent again: in its own log, or, where that has not come so far, among the changes.
+    private func redrives(of push: TraceEvent) throws -> [TraceEvent] {
+        for log in [logs.log(named: push.log), logs.changes].compactMap({ $0 }) {
+            let found = try logs.events(.redrive(push.sequence), in: log) {
+                $0.isRedrive && $0.redriveOf == push.place
+            }
+            if !found.isEmpty { return found }
+        }
+        return []
     }
 
     private func deadLetters(of event: TraceEvent) throws -> [TraceEvent] {
@@ -203,6 +220,6 @@ extension TraceEvent {
     /// A key that an event keeps when a stage passes it on; nil for what is never passed on.
     fileprivate var passingKey: TraceKey? {
         if facts.isChange { return facts.recordName.map(TraceKey.record) }
-        return facts.isDevice || facts.isSubscription ? .line(line) : nil
+        return facts.isDevice || facts.isSubscription || facts.isRedrive ? .line(line) : nil
     }
 }

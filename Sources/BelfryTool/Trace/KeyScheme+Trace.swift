@@ -3,7 +3,7 @@ import JSON
 
 extension KeyScheme {
     /// The keys of all events of a pipeline, see ``TraceKey``. Raise the version with every change.
-    static let trace = KeyScheme(name: "belfry trace", version: 3) {
+    static let trace = KeyScheme(name: "belfry trace", version: 4) {
         let extraction = TraceExtraction()
         return { line, keys in extraction.keys(of: line, into: &keys) }
     }
@@ -96,6 +96,7 @@ private final class TraceExtraction {
     /// Devices and subscriptions, and what plugins add to the language.
     private func addState(_ event: JSONValue, _ line: UnsafeRawBufferPointer, to keys: inout [UInt64]) {
         keys.append(TraceHash.of(line: line))
+        keys.add(.redrive, event["redriveOf"]?["sequence"])
         let subscription = event["subscription"]?["subscriptionID"] ?? event["subscriptionID"]
         keys.add(TraceHash.of(.device, event["device"]))
         keys.add(TraceHash.of(.deviceState, event["device"]))

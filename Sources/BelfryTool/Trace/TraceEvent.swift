@@ -52,6 +52,8 @@ struct EventFacts: Hashable, Sendable {
     var originUser: ExactText?
     var originDevice: ExactText?
     var push: UInt64?
+    /// In a `push.redrive` and its outcome: the push that is sent again.
+    var redriveOf: EventPlace?
     var match: UInt64?
     var replacedBy: UInt64?
     var replacedByChange: UInt64?
@@ -84,6 +86,7 @@ struct EventFacts: Hashable, Sendable {
 
     var isChange: Bool { type == "record.save" || type == "record.delete" }
     var isDevice: Bool { type.hasPrefix("device.") }
+    var isRedrive: Bool { type == "push.redrive" }
     var isSubscription: Bool { type.hasPrefix("subscription.") }
 
     /// Whether both are about one notification: one change may make several of one ID, for several subscriptions.
@@ -120,6 +123,7 @@ struct EventFacts: Hashable, Sendable {
         change = event["change"]?.sequence
         causes = event["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequence } } ?? []
         push = event["push"]?.sequence
+        redriveOf = event["redriveOf"].flatMap(EventPlace.init)
         match = event["match"]?.sequence
         replacedBy = event["replacedBy"]?.sequence
         replacedByChange = event["replacedByChange"]?.sequence

@@ -30,7 +30,9 @@ enum TraceKey: Hashable, Sendable {
     case unmatched(UInt64)
     /// The event that a dead letter is about, by its sequence.
     case deadLetter(UInt64)
-    /// A `device.*` or `subscription.*` event itself, as stages pass it on.
+    /// The push that a `push.redrive` event sends again, by its sequence.
+    case redrive(UInt64)
+    /// A `device.*`, `subscription.*` or `push.redrive` event itself, as stages pass it on.
     case line([UInt8])
 
     var hash: UInt64 {
@@ -51,6 +53,7 @@ enum TraceKey: Hashable, Sendable {
         case .replacement(let number): TraceHash.of(.replacement, number)
         case .unmatched(let thousand): TraceHash.of(.unmatched, thousand)
         case .deadLetter(let number): TraceHash.of(.deadLetter, number)
+        case .redrive(let number): TraceHash.of(.redrive, number)
         case .line(let bytes): bytes.withUnsafeBytes { TraceHash.of(line: $0) }
         }
     }
@@ -63,7 +66,7 @@ enum TraceHash {
     enum Kind: UInt8 {
         case change = 1
         case record, notification, apnsID, device, user, userState, subscription, userSubscription, push, match
-        case replacement, unmatched, deadLetter, line, deviceState, token
+        case replacement, unmatched, deadLetter, line, deviceState, token, redrive
     }
 
     static func of(_ kind: Kind, _ number: UInt64) -> UInt64 {

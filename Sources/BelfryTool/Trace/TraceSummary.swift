@@ -13,6 +13,7 @@ enum TraceSummary {
             case "coalesced": [address(facts), "replaced by \(replacement(facts))"]
             case "push": [address(facts), facts.alert.map { "\"\($0)\"" } ?? "silent"]
             case "outcome", "attempt": outcome(facts)
+            case "push.redrive": [device(facts), facts.redriveOf.map { "of \($0)" }]
             case "dead_letter": ["by \(facts.stage ?? "?"):", facts.code, facts.path, facts.reason]
             default: [address(facts), facts.device?.string, facts.transport]
             }
@@ -49,8 +50,12 @@ enum TraceSummary {
         "match \(facts.replacedBy ?? 0) (change \(facts.replacedByChange ?? 0))"
     }
 
+    private static func device(_ facts: EventFacts) -> String {
+        [facts.user, facts.device].compactMap { $0?.string }.joined(separator: "/")
+    }
+
     private static func outcome(_ facts: EventFacts) -> [String?] {
-        let device = [facts.user, facts.device].compactMap { $0?.string }.joined(separator: "/")
+        let device = device(facts)
         let attempts = facts.attempts.flatMap { $0 > 1 ? "after \($0) attempts" : nil }
         return [
             facts.outcome, device, facts.transport.map { "by \($0)" }, facts.status.map(String.init), facts.reason,

@@ -16,7 +16,7 @@ extension DeliverStage {
     private mutating func write(
         _ line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry, at now: Instant, into out: inout Outbox
     ) {
-        if !pending.isEmpty { supersede(by: line, of: entry, into: &out) }
+        if !pending.isEmpty, !entry.isRedrive { supersede(by: line, of: entry, into: &out) }
         switch line.result {
         case .answered(let answer): take(answer, to: line, of: entry, at: now, into: &out)
         case .ended(let code): out.append { entry.outcome.write(code, at: line.device, line.id, to: &$0) }
@@ -211,6 +211,7 @@ extension DeliverStage {
         _ push: PendingPush, _ note: PushNote, answered answer: TransportAnswer? = nil, into out: inout Outbox
     ) {
         let text = push.note(note, answered: answer)
+        if let newer = pending.successor(of: push) { return drop(push, for: newer, text, answer, into: &out) }
         guard pending.count < settings.pendingMax else { return refuse(push, text, answer, into: &out) }
         var push = push
         if note.word == PendingPush.heldWord {
@@ -219,6 +220,16 @@ extension DeliverStage {
         }
         pending.insert(push)
         write(text, of: push, into: &out)
+    }
+
+    /// A redriven push that would have to wait beside a newer one of its collapse ID.
+    private func drop(
+        _ push: PendingPush, for newer: PendingPush, _ text: PushNote, _ answer: TransportAnswer?,
+        into out: inout Outbox
+    ) {
+        var note = push.note(PushNote(.superseded), answered: answer)
+        (note.superseder, note.taken, note.until) = (newer.push, text.taken, text.until)
+        write(note, of: push, into: &out)
     }
 
     private func refuse(

@@ -49,7 +49,12 @@ public struct DeliverStage: Stage {
     public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
             if event.isOfType("push") {
-                try send(Push(event.json), sequence: event.sequence, at: now, into: &out)
+                let push = try Push(event.json)
+                send(push, to: registry.devices(of: push.user) ?? [], event.sequence, at: now, into: &out)
+            } else if event.isOfType("push.redrive") {
+                let redrive = try Redrive(event.json)
+                let devices = registry.device(redrive.device).map { [$0] } ?? []
+                send(redrive.push, to: devices, event.sequence, redriveOf: redrive.former, at: now, into: &out)
             } else if event.isOfType("device.register") {
                 try registry.register(Registration(event.json), at: now)
             } else if event.isOfType("device.unregister") {
@@ -76,28 +81,29 @@ public struct DeliverStage: Stage {
         updateDeadline()
     }
 
+    /// - Parameter former: Where the push stood, if it is redriven.
     private mutating func send(
-        _ push: Push, sequence: UInt64, at now: Instant, into out: inout Outbox
-    ) throws(Rejection) {
+        _ push: Push, to devices: [Device], _ sequence: UInt64, redriveOf former: JSONValue? = nil, at now: Instant,
+        into out: inout Outbox
+    ) {
         var entry = OutcomeLedger.Entry(
-            push: sequence, at: now, outcome: OutcomeText(push, sequence: sequence))
-        if let devices = registry.devices(of: push.user) {
-            var line = PushLine(push)
-            let isExpired = settings.expired == .drop && push.isExpired(at: now)
-            for device in devices {
-                let id = upstream.uuid(position: sequence, salt: device.salt)
-                if let end = end(of: push, at: device, isExpired) {
-                    entry.add(.init(device: device, id: id, head: [], rest: [], result: .ended(end)))
-                    continue
-                }
-                let delivery = line.delivery(to: device, push: sequence, id)
-                let isHeld = registry.apps.isHeld(device.appIndex)
-                if isHeld { hold(push, at: device, now) } else { out.deliver(delivery) }
-                entry.add(
-                    .init(
-                        device: device, id: id, head: delivery.head, rest: delivery.rest,
-                        result: isHeld ? .held : .none))
+            push: sequence, at: now, outcome: OutcomeText(push, sequence: sequence, redriveOf: former),
+            isRedrive: former != nil)
+        var line = PushLine(push)
+        let isExpired = settings.expired == .drop && push.isExpired(at: now)
+        for device in devices {
+            let id = upstream.uuid(position: sequence, salt: device.salt)
+            if let end = end(of: push, at: device, isExpired) {
+                entry.add(.init(device: device, id: id, head: [], rest: [], result: .ended(end)))
+                continue
             }
+            let delivery = line.delivery(to: device, push: sequence, id)
+            let isHeld = registry.apps.isHeld(device.appIndex)
+            if isHeld { hold(push, at: device, now) } else { out.deliver(delivery) }
+            entry.add(
+                .init(
+                    device: device, id: id, head: delivery.head, rest: delivery.rest,
+                    result: isHeld ? .held : .none))
         }
         ledger.append(entry)
         writeSettled(at: now, into: &out)

@@ -25,6 +25,8 @@ struct DeviceRegistry {
     /// In the order of the names' bytes; nil where there is none.
     func devices(of user: [UInt8]) -> [Device]? { byUser[user] }
 
+    func device(_ name: DeviceName) -> Device? { byUser[name.user]?.first { $0.isNamed(name.name) } }
+
     /// Replaces the device of that name, and whichever device had the address before: a token belongs to who
     /// registered it last, as when a phone is handed on or an app is installed anew.
     mutating func register(_ registration: Registration, at time: Instant) throws(Rejection) {
@@ -53,8 +55,7 @@ struct DeviceRegistry {
     }
 
     mutating func unregister(_ device: DeviceName) {
-        guard let registered = byUser[device.user]?.first(where: { $0.isNamed(device.name) }) else { return }
-        remove(registered)
+        if let registered = self.device(device) { remove(registered) }
     }
 
     private func checkRoom(for device: DeviceName) throws(Rejection) {

@@ -34,11 +34,13 @@ struct OutcomeLedger {
         let push: UInt64
         let time: Instant
         let outcome: OutcomeText
+        /// Whether the push is one of the past.
+        let isRedrive: Bool
         private(set) var lines: [Line] = []
         private var unsettled = 0
 
-        init(push: UInt64, at time: Instant, outcome: OutcomeText) {
-            (self.push, self.time, self.outcome) = (push, time, outcome)
+        init(push: UInt64, at time: Instant, outcome: OutcomeText, isRedrive: Bool = false) {
+            (self.push, self.time, self.outcome, self.isRedrive) = (push, time, outcome, isRedrive)
         }
 
         var isSettled: Bool { unsettled == 0 }

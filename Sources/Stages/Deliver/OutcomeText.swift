@@ -11,12 +11,17 @@ struct OutcomeText {
     private static let outcome: StaticString = "{\"type\":\"outcome\""
     private static let attempt: StaticString = "{\"type\":\"attempt\""
 
-    init(_ push: Push, sequence: UInt64) {
+    /// - Parameter former: Where a push that is redriven stood.
+    init(_ push: Push, sequence: UInt64, redriveOf former: JSONValue? = nil) {
         let ids = push.notificationID.raw.count + push.userName.raw.count
         var buffer = ByteBuffer(capacity: ids + push.causes.raw.count + 100)
         buffer.append(Self.outcome)
         buffer.append(",\"push\":")
         buffer.appendJSON(sequence)
+        if let former {
+            buffer.append(",\"redriveOf\":")
+            buffer.append(former.raw)
+        }
         buffer.append(",\"notificationID\":")
         buffer.append(push.notificationID.raw)
         buffer.append(",\"user\":")

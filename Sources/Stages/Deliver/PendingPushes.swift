@@ -25,6 +25,13 @@ struct PendingPushes {
         byCollapseKey[device.collapseKey(collapseID)].flatMap { byKey[$0] }
     }
 
+    /// What waits under the push's collapse ID already. None where it came before the push, for that takes its place;
+    /// so only what is redriven finds one.
+    func successor(of push: PendingPush) -> PendingPush? {
+        guard let key = push.collapseKey.flatMap({ byCollapseKey[$0] }), key != push.key else { return nil }
+        return byKey[key]
+    }
+
     mutating func insert(_ push: PendingPush) {
         let key = push.key
         if let former = byKey.updateValue(push, forKey: key) {

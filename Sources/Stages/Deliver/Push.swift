@@ -18,7 +18,8 @@ struct Push {
     /// The user's own device that made the change, if it was one.
     private let origin: JSONValue?
 
-    init(_ event: JSONValue) throws(Rejection) {
+    /// - Parameter isRedriven: Whether it no longer counts who made the change.
+    init(_ event: JSONValue, isRedriven: Bool = false) throws(Rejection) {
         user = try event.userKey()
         userName = try event.required("user", .string, "a text")
         notificationID = try event.required("notificationID", .string, "a text")
@@ -27,7 +28,7 @@ struct Push {
         payloadByTopic = try event.optional("payloadByTopic", .object, "an object")
         unpruned = event["unpruned"].flatMap { $0.isObject ? $0 : nil }
         causes = try event.required("causes", .array, "a list")
-        origin = try Self.origin(of: event, user: userName)
+        origin = isRedriven ? nil : try Self.origin(of: event, user: userName)
         try refuseHeader("apns-id")
         try refuseHeader("apns-topic")
     }

@@ -34,6 +34,7 @@ struct CommandCheck {
         case .deviceRegister: try checkDevice(command)
         case .deviceUnregister: try checkDeviceName(command)
         case .badgeSet: try checkBadge(command)
+        case .pushRedrive: try checkRedrive(command)
         }
         if let time = command["time"] {
             try under("time") { () throws(ModelError) in try check(time: time) }
@@ -74,6 +75,15 @@ extension CommandCheck {
         try NameRule.transport.check("transport", of: command)
         try NameRule.token.check("token", of: command)
         try NameRule.topic.check("topic", of: command)
+    }
+}
+
+// MARK: - Redrives
+
+extension CommandCheck {
+    private func checkRedrive(_ command: JSONValue) throws(ModelError) {
+        try checkDeviceName(command)
+        try RedriveCheck(command: command)()
     }
 }
 

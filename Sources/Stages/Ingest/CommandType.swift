@@ -3,11 +3,12 @@ import JSON
 
 /// What a producer can ask for.
 enum CommandType: CaseIterable {
-    case recordSave, recordDelete, subscriptionSave, subscriptionDelete, deviceRegister, deviceUnregister, badgeSet
+    case recordSave, recordDelete, subscriptionSave, subscriptionDelete, deviceRegister, deviceUnregister, badgeSet,
+        pushRedrive
 
     private static let words: [StaticString] = [
         "record.save", "record.delete", "subscription.save", "subscription.delete", "device.register",
-        "device.unregister", "badge.set",
+        "device.unregister", "badge.set", "push.redrive",
     ]
 
     /// - Throws: `member.missing`, `member.kind`, `word.unknown`.
@@ -31,6 +32,7 @@ enum CommandType: CaseIterable {
         case .deviceRegister: try command.expectKeys(CommandType.deviceKeys, of: "device.register")
         case .deviceUnregister: try command.expectKeys(CommandType.deviceNameKeys, of: "device.unregister")
         case .badgeSet: try command.expectKeys(CommandType.badgeKeys, of: "badge.set")
+        case .pushRedrive: try command.expectKeys(CommandType.redriveKeys, of: "push.redrive")
         }
     }
 
@@ -47,4 +49,5 @@ enum CommandType: CaseIterable {
     private static let deviceKeys = common + ["user", "device", "transport", "token", "topic", "time"]
     private static let deviceNameKeys = common + ["user", "device", "time"]
     private static let badgeKeys = common + ["user", "topic", "badge", "time"]
+    private static let redriveKeys = common + ["user", "device", "redriveOf", "push", "time"]
 }

@@ -54,7 +54,8 @@ public struct IngestStage: Stage {
         case .subscriptionDelete:
             homes.delete(command)
             out.append { CommandWriter.write(command, into: &$0) }
-        case .deviceRegister, .deviceUnregister, .badgeSet: out.append { CommandWriter.write(command, into: &$0) }
+        case .deviceRegister, .deviceUnregister, .badgeSet, .pushRedrive:
+            out.append { CommandWriter.write(command, into: &$0) }
         }
     }
 

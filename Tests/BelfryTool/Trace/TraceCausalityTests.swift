@@ -26,6 +26,31 @@ import Testing
         #expect(try types(logs, "a") == ["0 changes:1", "1 matches:1"])
     }
 
+    @Test func `a push that was redriven shows what came of it, and of that once more`() throws {
+        func redrive(_ push: Int) -> String {
+            #"{"type":"push.redrive","user":"_a","device":"mac","redriveOf":{"log":"pushes","sequence":\#(push)},"push":{}}"#
+        }
+        let (first, second, lost) = (redrive(1), redrive(2), redrive(3))
+        let logs = try TracedLogs().write("changes", [Written.change("a"), first, second, lost])
+            .write("matches", [Written.match(1, "_a", "s"), first, second, lost], from: "changes")
+            .write("notifications", [Written.notification([1], "_a", "s"), first, second], from: "matches")
+            .write("pushes", [Written.push([1], "_a", "s"), first, second], from: "notifications")
+            .write(
+                "outcomes", (1...3).map { Written.outcome($0, [1], "_a", "mac") }, from: "pushes")
+        let tree = [
+            "0 changes:1", "1 matches:1", "2 notifications:1", "3 pushes:1", "4 outcomes:1", "4 pushes:2",
+            "5 outcomes:2", "5 pushes:3", "6 outcomes:3", "6 changes:4", "7 matches:4", "8 nothing",
+        ]
+        #expect(try types(logs, "a") == Array(tree.dropLast()))
+        #expect(try logs.tree("a").contains("push.redrive  _a/mac of pushes:1"))
+        #expect(
+            try types(logs, "changes:2") == [
+                "0 changes:2", "1 matches:2", "2 notifications:2", "3 pushes:2", "4 outcomes:2", "4 pushes:3",
+                "5 outcomes:3", "5 changes:4", "6 matches:4",
+            ])
+        #expect(try types(logs, "3-mac").first == "0 changes:1")
+    }
+
     @Test func `what is still held says where nothing is yet`() throws {
         let logs = try TracedLogs().write("changes", [Written.change("a"), Written.change("b")])
             .write("matches", [Written.match(1, "_a", "s"), Written.match(2, "_a", "s")], from: "changes")

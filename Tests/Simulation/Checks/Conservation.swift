@@ -115,6 +115,9 @@ struct Conservation {
             case "push":
                 let names = devices[event.user, default: []].sorted()
                 expected += (names.isEmpty ? ["none"] : names).map { "\(index + 1) \($0)" }
+            case "push.redrive":
+                let name = event.device.flatMap { devices[event.user, default: []].contains($0) ? $0 : nil }
+                expected.append("\(index + 1) \(name ?? "none")")
             default: continue
             }
         }

@@ -61,6 +61,7 @@ struct Load {
         case 4...6: tell("record.delete", whose(user, ""))
         case 7: refuse()
         case 8: badge(user)
+        case 9: redrive(user)
         default: tell("record.save", whose(user, #","fields":{\#(fields())}"#))
         }
     }
@@ -79,6 +80,17 @@ struct Load {
             "device.register",
             #""user":"\#(user(number))","device":"\#(device)","transport":"\#(transport)","token":"\#(name)\#(number)\#(device)","#
                 + #""topic":"com.example.Notes""#)
+    }
+
+    /// A push of no log: what it says was never pushed before.
+    private mutating func redrive(_ number: Int) {
+        let collapse = random.one(of: ["", #","apns-collapse-id":"c0""#])
+        let (name, position) = (user(number), 1 + random.below(100))
+        tell(
+            "push.redrive",
+            #""user":"\#(name)","device":"d\#(random.below(3))","redriveOf":{"log":"pushes","sequence":\#(position)},"#
+                + #""push":{"type":"push","notificationID":"old",\#(Load.place),"user":"\#(name)","#
+                + #""headers":{"apns-push-type":"alert"\#(collapse)},"payload":{"aps":{"alert":"Old"}},"causes":[]}"#)
     }
 
     private mutating func badge(_ number: Int) {

@@ -138,6 +138,13 @@ func push(
         + #""causes":[{"log":"changes","sequence":17}]}"#
 }
 
+func redrive(
+    _ push: String, of position: UInt64 = 1, to device: String = "mac", of user: String = "_alice"
+) -> String {
+    #"{"type":"push.redrive","container":"iCloud.Notes","environment":"development","user":"\#(user)","#
+        + #""device":"\#(device)","redriveOf":{"log":"pushes","sequence":\#(position)},"push":\#(push)}"#
+}
+
 extension Delivery {
     var text: String { String(decoding: line, as: UTF8.self) }
 }

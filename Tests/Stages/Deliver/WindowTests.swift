@@ -88,8 +88,12 @@ private struct LiveHistory {
     private static func event(_ draw: inout Seeded, _ time: Instant) -> String {
         let user = draw.one(of: ["_alice", "_bob"])
         let device = draw.one(of: ["mac", "phone", "pad"])
-        switch draw.below(8) {
+        switch draw.below(9) {
         case 0: return unregister(device, of: user)
+        case 8:
+            return redrive(
+                push(to: user, collapseID: draw.one(of: [nil, "c", "d"])), of: UInt64(1 + draw.below(50)), to: device,
+                of: user)
         case 1, 2:
             return register(
                 device, of: user, token: "t\(draw.below(7))", topic: draw.one(of: ["com.a", "com.b"]))

@@ -6,6 +6,9 @@ struct AcceptedCommandsTests {
         Example.register(),
         Example.register(#""transport":"webhook","token":"https://example.com/hook?id=1","topic":"com.example.Notes""#),
         #"{"type":"device.unregister",\#(Example.place),"user":"_alice","device":"Alice’s phone"}"#,
+        Example.redrive(),
+        Example.redrive().replacing(
+            #""causes":["#, with: #""payloadByTopic":{"a":{}},"unpruned":{},"origin":null,"causes":["#),
         #"{"type":"badge.set",\#(Example.place),"user":"_alice","badge":0}"#,
         #"{"type":"badge.set",\#(Example.place),"user":"_alice","topic":"com.example.Notes","badge":2147483647}"#,
         Example.subscribe(#"{"subscriptionID":"all","subscriptionType":"database"}"#),

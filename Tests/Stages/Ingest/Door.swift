@@ -59,6 +59,13 @@ enum Example {
         #"{"type":"device.register",\#(place),"user":"_alice","device":"alice-phone",\#(members)}"#
     }
 
+    static func redrive() -> String {
+        #"{"type":"push.redrive",\#(place),"user":"_alice","device":"alice-phone","#
+            + #""redriveOf":{"log":"pushes","sequence":3},"push":{"type":"push","notificationID":"n-1",\#(place),"#
+            + #""user":"_alice","subscriptionID":"feed","headers":{"apns-push-type":"alert","apns-priority":"10"},"#
+            + #""payload":{"aps":{"alert":"Hi"}},"causes":[{"log":"changes","sequence":17}]}}"#
+    }
+
     static func subscribe(_ subscription: String, database: String = "private") -> String {
         #"{"type":"subscription.save",\#(place),"database":"\#(database)","user":"_alice","subscription":\#(subscription)}"#
     }

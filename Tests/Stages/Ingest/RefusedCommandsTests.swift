@@ -27,7 +27,7 @@ struct RefusedCommandsTests {
         Row(
             #"{"type":"push"}"#, "word.unknown", at: "type",
             #"a command's type cannot be "push": use record.save, record.delete, subscription.save, "#
-                + "subscription.delete, device.register, device.unregister or badge.set"),
+                + "subscription.delete, device.register, device.unregister, badge.set or push.redrive"),
         Row(
             #"{"type":"badge.set",\#(place),"user":"_alice"}"#, "member.missing", at: "badge",
             "badge is required: add it"),
@@ -67,6 +67,56 @@ struct RefusedCommandsTests {
             Example.register().adding(#","database":"public""#), "member.unknown", at: "database",
             #"device.register has no member "database": "#
                 + "use type, container, environment, user, device, transport, token, topic or time"),
+    ]
+
+    private static func redrive(_ old: String, _ new: String) -> String {
+        Example.redrive().replacing(old, with: new)
+    }
+
+    static let redrives = [
+        Row(redrive(#""device":"alice-phone","#, ""), "member.missing", at: "device", "device is required: add it"),
+        Row(
+            redrive(#""redriveOf":{"log":"pushes","sequence":3},"#, ""), "member.missing", at: "redriveOf",
+            "redriveOf is required: add it"),
+        Row(
+            redrive(#""sequence":3}"#, #""sequence":0}"#), "position.sequence", at: "redriveOf.sequence",
+            "a sequence is a whole number from 1 on"),
+        Row(
+            redrive(#""log":"pushes""#, #""log":"a b""#), "name.characters", at: "redriveOf.log",
+            #"a log's name is ASCII letters, digits, '.', '-' and '_', which "a b" is not"#),
+        Row(
+            redrive(#""type":"push","#, #""type":"match","#), "word.unknown", at: "push.type",
+            #"a push's type cannot be "match": use push"#),
+        Row(
+            redrive(#""user":"_alice","subscriptionID""#, #""user":"_bob","subscriptionID""#), "member.conflict",
+            at: "push.user", "a push is redriven to a device of its own user: user is another"),
+        Row(
+            redrive(#""payload":{"aps""#, #""paylod":{"aps""#), "member.unknown", at: "push.paylod",
+            #"a push has no member "paylod": did you mean "payload"?"#),
+        Row(
+            redrive(#""apns-push-type":"alert""#, #""apns-id":"1""#), "member.unknown", at: "push.headers.apns-id",
+            "deliver writes apns-id itself: leave it out"),
+        Row(
+            redrive(#""apns-priority":"10""#, #""apns-priority":10"#), "member.kind",
+            at: "push.headers.apns-priority", "a header is a string, not a number"),
+        Row(
+            redrive(#""apns-priority":"10""#, #""apns-priority":"1\n0""#), "name.characters",
+            at: "push.headers.apns-priority",
+            "a header is printable ASCII without a space at its ends, fit for an HTTP header, which \"1\\u{a}0\" is not"
+        ),
+        Row(
+            redrive(#""payload":{"aps":{"alert":"Hi"}}"#, #""payload":[]"#), "member.kind", at: "push.payload",
+            "a payload is an object, not an array"),
+        Row(
+            redrive(#""causes":["#, #""payloadByTopic":{"a":1},"causes":["#), "member.kind",
+            at: "push.payloadByTopic.a", "a payload is an object, not a number"),
+        Row(
+            redrive(#""sequence":17}]"#, #""sequence":17},{}]"#), "member.missing", at: "push.causes[1].log",
+            "log is required: add it"),
+        Row(
+            Example.redrive().adding(#","token":"6a0f""#), "member.unknown", at: "token",
+            #"push.redrive has no member "token": "#
+                + "use type, container, environment, user, device, redriveOf, push or time"),
     ]
 
     static let devices = [
@@ -171,7 +221,7 @@ struct RefusedCommandsTests {
             #"a private database's zones belong to its user, "_alice": name that user or leave it out"#),
     ]
 
-    @Test(arguments: [commands, devices, records, subscriptions].flatMap { $0 })
+    @Test(arguments: [commands, devices, redrives, records, subscriptions].flatMap { $0 })
     func aBadCommandIsAnsweredWithCodePathAndReason(row: Row) throws {
         var door = try Door()
         #expect(try door.send(row.command) == row.rejection)

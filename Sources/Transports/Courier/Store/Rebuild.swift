@@ -27,6 +27,8 @@ struct Rebuild {
         try events.read { sequence, event, time in
             if event["type"]?.equals("push") == true {
                 if time >= oldest { try take(event, push: Int64(sequence), time) }
+            } else if event["type"]?.equals("push.redrive") == true, let push = event["push"] {
+                if time >= oldest { try take(push, only: event["device"]?.string, push: Int64(sequence), time) }
             } else {
                 try DeviceChange(event)?.apply(to: tables, transport: transport)
             }
@@ -34,14 +36,15 @@ struct Rebuild {
         return Int64(events.last)
     }
 
-    private func take(_ event: JSONValue, push: Int64, _ time: Instant) throws {
+    /// - Parameter name: The one device that a push is redriven to.
+    private func take(_ event: JSONValue, only name: String? = nil, push: Int64, _ time: Instant) throws {
         guard let owner = Account(event), let id = event["notificationID"]?.string, let payload = event["payload"]
         else {
             return
         }
         let account = try tables.account(owner)
         var body: Data?
-        for device in try tables.devices(of: account) {
+        for device in try tables.devices(of: account, named: name) {
             let own = Data(device.topic.flatMap { event["payloadByTopic"]?.member($0)?.raw } ?? payload.raw)
             let whole = body ?? event["unpruned"].map { Data($0.raw) } ?? own
             if body == nil { try tables.add(push: push, id: id, body: whole, to: account, time: time.microseconds) }
@@ -64,11 +67,14 @@ struct Rebuild {
 
 extension InboxTables {
     /// Those that can be reached, in the order of their names' bytes.
-    fileprivate func devices(of account: Int64) throws -> [(id: Int64, topic: String?)] {
-        try Row.fetchAll(
+    ///
+    /// - Parameter name: Only this one; nil: all.
+    fileprivate func devices(of account: Int64, named name: String?) throws -> [(id: Int64, topic: String?)] {
+        let condition = name == nil ? "" : " AND name = ?"
+        return try Row.fetchAll(
             db.cachedStatement(
-                sql: "SELECT id, topic FROM devices WHERE account = ? AND token IS NOT NULL ORDER BY name"),
-            arguments: [account]
+                sql: "SELECT id, topic FROM devices WHERE account = ? AND token IS NOT NULL\(condition) ORDER BY name"),
+            arguments: name.map { [account, $0] } ?? [account]
         ).map { ($0[0], $0[1]) }
     }
 

@@ -1,0 +1,109 @@
+import EventLog
+import JSON
+
+/// What a command is about: of two commands about one thing the newer counts.
+struct CommandThing: Hashable, Sendable {
+    private let kind: String
+    private let names: [ExactText?]
+
+    /// Nil for what is no command that ingest takes.
+    init?(_ json: JSONValue) {
+        guard let type = json["type"]?.string else { return nil }
+        let place = [json["container"]?.exact, json["environment"]?.exact]
+        switch type {
+        case "record.save", "record.delete":
+            guard let record = json["record"] else { return nil }
+            let zone = record["zoneID"]?["zoneName"]?.exact ?? "_defaultZone"
+            kind = "record"
+            names =
+                place + [json["database"]?.exact, json["owner"]?.exact, zone, record["recordName"]?.exact]
+        case "subscription.save", "subscription.delete":
+            kind = "subscription"
+            let id = (json["subscription"]?["subscriptionID"] ?? json["subscriptionID"])?.exact
+            names = place + [json["user"]?.exact, id]
+        case "device.register", "device.unregister":
+            (kind, names) = ("device", place + [json["user"]?.exact, json["device"]?.exact])
+        case "badge.set": (kind, names) = ("badge", place + [json["user"]?.exact, json["topic"]?.exact])
+        default: return nil
+        }
+    }
+
+    /// The same for two commands that say the same, in whatever order.
+    static func fingerprint(_ command: JSONValue) -> Int {
+        var members: Set<[UInt8]> = []
+        for (key, value) in command.members { members.insert(Array(key.raw) + [0] + Array(value.raw)) }
+        return members.hashValue
+    }
+}
+
+/// The newest command about a thing.
+struct NewestCommand: Sendable {
+    let sequence: UInt64
+    let time: Instant
+    let fingerprint: Int
+}
+
+/// What the log of changes holds of the things that refused commands are about, and of redrives.
+struct CommandHistory {
+    /// By what they are about.
+    private(set) var newest: [CommandThing: NewestCommand] = [:]
+    /// The newest redrive of a push at a device.
+    private(set) var redrives: [RedrivenPush: UInt64] = [:]
+
+    struct RedrivenPush: Hashable {
+        let push: EventPlace
+        let user, device: ExactText?
+    }
+
+    /// - Parameter letters: What to look for.
+    init(_ letters: [Letter], in log: String, _ progress: (UInt64) -> Void) throws {
+        var things: Set<CommandThing> = []
+        for letter in letters {
+            if case .event(let event) = letter.content, let thing = event.thing { things.insert(thing) }
+        }
+        // Only where commands are looked for, each event must be looked at.
+        let mark = things.isEmpty ? [#""redriveOf""#] : []
+        _ = try LogScan.events(in: log, from: .epoch, marks: mark) { event in
+            progress(UInt64(event.line.count))
+            take(event, things)
+        } isEnough: { _ in
+            false
+        }
+    }
+
+    private mutating func take(_ event: LogScan.Event, _ things: Set<CommandThing>) {
+        if let former = event.json["redriveOf"], let place = EventPlace(former) {
+            let push = RedrivenPush(push: place, user: event.json["user"]?.exact, device: event.json["device"]?.exact)
+            redrives[push] = event.sequence
+        } else if let thing = CommandThing(event.json), things.contains(thing) {
+            newest[thing] = NewestCommand(
+                sequence: event.sequence, time: event.now, fingerprint: CommandThing.fingerprint(event.json))
+        }
+    }
+
+    /// The letter, with what became of it since.
+    func completed(_ letter: Letter) -> Letter {
+        var letter = letter
+        switch letter.content {
+        case .push:
+            letter.redriven =
+                redrives[
+                    RedrivenPush(push: letter.subject, user: letter.user, device: letter.device)]
+        case .event(var event):
+            event.newest = event.thing.flatMap { newest[$0] }
+            letter.content = .event(event)
+            if let newest = event.newest, newest.fingerprint == event.fingerprint, newest.time > letter.time {
+                letter.redriven = newest.sequence
+            }
+        }
+        return letter
+    }
+}
+
+extension EventPlace {
+    /// Nil for what is no position.
+    init?(_ json: JSONValue) {
+        guard let log = json["log"]?.string, let sequence = json["sequence"]?.sequence else { return nil }
+        self.init(log: log, sequence: sequence)
+    }
+}

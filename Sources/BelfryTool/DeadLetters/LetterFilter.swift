@@ -1,0 +1,103 @@
+import ArgumentParser
+import EventLog
+
+/// Which dead letters are wanted: those that satisfy every option that is given, and of one that is given more than
+/// once, any.
+struct LetterFilter: ParsableArguments {
+    @Option(help: "What this stage set aside, or deliver did not get through.")
+    var stage: [String] = []
+
+    @Option(help: "Of this code: an outcome (failed, unregistered, expired, unknown_transport) or a rejection's.")
+    var code: [String] = []
+
+    @Option(help: "With this text in the reason, in whatever case, as in BadTopic; a status counts too.")
+    var reason: [String] = []
+
+    @Option(help: "For this user, or about a record of theirs.")
+    var user: [String] = []
+
+    @Option(help: "For this device.")
+    var device: [String] = []
+
+    @Option(help: "Of this container.")
+    var container: [String] = []
+
+    @Option(help: "To devices with this topic: the app's bundle ID.")
+    var topic: [String] = []
+
+    @Option(
+        parsing: .unconditional,
+        help: "From this change on (a sequence of the source's log), time (RFC 3339), or so long before its end (-10m)."
+    )
+    var from: LogPosition?
+
+    @Option(parsing: .unconditional, help: "Until this change, time, or so long before the end.")
+    var until: LogPosition?
+
+    /// As far as the letter's own event tells.
+    func mayAccept(_ letter: Letter) -> Bool {
+        Self.isOneOf(stage, letter.stage) && Self.isOneOf(code, letter.code) && hasReason(letter)
+            && Self.isOneOf(user, letter.user?.string) && Self.isOneOf(device, letter.device?.string)
+    }
+
+    /// With what other logs tell of it.
+    func accepts(_ letter: Letter) -> Bool {
+        mayAccept(letter) && Self.isOneOf(container, letter.container?.string)
+            && Self.isOneOf(topic, letter.topic?.string)
+    }
+
+    private func hasReason(_ letter: Letter) -> Bool {
+        reason.isEmpty
+            || reason.contains { wanted in
+                letter.reason.lowercased().contains(wanted.lowercased()) || letter.status.map { "\($0)" } == wanted
+            }
+    }
+
+    private static func isOneOf(_ wanted: [String], _ value: String?) -> Bool {
+        guard !wanted.isEmpty else { return true }
+        guard let value else { return false }
+        return wanted.contains { $0.utf8.elementsEqual(value.utf8) }
+    }
+}
+
+/// A stretch of a pipeline's past, by the changes that letters came of; by the time of those that came of none.
+struct LetterRange {
+    private struct End {
+        let point: LogPoint
+        /// Of the change.
+        let time: Instant
+    }
+
+    private let from, until: End?
+
+    /// - Parameter changes: The source's log.
+    init(from: LogPosition?, until: LogPosition?, in changes: String) throws {
+        self.from = try from.map { try Self.end($0, in: changes, absent: .distantFuture) }
+        self.until = try until.map { try Self.end($0, in: changes, absent: .distantFuture) }
+    }
+
+    private static func end(_ position: LogPosition, in changes: String, absent: Instant) throws -> End {
+        let point = try position.point(in: changes)
+        switch point {
+        case .time(let time): return End(point: point, time: time)
+        case .sequence(let sequence):
+            return End(point: point, time: try LogScan.event(sequence, in: changes)?.now ?? absent)
+        }
+    }
+
+    func contains(_ letter: Letter) -> Bool {
+        if let from, Self.isBefore(letter, from) { return false }
+        if let until, Self.isBehind(letter, until) { return false }
+        return true
+    }
+
+    private static func isBefore(_ letter: Letter, _ end: End) -> Bool {
+        if case .sequence(let sequence) = end.point, let change = letter.change { return change < sequence }
+        return letter.time < end.time
+    }
+
+    private static func isBehind(_ letter: Letter, _ end: End) -> Bool {
+        if case .sequence(let sequence) = end.point, let change = letter.change { return change > sequence }
+        return letter.time > end.time
+    }
+}

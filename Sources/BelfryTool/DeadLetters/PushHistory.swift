@@ -1,0 +1,163 @@
+import EventLog
+import JSON
+import PipelineKit
+
+/// What the log that deliver reads tells of pushes that came to nothing: what they were, how their devices stand by now,
+/// and which newer pushes say what they said.
+struct PushHistory {
+    private struct Registered {
+        let address: DeviceAddress
+        let sequence: UInt64
+    }
+
+    private struct Collapse: Hashable {
+        let user: UserKey
+        let id: ExactText
+    }
+
+    /// A push that others of its collapse ID may have come before.
+    struct Newer {
+        let push: UInt64
+        /// Where its words stood first.
+        let order: UInt64
+        let collapse: Int
+    }
+
+    /// By name: the log that a letter's device is in is not known before its push was read.
+    private struct Name: Hashable {
+        let user, device: ExactText
+    }
+
+    private let names: Set<Name>
+    private var devices: [DeviceKey: Registered] = [:]
+    private var ends: [DeviceKey: DeviceState] = [:]
+    private var holders: [DeviceAddress: DeviceKey] = [:]
+    private var users: Set<UserKey> = []
+    private var collapses: [Collapse: Int] = [:]
+    /// In the order of the log.
+    private(set) var newer: [Newer] = []
+    /// What is known of each letter's push, by the letter's place among those that were given.
+    private var found: [Int: (push: PastPush, device: DeviceKey?)] = [:]
+
+    /// - Parameter letters: Of one deliver stage.
+    init(_ letters: [Letter], in log: String, _ progress: (UInt64) -> Void) throws {
+        names = Set(letters.compactMap(Self.name))
+        let wanted = Dictionary(grouping: letters.indices, by: { letters[$0].subject.sequence })
+        _ = try LogScan.events(in: log, from: .epoch, marks: []) { event in
+            progress(UInt64(event.line.count))
+            try take(event, wanted[event.sequence] ?? [], letters)
+        } isEnough: { _ in
+            false
+        }
+    }
+
+    private static func name(_ letter: Letter) -> Name? {
+        guard let user = letter.user, let device = letter.device else { return nil }
+        return Name(user: user, device: device)
+    }
+
+    // MARK: Reading
+
+    private mutating func take(_ event: LogScan.Event, _ wanted: [Int], _ letters: [Letter]) throws {
+        let json = event.json
+        switch json["type"]?.string {
+        case "push": takePush(json, event.sequence, order: event.sequence, wanted, letters)
+        case "push.redrive":
+            guard let push = json["push"] else { return }
+            let order = json["redriveOf"]?["sequence"]?.sequence ?? event.sequence
+            takePush(push, event.sequence, order: order, wanted, letters)
+        case "device.register": register(json, event.sequence)
+        case "device.unregister": if let key = key(of: json) { end(key, .unregistered) }
+        default: return
+        }
+    }
+
+    private mutating func takePush(
+        _ json: JSONValue, _ sequence: UInt64, order: UInt64, _ wanted: [Int], _ letters: [Letter]
+    ) {
+        guard let user = UserKey(json) else { return }
+        if !wanted.isEmpty { users.insert(user) }
+        guard users.contains(user) else { return }
+        let headers = json["headers"]
+        var push = PastPush(expiresAt: headers.flatMap(Self.expiration), order: order)
+        if let id = headers?["apns-collapse-id"]?.exact, !id.string.isEmpty {
+            let number = collapses[Collapse(user: user, id: id), default: collapses.count]
+            collapses[Collapse(user: user, id: id)] = number
+            newer.append(Newer(push: sequence, order: order, collapse: number))
+            push.collapse = number
+        }
+        for index in wanted {
+            let device = letters[index].device.map { DeviceKey(user: user, device: $0) }
+            push.address = device.flatMap { devices[$0]?.address }
+            found[index] = (push, device)
+        }
+    }
+
+    private static func expiration(_ headers: JSONValue) -> Instant? {
+        guard let text = headers["apns-expiration"]?.string, let seconds = Int64(text), seconds > 0,
+            seconds < Instant.distantFuture.microseconds / 1_000_000
+        else { return nil }
+        return Instant(microseconds: seconds * 1_000_000)
+    }
+
+    private mutating func register(_ json: JSONValue, _ sequence: UInt64) {
+        guard let address = DeviceAddress(json) else { return }
+        let key = key(of: json)
+        if let holder = holders[address], holder != key { end(holder, .replaced) }
+        guard let key else { return }
+        if let former = devices[key] { holders[former.address] = nil }
+        (devices[key], holders[address], ends[key]) = (Registered(address: address, sequence: sequence), key, nil)
+    }
+
+    /// Nil for devices that no letter names.
+    private func key(of json: JSONValue) -> DeviceKey? {
+        guard let user = UserKey(json), let device = json["device"]?.exact,
+            names.contains(Name(user: user.user, device: device))
+        else { return nil }
+        return DeviceKey(user: user, device: device)
+    }
+
+    private mutating func end(_ key: DeviceKey, _ state: DeviceState) {
+        if let registered = devices.removeValue(forKey: key) { holders[registered.address] = nil }
+        ends[key] = state
+    }
+
+    // MARK: Answers
+
+    /// Takes note that deliver took a device out of its registry when it had come so far in the log.
+    mutating func retire(_ device: DeviceKey, at sequence: UInt64) {
+        guard ends[device] == nil, devices[device]?.sequence ?? 0 <= sequence else { return }
+        ends[device] = .retired
+    }
+
+    /// The newer push by its sequence; nil where it is none that could take another's place.
+    func newer(_ push: UInt64) -> Newer? {
+        var (low, high) = (0, newer.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if newer[middle].push < push { low = middle + 1 } else { high = middle }
+        }
+        return low < newer.count && newer[low].push == push ? newer[low] : nil
+    }
+
+    /// The letter with what is known of its push.
+    ///
+    /// - Parameter index: Its place among those that were given.
+    func completed(_ letter: Letter, _ index: Int) -> Letter {
+        guard let (found, device) = found[index] else { return letter }
+        var (letter, push) = (letter, found)
+        if let device {
+            push.state = state(of: device, since: push.address)
+            (letter.container, letter.environment) = (device.user.container, device.user.environment)
+        }
+        letter.topic = push.address?.topic
+        letter.content = .push(push)
+        return letter
+    }
+
+    private func state(of device: DeviceKey, since address: DeviceAddress?) -> DeviceState {
+        if let end = ends[device] { return end }
+        guard let address, let present = devices[device]?.address else { return .registered }
+        return present == address ? .registered : .registeredAnew
+    }
+}

@@ -1,0 +1,104 @@
+import EventLog
+import JSON
+
+/// Makes commands for ingest of letters.
+struct RedriveCommands: Sendable {
+    /// A letter that cannot be made a command of after all.
+    struct Unfit: Error {
+        let reason: String
+    }
+
+    /// The folder of the logs.
+    let folder: String
+
+    /// What the door takes: one line may have so many bytes.
+    private static let lineBytesMax = 1_000_000 - 1
+    private static let pushMembers: [String] = [
+        "type", "notificationID", "container", "environment", "user", "subscriptionID", "headers", "payload",
+        "payloadByTopic", "unpruned", "causes",
+    ]
+
+    /// One line, without a line feed.
+    func command(_ letter: Letter) throws -> [UInt8] {
+        let line: [UInt8]
+        switch letter.content {
+        case .push: line = try redrive(letter)
+        case .event: line = try event(letter)
+        }
+        guard line.count <= Self.lineBytesMax else {
+            throw Unfit(reason: "it has \(line.count) bytes: the door takes less")
+        }
+        return line
+    }
+
+    /// What a push shows, in quotes; nil for all else.
+    func content(_ letter: Letter) throws -> String? {
+        guard letter.isPush else { return nil }
+        do {
+            var parser = JSONParser(limits: LogScan.limits)
+            return try command(letter).withUnsafeBytes { try Self.content(parser.parse($0)["push"]) }
+        } catch is Unfit { return nil }
+    }
+
+    private static func content(_ push: JSONValue?) -> String {
+        let shown = push?["payload"]?["aps"]?["alert"]
+        let text = shown?["title"] ?? shown?["title-loc-key"] ?? shown?["body"] ?? shown?["loc-key"] ?? shown
+        return text?.string.map { "\"\($0)\"" } ?? "silent"
+    }
+
+    private func redrive(_ letter: Letter) throws -> [UInt8] {
+        guard let event = try LogScan.event(letter.subject.sequence, in: folder + "/" + letter.subject.log) else {
+            throw Unfit(reason: "\(letter.subject) is not there any more")
+        }
+        return try event.withJSON { json in
+            let body = json["type"]?.equals("push.redrive") ?? false ? json["push"] : json
+            guard let body, body.isObject else { throw Unfit(reason: "\(letter.subject) holds no push") }
+            let whole = Self.redrive(letter, body, leavingOut: [])
+            return whole.count <= Self.lineBytesMax ? whole : Self.redrive(letter, body, leavingOut: ["unpruned"])
+        }
+    }
+
+    private static func redrive(_ letter: Letter, _ push: JSONValue, leavingOut: Set<String>) -> [UInt8] {
+        var buffer = ByteBuffer(capacity: push.raw.count + 512)
+        buffer.append("{\"type\":\"push.redrive\"")
+        for key in ["container", "environment", "user"] {
+            guard let value = push.member(key) else { continue }
+            buffer.append(raw: ",\"\(key)\":")
+            buffer.append(value.raw)
+        }
+        buffer.append(",\"device\":")
+        buffer.appendJSON(letter.device?.string ?? "")
+        buffer.append(",\"redriveOf\":{\"log\":")
+        buffer.appendJSON(letter.subject.log)
+        buffer.append(",\"sequence\":")
+        buffer.appendJSON(letter.subject.sequence)
+        buffer.append("},\"push\":")
+        write(push, leavingOut, to: &buffer)
+        buffer.append("}")
+        return Array(buffer.bytes)
+    }
+
+    /// What a plugin added to the push, deliver would not read.
+    private static func write(_ push: JSONValue, _ leavingOut: Set<String>, to buffer: inout ByteBuffer) {
+        var separator = "{"
+        for key in pushMembers where !leavingOut.contains(key) {
+            guard let value = push.member(key) else { continue }
+            buffer.append(raw: separator + "\"\(key)\":")
+            buffer.append(value.raw)
+            separator = ","
+        }
+        buffer.append("}")
+    }
+
+    private func event(_ letter: Letter) throws -> [UInt8] {
+        guard let event = try LogScan.event(letter.place.sequence, in: folder + "/" + letter.place.log) else {
+            throw Unfit(reason: "\(letter.place) is not there any more")
+        }
+        return try event.withJSON { json in
+            guard let text = json["event"], let line = RefusedEvent.withEvent(text, { Array($0.raw) }) else {
+                throw Unfit(reason: "its event is no JSON object")
+            }
+            return line
+        }
+    }
+}

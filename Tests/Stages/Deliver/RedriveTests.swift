@@ -1,0 +1,117 @@
+import EventLog
+import PipelineKit
+import Testing
+
+@testable import Deliver
+
+/// Pushes of the past that go out once more.
+@Suite struct RedriveTests {
+    private func bench(_ events: String..., settings: String = "") throws -> Bench {
+        var bench = try Bench(transports: "transports: {apns: {use: file}}\n" + settings)
+        for event in [register("mac"), register("pad")] + events { try bench.feed(event) }
+        return bench
+    }
+
+    private func deferred(_ delivery: Delivery) -> TransportAnswer {
+        TransportAnswer(
+            delivery.id, .deferred, status: 503, reason: "Shutdown", until: Instant(microseconds: 100_000_000))
+    }
+
+    @Test func `a push is redriven to its one device, under an apns-id of its own`() throws {
+        var bench = try bench(push())
+        let first = try #require(bench.takeDeliveries().first { $0.id.device == "mac" })
+        try bench.feed(redrive(push(), of: 3))
+        let again = bench.takeDeliveries()
+        #expect(again.map(\.id) == [.init(push: 4, device: "mac")])
+        #expect(again[0].rest == first.rest && again[0].head != first.head)
+        #expect(again[0].text.contains(#""payload":{"aps":{"alert":"Hi"},"ck":{}}"#))
+    }
+
+    @Test func `its outcome says which push it was`() throws {
+        var bench = try bench()
+        try bench.feed(redrive(push(), of: 17))
+        bench.acceptAll()
+        let outcome = try #require(bench.outcomes.first)
+        #expect(
+            outcome.hasPrefix(
+                #"{"type":"outcome","push":3,"redriveOf":{"log":"pushes","sequence":17},"notificationID":"n-1","#))
+        #expect(outcome.contains(#""device":"mac""#) && outcome.contains(#""outcome":"accepted","attempts":1"#))
+    }
+
+    @Test func `a device that is gone by now gets none, nor do the others`() throws {
+        var bench = try bench(unregister("mac"))
+        try bench.feed(redrive(push(), of: 1))
+        #expect(bench.deliveries.isEmpty && bench.outcomes.count == 1)
+        #expect(bench.outcomes[0].contains(#""redriveOf":{"log":"pushes","sequence":1}"#))
+        #expect(try bench.takeStory() == ["no_device 4"])
+    }
+
+    @Test func `who made the change no longer counts`() throws {
+        var bench = try bench()
+        try bench.feed(redrive(push(origin: #"{"user":"_alice","device":"mac"}"#)))
+        #expect(bench.takeDeliveries().map(\.id.device) == ["mac"])
+    }
+
+    @Test func `one that is too old is sent to nobody`() throws {
+        var bench = try bench()
+        try bench.feed(redrive(push(expiration: 1)))
+        #expect(bench.deliveries.isEmpty)
+        #expect(try bench.takeStory() == ["expired 3 mac"])
+    }
+
+    @Test func `it waits while its app is stopped`() throws {
+        var bench = try bench(push())
+        for delivery in bench.takeDeliveries() { bench.answer(TransportAnswer(delivery.id, .stopped)) }
+        bench.advance(to: 2)
+        try bench.feed(redrive(push(collapseID: nil), of: 3))
+        #expect(bench.deliveries.isEmpty)
+        #expect(try bench.takeStory().suffix(2) == ["app.stopped", "held 4 mac"])
+    }
+
+    @Test func `a push that waits stays where an old one of its collapse ID comes`() throws {
+        var bench = try bench(push())
+        for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
+        try bench.feed(redrive(push(), of: 1))
+        bench.acceptAll()
+        #expect(try bench.takeStory() == ["deferred 3 mac", "deferred 3 pad", "accepted 4 mac"])
+        #expect(bench.stage.pending.count == 2)
+    }
+
+    @Test func `an old one that would have to wait beside it is dropped`() throws {
+        var bench = try bench(push())
+        for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
+        try bench.feed(redrive(push(), of: 1))
+        for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
+        #expect(
+            bench.outcomes.last?.contains(#""superseded","answer":"deferred","by":3,"status":503,"reason":"Shutdown""#)
+                == true)
+        #expect(bench.stage.pending.count == 2)
+    }
+
+    @Test func `a new push takes the place of a redriven one that waits`() throws {
+        var bench = try bench()
+        try bench.feed(redrive(push(), of: 1))
+        for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
+        try bench.feed(push())
+        bench.acceptAll()
+        #expect(
+            try bench.takeStory() == ["deferred 3 mac", "superseded 3 mac", "accepted 4 mac", "accepted 4 pad"])
+    }
+
+    @Test(arguments: [
+        (redrive("7"), "field.type", "push"), (redrive("{}"), "field.missing", "push.container"),
+        (redrive(push(to: "_bob")), "field.value", "push.user"),
+        (redrive(push()).replacing("\"mac\"", with: "7"), "field.type", "device"),
+        (redrive(push()).replacing("redriveOf", with: "of"), "field.missing", "redriveOf"),
+        (
+            redrive(push()).replacing("\"apns-priority\"", with: "\"apns-id\""), "field.unexpected",
+            "push.headers.apns-id"
+        ),
+    ])
+    func `what is none is set aside with its place`(event: String, code: String, path: String) throws {
+        var bench = try bench()
+        try bench.feed(event)
+        #expect(bench.rejections.map(\.code) == [code] && bench.rejections.map(\.path) == [path])
+        #expect(bench.deliveries.isEmpty && bench.outcomes.isEmpty)
+    }
+}
