@@ -4,10 +4,20 @@ import PipelineRuntime
 
 /// Answers that the variant of a stage gets because the recorded one got them for the same push.
 ///
-/// What only the variant pushes is accepted.
+/// What only the variant pushes is accepted. All answers are kept, also the usual ones: a push that is redriven is
+/// answered twice, and the second answer must not be taken for the first.
 final class SharedAnswers {
-    private var answers: [PushKey: [TransportAnswer]] = [:]
-    /// More are not waited for: the variant has none of those pushes.
+    private struct Kept {
+        var number: Int
+        var answer: TransportAnswer
+    }
+
+    private var answers: [PushKey: [Kept]] = [:]
+    /// Whose answers were given, from number ``forgotten`` on.
+    private var given: [PushKey] = []
+    private var forgotten = 0
+
+    /// The variant is that far behind the recorded stage at most: older answers are to pushes that it does not have.
     private static let answersMax = 65_536
 
     static func pair(_ recorded: any AnswerSource) -> (given: any AnswerSource, taken: any AnswerSource) {
@@ -17,9 +27,25 @@ final class SharedAnswers {
 
     /// A push that is handed out again gets its next answer.
     private func take(_ key: PushKey) -> TransportAnswer? {
-        guard let answer = answers[key]?.removeFirst() else { return nil }
+        guard let kept = answers[key]?.removeFirst() else { return nil }
         if answers[key]?.isEmpty == true { answers[key] = nil }
-        return answer
+        return kept.answer
+    }
+
+    private func keep(_ answer: TransportAnswer, _ key: PushKey) {
+        answers[key, default: []].append(Kept(number: forgotten + given.count, answer: answer))
+        given.append(key)
+        if given.count == 2 * SharedAnswers.answersMax { forgetOlder() }
+    }
+
+    private func forgetOlder() {
+        let end = forgotten + SharedAnswers.answersMax
+        for key in given.prefix(SharedAnswers.answersMax) {
+            answers[key]?.removeAll { $0.number < end }
+            if answers[key]?.isEmpty == true { answers[key] = nil }
+        }
+        given.removeFirst(SharedAnswers.answersMax)
+        forgotten = end
     }
 
     private final class Given: AnswerSource {
@@ -32,10 +58,7 @@ final class SharedAnswers {
 
         func answer(to delivery: Delivery) throws -> TransportAnswer {
             let answer = try recorded.answer(to: delivery)
-            if answer.outcome != .accepted || answer.status != nil || answer.attempts != 1 {
-                if shared.answers.count >= SharedAnswers.answersMax { shared.answers.removeAll() }
-                shared.answers[try ComparedPush(delivery.line).key, default: []].append(answer)
-            }
+            shared.keep(answer, try ComparedPush(delivery.line).key)
             return answer
         }
     }

@@ -32,7 +32,8 @@ final class TLSServer: Sendable {
         port = Self.line(output.fileHandleForReading)
     }
 
-    deinit { process.terminate() }
+    /// A child may have inherited that its signals are blocked.
+    deinit { kill(process.processIdentifier, SIGKILL) }
 
     func url(_ host: String) -> String { "https://\(host):\(port)/pushes" }
 
