@@ -17,9 +17,8 @@ struct DeadLetters {
         let range = try LetterRange(from: filter.from, until: filter.until, in: changes)
         var progress = ReadingProgress(total: try Self.bytes(of: logs))
         defer { progress.end() }
-        let found = try LetterReader(logs: logs).read({ progress.add($0) }) {
-            filter.mayAccept($0) && range.contains($0)
-        }
+        let isWanted = { (letter: Letter) in filter.mayAccept(letter) && range.contains(letter) }
+        let found = try LetterReader(logs: logs).read(where: isWanted) { progress.add($0) }
         (self.logs, isCut) = (logs, found.isCut)
         guard !found.letters.isEmpty else { return }
         let commands = try CommandHistory(found.letters, in: changes) { progress.add($0) }

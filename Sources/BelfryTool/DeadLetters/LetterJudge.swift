@@ -13,15 +13,17 @@ enum Obsolescence: String, CaseIterable, ExpressibleByArgument {
     /// Whether a redrive of it would come to anything.
     static let includable: [Obsolescence] = [.redriven, .expired, .superseded, .registeredAnew]
 
+    /// In one sentence; README.md lists them.
     var meaning: String {
         switch self {
-        case .redriven: "redriven already"
-        case .expired: "its apns-expiration has passed"
-        case .superseded: "something newer came instead"
-        case .registeredAnew: "the device has another token, topic or transport since"
-        case .replaced: "another device has the token since"
-        case .retired: "the device was retired: its token is none any more"
-        case .unregistered: "the device was unregistered"
+        case .redriven: "It was redriven already; if that came to nothing, it is a letter of its own."
+        case .expired: "Its `apns-expiration` has passed."
+        case .superseded:
+            "A newer push of its collapse ID got through, waits or is redriven; or a newer command about the same came."
+        case .registeredAnew: "The device has registered with another token, topic or transport since."
+        case .replaced: "Another device has registered with its token since."
+        case .retired: "The device was retired: its token is none any more."
+        case .unregistered: "The device was unregistered."
         }
     }
 }

@@ -63,7 +63,7 @@ struct RedriveCommand: AsyncParsableCommand {
         if let useless = include.first(where: { !Obsolescence.includable.contains($0) }) {
             let known = Obsolescence.includable.map(\.rawValue).joined(separator: ", ")
             throw ValidationError(
-                "--include \(useless.rawValue): \(useless.meaning), so nobody would get it; \(known) can be")
+                "--include \(useless.rawValue): nobody would get it; \(known) can be")
         }
         guard timeout > 0, timeout <= 86_400 else {
             throw ValidationError("--timeout takes a number of seconds, more than 0 and at most 86400")

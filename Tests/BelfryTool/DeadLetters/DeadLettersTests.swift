@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import JSON
 import PipelineKit
 import Testing
@@ -209,6 +210,18 @@ import Testing
         again.outcome("failed", again.add("pushes", redrive))
         try again.write()
         #expect(try again.find().story == ["outcomes:1 redriven changes:2", "outcomes:2"])
+    }
+
+    @Test func `the README lists what is obsolete with its meaning, and nothing else`() throws {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let section = try #require(text.components(separatedBy: "## Dead letters\n").dropFirst().first)
+        let rows = section.components(separatedBy: "\n## ")[0].split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(rows.map(String.init) == Obsolescence.allCases.map { "| `\($0.rawValue)` | \($0.meaning) |" })
+        #expect(Array(Obsolescence.allCases.prefix(4)) == Obsolescence.includable)
+        let codes = OutcomeCode.allCases.filter(\.isDeadLetter).map { "`\($0.rawValue)`" }
+        #expect(codes.allSatisfy { section.prefix(400).contains($0) })
     }
 
     // MARK: Refused events
