@@ -40,7 +40,9 @@ struct DeadLetters {
         else { return nil }
         var pushes = try PushHistory(indices.map { letters[$0] }, in: upstream, progress)
         let outcomes = try OutcomeHistory(of: own, &pushes, upstream: before.logName, progress)
-        for (place, index) in indices.enumerated() { letters[index] = pushes.completed(letters[index], place) }
+        for (place, index) in indices.enumerated() {
+            letters[index] = outcomes.completed(pushes.completed(letters[index], place))
+        }
         return outcomes
     }
 
