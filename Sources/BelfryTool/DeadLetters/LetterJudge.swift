@@ -52,6 +52,8 @@ struct LetterJudge {
     var included: Set<Obsolescence> = []
     /// The name of the source's log.
     var source = "changes"
+    /// The transports that there are, by the names of deliver stages; none where the pipeline file is not known.
+    var transports: [String: Set<String>] = [:]
 
     /// - Parameter outcomes: By the names of deliver stages.
     func judged(_ letters: [Letter], _ outcomes: inout [String: OutcomeHistory]) -> [JudgedLetter] {
@@ -100,6 +102,11 @@ struct LetterJudge {
     ) -> JudgedLetter.Verdict {
         if letter.device == nil { return .impossible("its outcome names no device") }
         if let gone = gone(push.state) { return .obsolete(gone, by: nil) }
+        if case .registered = push.state, let names = transports[letter.stage], let name = letter.transport,
+            !names.contains(name)
+        {
+            return .impossible("\(letter.stage) has no transport \(name): add it to the pipeline file")
+        }
         if let end = push.expiresAt, end <= now, counts(.expired) { return .obsolete(.expired, by: nil) }
         if let newer = outcomes?.successor(of: letter), counts(.superseded) {
             return .obsolete(.superseded, by: EventPlace(log: letter.subject.log, sequence: newer))

@@ -64,13 +64,11 @@ struct OutcomeHistory {
         return successor(of: letter, past.collapse) ?? (past.isBadgeAlone ? successor(of: letter, past.badge) : nil)
     }
 
-    /// The letter, with whether a newer push has set its badge.
-    func completed(_ letter: Letter) -> Letter {
-        guard var push = letter.past, successor(of: letter, push.badge) != nil else { return letter }
-        var letter = letter
+    /// Adds whether a newer push has set a letter's badge.
+    func complete(_ letter: inout Letter) {
+        guard var push = letter.past, successor(of: letter, push.badge) != nil else { return }
         push.isBadgeOld = true
         letter.content = .push(push)
-        return letter
     }
 
     private func successor(of letter: Letter, _ word: Int?) -> UInt64? {

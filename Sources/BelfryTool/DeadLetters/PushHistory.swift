@@ -79,8 +79,9 @@ struct PushHistory {
     private mutating func takePush(
         _ json: JSONValue, _ sequence: UInt64, order: UInt64, _ wanted: [Int], _ letters: [Letter]
     ) {
-        guard let user = UserKey(json) else { return }
-        if !wanted.isEmpty { users.insert(user) }
+        guard var user = UserKey(json) else { return }
+        // Of equal texts one is kept.
+        if !wanted.isEmpty { user = users.insert(user).memberAfterInsert }
         guard users.contains(user) else { return }
         let headers = json["headers"]
         var push = PastPush(expiresAt: headers.flatMap(Self.expiration), order: order)
@@ -152,19 +153,18 @@ struct PushHistory {
         return newer[low...].prefix { $0.push == push }
     }
 
-    /// The letter with what is known of its push.
+    /// Adds what is known of a letter's push.
     ///
     /// - Parameter index: Its place among those that were given.
-    func completed(_ letter: Letter, _ index: Int) -> Letter {
-        guard let (found, device) = found[index] else { return letter }
-        var (letter, push) = (letter, found)
+    func complete(_ letter: inout Letter, _ index: Int) {
+        guard let (found, device) = found[index] else { return }
+        var push = found
         if let device {
             push.state = state(of: device, since: push.address)
             (letter.container, letter.environment) = (device.user.container, device.user.environment)
         }
         letter.topic = push.address?.topic
         letter.content = .push(push)
-        return letter
     }
 
     private func state(of device: DeviceKey, since address: DeviceAddress?) -> DeviceState {

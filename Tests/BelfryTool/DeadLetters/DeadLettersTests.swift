@@ -365,6 +365,22 @@ import Testing
         #expect(LetterListText(found: found, limit: nil).lines.count == 6)
     }
 
+    @Test func `a transport that the pipeline still lacks is to be added first`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        logs.outcome("unknown_transport", logs.push())
+        try logs.write()
+        func story(_ transports: Set<String>) throws -> [String] {
+            try DeadLetters(
+                RecordedLogs(place: logs.path), LetterFilter.parse([]),
+                LetterJudge(now: LetterLogs.time(0), transports: ["deliver": transports])
+            ).story
+        }
+        let missing = "impossible: deliver has no transport apns: add it to the pipeline file"
+        #expect(try story(["hook"]) == ["outcomes:1 \(missing)"])
+        #expect(try story(["apns"]) == ["outcomes:1"])
+    }
+
     @Test func `a letter whose push is gone cannot be redriven`() throws {
         let logs = try LetterLogs()
         logs.register("mac", token: "1")
