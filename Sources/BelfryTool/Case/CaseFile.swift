@@ -58,7 +58,9 @@ extension CaseTarget {
             guard user == nil || facts.user == user, device == nil || facts.device == device else { continue }
             found.append(node.event)
         }
-        return found.sorted { $0.sequence < $1.sequence }
+        // A redrive says once more what a first outcome tells of.
+        let first = found.filter { $0.facts.redriveOf == nil }
+        return (first.isEmpty ? found : first).sorted { $0.sequence < $1.sequence }
     }
 
     private static let listedMax = 6

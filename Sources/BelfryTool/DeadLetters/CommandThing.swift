@@ -81,9 +81,8 @@ struct CommandHistory {
         }
     }
 
-    /// The letter, with what became of it since.
-    func completed(_ letter: Letter) -> Letter {
-        var letter = letter
+    /// Adds what became of a letter since.
+    func complete(_ letter: inout Letter) {
         switch letter.content {
         case .push:
             letter.redriven =
@@ -96,7 +95,6 @@ struct CommandHistory {
                 letter.redriven = newest.sequence
             }
         }
-        return letter
     }
 }
 

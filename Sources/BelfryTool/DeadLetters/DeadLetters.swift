@@ -13,22 +13,34 @@ struct DeadLetters {
     init(_ logs: RecordedLogs, _ filter: LetterFilter, _ judge: LetterJudge) throws {
         var judge = judge
         judge.source = logs.path[0].logName
+        if logs.isOwn { judge.transports = try Self.transports(of: logs) }
         let changes = logs.log(of: logs.path[0])
         let range = try LetterRange(from: filter.from, until: filter.until, in: changes)
         var progress = ReadingProgress(total: try Self.bytes(of: logs))
         defer { progress.end() }
-        let found = try LetterReader(logs: logs).read({ progress.add($0) }) {
-            filter.mayAccept($0) && range.contains($0)
-        }
+        let isWanted = { (letter: Letter) in filter.mayAccept(letter) && range.contains(letter) }
+        var found = try LetterReader(logs: logs).read(where: isWanted) { progress.add($0) }
         (self.logs, isCut) = (logs, found.isCut)
         guard !found.letters.isEmpty else { return }
         let commands = try CommandHistory(found.letters, in: changes) { progress.add($0) }
-        var letters = found.letters.map(commands.completed)
+        var letters = found.letters
+        found.letters = []
+        for index in letters.indices { commands.complete(&letters[index]) }
         var outcomes: [String: OutcomeHistory] = [:]
         for stage in logs.file.stagesInOrder where stage.kind == "deliver" {
             outcomes[stage.name] = try Self.complete(&letters, of: stage, logs) { progress.add($0) }
         }
-        self.letters = judge.judged(letters.filter(filter.accepts), &outcomes)
+        letters.removeAll { !filter.accepts($0) }
+        self.letters = judge.judged(letters, &outcomes)
+    }
+
+    private static func transports(of logs: RecordedLogs) throws -> [String: Set<String>] {
+        var names: [String: Set<String>] = [:]
+        for stage in logs.file.stagesInOrder where stage.kind == "deliver" {
+            var settings = stage.settings
+            names[stage.name] = Set(try settings.mappings("transports").map(\.name))
+        }
+        return names
     }
 
     /// Adds what the logs before and behind a deliver stage tell.
@@ -41,7 +53,10 @@ struct DeadLetters {
         else { return nil }
         var pushes = try PushHistory(indices.map { letters[$0] }, in: upstream, progress)
         let outcomes = try OutcomeHistory(of: own, &pushes, upstream: before.logName, progress)
-        for (place, index) in indices.enumerated() { letters[index] = pushes.completed(letters[index], place) }
+        for (place, index) in indices.enumerated() {
+            pushes.complete(&letters[index], place)
+            outcomes.complete(&letters[index])
+        }
         return outcomes
     }
 

@@ -49,6 +49,12 @@ struct PastPush: Sendable {
     var expiresAt: Instant?
     /// What newer pushes take its place by; its number in ``PushHistory``.
     var collapse: Int?
+    /// The same for its badge.
+    var badge: Int?
+    /// Whether it shows nothing but a badge.
+    var isBadgeAlone = false
+    /// Whether a newer push has set the badge since.
+    var isBadgeOld = false
     /// Where the push stood that this one is a redrive of; its own sequence where it is none.
     var order: UInt64
     /// How the device was registered when the push came; nil where the log no longer tells.

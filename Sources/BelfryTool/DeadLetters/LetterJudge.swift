@@ -13,15 +13,17 @@ enum Obsolescence: String, CaseIterable, ExpressibleByArgument {
     /// Whether a redrive of it would come to anything.
     static let includable: [Obsolescence] = [.redriven, .expired, .superseded, .registeredAnew]
 
+    /// In one sentence; README.md lists them.
     var meaning: String {
         switch self {
-        case .redriven: "redriven already"
-        case .expired: "its apns-expiration has passed"
-        case .superseded: "something newer came instead"
-        case .registeredAnew: "the device has another token, topic or transport since"
-        case .replaced: "another device has the token since"
-        case .retired: "the device was retired: its token is none any more"
-        case .unregistered: "the device was unregistered"
+        case .redriven: "It was redriven already; if that came to nothing, it is a letter of its own."
+        case .expired: "Its `apns-expiration` has passed."
+        case .superseded:
+            "A newer push of its collapse ID got through, waits or is redriven; or a newer command about the same came."
+        case .registeredAnew: "The device has registered with another token, topic or transport since."
+        case .replaced: "Another device has registered with its token since."
+        case .retired: "The device was retired: its token is none any more."
+        case .unregistered: "The device was unregistered."
         }
     }
 }
@@ -50,6 +52,8 @@ struct LetterJudge {
     var included: Set<Obsolescence> = []
     /// The name of the source's log.
     var source = "changes"
+    /// The transports that there are, by the names of deliver stages; none where the pipeline file is not known.
+    var transports: [String: Set<String>] = [:]
 
     /// - Parameter outcomes: By the names of deliver stages.
     func judged(_ letters: [Letter], _ outcomes: inout [String: OutcomeHistory]) -> [JudgedLetter] {
@@ -98,6 +102,11 @@ struct LetterJudge {
     ) -> JudgedLetter.Verdict {
         if letter.device == nil { return .impossible("its outcome names no device") }
         if let gone = gone(push.state) { return .obsolete(gone, by: nil) }
+        if case .registered = push.state, let names = transports[letter.stage], let name = letter.transport,
+            !names.contains(name)
+        {
+            return .impossible("\(letter.stage) has no transport \(name): add it to the pipeline file")
+        }
         if let end = push.expiresAt, end <= now, counts(.expired) { return .obsolete(.expired, by: nil) }
         if let newer = outcomes?.successor(of: letter), counts(.superseded) {
             return .obsolete(.superseded, by: EventPlace(log: letter.subject.log, sequence: newer))

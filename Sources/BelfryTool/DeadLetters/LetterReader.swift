@@ -17,7 +17,7 @@ struct LetterReader {
     /// - Parameters:
     ///   - isWanted: Asked of each, as far as its own event tells.
     ///   - progress: Told of the bytes that were read.
-    func read(_ progress: (UInt64) -> Void, where isWanted: (Letter) throws -> Bool) throws -> Letters {
+    func read(where isWanted: (Letter) throws -> Bool, _ progress: (UInt64) -> Void) throws -> Letters {
         var found = Letters()
         for stage in logs.file.stagesInOrder {
             let letters = logs.log(of: stage) + Self.suffix
@@ -43,8 +43,7 @@ struct LetterReader {
         _ = try LogScan.events(in: log, from: .epoch, marks: []) { event in
             progress(UInt64(event.line.count))
             guard !found.isCut, let letter = letter(event), try isWanted(letter) else { return }
-            guard found.letters.count < lettersMax else { return found.isCut = true }
-            found.letters.append(letter)
+            if found.letters.count < lettersMax { found.letters.append(letter) } else { found.isCut = true }
         } isEnough: { _ in
             found.isCut
         }

@@ -6,7 +6,7 @@ import PipelineKit
 /// retired.
 struct OutcomeHistory {
     private struct Place: Hashable {
-        let collapse: Int
+        let word: Int
         let device: ExactText
     }
 
@@ -15,7 +15,7 @@ struct OutcomeHistory {
         let device: ExactText
     }
 
-    /// The newest words that a device has, or will have, under a collapse ID: their order, and the push.
+    /// The newest that a device has, or will have, of what newer pushes take the place of: its order, and the push.
     private var newest: [Place: (order: UInt64, push: UInt64)] = [:]
     private var waiting: Set<Waiting> = []
 
@@ -37,7 +37,7 @@ struct OutcomeHistory {
             guard let user = UserKey(json), let device = json["device"]?.exact else { return }
             pushes.retire(DeviceKey(user: user, device: device), at: event.cursor.positions[upstream] ?? .max)
         case "outcome", "attempt":
-            guard let push = json["push"]?.sequence, let device = json["device"]?.exact, pushes.newer(push) != nil
+            guard let push = json["push"]?.sequence, let device = json["device"]?.exact, !pushes.newer(push).isEmpty
             else { return }
             let item = Waiting(push: push, device: device)
             if json["type"]?.equals("attempt") ?? false {
@@ -51,28 +51,41 @@ struct OutcomeHistory {
     }
 
     private mutating func note(_ push: UInt64, _ device: ExactText, _ pushes: PushHistory) {
-        guard let newer = pushes.newer(push) else { return }
-        note(newer.order, push, at: Place(collapse: newer.collapse, device: device))
+        for newer in pushes.newer(push) { note(newer.order, push, at: Place(word: newer.word, device: device)) }
     }
 
     private mutating func note(_ order: UInt64, _ push: UInt64, at place: Place) {
         if newest[place].map({ $0.order < order }) ?? true { newest[place] = (order, push) }
     }
 
-    /// The push whose words took the place of the letter's; nil where none did.
+    /// The push that took the place of the letter's; nil where none did.
     func successor(of letter: Letter) -> UInt64? {
-        guard let past = letter.past, let place = Self.place(of: letter), let newest = newest[place] else { return nil }
+        guard let past = letter.past else { return nil }
+        return successor(of: letter, past.collapse) ?? (past.isBadgeAlone ? successor(of: letter, past.badge) : nil)
+    }
+
+    /// Adds whether a newer push has set a letter's badge.
+    func complete(_ letter: inout Letter) {
+        guard var push = letter.past, successor(of: letter, push.badge) != nil else { return }
+        push.isBadgeOld = true
+        letter.content = .push(push)
+    }
+
+    private func successor(of letter: Letter, _ word: Int?) -> UInt64? {
+        guard let past = letter.past, let place = Self.place(of: letter, word), let newest = newest[place] else {
+            return nil
+        }
         return newest.order > past.order ? newest.push : nil
     }
 
     /// Takes note that the letter will be redriven.
     mutating func expect(_ letter: Letter) {
-        guard let past = letter.past, let place = Self.place(of: letter) else { return }
+        guard let past = letter.past, let place = Self.place(of: letter, past.collapse) else { return }
         note(past.order, letter.subject.sequence, at: place)
     }
 
-    private static func place(of letter: Letter) -> Place? {
-        guard let collapse = letter.past?.collapse, let device = letter.device else { return nil }
-        return Place(collapse: collapse, device: device)
+    private static func place(of letter: Letter, _ word: Int?) -> Place? {
+        guard let word, let device = letter.device else { return nil }
+        return Place(word: word, device: device)
     }
 }

@@ -10,17 +10,21 @@ struct PushHistory {
         let sequence: UInt64
     }
 
-    private struct Collapse: Hashable {
-        let user: UserKey
-        let id: ExactText
+    /// What a newer push of a user takes the place of.
+    private enum Word: Hashable {
+        /// All that an older push of the collapse ID says.
+        case collapse(UserKey, ExactText)
+        /// The number on the app's icon.
+        case badge(UserKey)
     }
 
-    /// A push that others of its collapse ID may have come before.
+    /// A push that has taken the place of older ones, if it got through.
     struct Newer {
         let push: UInt64
         /// Where its words stood first.
         let order: UInt64
-        let collapse: Int
+        /// The number of what it takes the place of.
+        let word: Int
     }
 
     /// By name: the log that a letter's device is in is not known before its push was read.
@@ -33,7 +37,7 @@ struct PushHistory {
     private var ends: [DeviceKey: DeviceState] = [:]
     private var holders: [DeviceAddress: DeviceKey] = [:]
     private var users: Set<UserKey> = []
-    private var collapses: [Collapse: Int] = [:]
+    private var words: [Word: Int] = [:]
     /// In the order of the log.
     private(set) var newer: [Newer] = []
     /// What is known of each letter's push, by the letter's place among those that were given.
@@ -75,22 +79,31 @@ struct PushHistory {
     private mutating func takePush(
         _ json: JSONValue, _ sequence: UInt64, order: UInt64, _ wanted: [Int], _ letters: [Letter]
     ) {
-        guard let user = UserKey(json) else { return }
-        if !wanted.isEmpty { users.insert(user) }
+        guard var user = UserKey(json) else { return }
+        // Of equal texts one is kept.
+        if !wanted.isEmpty { user = users.insert(user).memberAfterInsert }
         guard users.contains(user) else { return }
         let headers = json["headers"]
         var push = PastPush(expiresAt: headers.flatMap(Self.expiration), order: order)
         if let id = headers?["apns-collapse-id"]?.exact, !id.string.isEmpty {
-            let number = collapses[Collapse(user: user, id: id), default: collapses.count]
-            collapses[Collapse(user: user, id: id)] = number
-            newer.append(Newer(push: sequence, order: order, collapse: number))
-            push.collapse = number
+            push.collapse = note(.collapse(user, id), sequence, order)
+        }
+        if let aps = json["payload"]?["aps"], aps["badge"] != nil {
+            push.badge = note(.badge(user), sequence, order)
+            push.isBadgeAlone = aps.count == 1
         }
         for index in wanted {
             let device = letters[index].device.map { DeviceKey(user: user, device: $0) }
             push.address = device.flatMap { devices[$0]?.address }
             found[index] = (push, device)
         }
+    }
+
+    private mutating func note(_ word: Word, _ push: UInt64, _ order: UInt64) -> Int {
+        let number = words[word, default: words.count]
+        words[word] = number
+        newer.append(Newer(push: push, order: order, word: number))
+        return number
     }
 
     private static func expiration(_ headers: JSONValue) -> Instant? {
@@ -130,29 +143,28 @@ struct PushHistory {
         ends[device] = .retired
     }
 
-    /// The newer push by its sequence; nil where it is none that could take another's place.
-    func newer(_ push: UInt64) -> Newer? {
+    /// What a push by its sequence could take the place of.
+    func newer(_ push: UInt64) -> ArraySlice<Newer> {
         var (low, high) = (0, newer.count)
         while low < high {
             let middle = (low + high) / 2
             if newer[middle].push < push { low = middle + 1 } else { high = middle }
         }
-        return low < newer.count && newer[low].push == push ? newer[low] : nil
+        return newer[low...].prefix { $0.push == push }
     }
 
-    /// The letter with what is known of its push.
+    /// Adds what is known of a letter's push.
     ///
     /// - Parameter index: Its place among those that were given.
-    func completed(_ letter: Letter, _ index: Int) -> Letter {
-        guard let (found, device) = found[index] else { return letter }
-        var (letter, push) = (letter, found)
+    func complete(_ letter: inout Letter, _ index: Int) {
+        guard let (found, device) = found[index] else { return }
+        var push = found
         if let device {
             push.state = state(of: device, since: push.address)
             (letter.container, letter.environment) = (device.user.container, device.user.environment)
         }
         letter.topic = push.address?.topic
         letter.content = .push(push)
-        return letter
     }
 
     private func state(of device: DeviceKey, since address: DeviceAddress?) -> DeviceState {

@@ -10,7 +10,7 @@ struct RedriveCommand: AsyncParsableCommand {
         abstract: "Sends again what did not get through.",
         discussion: """
             Says what would be sent, to whom, and what is obsolete by now, and sends nothing unless --yes is given. A push \
-            goes to its one device, as it was, badge included, under a new apns-id (push.redrive through ingest); a change, \
+            goes to its one device, as it was but for a badge that a newer push has set since, under a new apns-id (push.redrive through ingest); a change, \
             subscription, device or badge that a stage refused goes through ingest again, as if it came anew. The order is \
             that of `belfry dead-letters`, the oldest of each log first, and never more than --limit at a time.
 
@@ -63,7 +63,7 @@ struct RedriveCommand: AsyncParsableCommand {
         if let useless = include.first(where: { !Obsolescence.includable.contains($0) }) {
             let known = Obsolescence.includable.map(\.rawValue).joined(separator: ", ")
             throw ValidationError(
-                "--include \(useless.rawValue): \(useless.meaning), so nobody would get it; \(known) can be")
+                "--include \(useless.rawValue): nobody would get it; \(known) can be")
         }
         guard timeout > 0, timeout <= 86_400 else {
             throw ValidationError("--timeout takes a number of seconds, more than 0 and at most 86400")

@@ -73,21 +73,52 @@ struct RedriveCommands: Sendable {
         buffer.append(",\"sequence\":")
         buffer.appendJSON(letter.subject.sequence)
         buffer.append("},\"push\":")
-        write(push, leavingOut, to: &buffer)
+        write(push, leavingOut, letter.past?.isBadgeOld ?? false, to: &buffer)
         buffer.append("}")
         return Array(buffer.bytes)
     }
 
     /// What a plugin added to the push, deliver would not read.
-    private static func write(_ push: JSONValue, _ leavingOut: Set<String>, to buffer: inout ByteBuffer) {
+    private static func write(
+        _ push: JSONValue, _ leavingOut: Set<String>, _ leavesBadge: Bool, to buffer: inout ByteBuffer
+    ) {
         var separator = "{"
         for key in pushMembers where !leavingOut.contains(key) {
             guard let value = push.member(key) else { continue }
             buffer.append(raw: separator + "\"\(key)\":")
-            buffer.append(value.raw)
+            switch key {
+            case "payload" where leavesBadge, "unpruned" where leavesBadge: writeWithoutBadge(value, to: &buffer)
+            case "payloadByTopic" where leavesBadge:
+                members(value, to: &buffer) { writeWithoutBadge($1, to: &$2) }
+            default: buffer.append(value.raw)
+            }
             separator = ","
         }
         buffer.append("}")
+    }
+
+    private static func writeWithoutBadge(_ payload: JSONValue, to buffer: inout ByteBuffer) {
+        members(payload, to: &buffer) { key, value, buffer in
+            guard key.equals("aps"), value.isObject else { return buffer.append(value.raw) }
+            members(value, except: "badge", to: &buffer) { $2.append($1.raw) }
+        }
+    }
+
+    /// Writes an object anew, its members' values by `write`.
+    private static func members(
+        _ object: JSONValue, except unwanted: StaticString = "", to buffer: inout ByteBuffer,
+        _ write: (_ key: JSONValue, _ value: JSONValue, inout ByteBuffer) -> Void
+    ) {
+        guard object.isObject else { return buffer.append(object.raw) }
+        var separator: StaticString = "{"
+        for (key, value) in object.members where !key.equals(unwanted) {
+            buffer.append(separator)
+            buffer.append(key.raw)
+            buffer.append(":")
+            write(key, value, &buffer)
+            separator = ","
+        }
+        buffer.append(object.members.contains { !$0.key.equals(unwanted) } ? "}" : "{}")
     }
 
     private func event(_ letter: Letter) throws -> [UInt8] {

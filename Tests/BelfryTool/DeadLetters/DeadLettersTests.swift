@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import JSON
 import PipelineKit
 import Testing
@@ -165,6 +166,88 @@ import Testing
         #expect(try logs.find().story == ["outcomes:1 redriven changes:2", "outcomes:2"])
     }
 
+    @Test func `a badge that a newer push has set is left out, and what is no more than that is obsolete`() throws {
+        let logs = try LetterLogs()
+        for device in ["mac", "pad"] { logs.register(device, token: device) }
+        let push = LetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
+        let badge = #"{"badge":1,"alert":"Hi"}"#
+        let badged = push.replacing(#"{"alert":"Hi"}"#, with: badge).replacing(
+            #","causes""#, with: #","payloadByTopic":{"com.a":{"aps":\#(badge)},"com.b":{"aps":{}}},"causes""#)
+        let (old, alone) = (
+            logs.add("pushes", badged), logs.add("pushes", badged.replacing(#","alert":"Hi""#, with: ""))
+        )
+        for device in ["mac", "pad"] { logs.outcome("failed", old, device) }
+        logs.outcome("failed", alone, "mac")
+        let newer = logs.add("pushes", badged)
+        logs.outcome("accepted", newer, "mac")
+        try logs.write()
+        let found = try logs.find()
+        #expect(found.story == ["outcomes:1", "outcomes:2", "outcomes:3 superseded pushes:\(newer)"])
+        let commands = RedriveCommands(folder: logs.path)
+        let lines = try found.letters.map { String(decoding: try commands.command($0.letter), as: UTF8.self) }
+        #expect(
+            lines[0].contains(
+                #""payload":{"aps":{"alert":"Hi"}},"payloadByTopic":{"com.a":{"aps":{"alert":"Hi"}},"com.b":{"aps":{}}}"#
+            ))
+        #expect(
+            lines[1].contains(
+                #""payload":{"aps":{"badge":1,"alert":"Hi"}},"payloadByTopic":{"com.a":{"aps":{"badge":1,"#))
+        #expect(try commands.content(found.letters[0].letter) == "\"Hi\"")
+    }
+
+    @Test func `what a plugin added to a push, and who made the change, are not sent again`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        let push = LetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
+        let odd = push.replacing(#","headers""#, with: #","extra":[1],"origin":{"user":"_alice"},"headers""#)
+        logs.outcome("failed", logs.add("pushes", odd))
+        try logs.write()
+        let letter = try #require(try logs.find().letters.first?.letter)
+        let line = String(decoding: try RedriveCommands(folder: logs.path).command(letter), as: UTF8.self)
+        #expect(
+            line == #"{"type":"push.redrive",\#(LetterLogs.place),"user":"_alice","device":"mac","#
+                + #""redriveOf":{"log":"pushes","sequence":2},"push":\#(push)}"#)
+    }
+
+    @Test func `a push that is too long for the door goes without its whole payload, or not at all`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        let push = LetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
+        let long = String(repeating: "x", count: 1_000_000)
+        let unpruned = push.replacing(#","causes""#, with: #","unpruned":{"a":"\#(long)"},"causes""#)
+        let payload = push.replacing(#""alert":"Hi""#, with: #""alert":"\#(long)""#)
+        for push in [unpruned, payload] { logs.outcome("failed", logs.add("pushes", push)) }
+        try logs.write()
+        let commands = RedriveCommands(folder: logs.path)
+        let letters = try logs.find().letters.map(\.letter)
+        #expect(String(decoding: try commands.command(letters[0]), as: UTF8.self).hasSuffix(#""push":\#(push)}"#))
+        #expect(throws: RedriveCommands.Unfit.self) { try commands.command(letters[1]) }
+    }
+
+    @Test func `more letters than are taken are said to be`() throws {
+        let logs = try Self.many()
+        let recorded = try RecordedLogs(place: logs.path)
+        var reader = LetterReader(logs: recorded)
+        #expect(try reader.read(where: { _ in true }, { _ in }).isCut == false)
+        reader.lettersMax = 2
+        let found = try reader.read(where: { _ in true }, { _ in })
+        #expect(found.isCut && found.letters.count == 2)
+    }
+
+    @Test(arguments: [(1, ["outcomes:1"]), (2, ["outcomes:1", "outcomes:3"]), (9, ["outcomes:1", "outcomes:3"])])
+    func `no more than the limit is redriven, the oldest`(limit: Int, expected: [String]) throws {
+        let logs = try LetterLogs()
+        for device in ["mac", "pad", "tv"] { logs.register(device, token: device) }
+        let push = logs.push()
+        for device in ["mac", "pad", "tv"] { logs.outcome("failed", push, device) }
+        logs.add("pushes", LetterLogs.unregister("pad"))
+        try logs.write()
+        let plan = RedrivePlan(try logs.find(), limit: limit)
+        #expect(plan.selected.map(\.letter.place.description) == expected && plan.redrivable == 2)
+        #expect(plan.apps.map(\.devices.count) == [expected.count] && plan.apps.map(\.users) == [1])
+        #expect(plan.obsolete == [.unregistered: 1])
+    }
+
     @Test func `a device that is gone, or another by now, makes a letter obsolete`() throws {
         let logs = try LetterLogs()
         for (number, device) in ["gone", "retired", "back", "robbed", "anew", "same"].enumerated() {
@@ -209,6 +292,18 @@ import Testing
         again.outcome("failed", again.add("pushes", redrive))
         try again.write()
         #expect(try again.find().story == ["outcomes:1 redriven changes:2", "outcomes:2"])
+    }
+
+    @Test func `the README lists what is obsolete with its meaning, and nothing else`() throws {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let section = try #require(text.components(separatedBy: "## Dead letters\n").dropFirst().first)
+        let rows = section.components(separatedBy: "\n## ")[0].split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(rows.map(String.init) == Obsolescence.allCases.map { "| `\($0.rawValue)` | \($0.meaning) |" })
+        #expect(Array(Obsolescence.allCases.prefix(4)) == Obsolescence.includable)
+        let codes = OutcomeCode.allCases.filter(\.isDeadLetter).map { "`\($0.rawValue)`" }
+        #expect(codes.allSatisfy { section.prefix(400).contains($0) })
     }
 
     // MARK: Refused events
@@ -268,6 +363,22 @@ import Testing
         let found = try logs.find()
         #expect(found.story.count == 1 && found.story[0].hasPrefix("outcomes:1 impossible: "), "\(found.story)")
         #expect(LetterListText(found: found, limit: nil).lines.count == 6)
+    }
+
+    @Test func `a transport that the pipeline still lacks is to be added first`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        logs.outcome("unknown_transport", logs.push())
+        try logs.write()
+        func story(_ transports: Set<String>) throws -> [String] {
+            try DeadLetters(
+                RecordedLogs(place: logs.path), LetterFilter.parse([]),
+                LetterJudge(now: LetterLogs.time(0), transports: ["deliver": transports])
+            ).story
+        }
+        let missing = "impossible: deliver has no transport apns: add it to the pipeline file"
+        #expect(try story(["hook"]) == ["outcomes:1 \(missing)"])
+        #expect(try story(["apns"]) == ["outcomes:1"])
     }
 
     @Test func `a letter whose push is gone cannot be redriven`() throws {

@@ -89,6 +89,16 @@ final class CourierRig: Sendable {
         return devices.map { $0.delivery(of: payload, "n-\(text)", push: sequence, unpruned: unpruned) }
     }
 
+    /// A `push.redrive` event, and the delivery that the stage makes of it.
+    func redrive(_ text: String, to device: Device) throws -> Delivery {
+        let payload = #"{"aps":{"alert":"\#(text)"},"ck":{"nid":"n-\#(text)"}}"#
+        let sequence = try append(
+            #"{"type":"push.redrive",\#(device.account),"device":"\#(device.name)","#
+                + #""redriveOf":{"log":"pushes","sequence":1},"push":{"type":"push",\#(device.account),"#
+                + #""notificationID":"n-\#(text)","headers":{},"payload":\#(payload),"causes":[]}}"#)
+        return device.delivery(of: payload, "n-\(text)", push: sequence, unpruned: nil)
+    }
+
     @discardableResult
     private func append(_ line: String) throws -> UInt64 {
         try logs.withLock { try $0.pushes.append(line, now: clock.withLock { $0 }) }

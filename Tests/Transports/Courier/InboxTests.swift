@@ -125,6 +125,19 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `a redriven push is there when the store is made again`() async throws {
+        let rig = try await CourierRig()
+        let phone = Device("phone")
+        try rig.register(phone)
+        try await rig.deliver([rig.redrive("again", to: phone)])
+        let before = try await rig.fetch(phone)
+        #expect(before.alerts == ["again"])
+        try await rig.restart { try rig.removeStore() }
+        #expect(try await rig.fetch(phone).alerts == ["again"])
+        #expect(try await rig.poll(phone).body.contains("again"))
+        try await rig.stop()
+    }
+
     @Test func `a store without its file is made again from the logs`() async throws {
         let rig = try await CourierRig("keepPerUser: 3")
         try rig.register(mac)
