@@ -105,6 +105,11 @@ var tests: [Target] {
         }.map {
             .tests(of: $0, $0.name == "BelfryClient" ? ["PipelineTestKit"] : [])
         }
+        + [
+            .testTarget(
+                name: "BelfryClientSwift5Tests", dependencies: ["BelfryClient"], path: "Tests/BelfryClientSwift5",
+                swiftSettings: [.swiftLanguageMode(.v5)])
+        ]
         + stages.map { .tests(of: $0, under: "Stages/") }
         + transports.map {
             .tests(

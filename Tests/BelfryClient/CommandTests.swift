@@ -138,6 +138,6 @@ private struct DrawnSubscription {
     /// What the client would send if it checked nothing.
     var rawCommand: String {
         #"{"type":"subscription.save","container":"iCloud.com.example.Notes","environment":"development","#
-            + #""database":"\#(scope)","user":"_alice","subscription":\#(subscription.json)}"#
+            + #""database":"\#(scope)","user":"_alice","subscription":\#(subscription.form.json)}"#
     }
 }

@@ -39,15 +39,25 @@ import Testing
 }
 
 @Suite struct `A predicate that a subscription gives back` {
-    @Test func `says what the one that it was given says`() {
+    @Test func `is the one that it was given`() {
         let made = NSPredicate(format: "title BEGINSWITH %@ AND stars > %d", "H", 3)
-        #expect(query(made).predicate == made)
-        #expect(query(NSPredicate(value: true)).predicate == NSPredicate(value: true))
-        #expect(query(NSPredicate(value: false)).predicate == NSPredicate(value: false))
         let both = NSCompoundPredicate(andPredicateWithSubpredicates: [made, NSPredicate(format: "stars < 5")])
-        let given = query(both).predicate
-        #expect(
-            given.evaluate(with: ["title": "Hi", "stars": 4]) && !given.evaluate(with: ["title": "Hi", "stars": 5]))
+        let block = NSPredicate { _, _ in true }
+        for predicate in [made, both, block, NSPredicate(value: true)] {
+            let subscription = query(predicate)
+            #expect(subscription.predicate === predicate)
+            #expect((subscription.copy() as? CKQuerySubscription)?.predicate === predicate)
+        }
+    }
+
+    @Test func `says the same after an archive`() throws {
+        let made = NSPredicate(format: "title BEGINSWITH %@ AND stars > %d", "H", 3)
+        for predicate in [made, NSPredicate(value: true), NSPredicate(value: false)] {
+            let data = try NSKeyedArchiver.archivedData(
+                withRootObject: query(predicate), requiringSecureCoding: true)
+            let back = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQuerySubscription.self, from: data)
+            #expect(back?.predicate == predicate)
+        }
     }
 
     private func query(_ predicate: NSPredicate) -> CKQuerySubscription {

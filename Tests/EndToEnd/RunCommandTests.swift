@@ -68,6 +68,17 @@ struct RunCommandTests {
         #expect(shown.output.hasPrefix(#"{"sequence":4,"now":"2026-11-20T09:30:20Z","event":{"type":"record.save""#))
     }
 
+    @Test func `a restart in the middle shows in nothing, not in the numbers of lines either`() async throws {
+        let notes = try Notes()
+        let restart = #"{"type": "restart"}"# + "\n"
+        let lines = [Notes.phone(), Notes.change("n1"), "nope\n", Notes.change("n2"), "nope\n", Notes.change("n3")]
+        let without = try await Program.run("belfry", ["run", notes.pipeline], input: lines.joined())
+        let with = try await Program.run("belfry", ["run", notes.pipeline], input: lines.joined(separator: restart))
+        #expect(Notes.names(with.output) == ["n1", "n2", "n3"] && with.output == without.output)
+        #expect(with.status == 65 && with.errors.hasSuffix("\n7 lines sent, 2 refused\n"))
+        #expect(with.errors.contains("standard input:6: ") && with.errors.contains("standard input:10: "))
+    }
+
     @Test func `logs are kept where they are asked for, once`() async throws {
         let notes = try Notes()
         let arguments = ["run", notes.pipeline, "--logs", notes.folder + "/logs"]

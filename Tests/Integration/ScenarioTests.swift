@@ -1,17 +1,48 @@
+import BuiltIns
+import EventLog
 import Foundation
 import PipelineKit
 import PipelineRuntime
+import Replay
+import Synchronization
 import TestSupport
 import Testing
 
-/// Every `Pipelines/NAME.scenarios/*.ndjson` makes the pushes beside it, to the byte, as `belfry run` does.
+@testable import BelfryTool
+
+/// Every `Pipelines/NAME.scenarios/*.ndjson` makes what stands beside it, to the byte, as `belfry run` does.
 @Suite struct Scenarios {
     struct Scenario: Sendable, CustomTestStringConvertible {
         let pipeline: String
         let input: URL
 
-        var expected: URL { input.deletingPathExtension().appendingPathExtension("pushes.ndjson") }
-        var testDescription: String { "\(pipeline): \(input.deletingPathExtension().lastPathComponent)" }
+        private var base: URL { input.deletingPathExtension() }
+        var pushes: URL { base.appendingPathExtension("pushes.ndjson") }
+        /// What is said of the input's lines; nothing where there is none.
+        var errors: URL { base.appendingPathExtension("errors.txt") }
+        /// A folder of logs, as `belfry log show LOG --bare` prints them; of those that matter here.
+        var logs: URL { base.appendingPathExtension("logs") }
+        var testDescription: String { "\(pipeline): \(base.lastPathComponent)" }
+    }
+
+    /// What came of one.
+    private struct Results {
+        let pushes: String
+        let errors: String
+        let folder: Folder
+
+        func log(_ name: String) throws -> String {
+            let reader = try EventLogReader(directory: folder.path + "/logs/" + name, from: .beginning)
+            var text = ""
+            while let batch = try reader.next() { text += String(decoding: batch.body, as: UTF8.self) }
+            return text
+        }
+
+        func differencesFromReplay(_ file: PipelineFile) async throws -> [ReplayDifference] {
+            let recorded = try RecordedPipeline(file, logs: folder.path + "/logs")
+            let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
+            return results.compactMap(\.difference)
+        }
     }
 
     private static let pipelines = URL(fileURLWithPath: #filePath)
@@ -19,32 +50,59 @@ import Testing
             path: "Pipelines")
 
     private static func all() throws -> [Scenario] {
-        let folders = try FileManager.default.contentsOfDirectory(at: pipelines, includingPropertiesForKeys: nil)
-        return try folders.filter { $0.pathExtension == "scenarios" }.flatMap { folder in
-            let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-            return files.filter { $0.pathExtension == "ndjson" && !$0.lastPathComponent.hasSuffix(".pushes.ndjson") }
+        try files(in: pipelines).filter { $0.pathExtension == "scenarios" }.flatMap { folder in
+            try files(in: folder)
+                .filter { $0.pathExtension == "ndjson" && !$0.lastPathComponent.hasSuffix(".pushes.ndjson") }
                 .map { Scenario(pipeline: folder.deletingPathExtension().lastPathComponent, input: $0) }
         }.sorted { $0.testDescription < $1.testDescription }
     }
 
+    private static func files(in folder: URL) throws -> [URL] {
+        guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
+        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+    }
+
+    private static func text(of file: URL) throws -> String {
+        String(decoding: try Data(contentsOf: file), as: UTF8.self)
+    }
+
     @Test func everyPipelineFileHasScenarios() throws {
-        let files = try FileManager.default.contentsOfDirectory(at: Self.pipelines, includingPropertiesForKeys: nil)
-        let names = files.filter { $0.pathExtension == "yaml" }.map { $0.deletingPathExtension().lastPathComponent }
+        let names = try Self.files(in: Self.pipelines).filter { $0.pathExtension == "yaml" }
+            .map { $0.deletingPathExtension().lastPathComponent }
         #expect(Set(try Self.all().map(\.pipeline)) == Set(names))
     }
 
     @Test(arguments: try all())
-    func aScenarioMakesExactlyThePushesBesideIt(_ scenario: Scenario) async throws {
+    func aScenarioMakesExactlyWhatStandsBesideIt(_ scenario: Scenario) async throws {
         let path = Self.pipelines.appending(path: scenario.pipeline + ".yaml").path(percentEncoded: false)
         let file = try PipelineFile.load(path: path)
         guard file.stages.allSatisfy(\.command.isEmpty) || Python.hasZeroMQ else {
             return print("\(scenario.testDescription): skipped, \(Python.missing)")
         }
-        let input = String(decoding: try Data(contentsOf: scenario.input), as: UTF8.self)
-        let expected = String(decoding: try Data(contentsOf: scenario.expected), as: UTF8.self)
-        let pipeline = try VirtualPipeline(file)
-        try await pipeline.live(input.split(separator: "\n").map(String.init), cuts: [], drains: true)
-        let pushes = pipeline.pushes.map { $0 + "\n" }.joined()
-        #expect(pushes == expected)
+        let results = try await Self.run(file, scenario.input)
+        #expect(results.pushes == (try Self.text(of: scenario.pushes)))
+        let hasErrors = FileManager.default.fileExists(atPath: scenario.errors.path)
+        #expect(results.errors == (hasErrors ? try Self.text(of: scenario.errors) : ""))
+        for log in try Self.files(in: scenario.logs) {
+            let name = log.deletingPathExtension().lastPathComponent
+            #expect(try results.log(name) == Self.text(of: log), "log \(name)")
+        }
+        guard file.stages.allSatisfy(\.command.isEmpty) else { return }
+        #expect(try await results.differencesFromReplay(file) == [])
+    }
+
+    private static func run(_ file: PipelineFile, _ input: URL) async throws -> Results {
+        let folder = try Folder()
+        let pushes = Mutex<[UInt8]>([])
+        let errors = Mutex("")
+        let path = input.path(percentEncoded: false)
+        let run = PipelineRun(
+            file, data: folder.path, sources: [InputSource(path: path)],
+            writer: PushWriter { bytes in pushes.withLock { $0 += bytes } },
+            complain: { line in errors.withLock { $0 += line.replacing(path, with: input.lastPathComponent) + "\n" } })
+        _ = try await run.run()
+        return Results(
+            pushes: String(decoding: pushes.withLock { $0 }, as: UTF8.self), errors: errors.withLock { $0 },
+            folder: folder)
     }
 }

@@ -27,7 +27,7 @@ public struct BelfryUser: Hashable, Sendable {
         if let query = subscription as? CKQuerySubscription { try query.checkPredicate() }
         let command = command("subscription.save", in: scope) { buffer in
             buffer.append(",\"subscription\":")
-            subscription.write(into: &buffer)
+            subscription.form.write(into: &buffer)
         }
         do { try SaveCheck(scope: scope.model, isStrict: isStrict).check(command) } catch {
             throw InvalidSubscription(error)
@@ -67,8 +67,8 @@ public struct BelfryUser: Hashable, Sendable {
 
 extension CKQuerySubscription {
     /// - Throws: For what no query dictionary can hold.
-    fileprivate nonisolated func checkPredicate() throws(InvalidSubscription) {
-        guard let source else {
+    fileprivate func checkPredicate() throws(InvalidSubscription) {
+        guard let source = form.predicate else {
             throw InvalidSubscription(
                 code: "predicate.unsupported", property: "predicate",
                 reason: "a block cannot be saved: write the predicate as text, NSPredicate(format: …)")

@@ -4,11 +4,13 @@ import Foundation
 /// subclasses.
 ///
 /// Of this class itself are those that name no query, zone or database.
-@CKIsolation
-public class CKNotification: NSObject, RemoteNotification {
+open class CKNotification: NSObject, RemoteNotification {
     /// What kind of subscription it is of.
     public enum NotificationType: Int, Sendable, BitwiseCopyable {
         /// Not in CloudKit's headers: what its client gives where the payload tells of no kind.
+        ///
+        /// Source in an earlier language mode does not see it, for there a switch may name CloudKit's four alone.
+        @available(swift, introduced: 6)
         case unknown = 0
         case query = 1
         case recordZone = 2
@@ -17,76 +19,68 @@ public class CKNotification: NSObject, RemoteNotification {
         case database = 4
     }
 
-    public nonisolated let notificationType: NotificationType
-    /// One for all pushes of one change.
-    public nonisolated let notificationID: ID?
-    /// Like CloudKit's client, "Unknown Container" where the payload names none.
-    public nonisolated let containerIdentifier: String?
-    /// The user who saved the subscription, and whose devices are told.
-    public nonisolated let subscriptionOwnerUserRecordID: CKRecord.ID?
-    /// Nil only in a payload that Belfry did not make.
-    public nonisolated let subscriptionID: CKSubscription.ID?
-    /// Whether something was left out because the payload would have been too long.
-    public nonisolated let isPruned: Bool
-    nonisolated let alert: Alert
-    private nonisolated let formatArgument = FormatArgument()
+    let content: NotificationContent
+    private let formatArgument = FormatArgument()
 
-    nonisolated init(_ payload: NotificationPayload) {
-        notificationType = payload.family?.type ?? .unknown
-        notificationID = payload.ck.text("nid").map(ID.init)
-        containerIdentifier = payload.ck.text("cid") ?? "Unknown Container"
-        subscriptionOwnerUserRecordID = payload.ck.text("ckuserid").map { CKRecord.ID(recordName: $0) }
-        subscriptionID = payload.content?.text("sid")
-        isPruned = payload.ck.members["p"] != nil
-        alert = Alert(payload.aps)
-    }
+    init(_ content: NotificationContent) { self.content = content }
 
-    nonisolated static func read(_ payload: Payload) -> CKNotification? {
+    static func read(_ payload: Payload) -> CKNotification? {
         guard let payload = NotificationPayload(payload) else { return nil }
+        let content = NotificationContent(payload)
         switch payload.family {
-        case .query: return CKQueryNotification(payload)
-        case .zone: return CKRecordZoneNotification(payload)
-        case .database: return CKDatabaseNotification(payload)
-        case nil: return CKNotification(payload)
+        case .query: return CKQueryNotification(content)
+        case .zone: return CKRecordZoneNotification(content)
+        case .database: return CKDatabaseNotification(content)
+        case nil: return CKNotification(content)
         }
     }
 
+    open var notificationType: NotificationType { content.type }
+    /// One for all pushes of one change.
+    open var notificationID: ID? { content.notificationID }
+    /// Like CloudKit's client, "Unknown Container" where the payload names none.
+    open var containerIdentifier: String? { content.containerIdentifier }
+    /// The user who saved the subscription, and whose devices are told.
+    open var subscriptionOwnerUserRecordID: CKRecord.ID? { content.ownerRecordID }
+    /// Nil only in a payload that Belfry did not make.
+    open var subscriptionID: CKSubscription.ID? { content.subscriptionID }
+    /// Whether something was left out because the payload would have been too long.
+    open var isPruned: Bool { content.isPruned }
+
+    open var alertBody: String? { content.alert.body }
+    open var alertLocalizationKey: String? { content.alert.localizationKey }
+    /// The values that the record's fields had.
+    open var alertLocalizationArgs: [String]? { content.alert.localizationArgs }
+    open var title: String? { content.alert.title }
+    open var titleLocalizationKey: String? { content.alert.titleLocalizationKey }
+    open var titleLocalizationArgs: [String]? { content.alert.titleLocalizationArgs }
+    open var subtitle: String? { content.alert.subtitle }
+    open var subtitleLocalizationKey: String? { content.alert.subtitleLocalizationKey }
+    open var subtitleLocalizationArgs: [String]? { content.alert.subtitleLocalizationArgs }
+    open var alertActionLocalizationKey: String? { content.alert.actionLocalizationKey }
+    open var alertLaunchImage: String? { content.alert.launchImage }
+    open var soundName: String? { content.alert.soundName }
+    open var badge: NSNumber? { content.alert.badge }
+    open var category: String? { content.alert.category }
+
     /// Two are equal if they tell one subscription's user of one thing, pruned or both not.
-    public nonisolated override func isEqual(_ object: Any?) -> Bool {
+    open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKNotification else { return false }
         guard let notificationID, let otherID = other.notificationID else { return self === other }
         return notificationID.isEqual(otherID) && notificationType == other.notificationType
             && subscriptionID.hasSameBytes(as: other.subscriptionID) && isPruned == other.isPruned
     }
 
-    public nonisolated override var hash: Int { notificationID?.hash ?? super.hash }
+    open override var hash: Int { notificationID?.hash ?? super.hash }
 
-    public nonisolated override var description: String {
+    open override var description: String {
         "<\(type(of: self)) \(notificationID?.description ?? "") of subscription \(subscriptionID ?? ""), "
             + "\(details)\(isPruned ? ", pruned" : "")>"
     }
 
-    nonisolated var details: String { "of no known kind" }
+    var details: String { "of no known kind" }
 }
 
 extension CKNotification: CVarArg {
-    public nonisolated var _cVarArgEncoding: [Int] { formatArgument.encoding(of: description) }
-}
-
-extension CKNotification {
-    public nonisolated var alertBody: String? { alert.body }
-    public nonisolated var alertLocalizationKey: String? { alert.localizationKey }
-    /// The values that the record's fields had.
-    public nonisolated var alertLocalizationArgs: [String]? { alert.localizationArgs }
-    public nonisolated var title: String? { alert.title }
-    public nonisolated var titleLocalizationKey: String? { alert.titleLocalizationKey }
-    public nonisolated var titleLocalizationArgs: [String]? { alert.titleLocalizationArgs }
-    public nonisolated var subtitle: String? { alert.subtitle }
-    public nonisolated var subtitleLocalizationKey: String? { alert.subtitleLocalizationKey }
-    public nonisolated var subtitleLocalizationArgs: [String]? { alert.subtitleLocalizationArgs }
-    public nonisolated var alertActionLocalizationKey: String? { alert.actionLocalizationKey }
-    public nonisolated var alertLaunchImage: String? { alert.launchImage }
-    public nonisolated var soundName: String? { alert.soundName }
-    public nonisolated var badge: NSNumber? { alert.badge }
-    public nonisolated var category: String? { alert.category }
+    public var _cVarArgEncoding: [Int] { formatArgument.encoding(of: description) }
 }

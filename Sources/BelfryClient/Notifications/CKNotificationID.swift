@@ -6,19 +6,19 @@ extension CKNotification {
 }
 
 /// What tells notifications apart; `description` gives it as `belfry trace` takes it.
-public final class CKNotificationID: NSObject, NSCopying, NSSecureCoding, Sendable {
+open class CKNotificationID: NSObject, NSCopying, NSSecureCoding {
     private let text: String
 
     init(_ text: String) { self.text = text }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
-    public convenience init?(coder: NSCoder) {
+    public required init?(coder: NSCoder) {
         guard let text = Archive.decode(from: coder, { $0["notificationID"]?.string }) else { return nil }
-        self.init(text)
+        self.text = text
     }
 
-    public func encode(with coder: NSCoder) {
+    open func encode(with coder: NSCoder) {
         Archive.encode(to: coder) { buffer in
             buffer.append("{\"notificationID\":")
             buffer.appendJSON(text)
@@ -26,17 +26,17 @@ public final class CKNotificationID: NSObject, NSCopying, NSSecureCoding, Sendab
         }
     }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    public override func isEqual(_ object: Any?) -> Bool {
+    open override func isEqual(_ object: Any?) -> Bool {
         (object as? CKNotificationID)?.text.hasSameBytes(as: text) ?? false
     }
 
-    public override var hash: Int {
+    open override var hash: Int {
         var hasher = Hasher()
         hasher.combine(bytesOf: text)
         return hasher.finalize()
     }
 
-    public override var description: String { text }
+    open override var description: String { text }
 }

@@ -6,22 +6,24 @@ extension CKRecord {
 }
 
 /// A record's name and its zone.
-public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
-    public let recordName: String
-    public let zoneID: CKRecordZone.ID
+open class CKRecordID: NSObject, NSCopying, NSSecureCoding {
+    open var recordName: String { name }
+    open var zoneID: CKRecordZone.ID { zone }
+    private let name: String
+    private let zone: CKRecordZone.ID
 
     public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
-        (self.recordName, self.zoneID) = (recordName, zoneID)
+        (name, zone) = (recordName, zoneID)
     }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
-    public convenience init?(coder: NSCoder) {
+    public required init?(coder: NSCoder) {
         guard let id = Archive.decode(from: coder, CKRecordID.init(json:)) else { return nil }
-        self.init(recordName: id.recordName, zoneID: id.zoneID)
+        (name, zone) = (id.name, id.zone)
     }
 
-    public func encode(with coder: NSCoder) {
+    open func encode(with coder: NSCoder) {
         Archive.encode(to: coder) { buffer in
             buffer.append("{")
             writeMembers(into: &buffer)
@@ -29,21 +31,21 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
         }
     }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    public override func isEqual(_ object: Any?) -> Bool {
+    open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecordID else { return false }
         return recordName.hasSameBytes(as: other.recordName) && zoneID.isEqual(other.zoneID)
     }
 
-    public override var hash: Int {
+    open override var hash: Int {
         var hasher = Hasher()
         hasher.combine(bytesOf: recordName)
         hasher.combine(zoneID.hash)
         return hasher.finalize()
     }
 
-    public override var description: String {
+    open override var description: String {
         "<CKRecordID \(recordName) in \(zoneID.zoneName):\(zoneID.ownerName)>"
     }
 }

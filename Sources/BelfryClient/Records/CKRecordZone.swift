@@ -12,45 +12,47 @@ public enum CKRecordZone {
 }
 
 /// A zone's name and its owner.
-public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable {
+open class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding {
     /// The zone that every database has.
     public static let defaultZoneName = "\(ZoneID.defaultZone)"
     /// The user's own default zone.
     public static let `default` = CKRecordZoneID()
 
-    public let zoneName: String
-    public let ownerName: String
+    open var zoneName: String { name }
+    open var ownerName: String { owner }
+    private let name: String
+    private let owner: String
 
     public init(
         zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
     ) {
-        (self.zoneName, self.ownerName) = (zoneName, ownerName)
+        (name, owner) = (zoneName, ownerName)
     }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
-    public convenience init?(coder: NSCoder) {
+    public required init?(coder: NSCoder) {
         guard let id = Archive.decode(from: coder, CKRecordZoneID.init(json:)) else { return nil }
-        self.init(zoneName: id.zoneName, ownerName: id.ownerName)
+        (name, owner) = (id.name, id.owner)
     }
 
-    public func encode(with coder: NSCoder) { Archive.encode(to: coder, write) }
+    open func encode(with coder: NSCoder) { Archive.encode(to: coder, write) }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    public override func isEqual(_ object: Any?) -> Bool {
+    open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecordZoneID else { return false }
         return zoneName.hasSameBytes(as: other.zoneName) && ownerName.hasSameBytes(as: other.ownerName)
     }
 
-    public override var hash: Int {
+    open override var hash: Int {
         var hasher = Hasher()
         hasher.combine(bytesOf: zoneName)
         hasher.combine(bytesOf: ownerName)
         return hasher.finalize()
     }
 
-    public override var description: String { "<CKRecordZoneID \(zoneName):\(ownerName)>" }
+    open override var description: String { "<CKRecordZoneID \(zoneName):\(ownerName)>" }
 }
 
 extension CKRecordZoneID {

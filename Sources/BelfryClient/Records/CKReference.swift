@@ -12,33 +12,35 @@ extension CKRecord {
 }
 
 /// A field's value that names another record.
-public final class CKReference: NSObject, NSCopying, NSSecureCoding, Sendable {
-    public let recordID: CKRecord.ID
-    public let action: CKRecord.ReferenceAction
+open class CKReference: NSObject, NSCopying, NSSecureCoding {
+    open var recordID: CKRecord.ID { target }
+    open var action: CKRecord.ReferenceAction { consequence }
+    private let target: CKRecord.ID
+    private let consequence: CKRecord.ReferenceAction
 
     public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
-        (self.recordID, self.action) = (recordID, action)
+        (target, consequence) = (recordID, action)
     }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
-    public convenience init?(coder: NSCoder) {
+    public required init?(coder: NSCoder) {
         guard let reference = Archive.decode(from: coder, CKReference.init(json:)) else { return nil }
-        self.init(recordID: reference.recordID, action: reference.action)
+        (target, consequence) = (reference.target, reference.consequence)
     }
 
-    public func encode(with coder: NSCoder) { Archive.encode(to: coder, write) }
+    open func encode(with coder: NSCoder) { Archive.encode(to: coder, write) }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    public override func isEqual(_ object: Any?) -> Bool {
+    open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKReference else { return false }
         return recordID.isEqual(other.recordID) && action == other.action
     }
 
-    public override var hash: Int { recordID.hash }
+    open override var hash: Int { recordID.hash }
 
-    public override var description: String { "<CKReference to \(recordID), \(action)>" }
+    open override var description: String { "<CKReference to \(recordID), \(action)>" }
 }
 
 extension CKRecord.ReferenceAction {

@@ -16,29 +16,30 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
 /// A field's value that is a place. Core Location, which has the type elsewhere, is not on Linux.
 ///
 /// Of what Core Location knows of a place it has what a payload carries: the coordinate.
-public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
-    public let coordinate: CLLocationCoordinate2D
+open class CLLocation: NSObject, NSCopying, NSSecureCoding {
+    open var coordinate: CLLocationCoordinate2D { place }
+    private let place: CLLocationCoordinate2D
 
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
-        coordinate = CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
+        place = CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
     }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
-    public convenience init?(coder: NSCoder) {
-        guard let place = Archive.decode(from: coder, CLLocation.init(json:)) else { return nil }
-        self.init(latitude: place.coordinate.latitude, longitude: place.coordinate.longitude)
+    public required init?(coder: NSCoder) {
+        guard let location = Archive.decode(from: coder, CLLocation.init(json:)) else { return nil }
+        place = location.place
     }
 
-    public func encode(with coder: NSCoder) { Archive.encode(to: coder, write) }
+    open func encode(with coder: NSCoder) { Archive.encode(to: coder, write) }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    public override func isEqual(_ object: Any?) -> Bool { (object as? CLLocation)?.coordinate == coordinate }
+    open override func isEqual(_ object: Any?) -> Bool { (object as? CLLocation)?.coordinate == coordinate }
 
-    public override var hash: Int { coordinate.hashValue }
+    open override var hash: Int { coordinate.hashValue }
 
-    public override var description: String { "<\(coordinate.latitude), \(coordinate.longitude)>" }
+    open override var description: String { "<\(coordinate.latitude), \(coordinate.longitude)>" }
 }
 
 extension CLLocation {

@@ -1,37 +1,25 @@
 import Foundation
-import JSON
-import Synchronization
 
 /// Watches every zone of a private or shared database but the default zone.
-public final class CKDatabaseSubscription: CKSubscription {
+open class CKDatabaseSubscription: CKSubscription {
     /// Narrows it to records of one type; nil for all.
-    public nonisolated var recordType: CKRecord.RecordType? {
-        get { narrowed.withLock { $0 } }
-        set { narrowed.withLock { $0 = newValue } }
+    open var recordType: CKRecord.RecordType? {
+        get { form.recordType }
+        set { change { $0.recordType = newValue } }
     }
-    private nonisolated let narrowed: Mutex<CKRecord.RecordType?>
 
     @available(*, deprecated, message: "give the subscription an ID of your own: init(subscriptionID:)")
-    public nonisolated convenience init() { self.init(subscriptionID: UUID().uuidString) }
+    public convenience init() { self.init(subscriptionID: UUID().uuidString) }
 
-    public nonisolated init(subscriptionID: CKSubscription.ID) {
-        narrowed = Mutex(nil)
-        super.init(SubscriptionForm(subscriptionID: subscriptionID), as: .database)
+    public init(subscriptionID: CKSubscription.ID) {
+        super.init(coder: FormCoder(SubscriptionForm(subscriptionID: subscriptionID, type: .database)))
     }
 
-    public nonisolated required init(coder: NSCoder) {
-        let form = SubscriptionForm(from: coder, as: .database)
-        narrowed = Mutex(form.recordType)
-        super.init(form, as: .database)
+    public required init(coder: NSCoder) {
+        super.init(coder: FormCoder(SubscriptionForm(from: coder, as: .database)))
     }
 
-    public nonisolated override func copy(with zone: NSZone? = nil) -> Any {
-        let copy = CKDatabaseSubscription(subscriptionID: subscriptionID)
-        (copy.recordType, copy.notificationInfo) = (recordType, notificationInfo)
-        return copy
-    }
-
-    nonisolated override func writeWatched(into buffer: inout ByteBuffer) {
-        buffer.append(member: "recordType", recordType)
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        CKDatabaseSubscription(coder: FormCoder(form))
     }
 }

@@ -9,39 +9,123 @@ extension CKSubscription {
 /// What a subscription's pushes show, play and carry.
 ///
 /// Anything but ``shouldSendContentAvailable`` makes a push visual: sent at once, with high priority.
-public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Sendable {
+open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
     private let state: Mutex<NotificationProperties>
     private let formatArgument = FormatArgument()
 
     public override init() { state = Mutex(NotificationProperties()) }
 
-    init(_ properties: NotificationProperties) { state = Mutex(properties) }
+    convenience init(_ properties: NotificationProperties) {
+        self.init()
+        state.withLock { $0 = properties }
+    }
 
     var properties: NotificationProperties { state.withLock { $0 } }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
-    public convenience init?(coder: NSCoder) {
+    public required init?(coder: NSCoder) {
         guard let properties = Archive.decode(from: coder, NotificationProperties.init(json:)) else { return nil }
-        self.init(properties)
+        state = Mutex(properties)
     }
 
-    public func encode(with coder: NSCoder) { Archive.encode(to: coder, properties.write) }
+    open func encode(with coder: NSCoder) { Archive.encode(to: coder, properties.write) }
 
-    public func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(properties) }
+    open func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(properties) }
 
     /// Two are equal if they ask for the same; nothing and an empty list of fields are the same.
-    public override func isEqual(_ object: Any?) -> Bool {
+    open override func isEqual(_ object: Any?) -> Bool {
         (object as? CKNotificationInfo)?.properties.json.hasSameBytes(as: properties.json) ?? false
     }
 
-    public override var hash: Int {
+    open override var hash: Int {
         var hasher = Hasher()
         hasher.combine(bytesOf: properties.json)
         return hasher.finalize()
     }
 
-    public override var description: String { "<CKNotificationInfo \(properties.json)>" }
+    open override var description: String { "<CKNotificationInfo \(properties.json)>" }
+
+    open var alertBody: String? {
+        get { self[\.alertBody] }
+        set { self[\.alertBody] = newValue }
+    }
+    /// Beats ``alertBody``.
+    open var alertLocalizationKey: String? {
+        get { self[\.alertLocalizationKey] }
+        set { self[\.alertLocalizationKey] = newValue }
+    }
+    /// Fields whose values stand for the variables of the localized text: strings, numbers or dates.
+    open var alertLocalizationArgs: [CKRecord.FieldKey]? {
+        get { self[\.alertLocalizationArgs] }
+        set { self[\.alertLocalizationArgs] = newValue }
+    }
+    open var title: String? {
+        get { self[\.title] }
+        set { self[\.title] = newValue }
+    }
+    /// Beats ``title``.
+    open var titleLocalizationKey: String? {
+        get { self[\.titleLocalizationKey] }
+        set { self[\.titleLocalizationKey] = newValue }
+    }
+    open var titleLocalizationArgs: [CKRecord.FieldKey]? {
+        get { self[\.titleLocalizationArgs] }
+        set { self[\.titleLocalizationArgs] = newValue }
+    }
+    open var subtitle: String? {
+        get { self[\.subtitle] }
+        set { self[\.subtitle] = newValue }
+    }
+    /// Beats ``subtitle``.
+    open var subtitleLocalizationKey: String? {
+        get { self[\.subtitleLocalizationKey] }
+        set { self[\.subtitleLocalizationKey] = newValue }
+    }
+    open var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
+        get { self[\.subtitleLocalizationArgs] }
+        set { self[\.subtitleLocalizationArgs] = newValue }
+    }
+    open var alertActionLocalizationKey: String? {
+        get { self[\.alertActionLocalizationKey] }
+        set { self[\.alertActionLocalizationKey] = newValue }
+    }
+    open var alertLaunchImage: String? {
+        get { self[\.alertLaunchImage] }
+        set { self[\.alertLaunchImage] = newValue }
+    }
+    /// `default` for the system's sound.
+    open var soundName: String? {
+        get { self[\.soundName] }
+        set { self[\.soundName] = newValue }
+    }
+    /// Fields whose values the push carries: at most three; strings, numbers, places, dates or references.
+    open var desiredKeys: [CKRecord.FieldKey]? {
+        get { self[\.desiredKeys] }
+        set { self[\.desiredKeys] = newValue }
+    }
+    /// Raises the user's badge by one.
+    open var shouldBadge: Bool {
+        get { self[\.shouldBadge] }
+        set { self[\.shouldBadge] = newValue }
+    }
+    open var shouldSendContentAvailable: Bool {
+        get { self[\.shouldSendContentAvailable] }
+        set { self[\.shouldSendContentAvailable] = newValue }
+    }
+    open var shouldSendMutableContent: Bool {
+        get { self[\.shouldSendMutableContent] }
+        set { self[\.shouldSendMutableContent] = newValue }
+    }
+    open var category: String? {
+        get { self[\.category] }
+        set { self[\.category] = newValue }
+    }
+    /// The `apns-collapse-id` of the pushes, at most 64 bytes.
+    open var collapseIDKey: String? {
+        get { self[\.collapseIDKey] }
+        set { self[\.collapseIDKey] = newValue }
+    }
 
     private subscript<Value: Sendable>(path: WritableKeyPath<NotificationProperties, Value> & Sendable) -> Value {
         get { state.withLock { $0[keyPath: path] } }
@@ -51,89 +135,6 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Send
 
 extension CKNotificationInfo: CVarArg {
     public var _cVarArgEncoding: [Int] { formatArgument.encoding(of: description) }
-}
-
-extension CKNotificationInfo {
-    public var alertBody: String? {
-        get { self[\.alertBody] }
-        set { self[\.alertBody] = newValue }
-    }
-    /// Beats ``alertBody``.
-    public var alertLocalizationKey: String? {
-        get { self[\.alertLocalizationKey] }
-        set { self[\.alertLocalizationKey] = newValue }
-    }
-    /// Fields whose values stand for the variables of the localized text: strings, numbers or dates.
-    public var alertLocalizationArgs: [CKRecord.FieldKey]? {
-        get { self[\.alertLocalizationArgs] }
-        set { self[\.alertLocalizationArgs] = newValue }
-    }
-    public var title: String? {
-        get { self[\.title] }
-        set { self[\.title] = newValue }
-    }
-    /// Beats ``title``.
-    public var titleLocalizationKey: String? {
-        get { self[\.titleLocalizationKey] }
-        set { self[\.titleLocalizationKey] = newValue }
-    }
-    public var titleLocalizationArgs: [CKRecord.FieldKey]? {
-        get { self[\.titleLocalizationArgs] }
-        set { self[\.titleLocalizationArgs] = newValue }
-    }
-    public var subtitle: String? {
-        get { self[\.subtitle] }
-        set { self[\.subtitle] = newValue }
-    }
-    /// Beats ``subtitle``.
-    public var subtitleLocalizationKey: String? {
-        get { self[\.subtitleLocalizationKey] }
-        set { self[\.subtitleLocalizationKey] = newValue }
-    }
-    public var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
-        get { self[\.subtitleLocalizationArgs] }
-        set { self[\.subtitleLocalizationArgs] = newValue }
-    }
-    public var alertActionLocalizationKey: String? {
-        get { self[\.alertActionLocalizationKey] }
-        set { self[\.alertActionLocalizationKey] = newValue }
-    }
-    public var alertLaunchImage: String? {
-        get { self[\.alertLaunchImage] }
-        set { self[\.alertLaunchImage] = newValue }
-    }
-    /// `default` for the system's sound.
-    public var soundName: String? {
-        get { self[\.soundName] }
-        set { self[\.soundName] = newValue }
-    }
-    /// Fields whose values the push carries: at most three; strings, numbers, places, dates or references.
-    public var desiredKeys: [CKRecord.FieldKey]? {
-        get { self[\.desiredKeys] }
-        set { self[\.desiredKeys] = newValue }
-    }
-    /// Raises the user's badge by one.
-    public var shouldBadge: Bool {
-        get { self[\.shouldBadge] }
-        set { self[\.shouldBadge] = newValue }
-    }
-    public var shouldSendContentAvailable: Bool {
-        get { self[\.shouldSendContentAvailable] }
-        set { self[\.shouldSendContentAvailable] = newValue }
-    }
-    public var shouldSendMutableContent: Bool {
-        get { self[\.shouldSendMutableContent] }
-        set { self[\.shouldSendMutableContent] = newValue }
-    }
-    public var category: String? {
-        get { self[\.category] }
-        set { self[\.category] = newValue }
-    }
-    /// The `apns-collapse-id` of the pushes, at most 64 bytes.
-    public var collapseIDKey: String? {
-        get { self[\.collapseIDKey] }
-        set { self[\.collapseIDKey] = newValue }
-    }
 }
 
 extension CKNotificationInfo {

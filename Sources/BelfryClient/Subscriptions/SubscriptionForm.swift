@@ -2,30 +2,45 @@ import Foundation
 import JSON
 
 /// What a subscription dictionary says, whatever the subscription's type.
-struct SubscriptionForm {
+struct SubscriptionForm: Sendable {
     var subscriptionID: CKSubscription.ID
-    var type = CKSubscription.SubscriptionType.query
+    var type: CKSubscription.SubscriptionType
     var recordType: CKRecord.RecordType?
     var zoneID: CKRecordZone.ID?
+    /// Nil for a block, and for what is no query.
     var predicate: PredicateSource?
     var options: CKQuerySubscription.Options = []
     var info: CKSubscription.NotificationInfo?
 
-    init(subscriptionID: CKSubscription.ID) { self.subscriptionID = subscriptionID }
+    init(subscriptionID: CKSubscription.ID, type: CKSubscription.SubscriptionType) {
+        (self.subscriptionID, self.type) = (subscriptionID, type)
+    }
+}
 
+extension SubscriptionForm {
     /// - Parameter type: The one that is expected; nil for any.
     init(from coder: NSCoder, as type: CKSubscription.SubscriptionType? = nil) {
+        if let form = (coder as? FormCoder)?.form {
+            self = form
+            return
+        }
         let form = Archive.decode(from: coder) { json in
             SubscriptionForm(json: json).flatMap { type == nil || $0.type == type ? $0 : nil }
         }
-        self = form ?? SubscriptionForm(subscriptionID: "")
+        self = form ?? SubscriptionForm(damaged: type ?? .query)
+    }
+
+    /// One that watches nothing, and cannot be saved.
+    private init(damaged type: CKSubscription.SubscriptionType) {
+        self.init(subscriptionID: "", type: type)
+        if type == .query { predicate = PredicateSource(text: "FALSEPREDICATE") }
     }
 
     private init?(json: JSONValue) {
         guard let subscriptionID = json["subscriptionID"]?.string,
             let type = CKSubscription.SubscriptionType(word: json["subscriptionType"])
         else { return nil }
-        (self.subscriptionID, self.type) = (subscriptionID, type)
+        self.init(subscriptionID: subscriptionID, type: type)
         let query = json["query"]
         recordType = (query ?? json)["recordType"]?.string
         zoneID = json["zoneID"].flatMap(CKRecordZone.ID.init(json:))
@@ -42,4 +57,12 @@ struct SubscriptionForm {
         case .database: true
         }
     }
+}
+
+/// Hands a form to ``CKSubscription/init(coder:)``, its one initializer: a class with hidden ones has subclasses that
+/// inherit no convenience initializers outside of this module.
+final class FormCoder: NSCoder {
+    let form: SubscriptionForm
+
+    init(_ form: SubscriptionForm) { self.form = form }
 }

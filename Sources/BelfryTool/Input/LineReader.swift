@@ -13,13 +13,19 @@ final class LineReader {
         var bytes: [UInt8] = []
         /// The length of a line that is too long to send; then it is the only one, and `bytes` is empty.
         var tooLong: Int?
+        /// Whether it stands for ``restartLine``; then there is no line in it.
+        var restarts = false
     }
+
+    /// Asks `belfry run` to stop all stages and to start them again.
+    static let restartLine = #"{"type":"restart"}"#
 
     /// Lines beyond this are refused here: the door takes less (`JSONLimits`).
     static let lineBytesMax = 4 << 20
     static let blockLinesMax = 1_000
     static let blockBytesMax = 256 << 10
 
+    private let takesRestarts: Bool
     private var sources: ArraySlice<InputSource>
     private var current: (source: InputSource, descriptor: Int32)?
     private var line: UInt64 = 0
@@ -29,7 +35,11 @@ final class LineReader {
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
     private var blocks: [Block] = []
 
-    init(_ sources: [InputSource]) { self.sources = sources[...] }
+    /// - Parameter takesRestarts: Whether ``restartLine`` is for who reads, and no line for the door.
+    init(_ sources: [InputSource], takesRestarts: Bool = false) {
+        self.sources = sources[...]
+        self.takesRestarts = takesRestarts
+    }
 
     deinit { closeCurrent() }
 
@@ -99,10 +109,17 @@ final class LineReader {
             return blocks.append(Block(source: source.name, firstLine: line, count: 1, tooLong: partialBytes))
         }
         guard !partial.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { return }
+        guard !takesRestarts || !asksForRestart else {
+            return blocks.append(Block(source: source.name, firstLine: line, restarts: true))
+        }
         if !continuesBlock(source) { blocks.append(Block(source: source.name, firstLine: line)) }
         blocks[blocks.count - 1].bytes += partial
         blocks[blocks.count - 1].bytes.append(UInt8(ascii: "\n"))
         blocks[blocks.count - 1].count += 1
+    }
+
+    private var asksForRestart: Bool {
+        partialBytes < 64 && partial.filter { $0 > 0x20 }.elementsEqual(LineReader.restartLine.utf8)
     }
 
     private func continuesBlock(_ source: InputSource) -> Bool {

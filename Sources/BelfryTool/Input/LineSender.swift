@@ -36,20 +36,26 @@ final class LineSender {
     /// The last line that the door has taken or refused for good, by its number at the door.
     private var through: UInt64 = 0
     private(set) var totals = Totals()
+    /// Whether it stopped at a line that asks for a restart.
+    private(set) var restarts = false
     private var heard = ContinuousClock.now
     /// Called after every step; sending stops when it is false.
     var mayContinue: (Totals) -> Bool = { _ in true }
     /// Called for every subscription that was saved, in order; what there is to warn of is said without it.
     var onSaved: (Saved) -> Void = { _ in }
 
-    init(_ producer: Producer, _ sources: [InputSource], complain: @escaping (String) -> Void) {
+    convenience init(_ producer: Producer, _ sources: [InputSource], complain: @escaping (String) -> Void) {
+        self.init(producer, LineReader(sources), complain: complain)
+    }
+
+    init(_ producer: Producer, _ reader: LineReader, complain: @escaping (String) -> Void) {
         self.producer = producer
-        reader = LineReader(sources)
+        self.reader = reader
         self.complain = complain
         producer.onAnswer = { [unowned self] in take($0) }
     }
 
-    /// Sends everything and returns when the door has answered for it.
+    /// Sends everything, or all before a restart, and returns when the door has answered for it.
     ///
     /// - Parameters:
     ///   - patience: How long the door may be silent while an answer is due.
@@ -62,21 +68,28 @@ final class LineSender {
         through = known
         hasGreeted = true
         heard = .now
-        while mayContinue(totals), !reader.isAtEnd || !producer.isDone { try step(patience) }
+        while mayContinue(totals), !isAtEnd || !producer.isDone { try step(patience) }
         return totals
     }
 
+    private var isAtEnd: Bool { restarts || reader.isAtEnd }
+    private var wantsMore: Bool { producer.hasRoom && !restarts }
+
     private func step(_ patience: Duration) throws {
-        if producer.hasRoom, let block = try reader.next() {
+        if wantsMore, let block = try reader.next() {
             try send(block)
             return try producer.pump(wait: .zero)
         }
         if producer.isDone { heard = .now }
         guard .now - heard < patience else { throw producer.silence(waited: patience) }
-        try producer.pump(wait: .milliseconds(100), input: producer.hasRoom ? reader.waitsFor : nil)
+        try producer.pump(wait: .milliseconds(100), input: wantsMore ? reader.waitsFor : nil)
     }
 
     private func send(_ block: LineReader.Block) throws {
+        if block.restarts {
+            restarts = true
+            return
+        }
         if let bytes = block.tooLong { return refuse(block, bytes) }
         guard let block = afterKnown(block) else { return }
         totals.lines += UInt64(block.count)
@@ -167,6 +180,13 @@ final class LineSender {
 }
 
 extension LineSender.Totals {
+    static func += (sum: inout LineSender.Totals, totals: LineSender.Totals) {
+        sum.lines += totals.lines
+        sum.accepted += totals.accepted
+        sum.refused += totals.refused
+        sum.known += totals.known
+    }
+
     /// One line for people: what was sent and what became of it.
     var text: String {
         var parts = ["\(lines.of("line")) sent"]

@@ -24,9 +24,10 @@ final class PushWriter: Sendable {
     var pushes: UInt64 { state.withLock { $0.pushes } }
     var failure: OutputError? { state.withLock { $0.failure } }
 
-    /// What takes one stage's pushes. To be asked for in the order in which stages are to be written.
+    /// What takes one stage's pushes. To be asked for in the order in which stages are to be written; once more where
+    /// the stage was started again.
     func sink(for stage: String) -> PushSink {
-        state.withLock { $0.lanes.append(stage) }
+        state.withLock { if !$0.lanes.contains(stage) { $0.lanes.append(stage) } }
         return { [self] pushes in take(pushes, from: stage) }
     }
 

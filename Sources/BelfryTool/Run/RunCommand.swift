@@ -16,6 +16,9 @@ struct RunCommand: AsyncParsableCommand {
               belfry run Pipelines/quickstart.yaml in.ndjson | diff - expected.ndjson
               belfry run Pipelines/quickstart.yaml in.ndjson --logs out; belfry log ls out
 
+            The line {"type":"restart"} stops all stages, when its input so far is taken, and starts them again over the \
+            same logs; what comes out is the same as without it.
+
             A line that is refused is reported as FILE:LINE: path: reason (code), the others are kept, and the exit \
             status is 65. A warning is reported as FILE:LINE: warning: …, and its line is kept.
             """)
@@ -35,7 +38,7 @@ struct RunCommand: AsyncParsableCommand {
         try InputSource.check(sources)
         let folder = try LogsFolder(kept: logs)
         defer { folder.remove() }
-        let run = try PipelineRun(checked.file, data: folder.data, sources: sources, writer: PushWriter())
+        let run = PipelineRun(checked.file, data: folder.data, sources: sources, writer: PushWriter())
         StopSignals.watch { number, _ in
             folder.remove()
             _exit(128 + number)

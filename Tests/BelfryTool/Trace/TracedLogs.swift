@@ -27,7 +27,7 @@ final class TracedLogs {
         let logs = try TracedLogs()
         let file = try PipelineFile.load(path: pipelines + "/\(pipeline).yaml")
         let input = pipelines + "/\(owner ?? pipeline).scenarios/\(name).ndjson"
-        let run = try PipelineRun(
+        let run = PipelineRun(
             file, data: logs.folder.path, sources: [InputSource(path: input)], writer: PushWriter { _ in })
         _ = try await run.run()
         return logs

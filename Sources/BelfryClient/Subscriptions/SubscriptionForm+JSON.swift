@@ -1,0 +1,80 @@
+import JSON
+
+extension SubscriptionForm {
+    /// The subscription dictionary of CloudKit Web Services.
+    var json: String {
+        var buffer = ByteBuffer()
+        write(into: &buffer)
+        return buffer.text
+    }
+
+    func write(into buffer: inout ByteBuffer) {
+        buffer.append("{\"subscriptionID\":")
+        buffer.appendJSON(subscriptionID)
+        buffer.append(",\"subscriptionType\":\"")
+        buffer.append(type.word)
+        buffer.append("\"")
+        writeWatched(into: &buffer)
+        if let info {
+            buffer.append(",\"notificationInfo\":")
+            info.properties.write(into: &buffer)
+        }
+        buffer.append("}")
+    }
+
+    private func writeWatched(into buffer: inout ByteBuffer) {
+        guard type == .query else {
+            if let zoneID { SubscriptionForm.write(zoneID, into: &buffer) }
+            return buffer.append(member: "recordType", recordType)
+        }
+        writeQuery(into: &buffer)
+        // Without a zone CloudKit's own API watches all zones, Web Services the default zone unless `zoneWide` is set.
+        if let zoneID { SubscriptionForm.write(zoneID, into: &buffer) } else { buffer.append(",\"zoneWide\":true") }
+        options.writeMembers(into: &buffer)
+    }
+
+    private func writeQuery(into buffer: inout ByteBuffer) {
+        buffer.append(",\"query\":{\"recordType\":")
+        buffer.appendJSON(recordType ?? "")
+        if let predicate {
+            buffer.append(",")
+            predicate.writeMembers(into: &buffer)
+        }
+        buffer.append("}")
+    }
+
+    private static func write(_ zoneID: CKRecordZone.ID, into buffer: inout ByteBuffer) {
+        buffer.append(",\"zoneID\":")
+        zoneID.write(into: &buffer)
+    }
+}
+
+extension CKSubscription.SubscriptionType {
+    var word: StaticString {
+        switch self {
+        case .query: "query"
+        case .recordZone: "zone"
+        case .database: "database"
+        }
+    }
+
+    init?(word: JSONValue?) {
+        switch word?.string {
+        case "query": self = .query
+        case "zone": self = .recordZone
+        case "database": self = .database
+        default: return nil
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// Appends `,"key":"text"`, if there is a text.
+    mutating func append(member key: StaticString, _ text: String?) {
+        guard let text else { return }
+        append(",\"")
+        append(key)
+        append("\":")
+        appendJSON(text)
+    }
+}

@@ -1,0 +1,1 @@
+../BelfryClient/App/AppTests.swift
