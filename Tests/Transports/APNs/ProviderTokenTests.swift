@@ -78,7 +78,9 @@ import Testing
         #expect(file.read() == nil)
         let token = try ProviderToken(signedBy: Self.key(), at: Self.start)
         #expect(file.write(token) == nil)
-        #expect(TokenFile("/nowhere/apns.token").write(token) != nil)
+        #expect(TokenFile("/dev/null/apns.token").write(token) != nil)
+        let early = TokenFile(folder.appending(path: "logs/outcomes/apns.token").path)
+        #expect(early.write(token) == nil && early.read() == token, "the stage has made no folder yet")
         #expect(file.read() == token)
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
