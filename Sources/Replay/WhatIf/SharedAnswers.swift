@@ -32,6 +32,7 @@ final class SharedAnswers {
 
         func answer(to delivery: Delivery) throws -> TransportAnswer {
             let answer = try recorded.answer(to: delivery)
+            guard delivery.id.retired == nil else { return answer }
             if answer.outcome != .accepted || answer.status != nil || answer.attempts != 1 {
                 if shared.answers.count >= SharedAnswers.answersMax { shared.answers.removeAll() }
                 shared.answers[try ComparedPush(delivery.line).key, default: []].append(answer)
@@ -47,7 +48,7 @@ final class SharedAnswers {
 
         func answer(to delivery: Delivery) throws -> TransportAnswer {
             let standard = TransportAnswer(delivery.id, .accepted)
-            guard !shared.answers.isEmpty else { return standard }
+            guard !shared.answers.isEmpty, delivery.id.retired == nil else { return standard }
             guard var answer = shared.take(try ComparedPush(delivery.line).key) else { return standard }
             (answer.id, answer.taken) = (delivery.id, nil)
             return answer

@@ -21,7 +21,7 @@ extension DeliverStage {
         effects.removeFirst(count)
         for coming in due {
             switch coming.effect {
-            case .retire(let retirement): retire(retirement, into: &out)
+            case .retire(let retirement): retire(retirement, at: now, into: &out)
             case .hold(let app, let status, let reason, let wasProbe):
                 hold(app, status, reason, wasProbe, at: now, into: &out)
             case .resume(let app): resume(app, at: now, into: &out)
@@ -31,9 +31,10 @@ extension DeliverStage {
     }
 
     /// A device that was registered again, or unregistered, in the meantime is another matter.
-    private mutating func retire(_ retirement: Retirement, into out: inout Outbox) {
+    private mutating func retire(_ retirement: Retirement, at now: Instant, into out: inout Outbox) {
         guard registry.retire(retirement.device) else { return }
         out.append { retirement.write(to: &$0) }
+        if settings.retired != nil { tell(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
     // MARK: Apps
@@ -86,7 +87,7 @@ extension DeliverStage {
             if let note = end(of: push, at: now) {
                 pending.remove(push.key)
                 write(note, of: push, into: &out)
-            } else if registry.apps.isHeld(push.device.appIndex) {
+            } else if !push.isNotice, registry.apps.isHeld(push.device.appIndex) {
                 pending.hold(push, until: push.end(settings.retryFor, after: now))
                 registry.apps[push.device.appIndex].hold?.noteArrival(at: now)
             } else {
@@ -97,7 +98,8 @@ extension DeliverStage {
 
     /// What becomes of a push that is due, where that is not another attempt.
     private func end(of push: PendingPush, at now: Instant) -> PushNote? {
-        if !push.device.hasTransport { return push.note(PushNote(.unknownTransport)) }
+        let hasTransport = push.isNotice ? settings.retired != nil : push.device.hasTransport
+        if !hasTransport { return push.note(PushNote(.unknownTransport)) }
         if push.isExpired(at: now) { return push.note(PushNote(.expired)) }
         guard push.end(settings.retryFor, after: nil) <= now else { return nil }
         var note = push.note(PushNote(.failed))

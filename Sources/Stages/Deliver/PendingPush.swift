@@ -2,7 +2,8 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// A push that waits for its device: to be handed out again, or for its app to be of use again.
+/// A push that waits for its device: to be handed out again, or for its app to be of use again. Or a notice of a
+/// retired device, which waits for the app's backend.
 struct PendingPush {
     let push: UInt64
     /// As it was when the push came.
@@ -31,12 +32,26 @@ struct PendingPush {
         headers = WaitingHeaders(head: head, rest: rest)
     }
 
-    var key: PendingKey { PendingKey(push: push, device: device.name) }
+    /// Begins to wait at once.
+    init(_ notice: RetirementNotice) {
+        (push, device, id, outcome) = (notice.retirement.push, notice.retirement.device, notice.id, notice.outcome)
+        (head, rest) = (notice.body, [])
+        (came, handedOut, due) = (notice.time, notice.time, notice.time)
+        headers = WaitingHeaders(nil)
+    }
+
+    var isNotice: Bool { outcome.isOfNotice }
+
+    var key: PendingKey { PendingKey(deliveryID) }
+
+    private var deliveryID: Delivery.ID {
+        Delivery.ID(push: push, device: device.name, retired: isNotice ? device.registered : nil)
+    }
 
     var delivery: Delivery {
         var delivery = Delivery(
-            id: .init(push: push, device: device.name), transport: device.transport, app: device.app, head: head,
-            rest: rest)
+            id: deliveryID, transport: isNotice ? DeliverSettings.retiredName : device.transport, app: device.app,
+            head: head, rest: rest)
         delivery.attempts = attempts
         return delivery
     }
@@ -83,14 +98,24 @@ struct PendingPush {
 struct PendingKey: Hashable, Comparable {
     var push: UInt64
     var device: String
+    /// Set for the notice that the device was retired.
+    var retired: Instant?
+
+    init(push: UInt64, device: String) { (self.push, self.device) = (push, device) }
+
+    init(_ id: Delivery.ID) { (push, device, retired) = (id.push, id.device, id.retired) }
 
     static func < (left: PendingKey, right: PendingKey) -> Bool {
-        left.push == right.push
-            ? left.device.utf8.lexicographicallyPrecedes(right.device.utf8) : left.push < right.push
+        if left.push != right.push { return left.push < right.push }
+        guard left.device.utf8.elementsEqual(right.device.utf8) else {
+            return left.device.utf8.lexicographicallyPrecedes(right.device.utf8)
+        }
+        return left.retired ?? .epoch < right.retired ?? .epoch
     }
 
     static func == (left: PendingKey, right: PendingKey) -> Bool {
-        left.push == right.push && left.device.utf8.elementsEqual(right.device.utf8)
+        left.push == right.push && left.retired == right.retired
+            && left.device.utf8.elementsEqual(right.device.utf8)
     }
 
     func hash(into hasher: inout Hasher) {
