@@ -67,7 +67,7 @@ extension DeliverStage {
     /// The first push that waits is sent, to see.
     private mutating func probe(_ app: Int, at now: Instant, into out: inout Outbox) {
         guard let due = registry.apps[app].hold?.due, due <= now else { return }
-        guard let push = pending.firstHeld(of: app) else {
+        guard let push = firstHeld(of: app, at: now, into: &out) else {
             registry.apps[app].hold?.hasWaiting = false
             return
         }
@@ -75,7 +75,38 @@ extension DeliverStage {
         handOut(push, at: now, into: &out)
     }
 
+    /// What is held for devices that have another app by now, or are gone, is not held any more.
+    private mutating func firstHeld(of app: Int, at now: Instant, into out: inout Outbox) -> PendingPush? {
+        guard settings.retryTo == .latest else { return pending.firstHeld(of: app) }
+        var first: PendingPush?
+        for held in pending.held(of: app) {
+            guard let push = present(held) else {
+                abandon(held, into: &out)
+                continue
+            }
+            if push.device.appIndex == app {
+                first = first ?? push
+            } else {
+                pending.release(push, at: now.advanced(by: .microseconds(1)))
+            }
+        }
+        return first
+    }
+
     // MARK: Pushes
+
+    /// The push as it is to be sent by now; nil where its device is not registered any more.
+    private func present(_ push: PendingPush) -> PendingPush? {
+        guard settings.retryTo == .latest, !push.isNotice else { return push }
+        return registry.current(push.device).map(push.moved)
+    }
+
+    private mutating func abandon(_ push: PendingPush, into out: inout Outbox) {
+        pending.remove(push.key)
+        var note = push.note(PushNote(.unregistered))
+        (note.status, note.reason) = (nil, "the device was unregistered while the push waited")
+        write(note, of: push, into: &out)
+    }
 
     private mutating func handOutDue(at now: Instant, into out: inout Outbox) {
         let start = out.deliveryBytes
@@ -83,6 +114,10 @@ extension DeliverStage {
             guard out.deliveryBytes - start < Self.handOutBytesMax else {
                 notBefore = now.advanced(by: .microseconds(1))
                 return
+            }
+            guard let push = present(push) else {
+                abandon(push, into: &out)
+                continue
             }
             if let note = end(of: push, at: now) {
                 pending.remove(push.key)

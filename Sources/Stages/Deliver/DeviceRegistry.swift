@@ -25,6 +25,9 @@ struct DeviceRegistry {
     /// In the order of the names' bytes; nil where there is none.
     func devices(of user: [UInt8]) -> [Device]? { byUser[user] }
 
+    /// What the device has registered by now; nil where it has not, or not any more.
+    func current(_ device: Device) -> Device? { byUser[device.owner]?.first { $0.isNamed(device.name) } }
+
     /// Replaces the device of that name, and whichever device had the address before: a token belongs to who
     /// registered it last, as when a phone is handed on or an app is installed anew.
     mutating func register(_ registration: Registration, at time: Instant) throws(Rejection) {

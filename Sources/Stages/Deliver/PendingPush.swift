@@ -6,11 +6,11 @@ import PipelineKit
 /// retired device, which waits for the app's backend.
 struct PendingPush {
     let push: UInt64
-    /// As it was when the push came.
-    let device: Device
+    /// As it was when the push came, or when it was last handed out.
+    var device: Device
     let id: PositionID
     let outcome: OutcomeText
-    let head: [UInt8]
+    var head: [UInt8]
     let rest: [UInt8]
     /// When it came.
     let came: Instant
@@ -54,6 +54,15 @@ struct PendingPush {
             head: head, rest: rest)
         delivery.attempts = attempts
         return delivery
+    }
+
+    /// The same push, under the same identifier, for what its device has registered since.
+    func moved(to device: Device) -> PendingPush {
+        guard !device.isSame(as: self.device) else { return self }
+        var push = self
+        push.device = device
+        push.head = PushLine.head(of: head + rest, for: device, id) ?? head
+        return push
     }
 
     /// What no two pushes that wait share; nil where nothing replaces the push.
@@ -131,12 +140,15 @@ struct WaitingHeaders {
     var isForOneAttempt = false
     var collapseID: [UInt8]?
 
+    /// A line holds a payload.
+    static var limits: JSONLimits { JSONLimits(depthMax: JSONLimits().depthMax + 8) }
+
     /// - Parameters:
     ///   - head: A delivery's first part.
     ///   - rest: Its second.
     init(head: [UInt8], rest: [UInt8]) {
         self = (head + rest).withUnsafeBytes { line in
-            var parser = JSONParser(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
+            var parser = JSONParser(limits: Self.limits)
             do throws(JSONError) {
                 return WaitingHeaders(try parser.parse(line)["headers"])
             } catch { return WaitingHeaders(nil) }
