@@ -1,15 +1,19 @@
+import EventLog
 import JSON
 
-/// One push for one device.
+/// One push for one device, or word of a device that is none any more.
 public struct Delivery: Sendable {
     public struct ID: Sendable, Hashable {
         /// Sequence of the push in the pushes log.
         public var push: UInt64
         public var device: String
+        /// Set where this is no push, but the notice that a device was retired: when it had been registered.
+        public var retired: Instant?
 
-        public init(push: UInt64, device: String) {
+        public init(push: UInt64, device: String, retired: Instant? = nil) {
             self.push = push
             self.device = device
+            self.retired = retired
         }
     }
 

@@ -17,6 +17,11 @@ struct RecordedOutcomeTests {
         #expect(Set(outcomes.map(\.explanation.code)).count == OutcomeCode.allCases.count)
     }
 
+    @Test func `a device that went while its push waited is told apart from a token that ended`() throws {
+        #expect(try outcome("unregistered").explanation.code == .transportUnregistered)
+        #expect(try outcome("unregistered", #","answer":"none""#).explanation.code == .deviceUnregistered)
+    }
+
     @Test func `a push that waits says why, and is not over`() throws {
         let deferred = try outcome("deferred", #","status":503,"reason":"Shutdown","until":"2026-01-01T00:00:00Z""#)
         #expect(deferred.explanation.code == .pushWaiting && !deferred.isFinal)

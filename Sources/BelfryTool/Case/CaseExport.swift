@@ -234,7 +234,8 @@ extension RecordedOutcome {
 
     fileprivate var effect: ExactText {
         switch explanation.code {
-        case .transportAccepted, .transportFailed, .transportUnregistered, .pushSuperseded: "outcome accepted"
+        case .transportAccepted, .transportFailed, .transportUnregistered, .deviceUnregistered, .pushSuperseded:
+            "outcome accepted"
         case .pushExpired: "outcome \(wasAsked ? "accepted" : "expired")"
         case .originExcluded: "outcome excluded_origin"
         case .transportUnknown: "outcome unknown_transport"

@@ -35,6 +35,8 @@ struct RecordedOutcome {
         switch code {
         case .accepted: return (.transportAccepted, "transport \(transport) accepted the push to \(name)")
         case .failed: return (.transportFailed, "transport \(transport) failed for \(name)\(answer(json))")
+        case .unregistered where json["answer"]?.equals("none") ?? false:
+            return (.deviceUnregistered, "\(name) was unregistered while the push waited")
         case .unregistered: return (.transportUnregistered, "\(name) is no longer registered\(answer(json))")
         case .expired: return (.pushExpired, "the push to \(name) expired\(answer(json))")
         case .superseded:

@@ -1,20 +1,22 @@
 import BuiltIns
 import PipelineKit
 import PipelineRuntime
+import TransportAPNs
 
 /// A transport as a pipeline file sets it up, and where it may keep what is its own.
 struct TransportRoute {
     let stage: String
     let binding: TransportBinding
-    /// Nil where the stage never ran.
+    /// Nil where the stage never ran, but for APNs: the token that is made then is kept where the stage will look for it.
     let folder: String?
 
     static func all(in checked: CheckedPipeline) throws -> [TransportRoute] {
         try checked.file.stagesInOrder.flatMap { stage in
             let log = checked.file.data + "/logs/" + stage.logName
-            let folder = LogPlace.isFolder(log) ? log : nil
-            return try Registry.builtIns.transports(of: stage).map {
-                TransportRoute(stage: stage.name, binding: $0, folder: folder)
+            let exists = LogPlace.isFolder(log)
+            return try Registry.builtIns.transports(of: stage).map { binding in
+                let keeps = exists || binding.kind == APNsTransport.kind
+                return TransportRoute(stage: stage.name, binding: binding, folder: keeps ? log : nil)
             }
         }
     }

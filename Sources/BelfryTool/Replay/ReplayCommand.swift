@@ -152,6 +152,6 @@ struct ReplayCommand: AsyncParsableCommand {
                 only?.focus.map { "nothing there is about \($0.subject) \($0.name)" } ?? "nothing is recorded there"
             throw ToolFailure(.noInput, "nothing was compared: \(reason)")
         }
-        if report.difference != nil || report.sent?.refused ?? 0 > 0 { throw ToolFailure(.no) }
+        if report.difference != nil || report.sent?.isWhole == false { throw ToolFailure(.no) }
     }
 }

@@ -109,6 +109,8 @@ extension ReplayReport {
         buffer.appendJSON(sent.accepted)
         buffer.append(",\"refused\":")
         buffer.appendJSON(sent.refused)
+        buffer.append(",\"deferred\":")
+        buffer.appendJSON(sent.deferred)
         buffer.append("}")
     }
 

@@ -74,6 +74,8 @@ struct SentPushes: Sendable {
     let transport: String
     private(set) var accepted = 0
     private(set) var refused = 0
+    /// Put off by the transport: nobody asks it again.
+    private(set) var deferred = 0
     private var reasons: [String: Int] = [:]
 
     private static let reasonsMax = 5
@@ -86,22 +88,28 @@ struct SentPushes: Sendable {
                 accepted += 1
                 continue
             }
-            refused += 1
+            if answer.outcome == .deferred { deferred += 1 } else { refused += 1 }
             let words = [answer.status.map(String.init), answer.reason].compactMap { $0 }
-            reasons[words.isEmpty ? "no reason given" : words.joined(separator: " "), default: 0] += 1
+            let reason = words.isEmpty ? "no reason given" : words.joined(separator: " ")
+            reasons[answer.outcome == .deferred ? "deferred: \(reason)" : reason, default: 0] += 1
         }
     }
 
+    /// Whether all of them were taken.
+    var isWhole: Bool { refused + deferred == 0 }
+
     /// While it goes on.
-    var text: String { "\(accepted.grouped) sent, \(refused.grouped) refused" }
+    var text: String { "\(accepted.grouped) sent, \(refused.grouped) refused\(putOff)" }
+
+    private var putOff: String { deferred > 0 ? ", \(deferred.grouped) deferred" : "" }
 
     /// When it is over, the most frequent reasons first.
     var lines: [String] {
         let counted = reasons.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }
         let told = counted.prefix(SentPushes.reasonsMax)
         return [
-            "\(transport): \((accepted + refused).of("push")) really sent; \(accepted.grouped) accepted, "
-                + "\(refused.grouped) refused"
+            "\(transport): \((accepted + refused + deferred).of("push")) really sent; \(accepted.grouped) accepted, "
+                + "\(refused.grouped) refused\(putOff)"
         ]
             + told.map { "  \($0.value.grouped) × \($0.key.printable)" }
             + (counted.count > told.count ? ["  … for \(counted.count - told.count) more reasons"] : [])

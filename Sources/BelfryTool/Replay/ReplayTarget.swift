@@ -74,7 +74,7 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 
 private func lines(of pushes: [Delivery]) -> [UInt8] { pushes.flatMap { $0.line + [UInt8(ascii: "\n")] } }
 
-/// Writes the pushes that stages hand out while they are re-run.
+/// Writes the pushes that stages hand out while they are re-run; not what they tell of retired devices.
 final class ReplayPushes: ReplayWatch {
     private let pace: ReplayPace
     private let focus: ReplayFocus?
@@ -88,7 +88,7 @@ final class ReplayPushes: ReplayWatch {
     }
 
     func take(_ output: MachineOutput, _ stage: RecordedStage, at now: Instant) throws {
-        let deliveries = output.deliveries.filter { focus?.concerns($0.line) ?? true }
+        let deliveries = output.deliveries.filter { $0.id.retired == nil && focus?.concerns($0.line) ?? true }
         guard !deliveries.isEmpty else { return }
         pace.hold(until: now)
         try write(deliveries)

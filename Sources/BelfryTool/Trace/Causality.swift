@@ -33,6 +33,7 @@ final class Causality {
         for log in logs.downstream(of: event.log) { effects += try self.effects(of: event, in: log, user: user) }
         if event.type == "push" || event.facts.isRedrive { effects += try redrives(of: event) }
         if event.type == "coalesced" { effects += try successors(of: event) }
+        effects += try aftermath(of: event)
         // Counted are those that nobody watched, not those that were refused.
         return effects.contains { $0.type != "not_matched" } ? effects.filter { $0.type != "not_matched" } : effects
     }
@@ -45,6 +46,7 @@ final class Causality {
             guard let source = try logs.event(at: refused) else { return ([event], 0) }
             return try origins(of: source)
         }
+        if event.facts.isRetirement, let outcome = try outcome(behind: event) { return try origins(of: outcome) }
         let changes = event.facts.causes.isEmpty ? event.facts.changeNamed : event.facts.causes
         guard !changes.isEmpty else { return ([try first(of: event)], 0) }
         let newest = changes.suffix(Causality.originsMax)
@@ -58,7 +60,8 @@ extension Causality {
         switch event.type {
         case "match", "notification", "push": return try next(of: event, in: log)
         case "push.redrive" where log.role == .deliver: return try outcomes(ofRedrive: event, in: log)
-        case "coalesced", "not_matched", "outcome", "attempt": return []
+        case "coalesced", "not_matched", "outcome", "attempt", "app.stopped", "app.resumed": return []
+        case _ where event.facts.isRetirement: return []
         default: return try passed(event, in: log).map { [$0] } ?? []
         }
     }

@@ -39,6 +39,12 @@ private final class TraceExtraction {
             addNotification(event, to: &keys)
         } else if type.equals("outcome") || type.equals("attempt") {
             addOutcome(event, to: &keys)
+        } else if type.equals("device.retired") || type.equals("notice.outcome") || type.equals("notice.attempt") {
+            addOutcome(event, to: &keys)
+            keys.add(TraceHash.of(.userState, event["user"]))
+            keys.add(TraceHash.of(.deviceState, event["device"]))
+        } else if type.equals("app.stopped") || type.equals("app.resumed") {
+            keys.append(TraceHash.of(.app, 0))
         } else if type.equals("coalesced") {
             addCoalesced(event, to: &keys)
         } else if type.equals("not_matched") {
@@ -75,7 +81,7 @@ private final class TraceExtraction {
         keys.add(TraceHash.of(.notification, event["notificationID"]))
         keys.add(TraceHash.of(.user, event["user"]))
         keys.add(TraceHash.of(.device, event["device"]))
-        keys.add(TraceHash.of(.apnsID, event["apns-id"]))
+        keys.add(TraceHash.of(.apnsID, event["apns-id"] ?? event["webhook-id"]))
     }
 
     private func addCoalesced(_ event: JSONValue, to keys: inout [UInt64]) {

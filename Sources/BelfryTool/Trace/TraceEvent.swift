@@ -59,10 +59,20 @@ struct EventFacts: Hashable, Sendable {
     var replacedByChange: UInt64?
     var device: ExactText?
     var transport: String?
+    var topic: ExactText?
+    /// The push's, or the `webhook-id` of a notice.
     var apnsID: ExactText?
     var outcome: String?
     var status: Int64?
     var attempts: Int64?
+    /// The transport's own word, where it is another.
+    var answer: String?
+    /// Of a device that was retired: when it had been registered.
+    var registered: String?
+    /// Of an app that is stopped: when it is tried again.
+    var probeAt: String?
+    /// How many pushes went on with their app.
+    var held: Int64?
     /// In `not_matched`: the range of changes, and how many of it nobody watched.
     var first: UInt64?
     var last: UInt64?
@@ -87,6 +97,9 @@ struct EventFacts: Hashable, Sendable {
     var isChange: Bool { type == "record.save" || type == "record.delete" }
     var isDevice: Bool { type.hasPrefix("device.") }
     var isRedrive: Bool { type == "push.redrive" }
+    /// Whether it is about a retired device, and what its app's backend was told.
+    var isRetirement: Bool { type == "device.retired" || type.hasPrefix("notice.") }
+    var isApp: Bool { type.hasPrefix("app.") }
     var isSubscription: Bool { type.hasPrefix("subscription.") }
 
     /// Whether both are about one notification: one change may make several of one ID, for several subscriptions.
@@ -117,6 +130,7 @@ struct EventFacts: Hashable, Sendable {
         originDevice = event["origin"]?["device"]?.exact
         device = event["device"]?.exact
         transport = event["transport"]?.string
+        topic = event["topic"]?.exact
     }
 
     private mutating func readPositions(_ event: JSONValue) {
@@ -131,7 +145,9 @@ struct EventFacts: Hashable, Sendable {
     }
 
     private mutating func readOutcome(_ event: JSONValue) {
-        apnsID = event["apns-id"]?.exact
+        apnsID = (event["apns-id"] ?? event["webhook-id"])?.exact
+        (answer, registered) = (event["answer"]?.string, event["registered"]?.string)
+        (probeAt, held) = (event["probeAt"]?.string, event["held"]?.int64)
         outcome = event["outcome"]?.string
         status = event["status"]?.int64
         attempts = event["attempts"]?.int64

@@ -23,6 +23,8 @@ enum TraceKey: Hashable, Sendable {
     case userSubscription(user: ExactText, ExactText)
     /// The push of which an outcome tells, by its sequence.
     case push(UInt64)
+    /// That an app was stopped, or resumed.
+    case app
     /// The match that a `coalesced` event says was replaced, and the one that replaced it.
     case match(UInt64)
     case replacement(UInt64)
@@ -49,6 +51,7 @@ enum TraceKey: Hashable, Sendable {
         case .subscription(let id): TraceHash.of(.subscription, id)
         case .userSubscription(let user, let id): TraceHash.of(.userSubscription, user, id)
         case .push(let number): TraceHash.of(.push, number)
+        case .app: TraceHash.of(.app, 0)
         case .match(let number): TraceHash.of(.match, number)
         case .replacement(let number): TraceHash.of(.replacement, number)
         case .unmatched(let thousand): TraceHash.of(.unmatched, thousand)
@@ -66,7 +69,7 @@ enum TraceHash {
     enum Kind: UInt8 {
         case change = 1
         case record, notification, apnsID, device, user, userState, subscription, userSubscription, push, match
-        case replacement, unmatched, deadLetter, line, deviceState, token, redrive
+        case replacement, unmatched, deadLetter, line, deviceState, token, redrive, app
     }
 
     static func of(_ kind: Kind, _ number: UInt64) -> UInt64 {

@@ -12,8 +12,13 @@ enum TraceSummary {
             case "notification": [address(facts), standsFor(facts)]
             case "coalesced": [address(facts), "replaced by \(replacement(facts))"]
             case "push": [address(facts), facts.alert.map { "\"\($0)\"" } ?? "silent"]
-            case "outcome", "attempt": outcome(facts)
             case "push.redrive": [device(facts), facts.redriveOf.map { "of \($0)" }]
+            case "outcome", "attempt", "notice.outcome", "notice.attempt": outcome(facts)
+            case "device.retired": outcome(facts)
+            case "app.stopped":
+                [facts.transport, facts.topic?.string, said(facts), facts.probeAt.map { "tried again at \($0)" }]
+            case "app.resumed":
+                [facts.transport, facts.topic?.string, facts.held.map { "\(Int($0).of("push")) held until then" }]
             case "dead_letter": ["by \(facts.stage ?? "?"):", facts.code, facts.path, facts.reason]
             default: [address(facts), facts.device?.string, facts.transport]
             }
@@ -52,6 +57,11 @@ enum TraceSummary {
 
     private static func device(_ facts: EventFacts) -> String {
         [facts.user, facts.device].compactMap { $0?.string }.joined(separator: "/")
+    }
+
+    private static func said(_ facts: EventFacts) -> String? {
+        let words = [facts.status.map(String.init), facts.reason].compactMap { $0 }
+        return words.isEmpty ? nil : words.joined(separator: " ") + ","
     }
 
     private static func outcome(_ facts: EventFacts) -> [String?] {

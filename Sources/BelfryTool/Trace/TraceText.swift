@@ -52,8 +52,9 @@ struct TraceText {
     private func type(_ event: TraceEvent) -> String {
         let name = event.type.printable
         switch (event.type, event.facts.outcome) {
-        case ("outcome", "accepted"): return painter.green(name)
-        case ("outcome", "failed"), ("outcome", "unregistered"), ("outcome", "unknown_transport"), ("dead_letter", _):
+        case ("outcome", "accepted"), ("notice.outcome", "accepted"), ("app.resumed", _): return painter.green(name)
+        case ("outcome", "failed"), ("outcome", "unregistered"), ("outcome", "unknown_transport"),
+            ("notice.outcome", _), ("device.retired", _), ("app.stopped", _), ("dead_letter", _):
             return painter.red(name)
         default: return painter.cyan(name)
         }

@@ -1,12 +1,15 @@
 import Foundation
 
-/// A secret as the pipeline file names it: by a file or an environment variable, never by its own text.
+/// A secret as the pipeline file names it: by a file, an environment variable or a credential of systemd's, never by its
+/// own text.
 ///
 /// Holding one reveals nothing, so that only the process that uses a secret needs to be able to read it.
 public struct Secret: Sendable {
     enum Source: Sendable, Equatable {
         case file(String)
         case environment(String)
+        /// The name of a file in the folder that systemd gives a service (systemd.exec, "Credentials").
+        case credential(String)
     }
 
     let source: Source
@@ -20,7 +23,7 @@ public struct Secret: Sendable {
     /// Reads the secret, without the one newline that editors put at the end of a file.
     ///
     /// - Throws: An error at the secret's place in the pipeline file if it cannot be read, is empty, or stands
-    ///   in a file that others than its owner may read.
+    ///   in a file that others than its owner may read, or than the service that its credential is for.
     public func reveal(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SettingsError) -> String {
@@ -39,20 +42,35 @@ public struct Secret: Sendable {
         switch source {
         case .file(let path): path
         case .environment(let variable): "the environment variable \(variable)"
+        case .credential(let name): "the credential \(name)"
         }
     }
 
     private func read(_ environment: [String: String]) throws(Complaint) -> String {
         switch source {
-        case .file(let path):
-            let bytes = try SmallFile.read(path, bytesMax: Self.bytesMax, ownerOnly: true)
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw Complaint("\(path) is not UTF-8 text")
-            }
-            return text.hasSuffix("\n") ? String(text.dropLast()) : text
+        case .file(let path): return try Self.text(of: path, readers: .owner)
+        case .credential(let name): return try Self.text(ofCredential: name, environment)
         case .environment(let variable):
             guard let value = environment[variable] else { throw Complaint("\(name) is not set") }
             return value
+        }
+    }
+
+    private static func text(of path: String, readers: SmallFile.Readers) throws(Complaint) -> String {
+        let bytes = try SmallFile.read(path, bytesMax: bytesMax, readers: readers)
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw Complaint("\(path) is not UTF-8 text") }
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+
+    private static func text(ofCredential name: String, _ environment: [String: String]) throws(Complaint) -> String {
+        let hint = "write LoadCredential=\(name):/PATH under [Service] in the unit file"
+        guard let folder = environment["CREDENTIALS_DIRECTORY"], !folder.isEmpty else {
+            throw Complaint("there is no credential \(name): CREDENTIALS_DIRECTORY is not set", hint: hint)
+        }
+        do throws(Complaint) {
+            return try text(of: FilePathText.join(folder, name), readers: .service)
+        } catch {
+            throw Complaint(error.reason, hint: error.hint ?? hint)
         }
     }
 
@@ -65,7 +83,8 @@ extension Secret: CustomStringConvertible {
 }
 
 extension SettingsReader {
-    /// A secret: `{$file: PATH}` or `{$env: NAME}`. A text written in the pipeline file itself is refused.
+    /// A secret: `{$file: PATH}`, `{$env: NAME}` or `{$credential: NAME}`. A text written in the pipeline file itself is
+    /// refused.
     public mutating func secret(_ key: String) throws(SettingsError) -> Secret {
         let error = fail(key, "")
         let folder = folder
@@ -102,13 +121,24 @@ extension SettingsReader {
 
 extension Secret.Source {
     fileprivate init(_ node: SettingsNode, folder: String) throws(Complaint) {
-        let malformed = Complaint("a secret is not written here", hint: "write {$file: PATH} or {$env: NAME}")
+        let malformed = Complaint("a secret is not written here", hint: Self.forms)
         guard case .mapping(let entries) = node.content, entries.count == 1 else { throw malformed }
         let text = try entries[0].value.text("a text")
         switch entries[0].key {
         case "$file": self = .file(FilePathText.join(folder, text))
         case "$env": self = .environment(text)
+        case "$credential": self = .credential(try Self.checked(credential: text))
         default: throw malformed
         }
+    }
+
+    private static let forms = "write {$file: PATH}, {$env: NAME} or {$credential: NAME}"
+
+    /// The name of a file, and no way out of its folder.
+    private static func checked(credential name: String) throws(Complaint) -> String {
+        guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
+            throw Complaint("a credential has the name of a file", hint: "write one like {$credential: apns-key}")
+        }
+        return name
     }
 }

@@ -2,20 +2,38 @@ import Foundation
 
 /// Reads configuration files whole.
 enum SmallFile {
-    /// - Parameter ownerOnly: Refuse a file that its group or others may read.
-    static func read(_ path: String, bytesMax: Int, ownerOnly: Bool = false) throws(Complaint) -> [UInt8] {
+    /// Who may read a file.
+    enum Readers {
+        case anyone
+        /// Its group and others may not.
+        case owner
+        /// As `owner`; of a file of root's the group may. systemd lets a service read its credentials by an access list,
+        /// and what a mode says of the group is such a list's mask (acl(5), "Correspondence").
+        case service
+
+        /// Whether more may read the file than should.
+        func isTooOpen(_ mode: mode_t, owner: uid_t, reader: uid_t) -> Bool {
+            switch self {
+            case .anyone: false
+            case .owner: mode & 0o044 != 0
+            case .service: mode & (owner == 0 && reader != 0 ? 0o004 : 0o044) != 0
+            }
+        }
+    }
+
+    static func read(_ path: String, bytesMax: Int, readers: Readers = .anyone) throws(Complaint) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failed("open", path) }
         defer { close(descriptor) }
         // The open file's own mode: the name may lead elsewhere by now.
-        if ownerOnly { try checkMode(of: descriptor, path) }
+        if readers != .anyone { try checkMode(of: descriptor, path, readers) }
         return try read(descriptor, path, bytesMax: bytesMax)
     }
 
-    private static func checkMode(of descriptor: Int32, _ path: String) throws(Complaint) {
+    private static func checkMode(of descriptor: Int32, _ path: String, _ readers: Readers) throws(Complaint) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failed("read", path) }
-        guard status.st_mode & 0o044 == 0 else {
+        guard !readers.isTooOpen(status.st_mode, owner: status.st_uid, reader: geteuid()) else {
             throw Complaint("\(path) may be read by others than its owner", hint: "chmod 600 \(path)")
         }
     }

@@ -118,7 +118,7 @@ extension ExplanationCode {
         case .deviceRegistered: "The device was registered when the push came."
         case .deviceNone: "The user had no such device, or none at all, when the push came."
         case .deviceNotRegisteredYet: "The device was first registered after the push."
-        case .deviceUnregistered: "The device had been unregistered before the push."
+        case .deviceUnregistered: "The device had been unregistered before the push, or while it waited."
         case .deviceReplaced: "The device's token had moved to another registration before the push."
         case .originExcluded: "The device made the change itself."
         case .transportKnown: "The pipeline has the transport that the device registered with."

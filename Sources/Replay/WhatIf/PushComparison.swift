@@ -16,9 +16,13 @@ final class PushComparison {
     /// - Parameter focus: What alone counts; nil: everything.
     init(_ focus: ReplayFocus? = nil) { self.focus = focus }
 
+    /// Notices of retired devices are passed over.
     func compare(_ baseline: [Delivery], _ variant: [Delivery]) throws {
-        guard let focus else { return try compareAll(baseline, variant) }
-        try compareAll(baseline.filter { focus.concerns($0.line) }, variant.filter { focus.concerns($0.line) })
+        try compareAll(baseline.filter(counts), variant.filter(counts))
+    }
+
+    private func counts(_ delivery: Delivery) -> Bool {
+        delivery.id.retired == nil && focus?.concerns(delivery.line) ?? true
     }
 
     private func compareAll(_ baseline: [Delivery], _ variant: [Delivery]) throws {

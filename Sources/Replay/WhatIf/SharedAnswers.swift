@@ -58,7 +58,7 @@ final class SharedAnswers {
 
         func answer(to delivery: Delivery) throws -> TransportAnswer {
             let answer = try recorded.answer(to: delivery)
-            shared.keep(answer, try ComparedPush(delivery.line).key)
+            if delivery.id.retired == nil { shared.keep(answer, try ComparedPush(delivery.line).key) }
             return answer
         }
     }
@@ -70,7 +70,7 @@ final class SharedAnswers {
 
         func answer(to delivery: Delivery) throws -> TransportAnswer {
             let standard = TransportAnswer(delivery.id, .accepted)
-            guard !shared.answers.isEmpty else { return standard }
+            guard !shared.answers.isEmpty, delivery.id.retired == nil else { return standard }
             guard var answer = shared.take(try ComparedPush(delivery.line).key) else { return standard }
             (answer.id, answer.taken) = (delivery.id, nil)
             return answer

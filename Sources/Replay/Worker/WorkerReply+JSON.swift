@@ -14,8 +14,8 @@ extension WorkerReply {
         case .done(let output):
             return output.write(into: &header)
         case .deliver(let delivery):
-            header.append(raw: "{\"type\":\"deliver\",\"push\":\(delivery.id.push),\"device\":")
-            header.appendJSON(delivery.id.device)
+            header.append(raw: "{\"type\":\"deliver\"")
+            delivery.id.write(into: &header)
             header.append(",\"transport\":")
             header.appendJSON(delivery.transport)
             header.append(raw: ",\"bytes\":\(delivery.byteCount)}")
@@ -38,8 +38,8 @@ extension WorkerReply {
             self = .ready(snapshots: json.natural("snapshots").map { Int($0) }, deadline: json.deadline)
         case "done": self = .done(try WorkerOutput(json, body))
         case "deliver":
-            let id = Delivery.ID(push: try json.number("push"), device: json.text("device") ?? "")
-            self = .deliver(Delivery(id: id, transport: json.text("transport") ?? "", line: body))
+            self = .deliver(
+                Delivery(id: try Delivery.ID(json), transport: json.text("transport") ?? "", line: body))
         case "error": self = .failed(reason: json.text("reason") ?? "no reason given")
         default: throw WorkerNonsense("an unknown reply")
         }

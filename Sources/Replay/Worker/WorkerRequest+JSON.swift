@@ -59,8 +59,8 @@ extension WorkerRequest {
     }
 
     private static func write(_ answer: TransportAnswer, into header: inout ByteBuffer) {
-        header.append(raw: "{\"type\":\"answer\",\"push\":\(answer.id.push),\"device\":")
-        header.appendJSON(answer.id.device)
+        header.append(raw: "{\"type\":\"answer\"")
+        answer.id.write(into: &header)
         header.append(raw: ",\"outcome\":\"\(answer.outcome.rawValue)\",\"attempts\":\(answer.attempts)")
         if let status = answer.status { header.append(raw: ",\"status\":\(status)") }
         if let reason = answer.reason {
@@ -97,9 +97,8 @@ extension WorkerRequest {
         guard let outcome = json.text("outcome").flatMap(TransportAnswer.Outcome.init) else {
             throw WorkerNonsense("an answer needs an outcome")
         }
-        let id = Delivery.ID(push: try json.number("push"), device: json.text("device") ?? "")
         return TransportAnswer(
-            id, outcome, status: json["status"]?.int64.map { Int($0) }, reason: json.text("reason"),
+            try Delivery.ID(json), outcome, status: json["status"]?.int64.map { Int($0) }, reason: json.text("reason"),
             attempts: json["attempts"]?.int64.map { Int($0) } ?? 1, until: json.time("until"),
             since: json.time("since"), mayRepeat: json["mayRepeat"]?.bool ?? false, receipt: json.text("receipt"),
             taken: json.time("taken"))
@@ -141,6 +140,19 @@ extension WorkerBeginning {
                     after: try entry.number("after"), now: try entry.instant("now"), kind: entry.text("kind") ?? "",
                     settings: entry["settings"].map { String(decoding: $0.raw, as: UTF8.self) } ?? ""))
         }
+    }
+}
+
+extension Delivery.ID {
+    /// Appends `,"push":…,"device":…`, and `,"retired":…` where it is a notice's.
+    func write(into header: inout ByteBuffer) {
+        header.append(raw: ",\"push\":\(push),\"device\":")
+        header.appendJSON(device)
+        if let retired { header.append(raw: ",\"retired\":\(retired.microseconds)") }
+    }
+
+    init(_ json: JSONValue) throws(WorkerNonsense) {
+        self.init(push: try json.number("push"), device: json.text("device") ?? "", retired: json.time("retired"))
     }
 }
 

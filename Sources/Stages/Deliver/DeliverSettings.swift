@@ -8,8 +8,9 @@ import PipelineKit
 ///       console: { use: console }
 ///     retryFor: 24h
 ///     pendingMax: 100000
+///     retired: { url: "https://example.com/retired", secret: { $file: retired.secret } }
 ///
-/// `use` names the plugin; the other keys are the plugin's own.
+/// `use` names the plugin; the other keys are the plugin's own. That of `retired` is the webhook where none is named.
 public struct DeliverSettings: PluginSettings {
     /// In the order of the file. Never empty.
     public let transports: [TransportBinding]
@@ -19,6 +20,13 @@ public struct DeliverSettings: PluginSettings {
     public let pendingMax: Int
     /// What happens to a push whose `apns-expiration` has passed before it was handed out once.
     public let expired: Expired
+    /// Where a push that waited is sent.
+    public let retryTo: RetryTo
+    /// Where retired devices are told; nil: they are events only.
+    public let retired: TransportBinding?
+
+    /// What ``retired`` is called among the transports.
+    static let retiredName = "retired"
 
     public enum Expired: String, CaseIterable, Sendable, Hashable {
         /// It ends as `expired`.
@@ -27,11 +35,20 @@ public struct DeliverSettings: PluginSettings {
         case send
     }
 
+    public enum RetryTo: String, CaseIterable, Sendable, Hashable {
+        /// To what its device has registered by then.
+        case latest
+        /// To what its device had registered when the push came, whatever became of that.
+        case first
+    }
+
     private static let expired = ChangedDefault(
         "expired", before: Expired.send.rawValue, now: Expired.drop.rawValue)
+    private static let retryTo = ChangedDefault(
+        "retryTo", before: RetryTo.first.rawValue, now: RetryTo.latest.rawValue)
 
-    /// Pushes were handed out whatever their age.
-    public static let changedDefaults = [expired]
+    /// Pushes were handed out whatever their age, and again to where they were handed out first.
+    public static let changedDefaults = [expired, retryTo]
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
         let named = try settings.mappings("transports")
@@ -46,6 +63,20 @@ public struct DeliverSettings: PluginSettings {
         retryFor = try settings.duration("retryFor", default: .seconds(86_400), in: .zero ... .seconds(30 * 86_400))
         pendingMax = try settings.integer("pendingMax", default: 100_000, in: 0...10_000_000)
         expired = try settings.choice("expired", default: .drop)
+        retryTo = try settings.choice("retryTo", default: .latest)
+        retired = try Self.retired(&settings, beside: transports)
+    }
+
+    private static func retired(
+        _ settings: inout SettingsReader, beside transports: [TransportBinding]
+    ) throws(SettingsError) -> TransportBinding? {
+        guard var reader = try settings.mapping(retiredName) else { return nil }
+        guard !transports.contains(where: { $0.name == retiredName }) else {
+            throw settings.fail(
+                retiredName, "a transport has this name too", hint: "give the one under transports another name")
+        }
+        let kind = try reader.string("use", default: "webhook")
+        return TransportBinding(name: retiredName, kind: kind, settings: reader)
     }
 
     private static let example = "write one like apns: { use: file, path: pushes.ndjson }"

@@ -56,7 +56,11 @@ extension DeliverStage {
         _ answer: TransportAnswer, toRepeatOf key: PendingKey, at now: Instant, into out: inout Outbox
     ) {
         guard let push = pending.remove(key) else { return }
-        fold(answer, to: push, at: now, into: &out)
+        if push.isNotice {
+            fold(answer, toNotice: push, at: now, into: &out)
+        } else {
+            fold(answer, to: push, at: now, into: &out)
+        }
     }
 
     private mutating func fold(
@@ -207,7 +211,7 @@ extension DeliverStage {
     }
 
     /// Keeps the push, unless too many wait already.
-    private mutating func wait(
+    mutating func wait(
         _ push: PendingPush, _ note: PushNote, answered answer: TransportAnswer? = nil, into out: inout Outbox
     ) {
         let text = push.note(note, answered: answer)
@@ -232,7 +236,7 @@ extension DeliverStage {
         write(note, of: push, into: &out)
     }
 
-    private func refuse(
+    func refuse(
         _ push: PendingPush, _ text: PushNote, _ answer: TransportAnswer?, into out: inout Outbox
     ) {
         var refusal = push.note(PushNote(.failed), answered: answer)
@@ -259,7 +263,7 @@ extension AppState {
 
 extension Instant {
     /// The next whole second: what is due within one second is served by one wake.
-    fileprivate var wholeSecond: Instant {
+    var wholeSecond: Instant {
         let second: Int64 = 1_000_000
         return Instant(
             microseconds: min((microseconds + second - 1) / second * second, Instant.distantFuture.microseconds))

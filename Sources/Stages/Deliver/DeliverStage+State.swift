@@ -73,7 +73,8 @@ extension DeliverStage {
 
     /// The answer in an event that records one; nil for outcomes and attempts that needed none.
     public static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? {
-        guard event.isOfType("outcome") || event.isOfType("attempt") else { return nil }
+        let isNotice = event.isOfType("notice.outcome") || event.isOfType("notice.attempt")
+        guard isNotice || event.isOfType("outcome") || event.isOfType("attempt") else { return nil }
         let json = event.json
         let word = json["answer"] ?? json["outcome"]
         guard let outcome = word?.string.flatMap(TransportAnswer.Outcome.init(rawValue:)),
@@ -81,7 +82,8 @@ extension DeliverStage {
             let device = json["device"]?.string,
             let attempts = (json["tries"] ?? json["attempts"])?.int64
         else { return nil }
-        let id = Delivery.ID(push: UInt64(push), device: device)
+        let id = Delivery.ID(
+            push: UInt64(push), device: device, retired: isNotice ? json["registered"]?.moment : nil)
         let (status, reason) = (json["status"]?.int64.map { Int($0) }, json["reason"])
         var answer = TransportAnswer(id, outcome, status: status, reason: reason?.string, attempts: Int(attempts))
         let hasMore = json.count > plainMembers + (status == nil ? 0 : 1) + (reason == nil ? 0 : 1)
@@ -109,10 +111,11 @@ extension JSONValue {
 extension PendingPush {
     fileprivate func writeState(into lines: inout ByteBuffer) {
         lines.append("{\"push\":", Int(clamping: push))
+        if isNotice { lines.append(",\"notice\":\"device.retired\"") }
         lines.append(",\"user\":")
         device.owner.split(separator: 0).last?.withUnsafeBytes { lines.appendJSON(utf8: $0) }
         device.writeName(to: &lines)
-        lines.append(",\"apns-id\":", id.description)
+        lines.append(isNotice ? ",\"webhook-id\":" : ",\"apns-id\":", id.description)
         lines.append(",\"waits\":", isHeld ? PendingPush.heldWord : TransportAnswer.Outcome.deferred.rawValue)
         lines.append(status: status, reason: reason)
         lines.append(",\"attempts\":", attempts)
@@ -127,7 +130,7 @@ struct PendingCounts {
     private var counts: [[UInt8]: Int] = [:]
 
     init(_ pending: PendingPushes) {
-        for push in pending.byKey.values { counts[push.device.collapseKey([]), default: 0] += 1 }
+        for push in pending.byKey.values where !push.isNotice { counts[push.device.collapseKey([]), default: 0] += 1 }
     }
 
     subscript(device: Device) -> Int? { counts[device.collapseKey([])] }

@@ -21,7 +21,7 @@ extension DeliverStage {
         effects.removeFirst(count)
         for coming in due {
             switch coming.effect {
-            case .retire(let retirement): retire(retirement, into: &out)
+            case .retire(let retirement): retire(retirement, at: now, into: &out)
             case .hold(let app, let status, let reason, let wasProbe):
                 hold(app, status, reason, wasProbe, at: now, into: &out)
             case .resume(let app): resume(app, at: now, into: &out)
@@ -31,9 +31,10 @@ extension DeliverStage {
     }
 
     /// A device that was registered again, or unregistered, in the meantime is another matter.
-    private mutating func retire(_ retirement: Retirement, into out: inout Outbox) {
+    private mutating func retire(_ retirement: Retirement, at now: Instant, into out: inout Outbox) {
         guard registry.retire(retirement.device) else { return }
         out.append { retirement.write(to: &$0) }
+        if settings.retired != nil { tell(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
     // MARK: Apps
@@ -66,7 +67,7 @@ extension DeliverStage {
     /// The first push that waits is sent, to see.
     private mutating func probe(_ app: Int, at now: Instant, into out: inout Outbox) {
         guard let due = registry.apps[app].hold?.due, due <= now else { return }
-        guard let push = pending.firstHeld(of: app) else {
+        guard let push = firstHeld(of: app, at: now, into: &out) else {
             registry.apps[app].hold?.hasWaiting = false
             return
         }
@@ -74,7 +75,38 @@ extension DeliverStage {
         handOut(push, at: now, into: &out)
     }
 
+    /// What is held for devices that have another app by now, or are gone, is not held any more.
+    private mutating func firstHeld(of app: Int, at now: Instant, into out: inout Outbox) -> PendingPush? {
+        guard settings.retryTo == .latest else { return pending.firstHeld(of: app) }
+        var first: PendingPush?
+        for held in pending.held(of: app) {
+            guard let push = present(held) else {
+                abandon(held, into: &out)
+                continue
+            }
+            if push.device.appIndex == app {
+                first = first ?? push
+            } else {
+                pending.release(push, at: now.advanced(by: .microseconds(1)))
+            }
+        }
+        return first
+    }
+
     // MARK: Pushes
+
+    /// The push as it is to be sent by now; nil where its device is not registered any more.
+    private func present(_ push: PendingPush) -> PendingPush? {
+        guard settings.retryTo == .latest, !push.isNotice else { return push }
+        return registry.current(push.device).map(push.moved)
+    }
+
+    private mutating func abandon(_ push: PendingPush, into out: inout Outbox) {
+        pending.remove(push.key)
+        var note = push.note(PushNote(.unregistered))
+        (note.status, note.reason) = (nil, "the device was unregistered while the push waited")
+        write(note, of: push, into: &out)
+    }
 
     private mutating func handOutDue(at now: Instant, into out: inout Outbox) {
         let start = out.deliveryBytes
@@ -83,10 +115,14 @@ extension DeliverStage {
                 notBefore = now.advanced(by: .microseconds(1))
                 return
             }
+            guard let push = present(push) else {
+                abandon(push, into: &out)
+                continue
+            }
             if let note = end(of: push, at: now) {
                 pending.remove(push.key)
                 write(note, of: push, into: &out)
-            } else if registry.apps.isHeld(push.device.appIndex) {
+            } else if !push.isNotice, registry.apps.isHeld(push.device.appIndex) {
                 pending.hold(push, until: push.end(settings.retryFor, after: now))
                 registry.apps[push.device.appIndex].hold?.noteArrival(at: now)
             } else {
@@ -97,7 +133,8 @@ extension DeliverStage {
 
     /// What becomes of a push that is due, where that is not another attempt.
     private func end(of push: PendingPush, at now: Instant) -> PushNote? {
-        if !push.device.hasTransport { return push.note(PushNote(.unknownTransport)) }
+        let hasTransport = push.isNotice ? settings.retired != nil : push.device.hasTransport
+        if !hasTransport { return push.note(PushNote(.unknownTransport)) }
         if push.isExpired(at: now) { return push.note(PushNote(.expired)) }
         guard push.end(settings.retryFor, after: nil) <= now else { return nil }
         var note = push.note(PushNote(.failed))

@@ -8,6 +8,9 @@ import PipelineKit
 /// devices' names, or in a single `no_device`. Where that takes long, an `attempt` stands in the outcome's place and the
 /// push becomes part of the stage's state. Which device gets a push, and under which `apns-id`, depends on the events
 /// before it alone, so that a push that is sent again after a restart is recognisable.
+///
+/// Where the settings say so, each device that is retired is told to the app's backend, as durably as a push: see
+/// ``RetirementNotice``.
 public struct DeliverStage: Stage {
     public typealias Settings = DeliverSettings
 
@@ -30,7 +33,7 @@ public struct DeliverStage: Stage {
     private var arrivalDue: Instant?
     public private(set) var deadline: Instant?
     let settings: DeliverSettings
-    private let upstream: LogIdentity
+    let upstream: LogIdentity
 
     public init(_ settings: DeliverSettings, context: StageContext) throws(SettingsError) {
         registry = DeviceRegistry(transports: Set(settings.transports.map(\.name)))
@@ -38,7 +41,9 @@ public struct DeliverStage: Stage {
         upstream = context.upstream
     }
 
-    public static func transports(of settings: DeliverSettings) -> [TransportBinding] { settings.transports }
+    public static func transports(of settings: DeliverSettings) -> [TransportBinding] {
+        settings.transports + (settings.retired.map { [$0] } ?? [])
+    }
 
     /// What an earlier stage should have made into something else: the pipeline lacks it, or has it in the wrong place.
     private static let unfinished: [(type: StaticString, stage: String)] = [
@@ -162,7 +167,7 @@ struct RepeatWindow {
     /// - Returns: Whether the answer was waited for here.
     mutating func settle(_ answer: TransportAnswer) -> Bool {
         guard !order.isEmpty,
-            let key = waiting.remove(PendingKey(push: answer.id.push, device: answer.id.device))
+            let key = waiting.remove(PendingKey(answer.id))
         else { return false }
         answers[key] = answer
         return true

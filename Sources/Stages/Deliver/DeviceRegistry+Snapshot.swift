@@ -70,7 +70,7 @@ extension Device {
         write(into: &snapshot)
     }
 
-    private var token: String { text(4) }
+    var token: String { text(4) }
     var topic: String? { text(3).isEmpty ? nil : text(3) }
 
     /// That part of the address: container, environment, transport, topic, token.

@@ -27,6 +27,9 @@ struct DeviceRegistry {
 
     func device(_ name: DeviceName) -> Device? { byUser[name.user]?.first { $0.isNamed(name.name) } }
 
+    /// What the device has registered by now; nil where it has not, or not any more.
+    func current(_ device: Device) -> Device? { byUser[device.owner]?.first { $0.isNamed(device.name) } }
+
     /// Replaces the device of that name, and whichever device had the address before: a token belongs to who
     /// registered it last, as when a phone is handed on or an app is installed anew.
     mutating func register(_ registration: Registration, at time: Instant) throws(Rejection) {

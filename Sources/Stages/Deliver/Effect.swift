@@ -72,10 +72,15 @@ extension AppKey {
 }
 
 extension ByteBuffer {
-    fileprivate mutating func append(_ app: Delivery.App, user: [UInt8]?) {
+    mutating func append(_ app: Delivery.App, user: [UInt8]?) {
         append(",\"container\":", app.container)
         append(",\"environment\":", app.environment)
-        guard let name = user?.split(separator: 0).last else { return }
+        if let user { append(user: user) }
+    }
+
+    /// - Parameter key: Container, environment and user.
+    mutating func append(user key: [UInt8]) {
+        guard let name = key.split(separator: 0).last else { return }
         append(",\"user\":")
         name.withUnsafeBytes { appendJSON(utf8: $0) }
     }

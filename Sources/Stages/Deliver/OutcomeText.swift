@@ -2,7 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// What all events of one push share, kept until the last device has its outcome.
+/// What all events of one push share, kept until the last device has its outcome; or those of one notice.
 struct OutcomeText {
     /// `{"type":"outcome","push":…,"notificationID":…,"user":…`, then `,"causes":…}`.
     private let text: [UInt8]
@@ -10,6 +10,8 @@ struct OutcomeText {
 
     private static let outcome: StaticString = "{\"type\":\"outcome\""
     private static let attempt: StaticString = "{\"type\":\"attempt\""
+    private static let noticeOutcome: StaticString = "{\"type\":\"notice.outcome\""
+    private static let noticeAttempt: StaticString = "{\"type\":\"notice.attempt\""
 
     /// - Parameter former: Where a push that is redriven stood.
     init(_ push: Push, sequence: UInt64, redriveOf former: JSONValue? = nil) {
@@ -31,6 +33,26 @@ struct OutcomeText {
         buffer.append(push.causes.raw)
         buffer.append(byte: UInt8(ascii: "}"))
         text = Array(buffer.bytes)
+    }
+
+    /// Of the notice that a device was retired.
+    init(noticeOf retirement: Retirement) {
+        var buffer = ByteBuffer(capacity: 256)
+        buffer.append(Self.noticeOutcome)
+        buffer.append(",\"of\":\"device.retired\"")
+        buffer.append(",\"push\":", Int(clamping: retirement.push))
+        buffer.append(retirement.device.app, user: retirement.device.owner)
+        causesStart = buffer.count
+        buffer.append(",\"registered\":", retirement.device.registered)
+        buffer.append("}")
+        text = Array(buffer.bytes)
+    }
+
+    /// Whether it is a notice's.
+    var isOfNotice: Bool {
+        text.withUnsafeBytes { text in
+            Self.noticeOutcome.withUTF8Buffer { text.starts(with: $0) }
+        }
     }
 
     func writeNoDevice(to buffer: inout ByteBuffer) {
@@ -55,18 +77,20 @@ struct OutcomeText {
     }
 
     func write(_ note: PushNote, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer) {
-        if !note.isFinal { buffer.append(Self.attempt) }
-        write(from: note.isFinal ? 0 : Self.attempt.utf8CodeUnitCount, to: &buffer) { buffer in
-            Self.begin(note.word, at: device, id, to: &buffer)
+        let attempt = isOfNotice ? Self.noticeAttempt : Self.attempt
+        if !note.isFinal { buffer.append(attempt) }
+        write(from: note.isFinal ? 0 : attempt.utf8CodeUnitCount, to: &buffer) { buffer in
+            Self.begin(note.word, at: device, id, isOfNotice ? ",\"webhook-id\":" : ",\"apns-id\":", to: &buffer)
             note.write(to: &buffer)
         }
     }
 
     private static func begin(
-        _ outcome: String, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer
+        _ outcome: String, at device: Device, _ id: PositionID, _ key: StaticString = ",\"apns-id\":",
+        to buffer: inout ByteBuffer
     ) {
         device.writeName(to: &buffer)
-        buffer.append(",\"apns-id\":")
+        buffer.append(key)
         buffer.appendJSON(id)
         buffer.append(",\"outcome\":")
         buffer.appendJSON(outcome)

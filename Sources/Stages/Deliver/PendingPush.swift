@@ -2,14 +2,15 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// A push that waits for its device: to be handed out again, or for its app to be of use again.
+/// A push that waits for its device: to be handed out again, or for its app to be of use again. Or a notice of a
+/// retired device, which waits for the app's backend.
 struct PendingPush {
     let push: UInt64
-    /// As it was when the push came.
-    let device: Device
+    /// As it was when the push came, or when it was last handed out.
+    var device: Device
     let id: PositionID
     let outcome: OutcomeText
-    let head: [UInt8]
+    var head: [UInt8]
     let rest: [UInt8]
     /// When it came.
     let came: Instant
@@ -31,14 +32,37 @@ struct PendingPush {
         headers = WaitingHeaders(head: head, rest: rest)
     }
 
-    var key: PendingKey { PendingKey(push: push, device: device.name) }
+    /// Begins to wait at once.
+    init(_ notice: RetirementNotice) {
+        (push, device, id, outcome) = (notice.retirement.push, notice.retirement.device, notice.id, notice.outcome)
+        (head, rest) = (notice.body, [])
+        (came, handedOut, due) = (notice.time, notice.time, notice.time)
+        headers = WaitingHeaders(nil)
+    }
+
+    var isNotice: Bool { outcome.isOfNotice }
+
+    var key: PendingKey { PendingKey(deliveryID) }
+
+    private var deliveryID: Delivery.ID {
+        Delivery.ID(push: push, device: device.name, retired: isNotice ? device.registered : nil)
+    }
 
     var delivery: Delivery {
         var delivery = Delivery(
-            id: .init(push: push, device: device.name), transport: device.transport, app: device.app, head: head,
-            rest: rest)
+            id: deliveryID, transport: isNotice ? DeliverSettings.retiredName : device.transport, app: device.app,
+            head: head, rest: rest)
         delivery.attempts = attempts
         return delivery
+    }
+
+    /// The same push, under the same identifier, for what its device has registered since.
+    func moved(to device: Device) -> PendingPush {
+        guard !device.isSame(as: self.device) else { return self }
+        var push = self
+        push.device = device
+        push.head = PushLine.head(of: head + rest, for: device, id) ?? head
+        return push
     }
 
     /// What no two pushes that wait share; nil where nothing replaces the push.
@@ -83,14 +107,24 @@ struct PendingPush {
 struct PendingKey: Hashable, Comparable {
     var push: UInt64
     var device: String
+    /// Set for the notice that the device was retired.
+    var retired: Instant?
+
+    init(push: UInt64, device: String) { (self.push, self.device) = (push, device) }
+
+    init(_ id: Delivery.ID) { (push, device, retired) = (id.push, id.device, id.retired) }
 
     static func < (left: PendingKey, right: PendingKey) -> Bool {
-        left.push == right.push
-            ? left.device.utf8.lexicographicallyPrecedes(right.device.utf8) : left.push < right.push
+        if left.push != right.push { return left.push < right.push }
+        guard left.device.utf8.elementsEqual(right.device.utf8) else {
+            return left.device.utf8.lexicographicallyPrecedes(right.device.utf8)
+        }
+        return left.retired ?? .epoch < right.retired ?? .epoch
     }
 
     static func == (left: PendingKey, right: PendingKey) -> Bool {
-        left.push == right.push && left.device.utf8.elementsEqual(right.device.utf8)
+        left.push == right.push && left.retired == right.retired
+            && left.device.utf8.elementsEqual(right.device.utf8)
     }
 
     func hash(into hasher: inout Hasher) {
@@ -106,12 +140,15 @@ struct WaitingHeaders {
     var isForOneAttempt = false
     var collapseID: [UInt8]?
 
+    /// A line holds a payload.
+    static var limits: JSONLimits { JSONLimits(depthMax: JSONLimits().depthMax + 8) }
+
     /// - Parameters:
     ///   - head: A delivery's first part.
     ///   - rest: Its second.
     init(head: [UInt8], rest: [UInt8]) {
         self = (head + rest).withUnsafeBytes { line in
-            var parser = JSONParser(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
+            var parser = JSONParser(limits: Self.limits)
             do throws(JSONError) {
                 return WaitingHeaders(try parser.parse(line)["headers"])
             } catch { return WaitingHeaders(nil) }

@@ -19,24 +19,38 @@ struct PushLine {
     mutating func delivery(to device: Device, push sequence: UInt64, _ id: PositionID) -> Delivery {
         var delivery = Delivery(
             id: .init(push: sequence, device: device.name), transport: device.transport, app: device.app,
-            head: head(device, id),
+            head: Self.head(push.notificationID.raw, push.userName.raw, device, id),
             rest: end(with: push.payload(for: device)))
         delivery.unpruned = unpruned
         return delivery
     }
 
     /// Up to the headers that are not the device's own.
-    private func head(_ device: Device, _ id: PositionID) -> [UInt8] {
-        var line = ByteBuffer(capacity: push.notificationID.raw.count + push.userName.raw.count + device.textBytes + 96)
+    private static func head(
+        _ notificationID: UnsafeRawBufferPointer, _ user: UnsafeRawBufferPointer, _ device: Device, _ id: PositionID
+    ) -> [UInt8] {
+        var line = ByteBuffer(capacity: notificationID.count + user.count + device.textBytes + 96)
         line.append("{\"notificationID\":")
-        line.append(push.notificationID.raw)
+        line.append(notificationID)
         line.append(",\"user\":")
-        line.append(push.userName.raw)
+        line.append(user)
         device.writeNameAndToken(to: &line)
         line.append(",\"headers\":{\"apns-id\":")
         line.appendJSON(id)
         device.writeTopic(to: &line)
         return Array(line.bytes)
+    }
+
+    /// The head of the same push for another device; nil where the line is no push.
+    static func head(of line: [UInt8], for device: Device, _ id: PositionID) -> [UInt8]? {
+        line.withUnsafeBytes { line in
+            var parser = JSONParser(limits: WaitingHeaders.limits)
+            do throws(JSONError) {
+                let push = try parser.parse(line)
+                guard let notificationID = push["notificationID"], let user = push["user"] else { return nil }
+                return head(notificationID.raw, user.raw, device, id)
+            } catch { return nil }
+        }
     }
 
     private mutating func end(with payload: JSONValue) -> [UInt8] {

@@ -22,11 +22,12 @@ final class LivePipeline {
     ///   - window: How long coalesce holds what may be replaced.
     ///   - onSmallDisk: Whether its data lie on a file system of their own.
     ///   - transport: What pushes are sent with.
+    ///   - folder: Where it all lies; nil: in a new one.
     init(
         coalesceFrom: String = "match", middle: String = "", window: String = "0s", onSmallDisk: Bool = false,
-        transport: String = "{use: file, path: pushes.ndjson}"
+        folder: Folder? = nil, transport: String = "{use: file, path: pushes.ndjson}"
     ) throws {
-        let folder = try Folder()
+        let folder = try folder ?? Folder()
         self.folder = folder
         file = try folder.write(LivePipeline.yaml(coalesceFrom, middle, window, transport), to: "pipeline.yaml")
         context = try ZMQContext()
@@ -67,6 +68,12 @@ final class LivePipeline {
         up = try Spawned(launcher + [Programs.path("belfry"), "up", file])
         (linesSeen, pids) = (0, [:])
         try waitUntilReady()
+    }
+
+    /// The same, after its file was edited.
+    func startAgain(transport: String) throws {
+        try folder.write(LivePipeline.yaml("match", "", "0s", transport), to: "pipeline.yaml")
+        try startAgain()
     }
 
     private func waitUntilReady() throws {

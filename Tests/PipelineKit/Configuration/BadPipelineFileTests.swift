@@ -146,7 +146,8 @@ struct BadFile: Sendable, CustomTestStringConvertible {
         BadFile(
             "curve", stage("curve: {publicKey: short, secretKey: inline, client: []}"),
             "p.yaml:3:26: stages.s.curve.publicKey: expected a Z85 key of 40 characters; keys with punctuation need quotes",
-            "p.yaml:3:44: stages.s.curve.secretKey: a secret is not written here; write {$file: PATH} or {$env: NAME}",
+            "p.yaml:3:44: stages.s.curve.secretKey: a secret is not written here; write {$file: PATH}, {$env: NAME} "
+                + "or {$credential: NAME}",
             "p.yaml:3:52: stages.s.curve.client: unknown key; did you mean \"clients\"? "
                 + "known: publicKey, secretKey, upstreamKey, clients"),
     ]

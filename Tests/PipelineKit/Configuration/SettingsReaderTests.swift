@@ -234,6 +234,59 @@ import Testing
     @Test(arguments: ["s3cret", "{file: x}", "{$file: x, $env: y}", "[x]"])
     func aSecretWrittenInTheFileIsRefusedWithoutRepeatingIt(_ text: String) throws {
         let found = try complaint(text) { reader throws(SettingsError) in try reader.secret("key") }
-        #expect(found == "a secret is not written here; write {$file: PATH} or {$env: NAME}")
+        #expect(found == "a secret is not written here; write {$file: PATH}, {$env: NAME} or {$credential: NAME}")
+    }
+
+    private func credential(_ name: String = "apns-key") throws -> Secret {
+        var reader = try reader("{$credential: \(name)}")
+        return try reader.secret("key")
+    }
+
+    @Test func `a credential is the file of its name in the folder that systemd names`() throws {
+        try withFolder { folder in
+            let file = "\(folder)/apns-key"
+            try Data("s3cret\n".utf8).write(to: URL(filePath: file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: file)
+            let secret = try credential()
+            #expect(try secret.reveal(environment: ["CREDENTIALS_DIRECTORY": folder]) == "s3cret")
+            #expect("\(secret)" == "secret in the credential apns-key")
+        }
+    }
+
+    @Test func `a credential that is not there says what to write in the unit file`() throws {
+        let hint = "write LoadCredential=apns-key:/PATH under [Service] in the unit file"
+        let unset = #expect(throws: SettingsError.self) { try credential().reveal(environment: [:]) }
+        #expect(
+            unset?.description
+                == "s.yaml:1:6: key: there is no credential apns-key: CREDENTIALS_DIRECTORY is not set; \(hint)")
+        try withFolder { folder in
+            let missing = #expect(throws: SettingsError.self) {
+                try credential().reveal(environment: ["CREDENTIALS_DIRECTORY": folder])
+            }
+            #expect(missing?.reason == "cannot open \(folder)/apns-key: No such file or directory")
+            #expect(missing?.hint == hint)
+        }
+    }
+
+    @Test func `a credential that others may read is refused, but for the service that root gave it to`() throws {
+        try withFolder { folder in
+            let file = "\(folder)/apns-key"
+            try Data("s3cret".utf8).write(to: URL(filePath: file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: file)
+            let open = #expect(throws: SettingsError.self) {
+                try credential().reveal(environment: ["CREDENTIALS_DIRECTORY": folder])
+            }
+            #expect(open?.reason == "\(file) may be read by others than its owner")
+        }
+        let service = SmallFile.Readers.service
+        #expect(!service.isTooOpen(0o440, owner: 0, reader: 1_000) && service.isTooOpen(0o444, owner: 0, reader: 1_000))
+        #expect(service.isTooOpen(0o440, owner: 1_000, reader: 1_000) && service.isTooOpen(0o440, owner: 0, reader: 0))
+        #expect(!service.isTooOpen(0o400, owner: 1_000, reader: 1_000))
+    }
+
+    @Test(arguments: ["../key", "/run/key", "..", "."])
+    func `a credential's name leads to no other folder`(_ name: String) throws {
+        let error = #expect(throws: SettingsError.self) { try credential("'\(name)'") }
+        #expect(error?.reason == "a credential has the name of a file")
     }
 }

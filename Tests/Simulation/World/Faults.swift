@@ -32,6 +32,7 @@ enum Fault: String, CaseIterable, Sendable {
     case pushDeferred = "push put off by its transport"
     case appStopped = "app refused by its transport"
     case addressGone = "token refused by its transport"
+    case backendInTrouble = "retired device told to a backend in trouble"
 }
 
 /// How often each fault really happened.

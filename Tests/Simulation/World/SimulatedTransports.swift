@@ -38,7 +38,9 @@ final class SimulatedTransports: Sendable {
         state = Mutex(State(randoms: randoms))
     }
 
-    static let names = ["apns", "courier"]
+    static let names = ["apns", "courier", backend]
+    /// Where retired devices are told.
+    private static let backend = "retired"
 
     /// The last answer to each push.
     var given: [Delivery.ID: TransportAnswer] { state.withLock { $0.given } }
@@ -66,7 +68,8 @@ final class SimulatedTransports: Sendable {
     }
 
     private func note(_ delivery: Delivery, _ state: inout State) {
-        let id = String(decoding: delivery.line, as: UTF8.self).apnsID
+        let line = String(decoding: delivery.line, as: UTF8.self)
+        let id = delivery.id.retired == nil ? line.apnsID : line.id(after: "{\"id\":\"")
         if let earlier = state.sent[delivery.id] {
             faults.note(.pushRepeated)
             if earlier != id { state.problems.append("\(delivery.id) was sent as \(earlier) and then as \(id)") }
@@ -97,6 +100,10 @@ final class SimulatedTransports: Sendable {
         }
         guard state.isFaulty, state.isOneIn(4, lane) else {
             return TransportAnswer(id, .accepted, status: 200, attempts: attempts)
+        }
+        if lane == backend {
+            faults.note(.backendInTrouble)
+            return TransportAnswer(id, .failed, status: 503, reason: "busy", attempts: attempts)
         }
         switch state.below(20, lane) {
         case 0:
@@ -146,8 +153,10 @@ extension SimulatedTransports.State {
 
 extension String {
     /// The value of `"apns-id"` in a push's or an outcome's line.
-    var apnsID: String {
-        guard let key = range(of: "\"apns-id\":\"") else { return "" }
+    var apnsID: String { id(after: "\"apns-id\":\"") }
+
+    fileprivate func id(after key: String) -> String {
+        guard let key = range(of: key) else { return "" }
         return String(self[key.upperBound...].prefix { $0 != "\"" })
     }
 }

@@ -69,7 +69,10 @@ final class World {
                 pendingPerUser: \(random.one(of: [1, 2, 100]))
                 atLimit: \(random.one(of: ["flush-oldest", "flush-all", "pass-newest"]))
               payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}, courier: {use: console}}}
+              deliver:
+                from: payload
+                transports: {apns: {use: console}, courier: {use: console}}
+                retired: {use: console}
             """, file: "simulation.yaml")
     }
 

@@ -37,6 +37,9 @@ struct WindowTests {
             "\(try member("push", of: $0) ?? "") \(try member("device", of: $0) ?? "")"
         }
         #expect(Set(waiting).subtracting(ends).count == history.pendingAtEnd, "seed \(seed)")
+        let retired = try history.retirements("device.retired")
+        #expect(try retired.count == history.noticesAtEnd + history.retirements("notice.outcome").count, "seed \(seed)")
+        #expect(try Set(retired).isSuperset(of: history.retirements("notice.attempt")), "seed \(seed)")
         #expect(!waiting.isEmpty, "seed \(seed)")
     }
 }
@@ -52,12 +55,15 @@ private struct LiveHistory {
     private var batches: [Batch] = []
     private(set) var lines: [String] = []
     private(set) var pendingAtEnd = 0
+    /// Retired devices of which the backend is still to hear.
+    private(set) var noticesAtEnd = 0
     private let settings: String
 
     init(_ draw: inout Seeded) throws {
         settings =
             "transports: {apns: {use: file}, hook: {use: webhook}}"
-            + draw.one(of: ["", "\nretryFor: 5m\npendingMax: 3"])
+            + draw.one(of: ["", "\nretryFor: 5m\npendingMax: 3"]) + draw.one(of: ["", "\nretryTo: first"])
+            + draw.one(of: ["", "\nretired: {url: x}"])
         var clock = StageClock(try Bench(transports: settings).stage)
         var window: [Delivery] = []
         var (time, fed) = (Instant(microseconds: 1_700_000_000_000_000), UInt64(0))
@@ -82,7 +88,17 @@ private struct LiveHistory {
             if draw.isOneIn(6) { try settle(&window, &clock, fed, &draw, &moods) }
         }
         try settle(&window, &clock, fed, &draw, &moods)
-        pendingAtEnd = clock.stage.pending.count
+        pendingAtEnd = clock.stage.pending.inOrder.count { !$0.isNotice }
+        noticesAtEnd =
+            settings.contains("retired:")
+            ? clock.stage.pending.count - pendingAtEnd : try retirements("device.retired").count
+    }
+
+    /// Push, device and registration of each event of a type.
+    func retirements(_ type: String) throws -> [String] {
+        try lines.filter { try member("type", of: $0) == type }.map { line in
+            try ["push", "device", "registered"].map { try member($0, of: line) ?? "" }.joined(separator: " ")
+        }
     }
 
     private static func event(_ draw: inout Seeded, _ time: Instant) -> String {

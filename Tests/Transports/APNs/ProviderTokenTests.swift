@@ -59,6 +59,17 @@ import Testing
         #expect(try behind.current(at: Self.start.advanced(by: .seconds(-3_600))).isNew)
     }
 
+    @Test func aKeptTokenOfAnotherKeyIsLeftAside() throws {
+        let other = try SigningKey(
+            id: "KEY1234567", team: "ABCDE12345", pem: P256.Signing.PrivateKey().pemRepresentation)
+        let kept = try ProviderToken(signedBy: other, at: Self.start)
+        for text in [kept.text, "", "a.b.c", "\(kept.text).x"] {
+            let stored = ProviderToken(text: text, issued: kept.issued)
+            var keeper = TokenKeeper(try Self.key(), kept: stored, refreshAge: .seconds(2_400))
+            #expect(try keeper.current(at: Self.start).isNew, "\(text)")
+        }
+    }
+
     @Test func aKeptTokenIsItsOwnersAlone() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "token-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -67,7 +78,9 @@ import Testing
         #expect(file.read() == nil)
         let token = try ProviderToken(signedBy: Self.key(), at: Self.start)
         #expect(file.write(token) == nil)
-        #expect(TokenFile("/nowhere/apns.token").write(token) != nil)
+        #expect(TokenFile("/dev/null/apns.token").write(token) != nil)
+        let early = TokenFile(folder.appending(path: "logs/outcomes/apns.token").path)
+        #expect(early.write(token) == nil && early.read() == token, "the stage has made no folder yet")
         #expect(file.read() == token)
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)

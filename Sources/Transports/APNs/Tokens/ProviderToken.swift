@@ -24,6 +24,20 @@ struct ProviderToken: Hashable, Sendable {
         issued = Instant(microseconds: seconds * 1_000_000)
     }
 
+    func isSigned(by key: SigningKey) -> Bool {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = Self.bytes(ofBase64URL: parts[2]) else { return false }
+        do {
+            let signature = try P256.Signing.ECDSASignature(rawRepresentation: bytes)
+            return key.key.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
+        } catch { return false }
+    }
+
+    private static func bytes(ofBase64URL text: Substring) -> Data? {
+        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        return Data(base64Encoded: text.replacing("-", with: "+").replacing("_", with: "/") + padding)
+    }
+
     /// Without padding (RFC 7515, section 2).
     private static func base64URL(_ bytes: some Sequence<UInt8>) -> String {
         Data(bytes).base64EncodedString()

@@ -21,9 +21,26 @@ struct TokenFile {
     func write(_ token: ProviderToken) -> TokenFileError? {
         let text = "\(token.issued.microseconds / 1_000_000) \(token.text)\n"
         let temporary = path + ".new"
-        let isMade = FileManager.default.createFile(
-            atPath: temporary, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+        let isMade =
+            makeFolder()
+            && FileManager.default.createFile(
+                atPath: temporary, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
         return isMade && rename(temporary, path) == 0 ? nil : TokenFileError(path: path)
+    }
+
+    /// The doctor may ask before the stage has made its folder. It makes none that the stage's user could not write in:
+    /// only below a folder of its own.
+    private func makeFolder() -> Bool {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+        guard !FileManager.default.fileExists(atPath: folder.path) else { return true }
+        var above = folder
+        while above.path != "/", !FileManager.default.fileExists(atPath: above.path) { above.deleteLastPathComponent() }
+        do {
+            let owner = try FileManager.default.attributesOfItem(atPath: above.path)[.ownerAccountID] as? Int
+            guard owner == Int(geteuid()) else { return false }
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            return true
+        } catch { return false }
     }
 }
 

@@ -14,12 +14,12 @@ struct TokenKeeper {
     private(set) var token: ProviderToken?
 
     /// - Parameters:
-    ///   - kept: What was stored before a restart.
+    ///   - kept: What was stored before a restart. Nothing, if another key signed it: the file of the key was mended.
     ///   - refreshAge: From 25 to 55 minutes.
     init(_ key: SigningKey, kept: ProviderToken? = nil, refreshAge: Duration) {
         self.key = key
         self.refreshAge = refreshAge
-        token = kept
+        token = kept.flatMap { $0.isSigned(by: key) ? $0 : nil }
     }
 
     /// - Returns: The token to send now, and whether it was just made.

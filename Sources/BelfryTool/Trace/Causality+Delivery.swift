@@ -1,0 +1,93 @@
+import EventLog
+import JSON
+
+/// What deliver's answers brought about beside a push's outcome: retired devices, what their app's backend was told, and
+/// apps that were stopped.
+extension Causality {
+    /// - Parameter event: Of any log.
+    func aftermath(of event: TraceEvent) throws -> [TraceEvent] {
+        guard let log = logs.log(named: event.log), log.role == .deliver else { return [] }
+        switch event.type {
+        case "outcome": return try retirement(by: event, in: log)
+        case "device.retired": return try notices(of: event, in: log)
+        case "attempt" where event.facts.outcome == "held": return try stop(of: event, in: log)
+        case "app.stopped": return try resumption(of: event, in: log)
+        default: return []
+        }
+    }
+
+    /// The outcome by which a device was retired.
+    func outcome(behind event: TraceEvent) throws -> TraceEvent? {
+        guard let log = logs.log(named: event.log), let push = event.facts.push else { return nil }
+        return try logs.events(.push(push), in: log, range: 1...event.sequence, newestFirst: true, limit: 1) { facts in
+            facts.type == "outcome" && facts.isSameDevice(as: event.facts)
+        }.first
+    }
+
+    private func retirement(by outcome: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
+        guard let push = outcome.facts.push else { return [] }
+        return try logs.events(.push(push), in: log, range: outcome.sequence...UInt64.max, limit: 1) { facts in
+            facts.type == "device.retired" && facts.isSameDevice(as: outcome.facts)
+        }
+    }
+
+    private func notices(of retired: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
+        guard let push = retired.facts.push else { return [] }
+        return try logs.events(.push(push), in: log, range: retired.sequence...UInt64.max) { facts in
+            facts.type.hasPrefix("notice.") && facts.isSameDevice(as: retired.facts)
+                && facts.registered == retired.facts.registered
+        }
+    }
+
+    // MARK: Apps
+
+    /// That the app was stopped: by this push, or before it came.
+    private func stop(of held: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
+        guard let app = try app(of: held) else { return [] }
+        let before = try logs.events(
+            .app, in: log, range: 1...held.sequence, newestFirst: true, limit: 1, where: app.isOf
+        ).filter { $0.type == "app.stopped" }
+        // What an answer changes is written after all answers of its window.
+        let later = try logs.events(.app, in: log, range: held.sequence...UInt64.max, limit: 1, where: app.isOf)
+        return held.facts.answer == "stopped" || before.isEmpty ? later.filter { $0.type == "app.stopped" } : before
+    }
+
+    private func resumption(of stop: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
+        let app = DeliveredApp(stop.facts)
+        return try logs.events(.app, in: log, range: stop.sequence...UInt64.max, limit: 1) { facts in
+            facts.type == "app.resumed" && app.isOf(facts)
+        }
+    }
+
+    /// The app of the device that a push was held for: its push names the container, its registration the topic.
+    private func app(of held: TraceEvent) throws -> DeliveredApp? {
+        guard let log = logs.log(named: held.log), let upstream = log.upstream, let number = held.facts.push,
+            let push = try logs.event(at: EventPlace(log: upstream, sequence: number)), let user = held.facts.user
+        else { return nil }
+        let registrations = try logs.devices(of: user).filter {
+            $0.type == "device.register" && $0.facts.isSameDevice(as: held.facts) && $0.now <= held.now
+                && $0.facts.container == push.facts.container && $0.facts.environment == push.facts.environment
+        }
+        guard let device = registrations.last else { return nil }
+        return DeliveredApp(device.facts)
+    }
+}
+
+/// What deliver stops as one.
+private struct DeliveredApp: Equatable {
+    let container: ExactText?
+    let environment: ExactText?
+    let transport: String?
+    let topic: ExactText?
+
+    init(_ facts: EventFacts) {
+        (container, environment) = (facts.container, facts.environment)
+        (transport, topic) = (facts.transport, facts.topic)
+    }
+
+    func isOf(_ facts: EventFacts) -> Bool { facts.isApp && DeliveredApp(facts) == self }
+}
+
+extension EventFacts {
+    fileprivate func isSameDevice(as other: EventFacts) -> Bool { device == other.device && user == other.user }
+}

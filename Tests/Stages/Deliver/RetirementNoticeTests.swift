@@ -1,0 +1,164 @@
+import EventLog
+import JSON
+import PipelineKit
+import Testing
+
+@testable import Deliver
+
+/// What the app's backend is told of devices that are retired.
+@Suite struct RetirementNoticeTests {
+    private static let settings = "transports: {apns: {use: file}}\nretired: {url: x}\n"
+
+    private func at(_ second: Int64) -> Instant { Instant(microseconds: second * 1_000_000) }
+
+    /// A bench whose one device was retired at second 6, and the notice of it.
+    private func bench(_ settings: String = "") throws -> (Bench, Delivery) {
+        var bench = try Bench(transports: Self.settings + settings)
+        bench.advance(to: 5)
+        try bench.feed(register("mac", token: "6a0f"), push())
+        let push = try #require(bench.takeDeliveries().first)
+        bench.answer(TransportAnswer(push.id, .unregistered, status: 410, reason: "Unregistered", since: at(6)))
+        bench.advance(to: 6)
+        let notice = try #require(bench.takeDeliveries().first)
+        return (bench, notice)
+    }
+
+    private func failed(_ notice: Delivery, _ status: Int?, attempts: Int = 5) -> TransportAnswer {
+        TransportAnswer(notice.id, .failed, status: status, reason: "busy", attempts: attempts)
+    }
+
+    @Test func `a retired device is told with all that a backend needs to forget its token`() throws {
+        let (_, notice) = try bench()
+        #expect(notice.transport == "retired" && notice.id == .init(push: 2, device: "mac", retired: at(5)))
+        let id = try #require(try member("id", of: notice.text))
+        #expect(
+            notice.text
+                == #"{"id":"\#(id)","type":"device.retired","timestamp":"1970-01-01T00:00:05.000001Z","data":{"#
+                + #""container":"iCloud.Notes","environment":"development","user":"_alice","device":"mac","#
+                + #""transport":"apns","token":"6a0f","topic":"com.example.Notes","status":410,"#
+                + #""reason":"Unregistered","since":"1970-01-01T00:00:06Z","registered":"1970-01-01T00:00:05Z","#
+                + #""push":2}}"#)
+    }
+
+    @Test func `a notice ends in one event that says what became of it`() throws {
+        var (bench, notice) = try bench()
+        bench.answer(TransportAnswer(notice.id, .accepted, status: 204))
+        let id = try #require(try member("id", of: notice.text))
+        #expect(
+            bench.outcomes.last
+                == #"{"type":"notice.outcome","of":"device.retired","push":2,"container":"iCloud.Notes","#
+                + #""environment":"development","user":"_alice","device":"mac","transport":"apns","#
+                + #""webhook-id":"\#(id)","outcome":"accepted","status":204,"attempts":1,"#
+                + #""registered":"1970-01-01T00:00:05Z"}"#)
+        #expect(try bench.takeStory() == ["unregistered 2 mac", "device.retired 2 mac", "accepted 2 mac"])
+        #expect(bench.stage.pending.isEmpty && bench.stage.deadline == nil)
+        #expect(!bench.stage.registry.apps[0].hasAccepted, "a backend's answer is none of the app's transport")
+    }
+
+    @Test(arguments: [nil, 408, 429, 500, 503])
+    func `a backend in trouble is told again, later each time, under the same id`(status: Int?) throws {
+        var (bench, notice) = try bench()
+        var times: [Int64] = []
+        for second in Int64(6)..<86_000 {
+            bench.advance(to: second)
+            for again in second == 6 ? [notice] : bench.takeDeliveries() {
+                #expect(again == notice && again.attempts == times.count * 5)
+                times.append(second)
+                bench.answer(failed(again, status))
+            }
+        }
+        #expect(times.prefix(10) == [6, 7, 9, 13, 21, 37, 69, 133, 261, 517])
+        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 <= 3_601 } && times.count > 30)
+        #expect(bench.outcomes.dropFirst(2).allSatisfy { $0.hasPrefix(#"{"type":"notice.attempt","of":"#) })
+        let attempt = try #require(bench.outcomes.dropFirst(2).first)
+        #expect(attempt.contains(#""outcome":"deferred","answer":"failed","#) && attempt.contains(#""until":"#))
+        bench.advance(to: 86_500)
+        #expect(bench.outcomes.last?.contains(#""outcome":"failed","answer":"none","#) == true)
+        #expect(bench.outcomes.last?.hasPrefix(#"{"type":"notice.outcome","#) == true)
+        #expect(bench.stage.pending.isEmpty)
+    }
+
+    @Test(arguments: [(400, 1), (410, 2), (302, 1), (nil, 0)] as [(Int?, Int)])
+    func `a backend that refuses is not told again`(status: Int?, attempts: Int) throws {
+        var (bench, notice) = try bench()
+        bench.answer(failed(notice, status, attempts: attempts))
+        #expect(bench.outcomes.last?.hasPrefix(#"{"type":"notice.outcome","of":"#) == true)
+        #expect(try bench.takeStory().last == "failed 2 mac")
+        #expect(bench.stage.pending.isEmpty)
+    }
+
+    @Test func `a transport that puts a notice off is asked when it says`() throws {
+        var (bench, notice) = try bench()
+        bench.answer(TransportAnswer(notice.id, .deferred, attempts: 0, until: at(40)))
+        bench.advance(to: 39)
+        #expect(bench.deliveries.isEmpty)
+        bench.advance(to: 40)
+        #expect(bench.takeDeliveries() == [notice])
+    }
+
+    @Test func `the next registration of a device that is retired again is another notice`() throws {
+        var (bench, first) = try bench()
+        bench.answer(failed(first, 503))
+        bench.advance(to: 20)
+        _ = bench.takeDeliveries()
+        bench.answer(failed(first, 503))
+        try bench.feed(register("mac", token: "77b1"), push())
+        let push = try #require(bench.takeDeliveries().first)
+        bench.answer(TransportAnswer(push.id, .unregistered, status: 410, since: at(30)))
+        bench.advance(to: 21)
+        let second = try #require(bench.takeDeliveries().first)
+        #expect(
+            try second.text.contains(#""token":"77b1""#)
+                && member("id", of: second.text) != member("id", of: first.text))
+        #expect(
+            bench.state("pending").contains(#"{"push":2,"notice":"device.retired","user":"_alice","device":"mac","#))
+    }
+
+    @Test func `a restart goes on with the notices that wait, and without a setting ends them`() throws {
+        var (bench, notice) = try bench()
+        bench.answer(failed(notice, 503))
+        var same = try bench.restarted(transports: Self.settings)
+        same.advance(to: 7)
+        #expect(same.takeDeliveries() == [notice])
+        var without = try bench.restarted(transports: "transports: {apns: {use: file}}")
+        without.advance(to: 7)
+        #expect(without.deliveries.isEmpty)
+        #expect(try without.takeStory() == ["unknown_transport 2 mac"])
+    }
+
+    @Test func `a notice that may not wait is given up, with the limit as its reason`() throws {
+        var bench = try Bench(transports: Self.settings + "pendingMax: 0")
+        try bench.feed(register("mac"), push())
+        let push = try #require(bench.takeDeliveries().first)
+        bench.answer(TransportAnswer(push.id, .unregistered, since: at(6)))
+        bench.advance(to: 7)
+        #expect(bench.deliveries.isEmpty)
+        #expect(bench.outcomes.last?.contains(#""outcome":"failed","answer":"none","reason":"0 pushes wait"#) == true)
+    }
+
+    @Test func `each answer to a notice is read back from the event that records it`() throws {
+        for status in [204, 503, 400] {
+            var (bench, notice) = try bench()
+            let given = TransportAnswer(
+                notice.id, status == 204 ? .accepted : .failed, status: status, reason: "r", attempts: 2)
+            bench.answer(given)
+            var read = try #require(try Self.recorded(bench.outcomes.last ?? ""))
+            (read.taken, read.until) = (nil, nil)
+            #expect(read == given)
+        }
+    }
+
+    private static func recorded(_ line: String) throws -> TransportAnswer? {
+        var parser = JSONParser()
+        return try Array(line.utf8).withUnsafeBytes { bytes in
+            DeliverStage.answer(recordedIn: InputEvent(sequence: 1, json: try parser.parse(bytes), line: bytes))
+        }
+    }
+
+    @Test func `a transport of the same name is refused with the file`() throws {
+        let text = "transports: {retired: {use: file}}\nretired: {url: x}"
+        let reader = try SettingsReader(text: text, file: "p.yaml")
+        let error = #expect(throws: PipelineFileError.self) { try reader.decode(DeliverSettings.self) }
+        #expect(error?.description.hasPrefix("p.yaml:2:10: retired: a transport has this name too") == true)
+    }
+}
