@@ -23,6 +23,8 @@ public struct APNsSettings: PluginSettings {
     let proxy: ProxyAddress?
     /// How many connections each pool keeps.
     let connections: Int
+    /// The most requests that may be under way, whatever the servers allow.
+    let inFlightMax: Int
     /// How long a request waits for its answer before it is given up.
     let timeout: Duration
     let backoff: Backoff
@@ -36,6 +38,7 @@ public struct APNsSettings: PluginSettings {
         trust = try settings.optionalPath("trust")
         proxy = try ProxyAddress(&settings)
         connections = try settings.integer("connections", default: 1, in: 1...32)
+        inFlightMax = try settings.integer("inFlightMax", default: 4_000, in: 1...1_000_000)
         timeout = try settings.duration("timeout", default: .seconds(20), in: .milliseconds(100)...(.seconds(900)))
         backoff = Backoff(
             serverError: try settings.duration(
