@@ -33,8 +33,6 @@ final class ConnectionPool {
     var ticks: RepeatedTask?
     var isClosed = false
 
-    /// How long a window waits for its answers: what takes longer is asked for again.
-    static let patience = TimeAmount.seconds(2)
     /// How long an answer is kept that nobody asks for.
     static let lateAnswerAge = TimeAmount.minutes(60)
     static let tickInterval = TimeAmount.milliseconds(100)
@@ -66,7 +64,7 @@ final class ConnectionPool {
         stopped = nil
         beginTicks()
         let batch = Batch(count: pushes.count, promise)
-        let patience = isStuck ? TimeAmount.zero : Self.patience
+        let patience = isStuck ? TimeAmount.zero : .nanoseconds(surroundings.patience().nanoseconds)
         for push in pushes { take(push, batch) }
         fill()
         flushAll()
