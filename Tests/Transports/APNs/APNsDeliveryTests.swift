@@ -65,6 +65,17 @@ import Testing
         }
     }
 
+    @Test func aKeyThatIsRevokedStopsTheAppUntilItIsTakenAgain() async throws {
+        try await APNsRig.with { rig in
+            #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
+            try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#)
+            let told = await rig.deliver(apnsPush(2))[0]
+            #expect(told.outcome == .stopped && told.status == 403 && told.reason == "InvalidProviderToken")
+            try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"active"}}"#)
+            #expect(await rig.deliver(apnsPush(2))[0].outcome == .accepted)
+        }
+    }
+
     @Test func serverErrorsWaitAQuarterOfAnHour() async throws {
         try await APNsRig.with(script: [#"{"do":{"status":503,"reason":"ServiceUnavailable"}}"#]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
