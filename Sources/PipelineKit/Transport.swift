@@ -23,11 +23,19 @@ public protocol Transport: Sendable {
     /// closed meanwhile, it returns soon; pushes without a final answer may then be left out, and are handed out again.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
 
+    /// How many pushes may be on their way now: ``deliver(_:)`` gets no more at once, and the next when the answers to
+    /// these are on record. So no more can go out a second time after a crash.
+    ///
+    /// Asked at any time, from any thread; below 1 counts as 1. By default there is no such limit: then it is about a
+    /// megabyte of pushes.
+    var inFlightMax: Int { get }
+
     /// Makes durable what was accepted and lets go of everything. May come without ``open()``, and more than once.
     func close() async
 }
 
 extension Transport {
+    public var inFlightMax: Int { .max }
     public func open() async throws(TransportError) {}
     public func close() async {}
 }

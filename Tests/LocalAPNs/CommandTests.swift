@@ -15,6 +15,7 @@ struct CommandTests {
     @Test(arguments: [
         #"{}"#, #"[]"#, #"{"clock":"soon"}"#, #"{"clock":"25m"}"#, #"{"clock":25}"#, #"{"drop":"all"}"#,
         #"{"streams":-1}"#, #"{"clock":"+1s","streams":1}"#, #"{"device":{"token":"a","topic":"b"}}"#, #"{"stop":1}"#,
+        #"{"key":{"id":"KEYLOCAL12"}}"#, #"{"key":{"state":"revoked"}}"#, #"{"key":{"id":"K","state":"lost"}}"#,
     ])
     func whatIsNoCommandIsRefused(text: String) {
         #expect(throws: FieldError.self) { try Command.read(text) }

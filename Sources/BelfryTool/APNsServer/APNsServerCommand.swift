@@ -44,10 +44,11 @@ struct APNsServerCommand: AsyncParsableCommand {
                       fallAfterError, ignorePings, goAwayAfterErrors N
 
             While it runs, it takes commands on standard input, one JSON object a line: move its clock; change a \
-            device; replace the script; SETTINGS, GOAWAY or a sudden end for all connections.
+            device; revoke a key, or take it again; replace the script; SETTINGS, GOAWAY or a sudden end for all connections.
 
               {"clock":"+25m"}
               {"device":{"token":"6a0f","topic":"com.example.Notes","state":"offline"}}
+              {"key":{"id":"KEYLOCAL12","state":"revoked"}}
               {"script":[{"do":{"status":500}}]}
               {"streams":5}
               {"goaway":{"reason":"Shutdown","connection":1}}

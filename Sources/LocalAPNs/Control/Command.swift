@@ -1,10 +1,15 @@
 import JSON
 
+/// Whether tokens that a key has signed are taken.
+package enum KeyState: String, Sendable, CaseIterable { case active, revoked }
+
 /// What can be told to a running server; each is a JSON object with one key.
 package enum Command: Sendable {
     /// Moves the clock by so many milliseconds.
     case clock(Int64)
     case device(Device)
+    /// Takes a key's tokens no more, or again.
+    case key(id: String, KeyState)
     case script([ScriptLine])
     /// From now on so many streams, on all connections.
     case streams(Int)
@@ -27,6 +32,7 @@ package enum Command: Sendable {
         var found: [Command] = []
         if let text = try fields.text("clock") { found.append(.clock(try shift(text))) }
         if var device = try fields.nested("device") { found.append(.device(try Device(&device))) }
+        if var key = try fields.nested("key") { found.append(try Self.key(&key)) }
         if let script = fields.value("script") { found.append(.script(try lines(script))) }
         if let streams = try fields.integer("streams", 0...2_147_483_647) { found.append(.streams(Int(streams))) }
         if var goAway = try fields.nested("goaway") {
@@ -39,6 +45,15 @@ package enum Command: Sendable {
         }
         guard found.count < 2 else { throw FieldError("", "one command at a time") }
         return found.first
+    }
+
+    private static func key(_ fields: inout FieldReader) throws(FieldError) -> Command {
+        guard let id = try fields.text("id") else { throw fields.error("id", "takes a key's ID") }
+        guard let state: KeyState = try fields.choice("state") else {
+            throw fields.error("state", "takes \"active\" or \"revoked\"")
+        }
+        try fields.finish()
+        return .key(id: id, state)
     }
 
     private static func lines(_ script: JSONValue) throws(FieldError) -> [ScriptLine] {

@@ -11,6 +11,7 @@ package struct Registry: Sendable {
     package var updates: [String: TokenUpdates] = [:]
     private var verified: [String: ProviderToken] = [:]
     private var listed: Set<String> = []
+    private var revoked: Set<String> = []
 
     /// More than any client has; a stranger's are checked anew.
     private static let verifiedMax = 64
@@ -30,8 +31,23 @@ package struct Registry: Sendable {
         listed.insert(device.bundle)
     }
 
-    /// Reads a token; one that was found good is not checked again.
+    /// - Returns: Whether there is such a key.
+    package mutating func set(key id: String, _ state: KeyState) -> Bool {
+        switch state {
+        case .active: revoked.remove(id)
+        case .revoked: revoked.insert(id)
+        }
+        return keys[id] != nil
+    }
+
+    /// Reads a token. None of a key that was revoked is one.
     package mutating func token(_ text: String, leniently: Bool) -> ProviderToken? {
+        guard let token = read(text, leniently: leniently), !revoked.contains(token.key.id) else { return nil }
+        return token
+    }
+
+    /// One that was found good is not checked again.
+    private mutating func read(_ text: String, leniently: Bool) -> ProviderToken? {
         let name = leniently ? "~" + text : text
         if let known = verified[name] { return known }
         guard let token = TokenReader(keys: keys, isLenient: leniently).read(text) else { return nil }

@@ -28,6 +28,9 @@ final class Shell {
         case .device(let device):
             report(service.set(device))
             return "device \(device.token.prefix(8))… of \(device.bundle) is \(device.state.rawValue)"
+        case .key(let id, let state):
+            let isKnown = service.registry.set(key: id, state)
+            return "key \(id) is \(state.rawValue)\(isKnown ? "" : "; there is no such key")"
         case .script(let lines):
             service.play(lines)
             return "\(lines.count) lines of script"
@@ -58,7 +61,7 @@ extension Command {
         case .streams(let streams): connection.limit(to: streams)
         case .goAway(let goAway, _): connection.say(goAway)
         case .drop: connection.drop()
-        case .clock, .device, .script: break
+        case .clock, .device, .key, .script: break
         }
     }
 }

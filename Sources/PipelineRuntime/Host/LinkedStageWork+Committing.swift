@@ -29,7 +29,7 @@ extension LinkedStageWork {
         guard try finishStep(), try serveWhatIsDue(at: now) else { return false }
         let deliveries = out.takeDeliveries()
         guard deliveries.isEmpty, transports.isIdle else {
-            transports.deliver(deliveries)
+            handOut(deliveries)
             return true
         }
         let cursor = Cursor(upstreamName, taken, unfinished: nil, past: outlet.log.cursor)
@@ -66,30 +66,5 @@ extension LinkedStageWork {
         guard ungranted > 0 else { return }
         try inlet.grant(ungranted)
         ungranted = 0
-    }
-
-    /// A window of pushes is answered as a whole: then its outcomes and its cursor become one batch.
-    ///
-    /// Its time is the wall's, but never one at which the stage would have been woken: whoever feeds the stage its past
-    /// again wakes it before the batch's time.
-    func takeAnswers() throws {
-        guard let answers = transports.takeAnswers(), clock != nil else { return }
-        for answer in answers { clock?.receive(answer, into: &out) }
-        if plan.clock == .wall { clock?.drift(to: plan.time.wall()) }
-        try commit()
-    }
-
-    /// Lets every push that was handed out be answered, so that the stage can be woken: what it makes of time must not
-    /// depend on how fast a transport was.
-    ///
-    /// - Returns: False where a window is out.
-    func settle() -> Bool {
-        guard rebuild == nil else {
-            answerFromPast()
-            return true
-        }
-        let deliveries = out.takeDeliveries()
-        if !deliveries.isEmpty { transports.deliver(deliveries) }
-        return transports.isIdle
     }
 }

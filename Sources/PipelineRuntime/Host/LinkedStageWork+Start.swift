@@ -60,7 +60,7 @@ extension LinkedStageWork {
         try rebuildStep(before: sequence)
         guard rebuild == nil, !hasCaughtUp else { return true }
         taken = sequence - 1
-        return try commit()
+        return try commit() && transports.isIdle
     }
 
     private func rebuildStep(before sequence: UInt64) throws {
@@ -75,6 +75,7 @@ extension LinkedStageWork {
         while let settings = epochs?.next(beforeEvent: min(sequence, through)) { try adopt(settings) }
         forgetOutputs()
         guard isOver else { return }
+        if resumption != nil { recorded = try rebuild?.readToEnd() }
         rebuild = nil
         committed = through
         if resumption == nil { try goOnUnderTodaysSettings(after: through) } else { try resume() }
@@ -104,9 +105,15 @@ extension LinkedStageWork {
     func answerFromPast() {
         while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
             for delivery in deliveries {
-                clock?.receive(rebuild?.answer(to: delivery) ?? TransportAnswer(delivery.id, .accepted), into: &out)
+                clock?.receive(answerFromPast(to: delivery), into: &out)
             }
         }
+    }
+
+    /// Accepted where the log does not say.
+    private func answerFromPast(to delivery: Delivery) -> TransportAnswer {
+        let answer = rebuild?.recordedAnswer(to: delivery) ?? recorded?.recordedAnswer(to: delivery)
+        return answer ?? TransportAnswer(delivery.id, .accepted)
     }
 
     /// The history is over when all that the log has answered has been fed again.

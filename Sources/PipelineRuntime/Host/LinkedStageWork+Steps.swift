@@ -30,6 +30,9 @@ extension LinkedStageWork {
     private func wakeOnce() throws -> Bool {
         let before = out.count
         clock?.beginWake(into: &out)
+        if !out.deliveries.isEmpty {
+            windowStep = UnfinishedStep(.wake, first: outlet.log.nextSequence + UInt64(before))
+        }
         noteStep(.wake, of: nil, outputsBefore: before)
         return try finishStep()
     }
@@ -45,7 +48,8 @@ extension LinkedStageWork {
         let next = outlet.log.nextSequence
         if rebuild == nil, let past = resumption, past.kind == kind {
             step = OpenStep(unfinished: past, event: event, known: next - past.first)
-            (resumption, mustRecord) = (nil, true)
+            (resumption, mustRecord, windowStep) = (nil, true, past)
+            answerAgain()
         } else {
             step = OpenStep(unfinished: UnfinishedStep(kind, first: next + UInt64(outputsBefore)), event: event)
         }

@@ -33,8 +33,15 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var mustRecord = false
     /// What the stage is in the middle of.
     var step: OpenStep?
+    /// The step whose pushes go out in parts.
+    var windowStep: UnfinishedStep?
+    /// Outputs of what came before the pushes that are out.
+    var outputsBefore = 0
+    var width = WindowWidth()
     /// What the log holds a part of since before a restart, until the stage is at it again.
     var resumption: UnfinishedStep?
+    /// What the log has of the answers to that.
+    var recorded: Rebuild?
     /// Whether all of the log's past was fed again, and is whole: then today's settings count.
     var hasCaughtUp = false
     /// How many batches this turn has appended of steps that are not at their end.
@@ -160,6 +167,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
             }
         }
         var (sequence, end) = (first, 0)
+        width.most = transports.windowMax
         for line in Lines(lines) {
             guard try fold(line, sequence, at: now) else { break }
             sequence += 1
@@ -175,7 +183,9 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     /// Whether a batch, or a window of pushes, has come together before the input's end: a user may have a thousand devices.
-    private var isFull: Bool { max(out.lines.count, out.deliveryBytes) >= StageOutlet.batchBytesFull }
+    private var isFull: Bool {
+        max(out.lines.count, out.deliveryBytes) >= StageOutlet.batchBytesFull || width.isFull(out.deliveries.count)
+    }
 
     /// - Returns: Whether the event was taken; else something before it has to wait.
     @inline(__always)

@@ -46,9 +46,14 @@ struct Rebuild {
         unfinished.map { $0.kind == .wake && header.lastSequence >= $0.first } ?? false
     }
 
-    /// What a transport answered then: accepted where the log does not say.
-    mutating func answer(to delivery: Delivery) -> TransportAnswer {
-        answers?.take(delivery.id) ?? TransportAnswer(delivery.id, .accepted)
+    /// What a transport answered then; nil where the log does not say.
+    mutating func recordedAnswer(to delivery: Delivery) -> TransportAnswer? { answers?.take(delivery.id) }
+
+    /// With the answers of a step that the log does not hold whole.
+    func readToEnd() throws -> Rebuild {
+        var whole = self
+        while whole.header != nil { try whole.step() }
+        return whole
     }
 
     private mutating func step() throws {

@@ -34,7 +34,8 @@ public struct HostSurroundings: Sendable {
 
 /// The transports of one stage, each at work in a task of its own.
 ///
-/// One window of pushes is out at a time, and is answered as a whole.
+/// A window of pushes is handed out in parts: no transport has more of them than its ``Transport/inFlightMax``, and the
+/// next part goes out when the host says that the last is on record. A part is answered as a whole.
 final class TransportCrew: Sendable {
     private let transports: [String: any Transport]
     private let lanes: [String: Lane]
@@ -43,14 +44,27 @@ final class TransportCrew: Sendable {
     private let state = Mutex(State())
 
     /// The way to one transport.
-    private struct Lane {
+    struct Lane {
         var send: @Sendable ([Delivery]) -> Void
-        var end: @Sendable () -> Void
+        var end: @Sendable () -> Void = {}
+        /// See ``Transport/inFlightMax``.
+        var inFlightMax: @Sendable () -> Int = { .max }
     }
 
     private struct State {
+        /// What of the window is still to be handed out.
+        var rest: ArraySlice<Delivery> = []
+        var isWithinPush = false
         var outstanding = 0
         var answers: [TransportAnswer] = []
+    }
+
+    /// Where a window was cut.
+    struct Cut {
+        /// The first push that is still to be handed out.
+        var push: UInt64
+        /// Whether some of its devices were in an earlier part.
+        var isWithinPush: Bool
     }
 
     init(_ transports: [String: any Transport], sink: PushSink? = nil) {
@@ -58,19 +72,21 @@ final class TransportCrew: Sendable {
         self.sink = sink
         var lanes: [String: Lane] = [:]
         var streams: [String: AsyncStream<[Delivery]>] = [:]
-        for name in transports.keys {
+        for (name, transport) in transports {
             let (stream, continuation) = AsyncStream.makeStream(of: [Delivery].self)
             streams[name] = stream
-            lanes[name] = Lane(send: { continuation.yield($0) }, end: { continuation.finish() })
+            lanes[name] = Lane(
+                send: { continuation.yield($0) }, end: { continuation.finish() },
+                inFlightMax: { transport.inFlightMax })
         }
         self.lanes = lanes
         self.streams = streams
     }
 
     /// Transports that are elsewhere: pushes go into the lanes, and their answers come through ``take(_:)``.
-    init(lanes: [String: @Sendable ([Delivery]) -> Void]) {
+    init(lanes: [String: Lane]) {
         (transports, streams, sink) = ([:], [:], nil)
-        self.lanes = lanes.mapValues { Lane(send: $0, end: {}) }
+        self.lanes = lanes
     }
 
     /// - Parameter plan: The stage's, which says where the transports may keep what is theirs.
@@ -87,8 +103,18 @@ final class TransportCrew: Sendable {
     /// Whether answers wait to be taken.
     var hasAnswers: Bool { state.withLock { $0.outstanding == 0 && !$0.answers.isEmpty } }
 
-    /// Whether every push that was handed out has been answered and its answers were taken.
-    var isIdle: Bool { state.withLock { $0.outstanding == 0 && $0.answers.isEmpty } }
+    /// Whether every push of the window has been answered and its answers were taken.
+    var isIdle: Bool { state.withLock { $0.outstanding == 0 && $0.answers.isEmpty && $0.rest.isEmpty } }
+
+    /// How many pushes a window had better have: more are handed out in parts.
+    var windowMax: Int { lanes.values.map { max(1, $0.inFlightMax()) }.max() ?? .max }
+
+    /// Where the window was cut behind the last part; nil where nothing of it is left.
+    var cut: Cut? {
+        state.withLock { state in
+            state.rest.first.map { Cut(push: $0.id.push, isWithinPush: state.isWithinPush) }
+        }
+    }
 
     func open() async throws {
         for name in transports.keys.sorted() { try await transports[name]?.open() }
@@ -112,11 +138,38 @@ final class TransportCrew: Sendable {
 
     func stop() { for lane in lanes.values { lane.end() } }
 
-    /// Hands out a window of pushes. Their answers are there when ``work(answered:)`` says so, or at once with a sink.
+    /// Hands out the first part of a window. Its answers are there when ``work(answered:)`` says so, or at once with a
+    /// sink.
     func deliver(_ deliveries: [Delivery]) {
+        guard !deliveries.isEmpty else { return }
         if let sink { return pour(deliveries, into: sink) }
-        state.withLock { $0.outstanding += deliveries.count }
-        for (name, window) in Dictionary(grouping: deliveries, by: \.transport) { lanes[name]?.send(window) }
+        state.withLock { $0.rest += deliveries }
+        goOn()
+    }
+
+    /// Hands out the next part.
+    func goOn() {
+        let part = state.withLock { state -> ArraySlice<Delivery> in
+            let count = partCount(state.rest)
+            let part = state.rest.prefix(count)
+            state.rest = count < state.rest.count ? state.rest.dropFirst(count) : []
+            state.isWithinPush = state.rest.first?.id.push == part.last?.id.push
+            state.outstanding += count
+            return part
+        }
+        for (name, window) in Dictionary(grouping: part, by: \.transport) { lanes[name]?.send(window) }
+    }
+
+    /// As many whole pushes as the transports may have; of a push to more devices than that, some of them.
+    private func partCount(_ rest: ArraySlice<Delivery>) -> Int {
+        var room = lanes.mapValues { max(1, $0.inFlightMax()) }
+        let most = rest.firstIndex { delivery in
+            room[delivery.transport]? -= 1
+            return room[delivery.transport].map { $0 < 0 } ?? false
+        }
+        guard let most else { return rest.count }
+        let whole = rest[..<most].lastIndex { $0.id.push != rest[most].id.push }
+        return (whole.map { $0 + 1 } ?? most) - rest.startIndex
     }
 
     private func pour(_ deliveries: [Delivery], into sink: PushSink) {
@@ -132,7 +185,7 @@ final class TransportCrew: Sendable {
         }
     }
 
-    /// The answers of a window that is wholly answered; nil when there are none yet.
+    /// The answers of a part that is wholly answered; nil when there are none yet.
     func takeAnswers() -> [TransportAnswer]? {
         let answers = state.withLock { state -> [TransportAnswer]? in
             guard state.outstanding == 0, !state.answers.isEmpty else { return nil }
@@ -141,4 +194,7 @@ final class TransportCrew: Sendable {
         }
         return answers?.sorted { $0.id.push < $1.id.push }
     }
+
+    /// Whether the part that was handed out is over, and another is left.
+    var canGoOn: Bool { state.withLock { $0.outstanding == 0 && $0.answers.isEmpty && !$0.rest.isEmpty } }
 }

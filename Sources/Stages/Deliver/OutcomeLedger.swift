@@ -4,8 +4,8 @@ import PipelineKit
 
 /// The pushes whose devices are still to be heard of, in the order of the pushes.
 ///
-/// A push's outcomes are written when all its devices have theirs and every earlier push's are written. So the log is
-/// the same whichever transport was faster, and however the pushes were cut into windows.
+/// A push's outcomes are written in the order of its devices, when every earlier push's are written. So the log is the
+/// same whichever transport was faster, and however the pushes were cut into windows.
 struct OutcomeLedger {
     /// What is known of a push at a device.
     enum Result {
@@ -38,6 +38,9 @@ struct OutcomeLedger {
         let isRedrive: Bool
         private(set) var lines: [Line] = []
         private var unsettled = 0
+        /// Lines that were given to be written before the rest.
+        private var given = 0
+        private var hasNews = false
 
         init(push: UInt64, at time: Instant, outcome: OutcomeText, isRedrive: Bool = false) {
             (self.push, self.time, self.outcome, self.isRedrive) = (push, time, outcome, isRedrive)
@@ -57,6 +60,27 @@ struct OutcomeLedger {
             guard let index else { return }
             lines[index].result = .answered(answer)
             unsettled -= 1
+            hasNews = true
+        }
+
+        /// What is left of it to be written.
+        var rest: Entry {
+            guard given > 0 else { return self }
+            var rest = self
+            rest.lines.removeFirst(given)
+            return rest
+        }
+
+        /// The lines up to the first that is not answered, each given once; nil where no answer has brought any.
+        mutating func takeBeginning() -> Entry? {
+            guard hasNews else { return nil }
+            hasNews = false
+            let end = lines[given...].firstIndex { !$0.isAnswered } ?? lines.count
+            guard end > given else { return nil }
+            var beginning = self
+            beginning.lines = Array(lines[given..<end])
+            given = end
+            return beginning
         }
     }
 
@@ -85,9 +109,10 @@ struct OutcomeLedger {
         return low < entries.count && entries[low].push == push ? low : nil
     }
 
-    /// The next push, if it is settled.
+    /// What is to be written next: a push that is settled, or the beginning of one that is being answered.
     mutating func next() -> Entry? {
-        guard taken < entries.count, entries[taken].isSettled else { return nil }
+        guard taken < entries.count else { return nil }
+        guard entries[taken].isSettled else { return entries[taken].takeBeginning() }
         let entry = entries[taken]
         entries[taken].empty()
         taken += 1
@@ -98,6 +123,6 @@ struct OutcomeLedger {
             entries.removeFirst(taken)
             taken = 0
         }
-        return entry
+        return entry.rest
     }
 }

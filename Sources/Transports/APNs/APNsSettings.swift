@@ -21,8 +21,12 @@ public struct APNsSettings: PluginSettings {
     /// A PEM file with the certificates to trust instead of the system's.
     let trust: String?
     let proxy: ProxyAddress?
+    /// `user:password`.
+    let proxyLogin: Secret?
     /// How many connections each pool keeps.
     let connections: Int
+    /// The most requests that may be under way, whatever the servers allow.
+    let inFlightMax: Int
     /// How long a request waits for its answer before it is given up.
     let timeout: Duration
     let backoff: Backoff
@@ -35,7 +39,9 @@ public struct APNsSettings: PluginSettings {
         port = try settings.integer("port", default: 443, in: 1...65_535)
         trust = try settings.optionalPath("trust")
         proxy = try ProxyAddress(&settings)
+        proxyLogin = try settings.optionalSecret("proxyLogin")
         connections = try settings.integer("connections", default: 1, in: 1...32)
+        inFlightMax = try settings.integer("inFlightMax", default: 4_000, in: 1...1_000_000)
         timeout = try settings.duration("timeout", default: .seconds(20), in: .milliseconds(100)...(.seconds(900)))
         backoff = Backoff(
             serverError: try settings.duration(

@@ -25,6 +25,7 @@ public final class APNsTransport: Transport {
     struct Work {
         let threads: MultiThreadedEventLoopGroup
         let lines: [AppLine]
+        let allowances: [Allowance]
     }
 
     /// An app, and the pool that carries its pushes.
@@ -53,13 +54,15 @@ public final class APNsTransport: Transport {
         let lines = zip(settings.apps, plans.poolOfApp).map { app, index in
             AppLine(app: app, pool: pools[index])
         }
-        work.withLock { $0 = Work(threads: threads, lines: lines) }
+        let allowances = pools.map(\.allowance)
+        work.withLock { $0 = Work(threads: threads, lines: lines, allowances: allowances) }
     }
 
     private func pool(_ plan: PoolPlan, on loop: any EventLoop) async throws(TransportError) -> PoolOnLoop {
-        let surroundings = surroundings
+        let (surroundings, allowance) = (surroundings, Allowance())
         let made = loop.submit {
-            PoolOnLoop(loop: loop, bound: NIOLoopBound(ConnectionPool(plan, loop, surroundings), eventLoop: loop))
+            let pool = ConnectionPool(plan, loop, surroundings, allowance)
+            return PoolOnLoop(loop: loop, bound: NIOLoopBound(pool, eventLoop: loop), allowance: allowance)
         }
         do { return try await made.get() } catch { throw TransportError("cannot start: \(error)") }
     }
@@ -68,6 +71,13 @@ public final class APNsTransport: Transport {
         guard let work = work.withLock({ $0.take() }) else { return }
         for line in work.lines { line.pool.run { $0.close() } }
         do { try await work.threads.shutdownGracefully() } catch { return }
+    }
+
+    /// As many streams as the servers allow now on the connections that stand, less those whose pushes take longer than a
+    /// window.
+    public var inFlightMax: Int {
+        let allowed = work.withLock { $0?.allowances.reduce(0) { $0 + $1.count } ?? 1 }
+        return min(allowed, settings.inFlightMax)
     }
 
     var lines: [AppLine] { work.withLock { $0?.lines } ?? [] }
@@ -85,6 +95,7 @@ public final class APNsTransport: Transport {
 struct PoolOnLoop: Sendable {
     let loop: any EventLoop
     let bound: NIOLoopBound<ConnectionPool>
+    let allowance: Allowance
 
     func run(_ work: @escaping @Sendable (ConnectionPool) -> Void) { loop.execute { work(bound.value) } }
 }

@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import JSON
 import PipelineKit
@@ -30,6 +31,22 @@ struct CourierToken: Hashable, Sendable {
     }
 }
 
+/// A push's `apns-expiration`: until when polls are given it. The inbox keeps it longer.
+struct Expiration: Sendable {
+    private let seconds: Int64?
+
+    init(_ headers: JSONValue?) {
+        seconds = headers?["apns-expiration"]?.string.flatMap { Int64($0) }.map { max(0, $0) }
+    }
+
+    /// The microsecond from which no poll is given the push; nil where there is none. With 0 only those polls get it that
+    /// wait when it comes.
+    func end(of time: Instant) -> Int64? {
+        guard let seconds else { return nil }
+        return seconds == 0 ? time.microseconds + 1 : min(seconds, Int64.max / 1_000_000) * 1_000_000
+    }
+}
+
 /// A push for one device, as the store needs it.
 struct CourierPush: Sendable {
     let id: Delivery.ID
@@ -41,6 +58,7 @@ struct CourierPush: Sendable {
     let payload: Data
     /// What nothing was left out of; nil where ``payload`` is that.
     let whole: Data?
+    let expiration: Expiration
 
     /// Why a push cannot be taken.
     enum Refusal: Error {
@@ -69,6 +87,7 @@ struct CourierPush: Sendable {
         self.token = token
         (apnsID, notificationID, payload) = (read.apnsID, read.notificationID, read.payload)
         whole = delivery.unpruned.map { Data($0) }
+        expiration = read.expiration
     }
 
     private struct Fields {
@@ -77,6 +96,7 @@ struct CourierPush: Sendable {
         let apnsID: String
         let notificationID: String
         let payload: Data
+        let expiration: Expiration
 
         init?(_ line: JSONValue) {
             guard let user = line["user"]?.string, let token = line["token"]?.string,
@@ -85,6 +105,7 @@ struct CourierPush: Sendable {
             else { return nil }
             (self.user, self.token, self.apnsID, self.notificationID) = (user, token, apnsID, notificationID)
             self.payload = Data(payload.raw)
+            expiration = Expiration(line["headers"])
         }
     }
 }

@@ -23,7 +23,7 @@ public final class CourierTransport: Transport {
 
     private let settings: CourierSettings
     private let context: TransportContext
-    private let office: Office
+    let office: Office
     private let now: @Sendable () -> Instant
     private let server = Mutex<CourierServer?>(nil)
 
@@ -113,7 +113,7 @@ public final class CourierTransport: Transport {
             }
         } catch {
             let until = now().advanced(by: Self.pause)
-            return pushes.map { TransportAnswer($0.id, .deferred, reason: "\(error)", until: until) }
+            return pushes.map { TransportAnswer($0.id, .deferred, reason: "\(error)", attempts: 0, until: until) }
         }
     }
 }

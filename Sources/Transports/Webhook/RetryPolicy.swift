@@ -5,7 +5,7 @@ struct RetryPolicy: Sendable {
     /// No wait of our own is longer.
     static let backoffMax = Duration.seconds(30)
     /// A server that asks for more patience is asked again after this.
-    static let retryAfterMax = Duration.seconds(120)
+    static let retryAfterMax = Duration.seconds(3_600)
 
     let attempts: Int
     let backoff: Duration

@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import FoundationNetworking
 import JSON
@@ -21,31 +22,31 @@ extension Result<HTTPAnswer, HTTPFailure> {
         }
     }
 
-    var retryAfter: Duration? {
+    func retryAfter(_ now: Instant) -> Duration? {
         guard case .success(let answer) = self else { return nil }
-        return RetryPolicy.retryAfter(answer.retryAfter, now: .now)
+        let date = Date(timeIntervalSince1970: Double(now.microseconds) / 1e6)
+        return RetryPolicy.retryAfter(answer.retryAfter, now: date)
     }
 
-    /// - Parameter mayRepeat: Whether an earlier attempt was unanswered.
-    func answer(
-        to id: Delivery.ID, attempts: Int, timeout: Duration, mayRepeat: Bool = false
-    ) -> TransportAnswer {
-        var answer = finalAnswer(to: id, attempts, timeout)
-        answer.mayRepeat = mayRepeat
-        return answer
-    }
-
-    private func finalAnswer(to id: Delivery.ID, _ attempts: Int, _ timeout: Duration) -> TransportAnswer {
+    /// Where the push is not to be tried again.
+    func answer(to id: Delivery.ID, timeout: Duration) -> TransportAnswer {
         switch self {
         case .success(let answer) where (200..<300).contains(answer.status):
-            TransportAnswer(id, .accepted, status: answer.status, attempts: attempts)
+            TransportAnswer(id, .accepted, status: answer.status)
         case .success(let answer):
-            TransportAnswer(id, .failed, status: answer.status, reason: answer.reason, attempts: attempts)
+            TransportAnswer(id, .failed, status: answer.status, reason: answer.reason)
         case .failure(.refused(let address)):
-            TransportAnswer(id, .failed, reason: address.refusal, attempts: attempts - 1)
+            TransportAnswer(id, .failed, reason: address.refusal, attempts: 0)
         case .failure(let failure):
-            TransportAnswer(id, .failed, reason: failure.reason(timeout), attempts: attempts)
+            TransportAnswer(id, .failed, reason: failure.reason(timeout))
         }
+    }
+
+    /// Where it is.
+    func deferral(of id: Delivery.ID, until: Instant, timeout: Duration) -> TransportAnswer {
+        var answer = answer(to: id, timeout: timeout)
+        (answer.outcome, answer.until, answer.mayRepeat) = (.deferred, until, isUnanswered)
+        return answer
     }
 }
 

@@ -31,20 +31,3 @@ struct WebhookPush: Sendable {
         return (id, user)
     }
 }
-
-extension [WebhookPush] {
-    /// The pushes of each device in their order; the devices in the order of their first pushes.
-    func lanes() -> [[WebhookPush]] {
-        var indices: [[String]: Int] = [:]
-        var lanes: [[WebhookPush]] = []
-        for push in self {
-            let index = indices[push.lane] ?? lanes.count
-            if index == lanes.count {
-                indices[push.lane] = index
-                lanes.append([])
-            }
-            lanes[index].append(push)
-        }
-        return lanes
-    }
-}

@@ -28,10 +28,13 @@ final class SimulatedTransports: Sendable {
     private let time: SimulatedTime
     private let faults: FaultCounts
     private let state: Mutex<State>
+    /// How many pushes each of them takes at a time.
+    private let inFlightMax: Int
 
     init(seed: UInt64, _ time: SimulatedTime, _ faults: FaultCounts) {
         self.time = time
         self.faults = faults
+        inFlightMax = [1, 2, 3, 1_000][Int(seed % 4)]
         var random = Seeded(seed)
         var randoms: [String: Seeded] = [:]
         for name in Self.names { randoms[name] = Seeded(random.next()) }
@@ -50,14 +53,19 @@ final class SimulatedTransports: Sendable {
 
     func calm() { state.withLock { $0.isFaulty = false } }
 
-    func lanes(of process: SimulatedProcess) -> [String: @Sendable ([Delivery]) -> Void] {
+    func lanes(of process: SimulatedProcess) -> [String: TransportCrew.Lane] {
         let process = ObjectIdentifier(process)
-        func lane(_ name: String) -> @Sendable ([Delivery]) -> Void { { self.send($0, on: name, process) } }
+        func lane(_ name: String) -> TransportCrew.Lane {
+            .init(send: { self.send($0, on: name, process) }, inFlightMax: { self.inFlightMax })
+        }
         return Dictionary(uniqueKeysWithValues: Self.names.map { ($0, lane($0)) })
     }
 
     private func send(_ deliveries: [Delivery], on lane: String, _ process: ObjectIdentifier) {
         state.withLock { state in
+            if deliveries.count > inFlightMax {
+                state.problems.append("\(lane) got \(deliveries.count) pushes at once, not \(inFlightMax)")
+            }
             for delivery in deliveries { note(delivery, &state) }
             let isLate = state.isFaulty && state.isOneIn(10, lane)
             if isLate { faults.note(.answersLate) }

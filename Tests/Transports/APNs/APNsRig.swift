@@ -13,12 +13,16 @@ final class APNsRig: Sendable {
     let transport: APNsTransport
     let folder: String
     let clock: TestClock
+    let patience: TestPatience
 
     static let app = Delivery.App(
         container: "iCloud.com.example.Notes", environment: "development", topic: "com.example.Notes")
 
-    private init(_ apns: LocalAPNs, _ transport: APNsTransport, _ folder: String, _ clock: TestClock) {
+    private init(
+        _ apns: LocalAPNs, _ transport: APNsTransport, _ folder: String, _ clock: TestClock, _ patience: TestPatience
+    ) {
         (self.apns, self.transport, self.folder, self.clock) = (apns, transport, folder, clock)
+        self.patience = patience
     }
 
     /// - Parameter settings: Lines of YAML beside those that lead to the server.
@@ -34,23 +38,23 @@ final class APNsRig: Sendable {
         configuration.streams = streams
         let apns = try await LocalAPNs.start(configuration)
         if !script.isEmpty { try await apns.control(#"{"script":[\#(script.joined(separator: ","))]}"#) }
-        let clock = TestClock()
-        let transport = try transport(to: apns.port, in: folder, settings, clock: clock)
+        let (clock, patience) = (TestClock(), TestPatience())
+        let transport = try transport(to: apns.port, in: folder, settings, clock: clock, patience: patience)
         try await transport.open()
-        try await body(APNsRig(apns, transport, folder, clock))
+        try await body(APNsRig(apns, transport, folder, clock, patience))
         await transport.close()
         try await apns.stop()
     }
 
     static func transport(
         to port: Int, in folder: String, _ settings: String = "", clock: TestClock = TestClock(),
-        topic: String = "com.example.Notes"
+        patience: TestPatience = TestPatience(), topic: String = "com.example.Notes"
     ) throws -> APNsTransport {
         let text = Self.settings(to: port, in: folder, settings, topic: topic)
         let settings = try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self)
         return APNsTransport(
             settings, context: TransportContext(name: "apns", folder: folder) { _ in },
-            Surroundings(now: { clock.now }, jitter: { 0.5 }))
+            Surroundings(now: { clock.now }, jitter: { 0.5 }, patience: { patience.value }))
     }
 
     static func settings(
@@ -104,6 +108,18 @@ final class TestClock: Sendable {
     var now: Instant { time.withLock { $0 } }
 
     func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
+}
+
+/// How long windows wait: longer than any test, unless it says something else.
+final class TestPatience: Sendable {
+    private let state: Mutex<Duration>
+
+    init(_ value: Duration = .seconds(3_600)) { state = Mutex(value) }
+
+    var value: Duration {
+        get { state.withLock(\.self) }
+        set { state.withLock { $0 = newValue } }
+    }
 }
 
 func apnsPush(

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import GRDB
 import JSON
 import PipelineKit
 import Synchronization
@@ -80,13 +81,18 @@ final class CourierRig: Sendable {
     }
 
     /// A push event, and the deliveries that the stage makes of it.
-    func push(_ text: String, to devices: Device..., unpruned: String? = nil) throws -> [Delivery] {
+    func push(
+        _ text: String, to devices: Device..., unpruned: String? = nil, expiration: String? = nil
+    ) throws -> [Delivery] {
         let payload = #"{"aps":{"alert":"\#(text)"},"ck":{"nid":"n-\#(text)"}}"#
+        let headers = expiration.map { #""apns-expiration":"\#($0)""# } ?? ""
         let whole = unpruned.map { #","unpruned":\#($0)"# } ?? ""
         let sequence = try append(
-            #"{"type":"push",\#(devices[0].account),"notificationID":"n-\#(text)","headers":{},"#
+            #"{"type":"push",\#(devices[0].account),"notificationID":"n-\#(text)","headers":{\#(headers)},"#
                 + #""payload":\#(payload)\#(whole),"causes":[]}"#)
-        return devices.map { $0.delivery(of: payload, "n-\(text)", push: sequence, unpruned: unpruned) }
+        return devices.map {
+            $0.delivery(of: payload, "n-\(text)", push: sequence, unpruned: unpruned, headers: headers)
+        }
     }
 
     /// A `push.redrive` event, and the delivery that the stage makes of it.
@@ -187,10 +193,13 @@ struct Device: Sendable {
 
     var account: String { #""container":"iCloud.com.example.Notes","environment":"development","user":"\#(user)""# }
 
-    func delivery(of payload: String, _ notificationID: String, push: UInt64, unpruned: String?) -> Delivery {
+    func delivery(
+        of payload: String, _ notificationID: String, push: UInt64, unpruned: String?, headers: String = ""
+    ) -> Delivery {
+        let more = headers.isEmpty ? "" : "," + headers
         let line =
             #"{"notificationID":"\#(notificationID)","user":"\#(user)","device":"\#(name)","transport":"courier","#
-            + #""token":"\#(token)","headers":{"apns-id":"\#(push)-\#(name)"},"payload":\#(payload),"causes":[]}"#
+            + #""token":"\#(token)","headers":{"apns-id":"\#(push)-\#(name)"\#(more)},"payload":\#(payload),"causes":[]}"#
         var delivery = Delivery(
             id: .init(push: push, device: name), transport: "courier",
             app: .init(container: "iCloud.com.example.Notes", environment: "development", topic: nil),
@@ -221,6 +230,16 @@ extension CourierRig {
     /// Returns once a token was asked for that is not known.
     func waitForQuestions() async throws {
         while try await transport.unknownTokens == 0 { await Task.yield() }
+    }
+
+    /// The store may have no more pages than so many beside those that it has.
+    func limitStore(pages: Int) async throws {
+        try await transport.office.ask { desk, _ in
+            try desk.store.pool.writeWithoutTransaction { db in
+                let count = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+                _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(count + pages)")
+            }
+        }
     }
 
     /// Writes over what the file holds from an offset on.

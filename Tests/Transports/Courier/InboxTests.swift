@@ -168,6 +168,54 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `a full disk puts pushes off, and loses and blocks nothing`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        for number in 1...20 { try await rig.deliver(rig.push("\(number)", to: mac)) }
+        try await rig.limitStore(pages: 0)
+        let long = #"{"aps":{"alert":"\#(String(repeating: "x", count: 20_000))"},"ck":{}}"#
+        let pushes = try rig.push("long", to: mac, unpruned: long)
+        for _ in 0..<2 {
+            let answers = await (try rig.transport).deliver(pushes)
+            #expect(answers.map(\.outcome) == [.deferred] && answers.map(\.attempts) == [0])
+            #expect(answers[0].reason?.contains("full") == true, "\(answers)")
+            #expect(answers[0].until == rig.clock.withLock { $0.advanced(by: .seconds(1)) })
+        }
+        #expect(try await rig.fetch(mac).alerts.count == 20)
+        #expect(try await rig.poll(mac).body.contains(#""alert":"1""#))
+        try await rig.limitStore(pages: 1_000)
+        #expect(try await rig.deliver(pushes).map(\.outcome) == [.accepted])
+        #expect(try await rig.fetch(mac).ids.suffix(1) == ["n-long"])
+        #expect(try await rig.fetch(mac).ids.count == 21)
+        #expect(try await rig.poll(mac).body.contains(#""alert":"2""#))
+        try await rig.stop()
+    }
+
+    @Test func `limits hold at their edge`() async throws {
+        let rig = try await CourierRig("keepPerUser: 1000")
+        try rig.register(mac)
+        for part in 0..<2 {
+            try await rig.deliver((0..<201).flatMap { try rig.push("\(part)-\($0)", to: mac) })
+        }
+        let (most, more) = try await (rig.fetch(mac, limit: 400), rig.fetch(mac, limit: 401))
+        #expect(most.ids.count == CourierLimits.pageEntriesMax && most.moreComing && more.ids == most.ids)
+        #expect(try await rig.fetch(mac, since: most.serverChangeToken).ids == ["n-1-199", "n-1-200"])
+        let ids = (0..<CourierLimits.marksPerRequestMax + 1).map { "n-0-\($0)" }
+        #expect(try await rig.markRead(Array(ids.dropLast()), mac).status == 200)
+        #expect(try await rig.markRead(ids, mac).status == 400)
+        for (length, status) in [(CourierLimits.bodyBytesMax, 200), (CourierLimits.bodyBytesMax + 1, 413)] {
+            let body = #"{"notificationIDs":[]}"#
+            let padded = body + String(repeating: " ", count: length - body.utf8.count)
+            #expect(try await rig.ask("/courier/\(mac.token)/read", "POST", body: padded).status == status)
+        }
+        for (length, status) in [(CourierLimits.targetBytesMax, 400), (CourierLimits.targetBytesMax + 1, 414)] {
+            let path = "/courier/\(mac.token)/notifications?since="
+            let target = path + String(repeating: "x", count: length - path.utf8.count)
+            #expect(try await rig.ask(target).status == status)
+        }
+        try await rig.stop()
+    }
+
     @Test func `another pipeline's token is expired`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)

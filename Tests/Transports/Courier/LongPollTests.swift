@@ -133,6 +133,33 @@ import Testing
         try await rig.stop()
     }
 
+    @Test(arguments: [false, true])
+    func `what has expired is given to no poll, and stays in the inbox`(madeAgain: Bool) async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        let now = rig.clock.withLock { $0.microseconds / 1_000_000 }
+        try await rig.deliver(rig.push("short", to: mac, expiration: "\(now + 60)"))
+        try await rig.deliver(rig.push("long", to: mac, expiration: "\(now + 3_600)"))
+        try await rig.deliver(rig.push("at once", to: mac, expiration: "0"))
+        rig.pass(.seconds(60))
+        if madeAgain { try await rig.restart { try rig.removeStore() } }
+        #expect(try await rig.poll(mac).body.contains("long"))
+        try await rig.deliver(rig.push("last", to: mac))
+        #expect(try await rig.poll(mac).body.contains("last"))
+        #expect(try await rig.fetch(mac).alerts == ["short", "long", "at once", "last"])
+        try await rig.stop()
+    }
+
+    @Test func `what is for one attempt is given to a poll that waits`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        async let reply = rig.poll(mac)
+        try await rig.waitForPolls(1)
+        try await rig.deliver(rig.push("at once", to: mac, expiration: "0"))
+        #expect(try await reply.body.contains("at once"))
+        try await rig.stop()
+    }
+
     @Test func `what is no push of an app, or for no token, is not taken`() async throws {
         let rig = try await CourierRig()
         var bad = mac

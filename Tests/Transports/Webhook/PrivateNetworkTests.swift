@@ -73,7 +73,7 @@ import Testing
         #expect(!result.isRetriable)
         let id = push(1).id
         #expect(
-            result.answer(to: id, attempts: 1, timeout: .seconds(1))
+            result.answer(to: id, timeout: .seconds(1))
                 == TransportAnswer(
                     id, .failed, reason: "10.0.0.7 is in a private network, which privateNetworks: allow would permit",
                     attempts: 0))

@@ -5,10 +5,11 @@ import TestSupport
 
 @testable import TransportWebhook
 
-/// A transport that posts to a test's server and writes its waits down instead of waiting.
+/// A transport that posts to a test's server. Its windows wait for every answer, unless the test says that they end.
 struct Rig {
     let transport: WebhookTransport
-    private let waits = Waits()
+    let clock: TestClock
+    private let windows: Windows
 
     init(_ server: TestServer, _ settings: String = "attempts: 3\nbackoff: 100ms") async throws {
         try await self.init(url: server.url, settings)
@@ -20,13 +21,23 @@ struct Rig {
     }
 
     init(_ settings: WebhookSettings, now: Instant = Instant(microseconds: 1_795_000_000_999_999)) {
-        let waits = waits
-        // Each wait takes a second.
+        let (clock, windows) = (TestClock(now), Windows())
+        (self.clock, self.windows) = (clock, windows)
         transport = WebhookTransport(
-            settings, now: { now.advanced(by: .seconds(waits.all.count)) }, pause: { waits.append($0) })
+            settings, now: { clock.now }, jitter: { 1 }, pause: { _ in try await windows.wait() })
     }
 
-    var pauses: [Duration] { waits.all }
+    /// No window waits any longer.
+    func endWindows() { windows.end() }
+
+    /// Hands a push out until it is answered for good.
+    func settle(_ push: Delivery) async -> TransportAnswer {
+        while true {
+            let answer = await deliver(push)[0]
+            guard answer.outcome == .deferred else { return answer }
+            await Task.yield()
+        }
+    }
 
     func deliver(_ pushes: Delivery...) async -> [TransportAnswer] { await deliver(pushes) }
 
@@ -36,19 +47,54 @@ struct Rig {
     }
 }
 
-private final class Waits: Sendable {
-    private let state = Mutex<[Duration]>([])
-    var all: [Duration] { state.withLock { $0 } }
-    func append(_ wait: Duration) { state.withLock { $0.append(wait) } }
+/// Moves on only when it is told to.
+final class TestClock: Sendable {
+    private let time: Mutex<Instant>
+
+    init(_ now: Instant) { time = Mutex(now) }
+
+    var now: Instant { time.withLock { $0 } }
+
+    func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
+}
+
+private final class Windows: Sendable {
+    private struct State {
+        var hasEnded = false
+        var waiting: [AsyncStream<Void>.Continuation] = []
+    }
+
+    private let state = Mutex(State())
+
+    func end() {
+        let waiting = state.withLock { state in
+            state.hasEnded = true
+            return state.waiting
+        }
+        for wait in waiting { wait.finish() }
+    }
+
+    func wait() async throws {
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        let isOver = state.withLock { state in
+            state.waiting.append(end)
+            return state.hasEnded
+        }
+        if isOver { end.finish() }
+        for await _ in ended {}
+        try Task.checkCancellation()
+    }
 }
 
 func webhookSettings(_ text: String) throws -> WebhookSettings {
     try SettingsReader(text: text, file: "p.yaml").decode(WebhookSettings.self)
 }
 
-func push(_ sequence: UInt64, to device: String = "mac", of user: String = "_alice") -> Delivery {
+func push(_ sequence: UInt64, to device: String = "mac", of user: String = "_alice", attempts: Int = 0) -> Delivery {
     let line =
         #"{"notificationID":"n","user":"\#(user)","device":"\#(device)","transport":"hook","token":"t","#
         + #""headers":{"apns-id":"id-\#(sequence)\#(user)-\#(device)","apns-push-type":"alert"},"payload":{},"causes":[]}"#
-    return Delivery(id: .init(push: sequence, device: device), transport: "hook", line: Array(line.utf8))
+    var delivery = Delivery(id: .init(push: sequence, device: device), transport: "hook", line: Array(line.utf8))
+    delivery.attempts = attempts
+    return delivery
 }

@@ -1,4 +1,5 @@
-import Glibc
+import Dispatch
+import Foundation
 import PipelineKit
 import Synchronization
 import TestSupport
@@ -7,22 +8,77 @@ import Testing
 @testable import TransportWebhook
 
 @Suite struct WebhookOrderTests {
-    @Test func `one device's pushes keep their order through retries, others do not wait for them`() async throws {
-        let failures = Mutex<Set<String>>([])
+    @Test func `one device's pushes go out one after the other, others do not wait for them`() async throws {
+        let underWay = Mutex<Set<String>>([])
+        let collisions = Mutex(0)
         let server = TestServer { request, _ in
-            let id = request.headers["webhook-id"] ?? ""
-            let isFirstTime = failures.withLock { $0.insert(id).inserted }
-            return .status(isFirstTime && id.hasSuffix("-mac") ? 500 : 200)
+            let device = String(request.headers["webhook-id"]?.split(separator: "_").last ?? "")
+            if !underWay.withLock({ $0.insert(device).inserted }) { collisions.withLock { $0 += 1 } }
+            underWay.withLock { _ = $0.remove(device) }
+            return .status(200)
         }
         defer { server.stop() }
-        let pushes = (1...20).flatMap { [push($0), push($0, to: "phone"), push($0, to: "mac", of: "_bob")] }
+        let pushes = (1...20).flatMap { [push($0), push($0, to: "phone"), push(100 + $0, to: "mac", of: "_bob")] }
         let answers = try await Rig(server).deliver(pushes)
         #expect(answers.count == 60 && answers.allSatisfy { $0.outcome == .accepted })
-        let ofAlice = server.requests.filter { $0.body.contains("_alice") }.compactMap { $0.headers["webhook-id"] }
-        #expect(
-            ofAlice.filter { $0.hasSuffix("-mac") }
-                == (1...20).flatMap { ["id-\($0)_alice-mac", "id-\($0)_alice-mac"] })
-        #expect(ofAlice.filter { $0.hasSuffix("-phone") } == (1...20).map { "id-\($0)_alice-phone" })
+        #expect(collisions.withLock(\.self) == 0)
+        for (device, first) in [("alice-mac", 1), ("alice-phone", 1), ("bob-mac", 101)] {
+            let ids = server.requests.compactMap { $0.headers["webhook-id"] }.filter { $0.hasSuffix(device) }
+            #expect(ids == (first..<first + 20).map { "id-\($0)_\(device)" })
+        }
+    }
+
+    @Test func `a push that must be tried again holds up none behind it`() async throws {
+        let server = TestServer { request, _ in .status(request.headers["webhook-id"] == "id-1_alice-mac" ? 503 : 200) }
+        defer { server.stop() }
+        let answers = try await Rig(server).deliver(push(1), push(2), push(1, to: "phone"))
+        #expect(answers.map(\.outcome) == [.deferred, .accepted, .accepted])
+    }
+
+    @Test func `what a server does not answer holds up its window alone, and is joined later`() async throws {
+        let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
+        let gate = DispatchSemaphore(value: 0)
+        let server = TestServer { request, _ in
+            guard request.headers["webhook-id"]?.hasSuffix("-mac") == true else { return .status(200) }
+            arrivals.yield()
+            gate.wait()
+            return .status(200)
+        }
+        defer { server.stop() }
+        let rig = try await Rig(server, "concurrency: 2")
+        async let first = rig.deliver(push(1))
+        for await _ in arrived { break }
+        rig.endWindows()
+        #expect(await first.map(\.reason) == ["in_flight"])
+        #expect(rig.transport.inFlightMax == 1)
+        // Windows end at once from now on, and only another device's push is sent.
+        let others = await rig.deliver(push(1), push(2))
+        #expect(others.map(\.outcome) == [.deferred, .deferred] && others.map(\.attempts) == [0, 0])
+        gate.signal()
+        #expect(await rig.settle(push(1)) == TransportAnswer(push(1).id, .accepted, status: 200))
+        #expect(server.requests.count { $0.headers["webhook-id"] == "id-1_alice-mac" } == 1)
+        #expect(rig.transport.inFlightMax == 2)
+        await rig.transport.close()
+    }
+
+    @Test func `a server that is silent is given no more time until it speaks`() async throws {
+        let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
+        let isSilent = Mutex(true)
+        let server = TestServer { _, _ in
+            arrivals.yield()
+            return isSilent.withLock(\.self) ? .silence : .status(200)
+        }
+        defer { server.stop() }
+        let rig = try await Rig(server, "concurrency: 3\ntimeout: 100ms")
+        async let first = rig.deliver(push(1))
+        for await _ in arrived { break }
+        rig.endWindows()
+        _ = await first
+        let waits = await [rig.deliver(push(2, to: "a"))[0], rig.deliver(push(3, to: "b"))[0]]
+        #expect(waits.allSatisfy { $0.outcome == .deferred && $0.attempts == 0 })
+        isSilent.withLock { $0 = false }
+        #expect(await rig.settle(push(4, to: "c")).outcome == .accepted)
+        await rig.transport.close()
     }
 
     @Test func `as many requests are under way as the settings allow, and no more`() async throws {
@@ -73,6 +129,7 @@ private final class Gauge: Sendable {
     }
 
     private let state = Mutex(State())
+    private let condition = NSCondition()
     private let awaited: Int
 
     init(awaited: Int) { self.awaited = awaited }
@@ -85,7 +142,10 @@ private final class Gauge: Sendable {
             state.entered += 1
             state.highest = max(state.highest, state.inside)
         }
-        while state.withLock(\.entered) < awaited { sched_yield() }
+        condition.lock()
+        condition.broadcast()
+        while state.withLock(\.entered) < awaited { condition.wait() }
+        condition.unlock()
     }
 
     func leave() { state.withLock { $0.inside -= 1 } }

@@ -58,7 +58,9 @@ import Testing
         let server = TestServer { _, before in .status(before == 0 ? 503 : 200) }
         defer { server.stop() }
         let rig = try await Rig(server, "secret: \(try secret("s", Self.key))")
-        #expect(await rig.deliver(push(1)).map(\.attempts) == [2])
+        #expect(await rig.deliver(push(1)).map(\.outcome) == [.deferred])
+        rig.clock.advance(by: .seconds(1))
+        #expect(await rig.deliver(push(1, attempts: 1)).map(\.outcome) == [.accepted])
         #expect(server.requests.map { $0.headers["webhook-timestamp"] } == ["1795000000", "1795000001"])
         #expect(Set(server.requests.map { $0.headers["webhook-id"] }) == ["id-1_alice-mac"])
         for request in server.requests {

@@ -19,10 +19,12 @@ struct DeliverBench: Sendable {
         var perSecond = 0.0
         /// Of this process, for each push.
         var cpuMicroseconds = 0.0
-        /// What the process came to have in memory from the first tenth of the pushes to the last.
-        var bytesGained = 0.0
+        /// What the process has in memory when the first tenth of the pushes is sent, and when all are.
+        var bytesAtFirstTenth = 0.0
+        var bytesAtEnd = 0.0
         var latency: Percentiles?
 
+        var bytesGained: Double { bytesAtEnd - bytesAtFirstTenth }
         var ratio: Double { perSecond / h2load }
     }
 
@@ -81,7 +83,8 @@ struct DeliverBench: Sendable {
         let sent = Double(windows * Self.window)
         measure.perSecond = sent / seconds
         measure.cpuMicroseconds = (after.seconds - before.seconds) / sent * 1e6
-        measure.bytesGained = Double(after.residentBytes) - Double(tenth.residentBytes)
+        measure.bytesAtFirstTenth = Double(tenth.residentBytes)
+        measure.bytesAtEnd = Double(after.residentBytes)
     }
 
     private func check(_ answers: [TransportAnswer]) throws {

@@ -57,13 +57,13 @@ struct DeliverBenchReport: BenchReport {
     let runs: Int
 
     var lines: [String] {
-        var table = TextTable("SENDING", "pushes/s", "h2load/s", "ratio", "µs CPU", "MB gained")
+        var table = TextTable("SENDING", "pushes/s", "h2load/s", "ratio", "µs CPU", "MB at 1/10", "at the end")
         for measure in measures {
             table.add(
                 "\(measure.connections.of("connection")), \(measure.streams.grouped) streams",
                 measure.perSecond.text(decimals: 0), measure.h2load.text(decimals: 0),
                 measure.ratio.text(decimals: 2), measure.cpuMicroseconds.text(decimals: 2),
-                (measure.bytesGained / 1e6).text(decimals: 1))
+                (measure.bytesAtFirstTenth / 1e6).text(decimals: 1), (measure.bytesAtEnd / 1e6).text(decimals: 1))
         }
         let latency = measures.compactMap(\.latency).first.map { ["", "at half the first rate: \($0.text)"] } ?? []
         return [
@@ -83,7 +83,8 @@ struct DeliverBenchReport: BenchReport {
                         "pushesPerSecond": .number(measure.perSecond), "h2loadPerSecond": .number(measure.h2load),
                         "ratioToH2load": .number(measure.ratio),
                         "cpuMicrosecondsPerPush": .number(measure.cpuMicroseconds),
-                        "bytesGained": .number(measure.bytesGained),
+                        "bytesAtFirstTenth": .number(measure.bytesAtFirstTenth),
+                        "bytesAtEnd": .number(measure.bytesAtEnd), "bytesGained": .number(measure.bytesGained),
                     ])
                 }),
             "latencyMilliseconds": measures.compactMap(\.latency).first?.report ?? .object([]),

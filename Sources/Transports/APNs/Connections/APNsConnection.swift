@@ -38,6 +38,12 @@ final class APNsConnection: ChannelInboundHandler {
         return isTrusted ? session.room : min(session.room, max(0, 1 - active))
     }
 
+    /// How many requests may be under way on it at a time.
+    var capacity: Int {
+        guard isReady, !isRetired, context != nil else { return 0 }
+        return isTrusted ? session.streamsMax ?? 0 : 1
+    }
+
     // MARK: Requests
 
     /// - Returns: The request's stream.

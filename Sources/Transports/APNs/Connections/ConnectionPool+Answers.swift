@@ -21,7 +21,6 @@ extension ConnectionPool {
         // A connection counts as good once something was answered on it, not once it stands.
         dialFailures = 0
         trouble = nil
-        lastAnswer = .now()
         if head.status == 200, head.retryAfter == nil, body.isEmpty {
             return accept(tag, head, by: connection)
         }

@@ -40,8 +40,8 @@ extension ConnectionPool {
 
     private static func prepare(_ channel: any Channel, _ plan: PoolPlan, _ connection: APNsConnection) throws {
         let pipeline = channel.pipeline.syncOperations
-        if let proxy = plan.proxy {
-            try pipeline.addHandler(ProxyTunnel(to: plan.host, plan.port, through: proxy))
+        if plan.proxy != nil {
+            try pipeline.addHandler(ProxyTunnel(to: plan.host, plan.port, authorization: plan.proxyAuthorization))
         }
         let name = plan.host.isIPAddress ? nil : plan.host
         try pipeline.addHandler(NIOSSLClientHandler(context: plan.tls, serverHostname: name))

@@ -9,6 +9,7 @@ final class ConnectionPool {
     let plan: PoolPlan
     let loop: any EventLoop
     let surroundings: Surroundings
+    let allowance: Allowance
     var fields: SharedFields
     var requests: [Request?] = []
     var freeTags: [Int] = []
@@ -29,15 +30,9 @@ final class ConnectionPool {
     /// Their answers, until they are asked for.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
     var refusalsInARow = 0
-    /// When APNs last answered anything.
-    var lastAnswer = NIODeadline.distantPast
     var ticks: RepeatedTask?
     var isClosed = false
 
-    /// How long a window waits for its answers: what takes longer is asked for again.
-    static let patience = TimeAmount.seconds(2)
-    /// Pushes that may wait for room without a window that waits for them.
-    static let waitingMax = 20_000
     /// How long an answer is kept that nobody asks for.
     static let lateAnswerAge = TimeAmount.minutes(60)
     static let tickInterval = TimeAmount.milliseconds(100)
@@ -46,8 +41,9 @@ final class ConnectionPool {
     static let serverErrorsMax = 5
     static let refusalsMax = 10
 
-    init(_ plan: PoolPlan, _ loop: any EventLoop, _ surroundings: Surroundings) {
+    init(_ plan: PoolPlan, _ loop: any EventLoop, _ surroundings: Surroundings, _ allowance: Allowance) {
         self.plan = plan
+        self.allowance = allowance
         self.loop = loop
         self.surroundings = surroundings
         fields = SharedFields(plan)
@@ -68,7 +64,7 @@ final class ConnectionPool {
         stopped = nil
         beginTicks()
         let batch = Batch(count: pushes.count, promise)
-        let patience = isStuck ? TimeAmount.zero : Self.patience
+        let patience = isStuck ? TimeAmount.zero : .nanoseconds(surroundings.patience().nanoseconds)
         for push in pushes { take(push, batch) }
         fill()
         flushAll()
@@ -112,11 +108,10 @@ final class ConnectionPool {
     /// The window ends: what has no answer yet is told to take longer.
     private func release(_ batch: Batch) {
         guard batch.outstanding > 0 else { return }
-        let isMoving = NIODeadline.now() - lastAnswer < Self.patience && waiting.count < Self.waitingMax
         for tag in requests.indices where requests[tag]?.batch === batch {
             guard let request = requests[tag] else { continue }
             requests[tag]?.batch = nil
-            if request.flight != nil || request.attempts > 0 || isMoving {
+            if request.flight != nil || request.attempts > 0 {
                 batch.answer(keep(tag, request))
             } else {
                 batch.answer(
@@ -149,6 +144,7 @@ final class ConnectionPool {
 
     /// Hands waiting pushes to the connections that have room.
     func fill() {
+        noteAllowance()
         if waiting.isEmpty { return }
         dialIfNeeded()
         while !waiting.isEmpty, let connection = roomiest {
@@ -158,6 +154,12 @@ final class ConnectionPool {
                 room -= 1
             }
         }
+    }
+
+    /// Pushes that were told to take longer are not on record as over, whether they are or not.
+    private func noteAllowance() {
+        let capacity = connections.reduce(0) { $0 + $1.capacity }
+        allowance.count = max(1, capacity - late.count - lateAnswers.count)
     }
 
     private var roomiest: APNsConnection? {

@@ -9,6 +9,8 @@ struct PoolPlan: Sendable {
     let host: String
     let port: Int
     let proxy: ProxyAddress?
+    /// What the proxy knows us by, as `Proxy-Authorization` has it.
+    let proxyAuthorization: String?
     let tls: NIOSSLContext
     let connections: Int
     let timeout: Duration
@@ -28,4 +30,6 @@ struct Surroundings: Sendable {
     var now: @Sendable () -> Instant
     /// From 0 to 1.
     var jitter: @Sendable () -> Double
+    /// How long a window waits for its answers: what takes longer is asked for again.
+    var patience: @Sendable () -> Duration = { .seconds(2) }
 }

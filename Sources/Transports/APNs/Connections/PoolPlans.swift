@@ -36,6 +36,7 @@ extension PoolPlan {
             let secret = try app.revealed()
             self.init(
                 host: settings.host(of: app.environment), port: settings.port, proxy: settings.proxy,
+                proxyAuthorization: try settings.proxyLogin.map { ProxyTunnel.basic(try $0.reveal()) },
                 tls: try NIOSSLContext(configuration: try Self.tls(settings, secret)),
                 connections: settings.connections, timeout: settings.timeout, backoff: settings.backoff,
                 key: secret.signingKey, tokenAge: settings.tokenAge, tokenFile: tokenFile)

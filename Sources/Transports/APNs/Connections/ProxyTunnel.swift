@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 
 /// Asks an HTTP proxy for a tunnel before anything else is sent (RFC 9110, section 9.3.6), and then steps aside.
@@ -12,9 +13,14 @@ final class ProxyTunnel: ChannelDuplexHandler, RemovableChannelHandler {
     private let request: String
     private var head = ByteBuffer()
 
-    init(to host: String, _ port: Int, through proxy: ProxyAddress) {
-        request = "CONNECT \(host):\(port) HTTP/1.1\r\nHost: \(host):\(port)\r\n\r\n"
+    /// - Parameter authorization: See ``basic(_:)``.
+    init(to host: String, _ port: Int, authorization: String?) {
+        let login = authorization.map { "Proxy-Authorization: \($0)\r\n" } ?? ""
+        request = "CONNECT \(host):\(port) HTTP/1.1\r\nHost: \(host):\(port)\r\n\(login)\r\n"
     }
+
+    /// - Parameter login: `user:password` (RFC 7617).
+    static func basic(_ login: String) -> String { "Basic " + Data(login.utf8).base64EncodedString() }
 
     /// The handlers behind are told that the channel is active once the tunnel stands.
     func channelActive(context: ChannelHandlerContext) {

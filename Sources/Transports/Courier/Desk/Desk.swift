@@ -26,7 +26,7 @@ final class Desk {
     private static let trimInterval = Duration.seconds(60)
 
     private let plan: DeskPlan
-    private var store: InboxStore
+    private(set) var store: InboxStore
     private let marks: MarksLog
     /// Nil as long as there is no log of pushes on this machine.
     private var devices: DeviceLog?
@@ -199,7 +199,7 @@ final class Desk {
         let asked = tokens.filter { !waiting[$0].isEmpty }
         guard !asked.isEmpty else { return }
         do {
-            let found = try asked.map { ($0, try next(for: $0)) }
+            let found = try asked.map { ($0, try next(for: $0, now)) }
             try mark(found.flatMap { $0.1.map { .taken(apnsID: $0.apnsID) } }, now)
             for (token, payloads) in found {
                 for (poll, found) in zip(waiting.takeFirst(payloads.count, of: token), payloads) {
@@ -211,11 +211,11 @@ final class Desk {
         }
     }
 
-    private func next(for token: CourierToken) throws -> [(apnsID: String, payload: Data)] {
+    private func next(for token: CourierToken, _ now: Instant) throws -> [(apnsID: String, payload: Data)] {
         try store.pool.read { db in
             let tables = InboxTables(db: db)
             guard let owner = try tables.owner(of: token) else { return [] }
-            return try tables.next(for: owner.device, limit: waiting[token].count)
+            return try tables.next(for: owner.device, limit: waiting[token].count, at: now)
         }
     }
 
@@ -285,7 +285,7 @@ extension InboxTables {
         guard try !isGone(push: number, from: account) else { return false }
         let body = try add(
             push: number, id: push.notificationID, body: push.whole ?? push.payload, to: account,
-            time: now.microseconds)
+            time: now, push.expiration)
         try add(
             push: number, to: device(push.id.device, of: account), apnsID: push.apnsID,
             payload: push.payload == body ? nil : push.payload)

@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import GRDB
 
@@ -54,10 +55,14 @@ struct InboxTables {
 
     /// - Returns: The body that the push has: the first that was added.
     @discardableResult
-    func add(push: Int64, id: String, body: Data, to account: Int64, time: Int64) throws -> Data {
+    func add(
+        push: Int64, id: String, body: Data, to account: Int64, time: Instant, _ expiration: Expiration
+    ) throws -> Data {
         try run(
-            "INSERT INTO notifications(push, account, id, body, time) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            [push, account, id, body, time])
+            """
+            INSERT INTO notifications(push, account, id, body, time, expires) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO NOTHING
+            """, [push, account, id, body, time.microseconds, expiration.end(of: time)])
         return db.changesCount > 0 ? body : try self.body(ofPush: push) ?? body
     }
 
@@ -74,14 +79,15 @@ struct InboxTables {
     }
 
     /// What polls of the device get next.
-    func next(for device: Int64, limit: Int) throws -> [(apnsID: String, payload: Data)] {
+    func next(for device: Int64, limit: Int, at now: Instant) throws -> [(apnsID: String, payload: Data)] {
         try Row.fetchAll(
             db.cachedStatement(
                 sql: """
                     SELECT d.apnsID, ifnull(d.payload, n.body) FROM deliveries d JOIN notifications n USING (push)
-                    WHERE d.device = ? AND d.taken = 0 AND d.apnsID IS NOT NULL ORDER BY push LIMIT ?
+                    WHERE d.device = ? AND d.taken = 0 AND d.apnsID IS NOT NULL AND ifnull(n.expires > ?, 1)
+                    ORDER BY push LIMIT ?
                     """),
-            arguments: [device, limit]
+            arguments: [device, now.microseconds, limit]
         ).map { ($0[0], $0[1]) }
     }
 

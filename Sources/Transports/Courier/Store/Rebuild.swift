@@ -47,7 +47,10 @@ struct Rebuild {
         for device in try tables.devices(of: account, named: name) {
             let own = Data(device.topic.flatMap { event["payloadByTopic"]?.member($0)?.raw } ?? payload.raw)
             let whole = body ?? event["unpruned"].map { Data($0.raw) } ?? own
-            if body == nil { try tables.add(push: push, id: id, body: whole, to: account, time: time.microseconds) }
+            if body == nil {
+                let expiration = Expiration(event["headers"])
+                try tables.add(push: push, id: id, body: whole, to: account, time: time, expiration)
+            }
             body = whole
             try tables.add(push: push, to: device.id, apnsID: nil, payload: own == whole ? nil : own)
         }

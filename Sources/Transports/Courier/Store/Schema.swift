@@ -2,7 +2,7 @@ import GRDB
 
 /// The tables. A file of another version is not converted: it is made again from the logs.
 enum Schema {
-    static let version = 1
+    static let version = 2
 
     struct OtherVersion: Error {}
 
@@ -14,7 +14,8 @@ enum Schema {
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 
-    /// - `notifications`: one for each push of an account; `mark` is the number of its last change in the log of marks.
+    /// - `notifications`: one for each push of an account; `mark` is the number of its last change in the log of marks,
+    ///   `expires` the microsecond from which polls are not given it.
     /// - `deliveries`: one for each push and device, `payload` null where it is the notification's; kept, taken, as long
     ///   as the notification, to know a repeat by.
     /// - `accounts.floor`: the last push that went from an inbox for its age or number: a repeat of it stays away.
@@ -30,7 +31,7 @@ enum Schema {
             UNIQUE(account, name));
         CREATE TABLE notifications(
             push INTEGER PRIMARY KEY, account INTEGER NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,
-            time INTEGER NOT NULL, isRead INTEGER NOT NULL DEFAULT 0, mark INTEGER);
+            time INTEGER NOT NULL, expires INTEGER, isRead INTEGER NOT NULL DEFAULT 0, mark INTEGER);
         CREATE INDEX notificationsOfAccount ON notifications(account, push);
         CREATE INDEX notificationsByID ON notifications(account, id);
         CREATE INDEX notificationsMarked ON notifications(account, mark) WHERE mark IS NOT NULL;

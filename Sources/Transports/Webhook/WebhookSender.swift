@@ -1,0 +1,49 @@
+import EventLog
+import Foundation
+import PipelineKit
+
+/// One request for one push, and what its end means.
+struct WebhookSender: Sendable {
+    let settings: WebhookSettings
+    let session: HTTPSession
+    let signer: WebhookSigner
+    let now: @Sendable () -> Instant
+    /// From 0 to 1.
+    let jitter: @Sendable () -> Double
+
+    private var policy: RetryPolicy { RetryPolicy(attempts: settings.attempts, backoff: settings.backoff) }
+
+    /// Sends it once. Nil when cancelled.
+    func send(_ push: WebhookPush) async -> TransportAnswer? {
+        let result = await attempt(request(push, push.delivery.line))
+        if case .failure(.cancelled) = result { return nil }
+        let delay = policy.delay(
+            afterAttempt: push.delivery.attempts + 1, retryAfter: result.retryAfter(now()), jitter: jitter())
+        guard result.isRetriable, let delay else {
+            return result.answer(to: push.delivery.id, timeout: settings.timeout)
+        }
+        return result.deferral(of: push.delivery.id, until: now().advanced(by: delay), timeout: settings.timeout)
+    }
+
+    private func attempt(_ request: HTTPRequest) async -> Result<HTTPAnswer, HTTPFailure> {
+        do throws(HTTPFailure) {
+            return .success(try await session.post(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A new attempt has a time of its own (Standard Webhooks 1.0.0, "Webhook metadata").
+    private func request(_ push: WebhookPush, _ body: [UInt8]) -> HTTPRequest {
+        let timestamp = now().microseconds / 1_000_000
+        var headers = [
+            (name: "content-type", value: "application/json"), (name: "webhook-id", value: push.apnsID),
+            (name: "webhook-timestamp", value: "\(timestamp)"),
+        ]
+        if let signatures = signer.signatures(id: push.apnsID, timestamp: timestamp, body: body) {
+            headers.append((name: "webhook-signature", value: signatures))
+        }
+        return HTTPRequest(
+            url: settings.url, headers: headers + settings.headers, body: body, timeout: settings.timeout)
+    }
+}

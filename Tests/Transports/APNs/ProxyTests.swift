@@ -1,0 +1,77 @@
+import Foundation
+import PipelineKit
+import Testing
+
+@testable import TransportAPNs
+
+/// Where a proxy is named, nothing goes around it.
+@Suite(.timeLimit(.minutes(2))) struct ProxyTests {
+    @Test func pushesGoThroughTheTunnel() async throws {
+        try await APNsRig.with { rig in
+            let proxy = try await TestProxy(.open)
+            let transport = try transport(rig, proxy.port)
+            try await transport.open()
+            let answers = await transport.deliver((1...50).map { apnsPush($0, token: String(format: "%08x", $0)) })
+            #expect(answers.count == 50 && answers.allSatisfy { $0.outcome == .accepted })
+            #expect(proxy.requests.count == 1)
+            #expect(proxy.requests[0].hasPrefix("CONNECT localhost:\(rig.apns.port) HTTP/1.1\r\n"))
+            #expect(proxy.requests[0].contains("\r\nHost: localhost:\(rig.apns.port)\r\n"))
+            #expect(!proxy.requests[0].contains("bearer"))
+            await transport.close()
+            try await proxy.stop()
+        }
+    }
+
+    @Test(arguments: [407, 403, 502])
+    func aProxyThatRefusesIsNotGoneAround(_ status: Int) async throws {
+        try await APNsRig.with { rig in
+            let proxy = try await TestProxy(.refuse(status))
+            try await expectNothingSent(rig, proxy.port, reason: "the proxy opened no tunnel: status \(status)")
+            #expect(!proxy.requests.isEmpty)
+            try await proxy.stop()
+        }
+    }
+
+    @Test func aProxyThatIsNotThereIsNotGoneAround() async throws {
+        try await APNsRig.with { rig in
+            let proxy = try await TestProxy(.open)
+            try await proxy.stop()
+            try await expectNothingSent(rig, proxy.port, reason: "refused")
+        }
+    }
+
+    @Test func aProxyThatAsksForALoginGetsIt() async throws {
+        try await APNsRig.with { rig in
+            let proxy = try await TestProxy(.openTo("Basic " + Data("belfry:sesame".utf8).base64EncodedString()))
+            try await expectNothingSent(rig, proxy.port, reason: "status 407")
+            let file = "\(rig.folder)/proxy.login"
+            #expect(
+                FileManager.default.createFile(
+                    atPath: file, contents: Data("belfry:sesame\n".utf8), attributes: [.posixPermissions: 0o600]))
+            let transport = try transport(rig, proxy.port, "proxyLogin: {$file: \(file)}")
+            try await transport.open()
+            #expect(await transport.deliver([apnsPush(2)]).map(\.outcome) == [.accepted])
+            await transport.close()
+            try await proxy.stop()
+        }
+    }
+
+    private func transport(_ rig: APNsRig, _ port: Int, _ more: String = "") throws -> APNsTransport {
+        try APNsRig.transport(
+            to: rig.apns.port, in: rig.folder, "proxy: http://127.0.0.1:\(port)\n\(more)",
+            patience: rig.patience)
+    }
+
+    private func expectNothingSent(_ rig: APNsRig, _ port: Int, reason: String) async throws {
+        rig.patience.value = .milliseconds(500)
+        let transport = try transport(rig, port)
+        try await transport.open()
+        var told = await transport.deliver([apnsPush(1)])[0]
+        while told.reason?.contains("room") == true { told = await transport.deliver([apnsPush(1)])[0] }
+        #expect(told.outcome == .deferred && told.attempts == 0 && !told.mayRepeat)
+        #expect(told.reason?.contains(reason) == true, "\(told)")
+        #expect(rig.apns.receivedCount == 0)
+        await transport.close()
+        rig.patience.value = .seconds(3_600)
+    }
+}

@@ -1,0 +1,122 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// An HTTP proxy that opens tunnels to whom it is asked for, or refuses.
+final class TestProxy: Sendable {
+    enum Conduct: Sendable {
+        case open
+        /// A status instead of a tunnel.
+        case refuse(Int)
+        /// Only who brings this `Proxy-Authorization` gets one; others get 407.
+        case openTo(String)
+    }
+
+    let port: Int
+    private let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let listener: any Channel
+    private let heads: Heads
+
+    init(_ conduct: Conduct) async throws {
+        let (heads, threads) = (Heads(), threads)
+        self.heads = heads
+        listener = try await ServerBootstrap(group: threads)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ProxyHandler(conduct, heads))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        port = listener.localAddress?.port ?? 0
+    }
+
+    /// What was asked for, head by head.
+    var requests: [String] { heads.all }
+
+    func stop() async throws {
+        try await listener.close()
+        try await threads.shutdownGracefully()
+    }
+}
+
+private final class Heads: Sendable {
+    private let state = Mutex<[String]>([])
+    var all: [String] { state.withLock(\.self) }
+    func append(_ head: String) { state.withLock { $0.append(head) } }
+}
+
+/// Takes one request, and after that passes bytes on.
+private final class ProxyHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let conduct: TestProxy.Conduct
+    private let heads: Heads
+    private var head = ""
+    private var other: (any Channel)?
+
+    init(_ conduct: TestProxy.Conduct, _ heads: Heads) { (self.conduct, self.heads) = (conduct, heads) }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        if let other { return other.writeAndFlush(bytes, promise: nil) }
+        head += String(buffer: bytes)
+        guard head.hasSuffix("\r\n\r\n") else { return }
+        heads.append(head)
+        switch status {
+        case 200: connect(context)
+        case let status:
+            answer(context, "\(status) No")
+            context.close(promise: nil)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { other?.close(promise: nil) }
+
+    private var status: Int {
+        switch conduct {
+        case .open: 200
+        case .refuse(let status): status
+        case .openTo(let login): head.contains("\r\nProxy-Authorization: \(login)\r\n") ? 200 : 407
+        }
+    }
+
+    private func connect(_ context: ChannelHandlerContext) {
+        let target = head.split(separator: " ")[1].split(separator: ":")
+        let back = context.channel
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        ClientBootstrap(group: context.eventLoop)
+            .channelInitializer { $0.pipeline.addHandler(WayBack(back)) }
+            .connect(host: String(target[0]), port: Int(target[1]) ?? 0)
+            .whenComplete { result in
+                let (handler, context) = bound.value
+                switch result {
+                case .success(let channel):
+                    handler.other = channel
+                    handler.answer(context, "200 Established")
+                case .failure:
+                    handler.answer(context, "502 Bad Gateway")
+                    context.close(promise: nil)
+                }
+            }
+    }
+
+    private func answer(_ context: ChannelHandlerContext, _ status: String) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 \(status)\r\n\r\n")), promise: nil)
+    }
+}
+
+/// What the server says goes to the client.
+private final class WayBack: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+
+    private let client: any Channel
+
+    init(_ client: any Channel) { self.client = client }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        client.writeAndFlush(unwrapInboundIn(data), promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { client.close(promise: nil) }
+}
