@@ -58,7 +58,7 @@ struct SendCommand: AsyncParsableCommand {
 
     private func sourcePlan(_ path: String) throws -> HostPlan {
         let checked = try CheckedPipeline(path: path)
-        return try StageRunner(checked.file.sourceStage, of: checked.file).host.plan
+        return try StageRunner(checked.file.sourceStage, of: checked.file, registry: .builtIns).host.plan
     }
 }
 
