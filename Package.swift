@@ -59,10 +59,17 @@ var libraries: [Target] {
             ] + network
         ),
         .target(
+            name: "StageTool",
+            dependencies: [
+                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
+        ),
+        .target(
             name: "BelfryTool",
             dependencies: [
                 "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
-                "BuiltIns", "Match", "Payload", "LocalAPNs", "TransportAPNs", "TransportFile",
+                "StageTool", "BuiltIns", "Match", "Payload", "LocalAPNs", "TransportAPNs", "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
@@ -89,8 +96,13 @@ var transports: [Target] {
 }
 
 var executables: [Target] {
-    (["belfry"] + ["ingest", "match", "coalesce", "payload", "deliver"].map { "belfry-" + $0 }).map {
-        .executableTarget(name: $0, dependencies: ["BelfryTool"], path: "Sources/Executables/\($0)")
+    let programs: [(name: String, dependencies: [Target.Dependency])] =
+        [("belfry", ["BelfryTool", "StageTool"]), ("belfry-deliver", ["PipelineKit", "StageTool", "BuiltIns"])]
+        + ["Ingest", "Match", "Coalesce", "Payload"].map {
+            ("belfry-" + $0.lowercased(), ["PipelineKit", "StageTool", .target(name: $0)])
+        }
+    return programs.map {
+        .executableTarget(name: $0.name, dependencies: $0.dependencies, path: "Sources/Executables/\($0.name)")
     }
 }
 
@@ -101,7 +113,7 @@ var tests: [Target] {
             path: "Tests/Support")
     ]
         + libraries.filter {
-            !["CZeroMQ", "CCurl", "CNGHTTP2", "CCRC32C", "CSpawn", "CVector", "BuiltIns"].contains($0.name)
+            !["CZeroMQ", "CCurl", "CNGHTTP2", "CCRC32C", "CSpawn", "CVector", "BuiltIns", "StageTool"].contains($0.name)
         }.map {
             .tests(of: $0, $0.name == "BelfryClient" ? ["PipelineTestKit"] : [])
         }

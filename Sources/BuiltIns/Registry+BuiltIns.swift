@@ -23,9 +23,7 @@ extension Registry {
         registry.register(FileTransport.self)
         registry.register(ConsoleTransport.self)
         registry.register(WebhookTransport.self)
-        registry.register(Latest.self)
-        registry.register(Debounce.self)
-        registry.register(Uncoalesced.self)
+        registry.registerPolicies()
         return registry
     }
 }

@@ -1,8 +1,11 @@
 import ArgumentParser
+import BuiltIns
 import EventLog
+import PipelineKit
 import Testing
 
 @testable import BelfryTool
+@testable import StageTool
 
 struct ArgumentTests {
     /// Commands that are wrong before anything is looked at.
@@ -27,9 +30,11 @@ struct ArgumentTests {
 
     @Test func `ingest that is to exit needs an input`() {
         let error = #expect(throws: (any Error).self) {
-            try IngestProgram.parseAsRoot(["--pipeline", "a.yaml", "--exit-when-done"])
+            try IngestProgram<AllStages>.parseAsRoot(["--pipeline", "a.yaml", "--exit-when-done"])
         }
-        #expect(error.map { IngestProgram.message(for: $0) } == "--exit-when-done needs an input; give a file or -")
+        #expect(
+            error.map { IngestProgram<AllStages>.message(for: $0) }
+                == "--exit-when-done needs an input; give a file or -")
     }
 
     @Test func `positions in a log are sequences, times or durations back from its end`() {
@@ -50,8 +55,8 @@ struct ArgumentTests {
             BelfryCommand.self, UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self,
             TapCommand.self,
             LogCommand.self, LogListCommand.self, LogShowCommand.self, LogVerifyCommand.self, LogStatCommand.self,
-            LogRepairCommand.self, APNsServerCommand.self, IngestProgram.self,
-            StageProgram<MatchProgram>.self, StageProgram<DeliverProgram>.self,
+            LogRepairCommand.self, APNsServerCommand.self, IngestProgram<AllStages>.self,
+            StageProgram<MatchProgram, AllStages>.self, StageProgram<DeliverProgram, AllStages>.self,
         ] as [any ParsableCommand.Type])
     func `help teaches by example, in lines that fit a terminal`(command: any ParsableCommand.Type) {
         let help = command.helpMessage(columns: 80)
@@ -60,4 +65,8 @@ struct ArgumentTests {
         let discussion = command.configuration.discussion.split(separator: "\n")
         #expect(discussion.filter { $0.hasPrefix("  ") }.allSatisfy { $0.count <= 80 })
     }
+}
+
+private enum AllStages: LinkedStages {
+    static var registry: Registry { .builtIns }
 }

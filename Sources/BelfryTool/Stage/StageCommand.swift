@@ -1,4 +1,5 @@
 import ArgumentParser
+import BuiltIns
 
 /// Runs one stage of any kind; `belfry up` uses it for those without a program of their own.
 struct StageCommand: AsyncParsableCommand {
@@ -19,8 +20,8 @@ struct StageCommand: AsyncParsableCommand {
     @OptionGroup(visibility: .hidden) var worker: WorkerOptions
 
     func run() async throws {
-        guard !worker.replayWorker else { return try worker.run() }
+        guard !worker.replayWorker else { return try worker.run(.builtIns) }
         let checked = try CheckedPipeline(path: pipeline)
-        try await StageRunner(try checked.stage(name), of: checked.file).run()
+        try await StageRunner(try checked.stage(name), of: checked.file, registry: .builtIns).run()
     }
 }

@@ -1,3 +1,14 @@
-import BelfryTool
+import Coalesce
+import PipelineKit
+import StageTool
 
-await Tool.coalesce()
+enum Linked: LinkedStages {
+    static var registry: Registry {
+        var registry = Registry()
+        registry.register(CoalesceStage.self)
+        registry.registerPolicies()
+        return registry
+    }
+}
+
+await Tool.coalesce(Linked.self)

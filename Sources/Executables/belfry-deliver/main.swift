@@ -1,3 +1,9 @@
-import BelfryTool
+import BuiltIns
+import PipelineKit
+import StageTool
 
-await Tool.deliver()
+enum Linked: LinkedStages {
+    static var registry: Registry { .builtIns }
+}
+
+await Tool.deliver(Linked.self)

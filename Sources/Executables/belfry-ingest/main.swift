@@ -1,3 +1,13 @@
-import BelfryTool
+import Ingest
+import PipelineKit
+import StageTool
 
-await Tool.ingest()
+enum Linked: LinkedStages {
+    static var registry: Registry {
+        var registry = Registry()
+        registry.register(IngestStage.self)
+        return registry
+    }
+}
+
+await Tool.ingest(Linked.self)

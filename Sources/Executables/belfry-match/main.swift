@@ -1,3 +1,13 @@
-import BelfryTool
+import Match
+import PipelineKit
+import StageTool
 
-await Tool.match()
+enum Linked: LinkedStages {
+    static var registry: Registry {
+        var registry = Registry()
+        registry.register(MatchStage.self)
+        return registry
+    }
+}
+
+await Tool.match(Linked.self)

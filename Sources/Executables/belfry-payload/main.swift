@@ -1,3 +1,13 @@
-import BelfryTool
+import Payload
+import PipelineKit
+import StageTool
 
-await Tool.payload()
+enum Linked: LinkedStages {
+    static var registry: Registry {
+        var registry = Registry()
+        registry.register(PayloadStage.self)
+        return registry
+    }
+}
+
+await Tool.payload(Linked.self)

@@ -1,3 +1,4 @@
 import BelfryTool
+import StageTool
 
 await Tool.belfry()

@@ -3,26 +3,33 @@ import Glibc
 import PipelineRuntime
 
 /// The programs of Belfry, for their `main`.
-public enum Tool {
-    /// `belfry`.
-    public static func belfry() async -> Never { await run(BelfryCommand.self) }
-
+package enum Tool {
     /// `belfry-ingest`.
-    public static func ingest() async -> Never { await run(IngestProgram.self) }
+    package static func ingest<Linked: LinkedStages>(_ linked: Linked.Type) async -> Never {
+        await run(IngestProgram<Linked>.self)
+    }
 
     /// `belfry-match`.
-    public static func match() async -> Never { await run(StageProgram<MatchProgram>.self) }
+    package static func match<Linked: LinkedStages>(_ linked: Linked.Type) async -> Never {
+        await run(StageProgram<MatchProgram, Linked>.self)
+    }
 
     /// `belfry-coalesce`.
-    public static func coalesce() async -> Never { await run(StageProgram<CoalesceProgram>.self) }
+    package static func coalesce<Linked: LinkedStages>(_ linked: Linked.Type) async -> Never {
+        await run(StageProgram<CoalesceProgram, Linked>.self)
+    }
 
     /// `belfry-payload`.
-    public static func payload() async -> Never { await run(StageProgram<PayloadProgram>.self) }
+    package static func payload<Linked: LinkedStages>(_ linked: Linked.Type) async -> Never {
+        await run(StageProgram<PayloadProgram, Linked>.self)
+    }
 
     /// `belfry-deliver`.
-    public static func deliver() async -> Never { await run(StageProgram<DeliverProgram>.self) }
+    package static func deliver<Linked: LinkedStages>(_ linked: Linked.Type) async -> Never {
+        await run(StageProgram<DeliverProgram, Linked>.self)
+    }
 
-    static func run<Command: AsyncParsableCommand>(_ type: Command.Type) async -> Never {
+    package static func run<Command: AsyncParsableCommand>(_ type: Command.Type) async -> Never {
         StopSignals.ignore(SIGPIPE)
         // A file at the limit of its size is a full disk: the write fails, and that is dealt with.
         StopSignals.outlive(SIGXFSZ)

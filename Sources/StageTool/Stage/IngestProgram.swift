@@ -4,20 +4,22 @@ import PipelineRuntime
 import ZeroMQ
 
 /// `belfry-ingest`: the source stage, which also takes files and standard input.
-struct IngestProgram: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "belfry-ingest",
-        abstract: "Takes commands at the door: record changes, subscriptions, devices.",
-        discussion: """
-            Serves the door of the pipeline file, for `belfry send` and other producers, and writes what it accepts to \
-            its log. Inputs are taken through the same door: a line that is refused is reported with its place and the \
-            reason, and the good lines are kept. After a restart a file goes on behind the last line taken.
+struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "belfry-ingest",
+            abstract: "Takes commands at the door: record changes, subscriptions, devices.",
+            discussion: """
+                Serves the door of the pipeline file, for `belfry send` and other producers, and writes what it accepts to \
+                its log. Inputs are taken through the same door: a line that is refused is reported with its place and the \
+                reason, and the good lines are kept. After a restart a file goes on behind the last line taken.
 
-              belfry-ingest -p Pipelines/quickstart.yaml
-              belfry-ingest -p Pipelines/quickstart.yaml monday.ndjson tuesday.ndjson
-              tail -f in.ndjson | belfry-ingest -p Pipelines/quickstart.yaml -
-              belfry-ingest -p Pipelines/quickstart.yaml --exit-when-done in.ndjson
-            """)
+                  belfry-ingest -p Pipelines/quickstart.yaml
+                  belfry-ingest -p Pipelines/quickstart.yaml monday.ndjson tuesday.ndjson
+                  tail -f in.ndjson | belfry-ingest -p Pipelines/quickstart.yaml -
+                  belfry-ingest -p Pipelines/quickstart.yaml --exit-when-done in.ndjson
+                """)
+    }
 
     @OptionGroup var options: StageOptions
 
@@ -33,8 +35,9 @@ struct IngestProgram: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let checked = try CheckedPipeline(path: options.pipeline)
-        let runner = try StageRunner(try checked.stage(options, kind: "ingest"), of: checked.file)
+        let checked = try CheckedPipeline(path: options.pipeline, of: Linked.registry)
+        let stage = try checked.stage(options, kind: "ingest")
+        let runner = try StageRunner(stage, of: checked.file, registry: Linked.registry)
         let sources = inputs.map(InputSource.init(path:)).filter { !($0.isStandardInput && StageRunner.isSupervised) }
         try InputSource.check(sources)
         let feed = IngestFeed(host: runner.host, context: runner.context, sources: sources)

@@ -1,12 +1,12 @@
 import Glibc
 
 /// Why nothing more can be written.
-enum OutputError: Error, Equatable, CustomStringConvertible {
+package enum OutputError: Error, Equatable, CustomStringConvertible {
     /// Whoever read it has gone, as `head` does when it has enough.
     case closed
     case failed(errno: Int32)
 
-    var description: String {
+    package var description: String {
         switch self {
         case .closed: "standard output was closed"
         case .failed(let code): "cannot write to standard output: \(String(cString: strerror(code)))"
@@ -15,20 +15,20 @@ enum OutputError: Error, Equatable, CustomStringConvertible {
 }
 
 /// Data for the next program, or for the person who watches. Written at once, whole lines at a time.
-enum StandardOutput {
-    static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+package enum StandardOutput {
+    package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    static func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
+    package static func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
         try Descriptor.write(bytes, to: STDOUT_FILENO)
     }
 
-    static func write(line: String) throws(OutputError) {
+    package static func write(line: String) throws(OutputError) {
         var text = line + "\n"
         let bytes = text.withUTF8 { Array($0) }
         try write(bytes)
     }
 
-    static func write(_ bytes: [UInt8]) throws(OutputError) {
+    package static func write(_ bytes: [UInt8]) throws(OutputError) {
         var failure: OutputError?
         bytes.withUnsafeBytes { buffer in
             do throws(OutputError) { try write(buffer) } catch { failure = error }

@@ -1,14 +1,18 @@
 import EventLog
 import Glibc
-import LocalAPNs
 import PipelineKit
 import PipelineRuntime
 import Replay
 import ZeroMQ
 
+/// An error of a module that not every program has.
+package protocol StatedError: Error, CustomStringConvertible {
+    var status: ToolStatus { get }
+}
+
 extension ToolFailure {
     /// What an error of ours means for the one who ran the tool; nil for an error of the argument parser's.
-    init?(explaining error: any Error) {
+    package init?(explaining error: any Error) {
         switch error {
         case let failure as ToolFailure: self = failure
         case let error as PipelineFileError: self.init(.configuration, error.description)
@@ -20,18 +24,9 @@ extension ToolFailure {
         case let error as TransportError: self.init(.inputOutput, error.description)
         case let error as SmallTextError: self.init(.inputOutput, error.description)
         case let error as ChildProcessError: self.init(.configuration, error.description)
-        case let error as StartError: self.init(ToolFailure.status(of: error), error.description)
-        case let error as LineError: self.init(.badData, error.description)
+        case let error as any StatedError: self.init(error.status, error.description)
         case let error as ReplayError: self.init(ToolFailure.status(of: error), error.description)
         default: return nil
-        }
-    }
-
-    private static func status(of error: StartError) -> ToolStatus {
-        switch error {
-        case .file: .inputOutput
-        case .content: .configuration
-        case .address: .unavailable
         }
     }
 
@@ -45,7 +40,7 @@ extension ToolFailure {
         }
     }
 
-    static func status(of error: EventLogError) -> ToolStatus {
+    package static func status(of error: EventLogError) -> ToolStatus {
         switch error {
         case .alreadyOpen: .unavailable
         case .damaged, .withoutManifest, .wrongSettings, .gone: .badData

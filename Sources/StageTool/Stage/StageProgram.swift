@@ -10,8 +10,13 @@ protocol StageKind: SendableMetatype {
     static var writes: String { get }
 }
 
+/// What a program can do: the stages, policies and transports that are linked into it.
+package protocol LinkedStages: SendableMetatype {
+    static var registry: Registry { get }
+}
+
 /// `belfry-match` and its like: one stage of one kind, in a process of its own.
-struct StageProgram<Kind: StageKind>: AsyncParsableCommand {
+struct StageProgram<Kind: StageKind, Linked: LinkedStages>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "belfry-\(Kind.kind)",
@@ -28,9 +33,10 @@ struct StageProgram<Kind: StageKind>: AsyncParsableCommand {
     @OptionGroup var options: StageOptions
 
     func run() async throws {
-        guard !options.worker.replayWorker else { return try options.worker.run() }
-        let checked = try CheckedPipeline(path: options.pipeline)
-        try await StageRunner(try checked.stage(options, kind: Kind.kind), of: checked.file).run()
+        let registry = Linked.registry
+        guard !options.worker.replayWorker else { return try options.worker.run(registry) }
+        let checked = try CheckedPipeline(path: options.pipeline, of: registry)
+        try await StageRunner(try checked.stage(options, kind: Kind.kind), of: checked.file, registry: registry).run()
     }
 }
 

@@ -2,11 +2,11 @@ import EventLog
 import Glibc
 
 /// Names that producers give themselves at the door, which keeps for each how far it has come.
-enum ProducerName {
+package enum ProducerName {
     private static let bytesMax = 200
 
     /// A file's name is the same in every run, so that a restart resumes. Standard input holds something new each time.
-    static func of(_ source: InputSource) -> String {
+    package static func of(_ source: InputSource) -> String {
         source.isStandardInput ? "standard input" : file(absolute(source.path))
     }
 
@@ -24,7 +24,7 @@ enum ProducerName {
 
     /// For a producer that does not resume: no other that runs has it, and in time it is used again, so that a log's
     /// list of producers does not grow for ever.
-    static var passing: String {
+    package static var passing: String {
         var host = [CChar](repeating: 0, count: 65)
         gethostname(&host, 64)
         let name = host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }

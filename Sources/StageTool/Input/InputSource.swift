@@ -1,20 +1,22 @@
 import Glibc
 
 /// Where lines come from: a file, or standard input as `-`.
-struct InputSource: Hashable, Sendable {
-    static let standard = InputSource(path: "-")
+package struct InputSource: Hashable, Sendable {
+    package static let standard = InputSource(path: "-")
 
-    var path: String
+    package var path: String
 
-    var isStandardInput: Bool { path == "-" }
+    package init(path: String) { self.path = path }
+
+    package var isStandardInput: Bool { path == "-" }
 
     /// What messages call it.
-    var name: String { isStandardInput ? "standard input" : path }
+    package var name: String { isStandardInput ? "standard input" : path }
 
     /// Opens it for reading.
     ///
     /// - Throws: ``ToolFailure`` with 66 where it is missing, closed, a directory or not to be read.
-    func open() throws(ToolFailure) -> Int32 {
+    package func open() throws(ToolFailure) -> Int32 {
         if isStandardInput { return try InputSource.openStandardInput() }
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }
@@ -26,7 +28,7 @@ struct InputSource: Hashable, Sendable {
     }
 
     /// Checks that all can be opened, before anything is done with the first.
-    static func check(_ sources: [InputSource]) throws(ToolFailure) {
+    package static func check(_ sources: [InputSource]) throws(ToolFailure) {
         for source in sources {
             let descriptor = try source.open()
             if !source.isStandardInput { close(descriptor) }
@@ -49,7 +51,7 @@ struct InputSource: Hashable, Sendable {
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    static func complaint(_ path: String, _ code: Int32) -> String {
+    package static func complaint(_ path: String, _ code: Int32) -> String {
         let reason = String(cString: strerror(code))
         return switch code {
         case ENOENT: "cannot read \(path): no such file; check the path, or give - for standard input"
@@ -60,9 +62,9 @@ struct InputSource: Hashable, Sendable {
 }
 
 /// A pipeline file named on the command line.
-enum PipelineArgument {
+package enum PipelineArgument {
     /// - Throws: ``ToolFailure`` with 66 where there is no file to read.
-    static func check(_ path: String) throws(ToolFailure) {
+    package static func check(_ path: String) throws(ToolFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else {
             guard errno == ENOENT else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }

@@ -4,11 +4,11 @@ import Synchronization
 /// Tells of SIGINT and SIGTERM, in place of ending the process.
 ///
 /// A handler is installed, not `SIG_IGN`: programs that this one starts get their own defaults back.
-enum StopSignals {
+package enum StopSignals {
     /// From now until the process ends.
     ///
     /// - Parameter body: Called on a thread of its own, with the signal's number and how many came before it.
-    static func watch(
+    package static func watch(
         _ signals: [Int32] = [SIGINT, SIGTERM], _ body: @escaping @Sendable (_ signal: Int32, _ earlier: Int) -> Void
     ) {
         var ends: [Int32] = [-1, -1]
@@ -20,14 +20,14 @@ enum StopSignals {
     }
 
     /// What to say when the first one comes.
-    static func announcement(_ number: Int32) -> String {
+    package static func announcement(_ number: Int32) -> String {
         number == SIGINT ? "stopping; once more (Ctrl-C) kills" : "stopping"
     }
 
-    static func ignore(_ number: Int32) { signal(number, SIG_IGN) }
+    package static func ignore(_ number: Int32) { signal(number, SIG_IGN) }
 
     /// Takes a signal that would end the process and does nothing: the call that raised it fails by itself.
-    static func outlive(_ number: Int32) {
+    package static func outlive(_ number: Int32) {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { _ in }
         action.sa_flags = SA_RESTART

@@ -1,33 +1,32 @@
-import BuiltIns
 import Glibc
 import PipelineKit
 import PipelineRuntime
 import ZeroMQ
 
 /// One stage in this process, until it is asked to stop.
-struct StageRunner {
+package struct StageRunner {
     /// How long a stage waits for its upstream before it says so.
     private static let quietWait = Duration.seconds(2)
 
-    let host: StageHost
+    package let host: StageHost
     private let upstream: String
-    let context: HostContext
+    package let context: HostContext
 
-    init(_ stage: PipelineStage, of file: PipelineFile) throws {
+    package init(_ stage: PipelineStage, of file: PipelineFile, registry: Registry) throws {
         context = try HostContext()
         let surroundings = HostSurroundings(
-            registry: .builtIns, context: context, console: { try StandardOutput.write(line: $0) })
+            registry: registry, context: context, console: { try StandardOutput.write(line: $0) })
         upstream = stage.from ?? ""
         host = try StageHost(stage, of: file, in: surroundings)
     }
 
     /// Whether `belfry up` has started this process.
-    static var isSupervised: Bool { getenv("BELFRY_SUPERVISED") != nil }
+    package static var isSupervised: Bool { getenv("BELFRY_SUPERVISED") != nil }
 
     /// Returns when the stage has stopped and all it took in is durable.
     ///
     /// - Parameter work: Done beside the stage, once it runs.
-    func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
+    package func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
         StopSignals.watch { [control = host.control] number, _ in
             // Under `up`, a Ctrl-C is the supervisor's to pass on.
             if number == SIGTERM || !StageRunner.isSupervised { control.stop() }
@@ -54,7 +53,7 @@ struct StageRunner {
         if isRunning { StandardError.write(StageRunner.announcement(host.plan, host.control.report)) }
     }
 
-    static func announcement(_ plan: HostPlan, _ report: HostReport) -> String {
+    package static func announcement(_ plan: HostPlan, _ report: HostReport) -> String {
         let door = (report.door ?? plan.door).map { ", door \($0)" } ?? ""
         return
             "\(plan.stage): running, log \(plan.logName) at \(report.last), readers connect to \(report.endpoint)\(door)"
@@ -69,7 +68,7 @@ struct StageRunner {
     }
 
     /// Stages share one terminal, so each says who speaks.
-    static func naming(_ stage: String, _ error: any Error) -> any Error {
+    package static func naming(_ stage: String, _ error: any Error) -> any Error {
         guard let failure = ToolFailure(explaining: error) else { return error }
         return failure.status == .configuration && error is PipelineFileError
             ? failure : ToolFailure(failure.status, "\(stage): \(failure.message)")
@@ -77,8 +76,8 @@ struct StageRunner {
 }
 
 /// Standard input as `belfry up` gives it to its stages: nothing comes, and it ends when `up` does.
-enum Lifeline {
-    static func watch(_ ended: @escaping @Sendable () -> Void) {
+package enum Lifeline {
+    package static func watch(_ ended: @escaping @Sendable () -> Void) {
         Task.detached {
             do {
                 try await SocketThread.run(name: "lifeline") {

@@ -1,5 +1,5 @@
 /// What the tools exit with: 0 yes, 1 it worked and the answer is no, otherwise sysexits(3).
-enum ToolStatus: Int32, Sendable {
+package enum ToolStatus: Int32, Sendable {
     case success = 0
     case no = 1
     case usage = 64
@@ -13,11 +13,11 @@ enum ToolStatus: Int32, Sendable {
 }
 
 /// Ends a tool with a message for its user. An empty message: all has been said.
-struct ToolFailure: Error, Equatable {
-    var status: ToolStatus
-    var message: String
+package struct ToolFailure: Error, Equatable {
+    package var status: ToolStatus
+    package var message: String
 
-    init(_ status: ToolStatus, _ message: String = "") {
+    package init(_ status: ToolStatus, _ message: String = "") {
         self.status = status
         self.message = message
     }

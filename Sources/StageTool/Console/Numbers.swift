@@ -1,6 +1,6 @@
 extension Duration {
     /// For people: `250 ms`, `1.5 s`, `2 min`.
-    var text: String {
+    package var text: String {
         let (seconds, attoseconds) = components
         let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
         if milliseconds < 1_000 { return "\(milliseconds) ms" }
@@ -12,7 +12,7 @@ extension Duration {
 
 extension BinaryInteger {
     /// With thousands set apart: `12,345`.
-    var grouped: String {
+    package var grouped: String {
         let digits = String(magnitude)
         var text = ""
         for (index, digit) in digits.enumerated() {
@@ -23,11 +23,13 @@ extension BinaryInteger {
     }
 
     /// The number with its noun: `1 line`, `2 lines`.
-    func of(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : noun.hasSuffix("h") ? "es" : "s")" }
+    package func of(_ noun: String) -> String {
+        "\(grouped) \(noun)\(self == 1 ? "" : noun.hasSuffix("h") ? "es" : "s")"
+    }
 }
 
 /// Bytes for people: `950 B`, `1.2 MB`.
-func byteText(_ bytes: UInt64) -> String {
+package func byteText(_ bytes: UInt64) -> String {
     guard bytes >= 1_000 else { return "\(bytes) B" }
     var value = Double(bytes)
     var unit = "B"

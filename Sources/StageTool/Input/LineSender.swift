@@ -2,21 +2,23 @@ import EventLog
 import PipelineRuntime
 
 /// Sends lines through a door and says of each refused one where it stands and why. Belongs to one thread.
-final class LineSender {
-    struct Totals: Equatable {
+package final class LineSender {
+    package struct Totals: Equatable {
         /// Lines that this run read, but for those that the door had already.
-        var lines: UInt64 = 0
-        var accepted: UInt64 = 0
-        var refused: UInt64 = 0
+        package var lines: UInt64 = 0
+        package var accepted: UInt64 = 0
+        package var refused: UInt64 = 0
         /// Lines that the door had from an earlier run.
-        var known: UInt64 = 0
+        package var known: UInt64 = 0
+
+        package init() {}
     }
 
     /// A line that saved a subscription.
-    struct Saved {
-        var source: String
-        var line: UInt64
-        var answer: Producer.Saved
+    package struct Saved {
+        package var source: String
+        package var line: UInt64
+        package var answer: Producer.Saved
     }
 
     /// What a line's number meant to the door is here.
@@ -35,20 +37,20 @@ final class LineSender {
     private var hasGreeted = false
     /// The last line that the door has taken or refused for good, by its number at the door.
     private var through: UInt64 = 0
-    private(set) var totals = Totals()
+    package private(set) var totals = Totals()
     /// Whether it stopped at a line that asks for a restart.
-    private(set) var restarts = false
+    package private(set) var restarts = false
     private var heard = ContinuousClock.now
     /// Called after every step; sending stops when it is false.
-    var mayContinue: (Totals) -> Bool = { _ in true }
+    package var mayContinue: (Totals) -> Bool = { _ in true }
     /// Called for every subscription that was saved, in order; what there is to warn of is said without it.
-    var onSaved: (Saved) -> Void = { _ in }
+    package var onSaved: (Saved) -> Void = { _ in }
 
-    convenience init(_ producer: Producer, _ sources: [InputSource], complain: @escaping (String) -> Void) {
+    package convenience init(_ producer: Producer, _ sources: [InputSource], complain: @escaping (String) -> Void) {
         self.init(producer, LineReader(sources), complain: complain)
     }
 
-    init(_ producer: Producer, _ reader: LineReader, complain: @escaping (String) -> Void) {
+    package init(_ producer: Producer, _ reader: LineReader, complain: @escaping (String) -> Void) {
         self.producer = producer
         self.reader = reader
         self.complain = complain
@@ -61,7 +63,7 @@ final class LineSender {
     ///   - patience: How long the door may be silent while an answer is due.
     ///   - resumes: Whether the door has the first lines of this input already, as far as it knows this producer.
     /// - Throws: ``LinkError/silent(endpoint:waited:)``; ``ToolFailure`` where an input cannot be read.
-    func run(patience: Duration, resumes: Bool) throws -> Totals {
+    package func run(patience: Duration, resumes: Bool) throws -> Totals {
         let known = try producer.greet(timeout: patience)
         skip = resumes ? known : 0
         next = known + 1
@@ -159,7 +161,7 @@ final class LineSender {
     /// What to tell whose sending has failed: how far it came, and how to go on.
     ///
     /// - Parameter name: The producer's lasting name, if it has one.
-    func progress(producer name: String?) -> String {
+    package func progress(producer name: String?) -> String {
         guard hasGreeted, totals.accepted + totals.refused + totals.known > 0 else { return "nothing is taken yet" }
         let taken = totals.accepted + totals.known
         var text = "\(taken.of("line")) \(taken == 1 ? "is" : "are") taken"
@@ -180,7 +182,7 @@ final class LineSender {
 }
 
 extension LineSender.Totals {
-    static func += (sum: inout LineSender.Totals, totals: LineSender.Totals) {
+    package static func += (sum: inout LineSender.Totals, totals: LineSender.Totals) {
         sum.lines += totals.lines
         sum.accepted += totals.accepted
         sum.refused += totals.refused
@@ -188,7 +190,7 @@ extension LineSender.Totals {
     }
 
     /// One line for people: what was sent and what became of it.
-    var text: String {
+    package var text: String {
         var parts = ["\(lines.of("line")) sent"]
         if refused > 0 { parts.append("\(refused.grouped) refused") }
         if known > 0 { parts.append("\(known.grouped) taken in an earlier run") }

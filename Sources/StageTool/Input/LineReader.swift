@@ -3,27 +3,27 @@ import Glibc
 /// Reads lines of several inputs, one after the other, without waiting where there are none yet.
 ///
 /// Blank lines are passed over. A line that the door would refuse for its length alone is not kept in memory.
-final class LineReader {
+package final class LineReader {
     /// Some lines of one input that stand one after the other, each ended by a line feed.
-    struct Block {
-        var source: String
+    package struct Block {
+        package var source: String
         /// Where the first of them stands in its input, counted from 1.
-        var firstLine: UInt64
-        var count = 0
-        var bytes: [UInt8] = []
+        package var firstLine: UInt64
+        package var count = 0
+        package var bytes: [UInt8] = []
         /// The length of a line that is too long to send; then it is the only one, and `bytes` is empty.
-        var tooLong: Int?
+        package var tooLong: Int?
         /// Whether it stands for ``restartLine``; then there is no line in it.
-        var restarts = false
+        package var restarts = false
     }
 
     /// Asks `belfry run` to stop all stages and to start them again.
-    static let restartLine = #"{"type":"restart"}"#
+    package static let restartLine = #"{"type":"restart"}"#
 
     /// Lines beyond this are refused here: the door takes less (`JSONLimits`).
-    static let lineBytesMax = 4 << 20
-    static let blockLinesMax = 1_000
-    static let blockBytesMax = 256 << 10
+    package static let lineBytesMax = 4 << 20
+    package static let blockLinesMax = 1_000
+    package static let blockBytesMax = 256 << 10
 
     private let takesRestarts: Bool
     private var sources: ArraySlice<InputSource>
@@ -36,23 +36,23 @@ final class LineReader {
     private var blocks: [Block] = []
 
     /// - Parameter takesRestarts: Whether ``restartLine`` is for who reads, and no line for the door.
-    init(_ sources: [InputSource], takesRestarts: Bool = false) {
+    package init(_ sources: [InputSource], takesRestarts: Bool = false) {
         self.sources = sources[...]
         self.takesRestarts = takesRestarts
     }
 
     deinit { closeCurrent() }
 
-    var isAtEnd: Bool { current == nil && sources.isEmpty && blocks.isEmpty }
+    package var isAtEnd: Bool { current == nil && sources.isEmpty && blocks.isEmpty }
 
     /// The descriptor to wait for before there can be more; nil where there is no need to wait.
-    var waitsFor: Int32? {
+    package var waitsFor: Int32? {
         guard blocks.isEmpty, let current, !isReady(current.descriptor) else { return nil }
         return current.descriptor
     }
 
     /// The next lines; nil when none are there yet, or at the end.
-    func next() throws(ToolFailure) -> Block? {
+    package func next() throws(ToolFailure) -> Block? {
         while blocks.isEmpty {
             guard try openNext(), let current, isReady(current.descriptor) else { return nil }
             try read(current.source, current.descriptor)

@@ -1,0 +1,33 @@
+import BuiltIns
+import PipelineKit
+import PipelineRuntime
+
+extension CheckedPipeline {
+    /// Checks the settings of every stage.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 where there is no file; ``PipelineFileError`` with everything wrong with it.
+    init(path: String) throws { try self.init(path: path, check: StageCheck(registry: .builtIns).callAsFunction) }
+
+    /// Checks the keys that links are encrypted with. Only for who runs all stages: a machine that runs one of them
+    /// need not have the others' secrets.
+    ///
+    /// - Throws: ``PipelineFileError`` with every stage's mistakes.
+    func checkKeys() throws {
+        let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
+        try file.forEachStage { [file] stage throws(PipelineFileError) in
+            do {
+                _ = try StageHost(stage, of: file, in: surroundings)
+            } catch {
+                throw CheckedPipeline.collected(error, stage, path)
+            }
+        }
+    }
+
+    private static func collected(_ error: any Error, _ stage: PipelineStage, _ path: String) -> PipelineFileError {
+        switch error {
+        case let error as PipelineFileError: error
+        case let error as SettingsError: PipelineFileError([error])
+        default: PipelineFileError([SettingsError(file: path, keyPath: "stages.\(stage.name)", reason: "\(error)")])
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import PipelineKit
+import PipelineRuntime
+
+/// A pipeline file whose stages' settings are right.
+package struct CheckedPipeline {
+    package let path: String
+    package let file: PipelineFile
+
+    /// - Parameter path: What messages call it.
+    package init(path: String, file: PipelineFile) { (self.path, self.file) = (path, file) }
+
+    /// - Throws: ``ToolFailure`` with 66 where there is no file; ``PipelineFileError`` with everything wrong with it.
+    package init(path: String, check: (PipelineStage) throws(PipelineFileError) -> Void) throws {
+        try PipelineArgument.check(path)
+        self.path = path
+        file = try PipelineFile.load(path: path, check: check)
+    }
+
+    /// Checks the settings of the stages that a program has; those of the others are for theirs to check.
+    package init(path: String, of registry: Registry) throws {
+        let check = StageCheck(registry: registry)
+        try self.init(path: path) { stage throws(PipelineFileError) in
+            if registry.stages[stage.kind] != nil { try check(stage) }
+        }
+    }
+
+    /// - Throws: ``ToolFailure`` with the names there are.
+    package func stage(_ name: String) throws(ToolFailure) -> PipelineStage {
+        if let stage = file.stage(named: name) { return stage }
+        let names = file.stagesInOrder.map(\.name).joined(separator: ", ")
+        throw ToolFailure(.usage, "there is no stage \(name) in \(path); its stages: \(names)")
+    }
+
+    /// The one stage of a kind that runs in a program of ours.
+    package func stage(ofKind kind: String) throws(ToolFailure) -> PipelineStage {
+        let stages = file.stagesInOrder.filter { $0.kind == kind && $0.command.isEmpty }
+        guard let first = stages.first else {
+            throw ToolFailure(.configuration, "\(path) has no stage of kind \(kind)")
+        }
+        guard stages.count == 1 else {
+            let names = stages.map(\.name).joined(separator: ", ")
+            throw ToolFailure(.usage, "\(path) has several stages of kind \(kind): choose one with --stage (\(names))")
+        }
+        return first
+    }
+}

@@ -1,0 +1,10 @@
+import PipelineKit
+
+extension Registry {
+    /// Adds the policies that Belfry brings along.
+    public mutating func registerPolicies() {
+        register(Latest.self)
+        register(Debounce.self)
+        register(Uncoalesced.self)
+    }
+}
