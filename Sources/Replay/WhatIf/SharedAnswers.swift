@@ -72,7 +72,7 @@ final class SharedAnswers {
             let standard = TransportAnswer(delivery.id, .accepted)
             guard !shared.answers.isEmpty, delivery.id.retired == nil else { return standard }
             guard var answer = shared.take(try ComparedPush(delivery.line).key) else { return standard }
-            (answer.id, answer.taken) = (delivery.id, nil)
+            answer.id = delivery.id
             return answer
         }
     }

@@ -68,7 +68,7 @@ extension DeliverStage {
     ) {
         var push = push
         push.add(answer)
-        let taken = answer.taken ?? now
+        let taken = max(answer.taken ?? now, now)
         switch answer.outcome {
         case .accepted: accept(answer, push, taken, into: &out)
         case .failed: fail(answer, push, taken, into: &out)
