@@ -13,6 +13,9 @@ final class WriterLock {
         try sign()
     }
 
+    /// A process that is being started has its parent's descriptors until it runs its own program, and with them the lock.
+    deinit { _ = flock(file.descriptor, LOCK_UN) }
+
     private func sign() throws(EventLogError) {
         var text = "\(getpid())\n"
         let count = text.utf8.count

@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import Glibc
 import Synchronization
 import Testing
@@ -60,6 +61,23 @@ import Testing
         #expect(error?.description.contains("log 'matches' in \(scratch.log) is already open in process") == true)
         try writer.close()
         _ = try scratch.writer()
+    }
+
+    /// As a process has it that another thread is just starting.
+    @Test func aCopyOfTheLocksDescriptorHoldsNoLogThatWasClosed() throws {
+        let scratch = Scratch()
+        let writer = try scratch.writer()
+        let copy = dup(try #require(try descriptor(of: scratch.log + "/lock")))
+        defer { close(copy) }
+        try writer.close()
+        _ = try scratch.writer()
+    }
+
+    private func descriptor(of path: String) throws -> CInt? {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap(CInt.init).first { number in
+            let link = "/proc/self/fd/\(number)"
+            return (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) == path
+        }
     }
 
     @Test(arguments: ["", ".", "..", ".hidden", "a/b", "a b", "é", String(repeating: "a", count: 65)])

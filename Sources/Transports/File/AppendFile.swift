@@ -42,7 +42,11 @@ struct AppendFile: ~Copyable {
         }
     }
 
-    deinit { close(descriptor) }
+    /// A process that is being started has its parent's descriptors until it runs its own program, and with them the lock.
+    deinit {
+        if isRegular { _ = flock(descriptor, LOCK_UN) }
+        close(descriptor)
+    }
 
     /// Appends all or nothing.
     ///
