@@ -43,6 +43,30 @@ import ZeroMQ
         ] { #expect(requests[0].body.contains(part), "\(requests[0].body)") }
     }
 
+    /// The wake that gave the notice is fed again after the first kill; what is handed out then is no part of it.
+    @Test func pushesBehindAWaitingNoticeSurviveTwoKills() async throws {
+        let gone = #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#
+        let apns = try await RunningAPNs(
+            script: #"{"script":[{"when":{"token":"00ff"},"do":\#(gone)},{"do":{"latency":20}}]}"#)
+        let server = TestServer { _, _ in .status(503) }
+        defer { server.stop() }
+        let retired = #"\#n    retired: {url: "\#(server.url)", privateNetworks: allow, attempts: 1}"#
+        let problems = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(transport: apns.transport(more: ", inFlightMax: 1") + retired)
+            try pipeline.send(Self.notes(1))
+            try pipeline.waitFor("notice.attempt", 3)
+            try pipeline.kill("deliver")
+            try pipeline.send([Self.device("tablet", "01ff")] + (2...41).map(Self.note))
+            try pipeline.waitFor("outcome", 3)
+            try pipeline.kill("deliver")
+            try pipeline.waitFor("outcome", 41)
+            return try pipeline.stop() + pipeline.problemsOfLogs()
+        }
+        try await apns.stop()
+        #expect(problems == [])
+        #expect(Set(apns.accepted.map(\.id)).count == 40)
+    }
+
     /// The key is wrong; its file is mended; what came meanwhile goes out, once.
     @Test(arguments: [true, false])
     func aStoppedAppGoesOnWhenItsKeyIsMended(isStoppedCleanly: Bool) async throws {
@@ -90,12 +114,16 @@ import ZeroMQ
     /// A device, a subscription, and that many notes that it watches.
     private static func notes(_ count: Int) -> [String] {
         [
-            #"{"type":"device.register",\#(place),"user":"_alice","device":"phone","transport":"apns","token":"00ff","#
-                + #""topic":"com.example.Notes"}"#,
+            device("phone", "00ff"),
             #"{"type":"subscription.save",\#(place),"database":"private","user":"_alice","subscription":{"#
                 + #""subscriptionID":"feed","subscriptionType":"query","query":{"recordType":"Note"},"zoneWide":true,"#
                 + #""firesOn":["create"],"notificationInfo":{"alertBody":"A note"}}}"#,
         ] + (1...count).map(note)
+    }
+
+    private static func device(_ name: String, _ token: String) -> String {
+        #"{"type":"device.register",\#(place),"user":"_alice","device":"\#(name)","transport":"apns","#
+            + #""token":"\#(token)","topic":"com.example.Notes"}"#
     }
 
     private static func note(_ number: Int) -> String {
@@ -121,12 +149,14 @@ private final class RunningAPNs: Sendable {
 
     var accepted: [RecordedRequest] { apns.received.filter { $0.status == 200 } }
 
-    /// - Parameter key: The file of the key, if it is not this APNs'.
-    func transport(key: String? = nil) -> String {
+    /// - Parameters:
+    ///   - key: The file of the key, if it is not this APNs'.
+    ///   - more: Further settings.
+    func transport(key: String? = nil, more: String = "") -> String {
         """
         {use: apns, host: 127.0.0.1, port: \(apns.port), trust: \(folder.file("ca.pem")), apps: {notes: \
         {container: iCloud.com.example.Notes, topic: com.example.Notes, team: TEAMLOCAL1, key: KEYLOCAL12, \
-        keyFile: {$file: \(key ?? self.key)}}}}
+        keyFile: {$file: \(key ?? self.key)}}}\(more)}
         """
     }
 

@@ -30,7 +30,7 @@ extension LinkedStageWork {
     private func wakeOnce() throws -> Bool {
         let before = out.count
         clock?.beginWake(into: &out)
-        if !out.deliveries.isEmpty {
+        if rebuild == nil, !out.deliveries.isEmpty {
             windowStep = UnfinishedStep(.wake, first: outlet.log.nextSequence + UInt64(before))
         }
         noteStep(.wake, of: nil, outputsBefore: before)
