@@ -18,8 +18,8 @@ struct StateCommand: ParsableCommand {
               belfry state Pipelines/quickstart.yaml badges --at -10m --logs out | jq .
 
             subscriptions: those that match watches with; devices: those that deliver sends to; pending: what coalesce \
-            holds back; badges: payload's counters; records: what ingest last saw. A number is a sequence of the \
-            source's log: the moment just after that event has passed.
+            holds back, and what deliver is to send again; badges: payload's counters; records: what ingest last saw. A \
+            number is a sequence of the source's log: the moment just after that event has passed.
             """)
 
     @Argument(help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())

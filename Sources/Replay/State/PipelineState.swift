@@ -22,14 +22,18 @@ package struct PipelineState: Sendable {
     }
 
     /// The names that states can be asked for, in the order of their stages.
-    package var names: [String] { recorded.stages.flatMap { names(of: $0) } }
+    package var names: [String] {
+        recorded.stages.flatMap { names(of: $0) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
 
-    /// One JSON object a line, as the stage shows it; nil where no stage has a state of that name.
+    /// One JSON object a line, as the stages show it that have a state of that name, in their order; nil where none has.
     package func lines(_ name: String, at position: PipelinePosition) throws -> String? {
-        guard let stage = recorded.stages.first(where: { names(of: $0).contains(name) }) else { return nil }
-        let machine = try machine(of: stage, at: try target(of: stage, position)).0
+        let stages = recorded.stages.filter { names(of: $0).contains(name) }
+        guard !stages.isEmpty else { return nil }
         var lines = ByteBuffer()
-        machine.writeState(name, into: &lines)
+        for stage in stages {
+            try machine(of: stage, at: try target(of: stage, position)).0.writeState(name, into: &lines)
+        }
         return lines.text
     }
 
