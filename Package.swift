@@ -69,7 +69,7 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
-                "StageTool", "BuiltIns", "Match", "Payload", "LocalAPNs", "TransportAPNs", "TransportFile",
+                "StageTool", "BuiltIns", "Deliver", "Match", "Payload", "LocalAPNs", "TransportAPNs", "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),

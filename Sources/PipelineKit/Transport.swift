@@ -46,6 +46,8 @@ public struct TransportContext: Sendable {
     public var name: String
     /// Writes one line for a person who watches: standard output of the process, or what a test set. Throws where it is closed or full.
     public var console: @Sendable (String) throws -> Void
+    /// Tells the operator, in one line, what only they can mend, and when it is over.
+    public var tell: @Sendable (String) -> Void = { _ in }
     /// The folder of the stage's own log, for what a transport keeps across restarts; nil where nothing is to be kept.
     public var folder: String?
     /// The folder of the log that the pushes come from; nil where none is known. On another machine than the stage

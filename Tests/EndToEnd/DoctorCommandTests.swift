@@ -81,7 +81,9 @@ struct DoctorCommandTests {
         try notes.write(notes.read("notes.yaml").replacing("window: 2s", with: "window: fast"), to: "notes.yaml")
         let result = try await Self.doctor([notes.pipeline, "--logs", notes.logs])
         #expect(result.status == 1, "\(result)")
-        #expect(Self.codes(result) == ["file.invalid", "data.writable", "log.whole", "subscriptions.unchecked"])
+        #expect(
+            Self.codes(result)
+                == ["file.invalid", "data.writable", "log.whole", "subscriptions.unchecked", "apps.unchecked"])
     }
 
     @Test func `stages that answer are told from those that do not`() async throws {

@@ -1,3 +1,4 @@
+import Foundation
 import LocalAPNs
 
 /// Says how to point others at the server.
@@ -15,7 +16,7 @@ struct APNsPointers {
                 use: apns
                 host: \(host)
                 port: \(server.port)
-                trust: \(credentials.authorityPath)
+                trust: \(Self.absolute(credentials.authorityPath))
                 apps:
                   notes:
                     container: iCloud.\(settings.topic)
@@ -23,11 +24,14 @@ struct APNsPointers {
                     topic: \(settings.topic)
                     team: \(credentials.team)
                     key: \(credentials.keyID)
-                    keyFile: { $file: \(credentials.keyPath) }
+                    keyFile: { $file: \(Self.absolute(credentials.keyPath)) }
 
             a certificate in place of team, key and keyFile:
-                    certificate: \(credentials.clientPath)
-                    certificateKey: { $file: \(credentials.clientKeyPath) }
+                    certificate: \(Self.absolute(credentials.clientPath))
+                    certificateKey: { $file: \(Self.absolute(credentials.clientKeyPath)) }
             """
     }
+
+    /// Paths in a pipeline file are relative to that file, wherever it is.
+    private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
 }

@@ -53,39 +53,13 @@ struct APNsDoctorCommand: AsyncParsableCommand {
 extension Finding {
     fileprivate init(_ found: APNsProbe.Finding) {
         let said = [found.status.map(String.init), found.reason].compactMap { $0 }.joined(separator: " ")
-        let (text, fix) = Self.words(found)
         self.init(
             found.verdict == .good ? .ok : .error, "apns.\(found.verdict.rawValue)",
-            "\(found.app): \(text) (\(found.host): \(said.isEmpty ? "no answer" : said))", fix: fix,
+            "\(found.app): \(found.verdict.text) (\(found.host): \(said.isEmpty ? "no answer" : said))",
+            fix: found.verdict.remedy,
             [
                 "app": .text(found.app), "host": .text(found.host), "status": .count(found.status ?? 0),
                 "reason": .text(found.reason ?? ""), "milliseconds": .number(found.took / .milliseconds(1)),
             ])
-    }
-
-    private static func words(_ found: APNsProbe.Finding) -> (text: String, fix: String?) {
-        switch found.verdict {
-        case .good: ("key, team, topic, environment and clock are right", nil)
-        case .credential:
-            (
-                "APNs does not take the key or certificate",
-                "compare key, team and the .p8 file with developer.apple.com, Keys: it may have been revoked"
-            )
-        case .environment:
-            ("the key or certificate is for the other environment", "take one for this environment, or change it")
-        case .topic:
-            (
-                "APNs does not take the topic with this key",
-                "compare topic with the app's bundle ID and the key's topics"
-            )
-        case .token:
-            (
-                "APNs does not take the provider token's time",
-                "set this machine's clock (timedatectl); if it is right, see who else makes tokens with this key"
-            )
-        case .unreachable:
-            ("there is no answer", "see host, port, proxy, trust and the firewall: APNs needs 443 or 2197")
-        case .unclear: ("APNs says something else", "try again later; see Apple's system status")
-        }
     }
 }

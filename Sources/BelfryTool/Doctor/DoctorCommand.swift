@@ -25,6 +25,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
               logs           is each there, and whole at its end? dead letters?
               health         does every stage answer, if any does?
               subscriptions  which can no index narrow? which can never match?
+              apps           from which does a transport take nothing until something is mended?
 
             A subscription that no index narrows is looked at for every change of its record type. Those that are alike \
             are one finding, with the reason and what to write instead; up to 100 in one place are a note, more are a \
@@ -52,7 +53,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
     var json = false
 
     static let checks: [any DoctorCheck] = [
-        FileCheck(), DataCheck(), LogsCheck(), HealthCheck(), SubscriptionsCheck(),
+        FileCheck(), DataCheck(), LogsCheck(), HealthCheck(), SubscriptionsCheck(), AppsCheck(),
     ]
 
     func validate() throws {

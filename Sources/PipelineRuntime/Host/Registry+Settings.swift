@@ -67,10 +67,11 @@ extension Registry {
                 "use", "unknown transport '\(binding.kind)'", hint: "\(near)known: \(known.joined(separator: ", "))")
             throw PipelineFileError([error])
         }
-        let context = TransportContext(
+        var context = TransportContext(
             name: binding.name, folder: folder ?? plan?.logDirectory, inputLog: plan?.inputLog,
             sync: plan?.sync ?? .always,
             console: console)
+        if let plan { context.tell = { StandardError.write("\(plan.stage): \($0)") } }
         return try Registry.transport(type, binding, context)
     }
 

@@ -19,6 +19,7 @@ public final class APNsTransport: Transport {
     private let settings: APNsSettings
     private let context: TransportContext
     private let surroundings: Surroundings
+    private let stopped: StoppedApps
     private let work = Mutex<Work?>(nil)
 
     /// What is there between ``open()`` and ``close()``.
@@ -43,6 +44,7 @@ public final class APNsTransport: Transport {
     init(_ settings: APNsSettings, context: TransportContext, _ surroundings: Surroundings) {
         self.settings = settings
         self.context = context
+        stopped = StoppedApps(context)
         self.surroundings = surroundings
     }
 
@@ -87,7 +89,9 @@ public final class APNsTransport: Transport {
         guard !lines.isEmpty else {
             return pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) }
         }
-        return await Window(pushes, lines, collapsesRepeats: settings.collapsesRepeats).wait()
+        let answers = await Window(pushes, lines, collapsesRepeats: settings.collapsesRepeats).wait()
+        stopped.note(answers, to: pushes)
+        return answers
     }
 }
 

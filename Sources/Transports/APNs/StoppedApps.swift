@@ -1,0 +1,38 @@
+import PipelineKit
+import Synchronization
+
+/// Which apps APNs takes nothing from, so that their operator is told once of each, with the remedy, and when it is over.
+final class StoppedApps: Sendable {
+    private let reasons = Mutex<[Delivery.App: String]>([:])
+    private let name: String
+    private let tell: @Sendable (String) -> Void
+
+    init(_ context: TransportContext) { (name, tell) = (context.name, context.tell) }
+
+    func note(_ answers: [TransportAnswer], to pushes: [Delivery]) {
+        let isWell = reasons.withLock { $0.isEmpty }
+        guard !isWell || answers.contains(where: { $0.outcome == .stopped }) else { return }
+        let apps = Dictionary(pushes.map { ($0.id, $0.app) }, uniquingKeysWith: { first, _ in first })
+        for answer in answers {
+            guard let app = apps[answer.id] ?? nil else { continue }
+            if answer.outcome == .stopped {
+                stop(app, answer)
+            } else if answer.outcome == .accepted, reasons.withLock({ $0.removeValue(forKey: app) }) != nil {
+                tell("\(name): \(app.text): pushes are taken again")
+            }
+        }
+    }
+
+    private func stop(_ app: Delivery.App, _ answer: TransportAnswer) {
+        let said = [answer.status.map(String.init), answer.reason].compactMap { $0 }.joined(separator: " ")
+        guard reasons.withLock({ $0.updateValue(said, forKey: app) }) != said else { return }
+        let remedy = APNsProbe.verdict(status: answer.status, reason: answer.reason ?? "").remedy
+        tell(
+            "\(name): \(app.text): nothing is taken: \(said)\(remedy.map { "; " + $0 } ?? ""). "
+                + "Its pushes wait and are tried again; belfry doctor apns asks at once")
+    }
+}
+
+extension Delivery.App {
+    fileprivate var text: String { [container, environment, topic].compactMap(\.self).joined(separator: " ") }
+}
