@@ -165,7 +165,20 @@ final class World {
             if try pendingPushes == 0 { return }
             time.pass(.seconds(60))
         }
-        if problems.isEmpty { problems.append("the pipeline does not come to rest: \(positions)") }
+        if problems.isEmpty { problems.append("the pipeline does not come to rest: \(try unrest)") }
+    }
+
+    /// Who still works, or waits.
+    private var unrest: String {
+        get throws {
+            let stages = hosts.map { host in
+                let (report, last) = (host.report, host.log?.lastSequence ?? 0)
+                return "\(host.stage.name) \(host.isUp ? host.isIdle ? "idle" : "at work" : "down"), log at \(last), "
+                    + "\(report?.taken ?? 0) taken, \(report.map { "\($0.phase)" } ?? "no report")"
+            }
+            let waiting = producers.filter { !$0.isDone }.count
+            return (stages + ["\(waiting) producers wait", "\(try pendingPushes) pushes wait"]).joined(separator: "; ")
+        }
     }
 
     /// Pushes that wait for another attempt.
