@@ -100,7 +100,7 @@ import Testing
         try await whole.live(commands, cuts: [], drains: true)
         let (events, wakes, all) = try Self.parts(
             whole.folderOfLogs + "/" + log, log == "matches" ? "changes" : "matches")
-        #expect(log == "matches" ? events > 8 : wakes > 8)
+        #expect((log == "matches" ? events : wakes) > 0, "no step is in many parts")
         for batches in 1..<all {
             let logs = try RewrittenLogs(of: whole.folderOfLogs)
             try logs.cut(log, after: batches)
