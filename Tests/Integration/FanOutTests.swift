@@ -87,8 +87,8 @@ import Testing
                 #expect(try pipeline.events(of: log) == whole.events(of: log), "\(log), parts of \(partBytes)")
                 #expect(try EventLogs.verify(directory: pipeline.folderOfLogs + "/" + log).isSound)
             }
-            #expect(try Self.parts(pipeline.folderOfLogs + "/matches", "changes").ofEvents > 8)
-            #expect(try Self.parts(pipeline.folderOfLogs + "/notifications", "matches").ofWakes > 8)
+            #expect(try Self.parts(pipeline.folderOfLogs + "/matches", "changes").ofEvents > 0)
+            #expect(try Self.parts(pipeline.folderOfLogs + "/notifications", "matches").ofWakes > 0)
         }
     }
 
