@@ -1,3 +1,4 @@
+import Foundation
 import PipelineKit
 import Testing
 
@@ -67,6 +68,53 @@ struct CheckedPipelineTests {
         #expect(error.errors.first?.hint?.hasPrefix(#"did you mean "console"? known: "#) == true)
     }
 
+    @Test(arguments: [
+        (
+            "use: file, as: simctrl, folder: x",
+            "as: expected one of ndjson, simctl, found simctrl; did you mean \"simctl\"?"
+        ),
+        ("use: file, as: xml, path: x", "as: expected one of ndjson, simctl, found xml"),
+        (
+            "use: webhook, privateNetworks: alow, url: \"http://localhost/\"",
+            "privateNetworks: expected one of refuse, allow, found alow; did you mean \"allow\"?"
+        ),
+    ])
+    func `a mistake in what other keys depend on is told once`(transport: String, told: String) throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.file("bad.yaml", fiveStages.replacing("use: console", with: transport))
+        let error = try #require(throws: PipelineFileError.self) { _ = try CheckedPipeline(path: path) }
+        #expect(error.errors.count == 1, "\(error)")
+        #expect(error.description.hasSuffix(told), "\(error)")
+    }
+
+    @Test func `secrets' files are looked at, and what else secrets are in is not`() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.file(
+            "p.yaml",
+            fiveStages.replacing(
+                "apns: { use: console }",
+                with: """
+                    one: { use: webhook, url: "https://example.com/", secret: [{$file: none}, {$file: open}] }, \
+                    two: { use: webhook, url: "https://example.com/", secret: {$file: mine} }, \
+                    three: { use: webhook, url: "https://example.com/", secret: {$env: BELFRY_NO_SUCH} }, \
+                    four: { use: webhook, url: "https://example.com/", secret: {$credential: none} }
+                    """))
+        for (name, mode) in [("open", 0o644), ("mine", 0o600)] {
+            let file = try folder.file(name, "whsec_x")
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        }
+        let found = try CheckedPipeline(path: path).file.secretFileErrors()
+        #expect(
+            found.map(\.keyPath) == ["stages.deliver.transports.one.secret", "stages.deliver.transports.one.secret"])
+        #expect(
+            found.map(\.reason) == [
+                "cannot open \(folder.path)/none: No such file or directory",
+                "\(folder.path)/open may be read by others than its owner",
+            ])
+        #expect(found.last?.hint == "chmod 600 \(folder.path)/open")
+        #expect(found.allSatisfy { $0.line > 0 && $0.column > 0 })
+    }
+
     @Test func `a file that is right has its stages`() throws {
         let folder = try TemporaryFolder()
         let checked = try CheckedPipeline(path: try folder.file("notes.yaml", fiveStages))
@@ -108,7 +156,7 @@ struct CheckedPipelineTests {
         #expect(
             ValidateCommand.report([error]) == """
                 {"valid":false,"errors":[{"file":"a.yaml","line":3,"column":5,"key":"stages.x",\
-                "reason":"say \\"hi\\"","hint":"did you mean y?"}]}
+                "reason":"say \\"hi\\"","hint":"did you mean y?"}],"warnings":[]}
                 """)
     }
 }

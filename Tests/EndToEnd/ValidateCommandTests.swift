@@ -11,6 +11,22 @@ struct ValidateCommandTests {
         #expect(result.errors == "")
     }
 
+    @Test func `a secret whose file is not here is a warning`() async throws {
+        let notes = try Notes()
+        let hooked = try notes.read("notes.yaml").replacing(
+            "{ use: console }", with: #"{ use: webhook, url: "https://example.com/", secret: {$file: none} }"#)
+        let pipeline = try notes.write(hooked, to: "hooked.yaml")
+        let text = try await Program.run("belfry", ["validate", pipeline])
+        #expect(text.status == 0)
+        #expect(text.output.contains("is valid: "))
+        let told =
+            ": stages.deliver.transports.screen.secret: cannot open \(notes.folder)/none: No such file or directory"
+        #expect(text.errors.hasPrefix("warning: \(pipeline):9:") && text.errors.hasSuffix(told + "\n"))
+        let json = try await Program.run("belfry", ["validate", "--json", pipeline])
+        #expect(json.status == 0 && json.errors == "")
+        #expect(json.output.hasPrefix(#"{"valid":true,"errors":[],"warnings":[{"file":"#))
+    }
+
     @Test func `mistakes come with line and column, as text and as JSON`() async throws {
         let notes = try Notes(ingest: "{ bindd: x, door: 7 }")
         let text = try await Program.run("belfry", ["validate", notes.pipeline])

@@ -10,7 +10,10 @@ struct DeadLetters {
     let isCut: Bool
 
     /// - Parameter judge: Says what is obsolete.
+    /// - Throws: ``ToolFailure`` with the names there are, where the filter names another stage.
     init(_ logs: RecordedLogs, _ filter: LetterFilter, _ judge: LetterJudge) throws {
+        let pipeline = CheckedPipeline(path: logs.folder, file: logs.file)
+        for name in filter.stage { _ = try pipeline.stage(name) }
         var judge = judge
         judge.source = logs.path[0].logName
         if logs.isOwn { judge.transports = try Self.transports(of: logs) }

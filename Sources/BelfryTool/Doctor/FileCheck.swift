@@ -11,14 +11,15 @@ struct FileCheck: DoctorCheck {
             try checked.checkKeys()
             let names = checked.file.stagesInOrder.map(\.name).joined(separator: ", ")
             return [Finding(.ok, "file.valid", "\(patient.place) is valid: stages \(names)")]
+                + checked.file.secretFileErrors().map { Self.finding(.warning, "file.secret", $0) }
         } catch let error as PipelineFileError {
-            return error.errors.map(Self.finding)
+            return error.errors.map { Self.finding(.error, "file.invalid", $0) }
         }
     }
 
-    private static func finding(_ error: SettingsError) -> Finding {
+    private static func finding(_ severity: Finding.Severity, _ code: String, _ error: SettingsError) -> Finding {
         Finding(
-            .error, "file.invalid", error.description,
+            severity, code, error.description,
             [
                 "file": .text(error.file), "line": .count(error.line), "column": .count(error.column),
                 "key": .text(error.keyPath),

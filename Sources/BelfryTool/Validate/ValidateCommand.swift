@@ -1,6 +1,7 @@
 import ArgumentParser
 import JSON
 import PipelineKit
+import PipelineRuntime
 
 struct ValidateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,6 +11,10 @@ struct ValidateCommand: ParsableCommand {
             Says everything that is wrong, each with line, column and what to write instead. Exits with 0 when the file \
             is right, else with 78.
 
+            The file of a secret, {$file: PATH}, that is missing here, cannot be read or may be read by others is a \
+            warning, for a file may be checked on another machine than its stages run on: there a start refuses it. What \
+            {$env: NAME} and {$credential: NAME} stand for is only there for a stage that runs, and is not looked for.
+
               belfry validate Pipelines/quickstart.yaml
               belfry validate --json Pipelines/quickstart.yaml | jq .valid
             """)
@@ -17,14 +22,16 @@ struct ValidateCommand: ParsableCommand {
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
     var pipeline: String
 
-    @Flag(help: "Print one JSON object: valid, errors (file, line, column, key, reason, hint).")
+    @Flag(help: "Print one JSON object: valid, errors and warnings (file, line, column, key, reason, hint).")
     var json = false
 
     func run() throws {
         do {
             let checked = try CheckedPipeline(path: pipeline)
             try checked.checkKeys()
-            try StandardOutput.write(line: json ? #"{"valid":true,"errors":[]}"# : summary(checked.file))
+            let warnings = checked.file.secretFileErrors()
+            if !json { for warning in warnings { StandardError.write("warning: \(warning)") } }
+            try StandardOutput.write(line: json ? Self.report([], warnings) : summary(checked.file))
         } catch let error as PipelineFileError where json {
             try StandardOutput.write(line: ValidateCommand.report(error.errors))
             throw ToolFailure(.configuration)
@@ -36,15 +43,25 @@ struct ValidateCommand: ParsableCommand {
         return "\(pipeline) is valid: pipeline \(file.name), stages \(stages.joined(separator: ", "))"
     }
 
-    static func report(_ errors: [SettingsError]) -> String {
+    static func report(_ errors: [SettingsError], _ warnings: [SettingsError] = []) -> String {
         var buffer = ByteBuffer()
-        buffer.append("{\"valid\":false,\"errors\":[")
+        buffer.append("{\"valid\":")
+        buffer.appendJSON(errors.isEmpty)
+        buffer.append(",\"errors\":")
+        write(errors, to: &buffer)
+        buffer.append(",\"warnings\":")
+        write(warnings, to: &buffer)
+        buffer.append("}")
+        return buffer.text
+    }
+
+    private static func write(_ errors: [SettingsError], to buffer: inout ByteBuffer) {
+        buffer.append("[")
         for (index, error) in errors.enumerated() {
             if index > 0 { buffer.append(",") }
             write(error, to: &buffer)
         }
-        buffer.append("]}")
-        return buffer.text
+        buffer.append("]")
     }
 
     private static func write(_ error: SettingsError, to buffer: inout ByteBuffer) {

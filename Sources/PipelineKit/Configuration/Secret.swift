@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 
 /// A secret as the pipeline file names it: by a file, an environment variable or a credential of systemd's, never by its
 /// own text.
@@ -20,6 +21,15 @@ public struct Secret: Sendable {
         self.error = error
     }
 
+    /// - Throws: `error`, with what is wrong with how the secret is named.
+    init(_ node: SettingsNode, folder: String, error: SettingsError) throws(SettingsError) {
+        do throws(Complaint) {
+            self.init(try Source(node, folder: folder), error: error)
+        } catch let complaint {
+            throw error.saying(complaint)
+        }
+    }
+
     /// Reads the secret, without the one newline that editors put at the end of a file.
     ///
     /// - Throws: An error at the secret's place in the pipeline file if it cannot be read, is empty, or stands
@@ -31,10 +41,8 @@ public struct Secret: Sendable {
             let text = try read(environment)
             guard !text.isEmpty else { throw Complaint("\(name) is empty") }
             return text
-        } catch {
-            var failure = self.error
-            (failure.reason, failure.hint) = (error.reason, error.hint)
-            throw failure
+        } catch let complaint {
+            throw error.saying(complaint)
         }
     }
 
@@ -121,18 +129,26 @@ extension SettingsReader {
 
 extension Secret.Source {
     fileprivate init(_ node: SettingsNode, folder: String) throws(Complaint) {
-        let malformed = Complaint("a secret is not written here", hint: Self.forms)
-        guard case .mapping(let entries) = node.content, entries.count == 1 else { throw malformed }
+        guard case .mapping(let entries) = node.content, entries.count == 1 else { throw Self.malformed() }
+        let key = entries[0].key
+        guard Self.keys.contains(key) else { throw Self.malformed(key) }
         let text = try entries[0].value.text("a text")
-        switch entries[0].key {
-        case "$file": self = .file(FilePathText.join(folder, text))
+        switch key {
+        case Self.fileKey: self = .file(FilePathText.join(folder, text))
         case "$env": self = .environment(text)
-        case "$credential": self = .credential(try Self.checked(credential: text))
-        default: throw malformed
+        default: self = .credential(try Self.checked(credential: text))
         }
     }
 
-    private static let forms = "write {$file: PATH}, {$env: NAME} or {$credential: NAME}"
+    static let fileKey = "$file"
+    private static let keys = [fileKey, "$env", "$credential"]
+
+    /// - Parameter key: What stands in the place of one of ours.
+    private static func malformed(_ key: String? = nil) -> Complaint {
+        let meant = key.flatMap { Spelling.suggestion(for: $0, among: keys) }.map { $0 + " " } ?? ""
+        return Complaint(
+            "a secret is not written here", hint: meant + "write {$file: PATH}, {$env: NAME} or {$credential: NAME}")
+    }
 
     /// The name of a file, and no way out of its folder.
     private static func checked(credential name: String) throws(Complaint) -> String {

@@ -40,6 +40,13 @@ extension SettingsError: CustomStringConvertible {
 }
 
 extension SettingsError {
+    /// The same place, and what is wrong there.
+    func saying(_ complaint: Complaint) -> SettingsError {
+        var error = self
+        (error.reason, error.hint) = (complaint.reason, complaint.hint)
+        return error
+    }
+
     /// For an unknown key: the one that was probably meant.
     fileprivate var meantKeyPath: String? {
         guard reason == "unknown key", let meant = hint?.firstMatch(of: /did you mean "([^"]*)"/)?.1 else { return nil }

@@ -72,6 +72,10 @@ public struct SettingsReader: Sendable {
         throw SettingsError(file: file, at: entry.place, keyPath: path(to: key), reason: "unknown key", hint: hint)
     }
 
+    /// Whether a mistake in the key's value was told already: nobody knows what was meant, so what depends on it cannot be
+    /// judged.
+    public func isExcused(_ key: String) -> Bool { excused.contains(path(to: key)) }
+
     /// An error at a key's value, or at the mapping's name if the key is missing, for rules of the plugin's own.
     ///
     /// Where the key is missing and the reason begins with `required`, a key that nobody asked for and that was

@@ -36,6 +36,8 @@ public struct DeliverSettings: PluginSettings {
     }
 
     public enum RetryTo: String, CaseIterable, Sendable, Hashable {
+        /// To what its device has registered by then, unless that is another app: payload and badge are for the first.
+        case sameApp = "same-app"
         /// To what its device has registered by then.
         case latest
         /// To what its device had registered when the push came, whatever became of that.
@@ -45,7 +47,7 @@ public struct DeliverSettings: PluginSettings {
     private static let expired = ChangedDefault(
         "expired", before: Expired.send.rawValue, now: Expired.drop.rawValue)
     private static let retryTo = ChangedDefault(
-        "retryTo", before: RetryTo.first.rawValue, now: RetryTo.latest.rawValue)
+        "retryTo", before: RetryTo.first.rawValue, now: RetryTo.sameApp.rawValue)
 
     /// Pushes were handed out whatever their age, and again to where they were handed out first.
     public static let changedDefaults = [expired, retryTo]
@@ -63,7 +65,7 @@ public struct DeliverSettings: PluginSettings {
         retryFor = try settings.duration("retryFor", default: .seconds(86_400), in: .zero ... .seconds(30 * 86_400))
         pendingMax = try settings.integer("pendingMax", default: 100_000, in: 0...10_000_000)
         expired = try settings.choice("expired", default: .drop)
-        retryTo = try settings.choice("retryTo", default: .latest)
+        retryTo = try settings.choice("retryTo", default: .sameApp)
         retired = try Self.retired(&settings, beside: transports)
     }
 

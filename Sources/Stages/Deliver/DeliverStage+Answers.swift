@@ -129,13 +129,21 @@ extension DeliverStage {
     ) {
         let since = answer.since ?? taken
         var note = push.note(PushNote(.unregistered), answered: answer)
-        (note.since, note.registered) = (since, push.device.registered)
-        let isNews = since > push.device.registered
+        note.registered = push.device.registered
+        note.since = isUndatedAtOnce(answer, push, taken) ? nil : since
+        // Without a time the answer tells of its own moment: by then the push had been sent to what was registered.
+        let isNews = answer.since == nil || since > push.device.registered
         if isNews || push.handedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
             bring(.retire(retirement(push, answer, since)), taken, &note)
         }
         resumeIfProbed(by: push, taken, &note)
         write(note, of: push, into: &out)
+    }
+
+    /// Whether the answer has no time, and came at the moment of the registration. Its record has none either: those of
+    /// earlier builds, which made nothing of it, have that moment.
+    private func isUndatedAtOnce(_ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant) -> Bool {
+        answer.since == nil && taken <= push.device.registered
     }
 
     /// A registration that is newer than what the other side knows of its token is believed for a day.

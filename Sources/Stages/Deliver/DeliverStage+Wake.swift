@@ -77,7 +77,7 @@ extension DeliverStage {
 
     /// What is held for devices that have another app by now, or are gone, is not held any more.
     private mutating func firstHeld(of app: Int, at now: Instant, into out: inout Outbox) -> PendingPush? {
-        guard settings.retryTo == .latest else { return pending.firstHeld(of: app) }
+        guard settings.retryTo != .first else { return pending.firstHeld(of: app) }
         var first: PendingPush?
         for held in pending.held(of: app) {
             guard let push = present(held) else {
@@ -95,16 +95,19 @@ extension DeliverStage {
 
     // MARK: Pushes
 
-    /// The push as it is to be sent by now; nil where its device is not registered any more.
+    /// The push as it is to be sent by now; nil where its device is not registered any more, or only for another app.
     private func present(_ push: PendingPush) -> PendingPush? {
-        guard settings.retryTo == .latest, !push.isNotice else { return push }
-        return registry.current(push.device).map(push.moved)
+        guard settings.retryTo != .first, !push.isNotice else { return push }
+        guard let device = registry.current(push.device) else { return nil }
+        if settings.retryTo == .sameApp, device.isOfOtherApp(than: push.device) { return nil }
+        return push.moved(to: device)
     }
 
     private mutating func abandon(_ push: PendingPush, into out: inout Outbox) {
         pending.remove(push.key)
         var note = push.note(PushNote(.unregistered))
-        (note.status, note.reason) = (nil, "the device was unregistered while the push waited")
+        let end = registry.current(push.device) == nil ? "unregistered" : "registered for another app"
+        (note.status, note.reason) = (nil, "the device was \(end) while the push waited")
         write(note, of: push, into: &out)
     }
 

@@ -60,6 +60,12 @@ final class Device: Sendable {
                 && isNamed(other.name)
     }
 
+    /// Whether both name an app, and not the same.
+    func isOfOtherApp(than other: Device) -> Bool {
+        guard let own = app.topic, let former = other.app.topic else { return false }
+        return !own.utf8.elementsEqual(former.utf8)
+    }
+
     /// The collapse ID as that of this device's pushes.
     func collapseKey(_ collapseID: [UInt8]) -> [UInt8] { owner + name.utf8 + [0] + collapseID }
 

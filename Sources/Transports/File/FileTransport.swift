@@ -23,7 +23,13 @@ public final class FileTransport: Transport {
 
         public init(from settings: inout SettingsReader) throws(SettingsError) {
             form = try settings.choice("as", default: .ndjson)
-            path = try settings.path(form == .simctl ? "folder" : "path")
+            path = try Self.path(&settings, form)
+        }
+
+        private static func path(_ settings: inout SettingsReader, _ form: Form) throws(SettingsError) -> String {
+            guard settings.isExcused("as") else { return try settings.path(form == .simctl ? "folder" : "path") }
+            let paths = (try settings.optionalPath("path"), try settings.optionalPath("folder"))
+            return paths.0 ?? paths.1 ?? ""
         }
     }
 

@@ -8,13 +8,14 @@ struct WebhookPush: Sendable {
     let apnsID: String
     /// User and device: whose pushes keep their order.
     let lane: [String]
+    let collapseID: String?
 
     /// Nil when the line is no push.
     init?(_ delivery: Delivery) {
         var parser = JSONParser()
-        let read: (id: String, user: String)? = delivery.line.withUnsafeBytes { line in
+        let read: Fields? = delivery.line.withUnsafeBytes { line in
             do throws(JSONError) {
-                return WebhookPush.read(try parser.parse(line), isNotice: delivery.id.retired != nil)
+                return Fields(try parser.parse(line), isNotice: delivery.id.retired != nil)
             } catch {
                 return nil
             }
@@ -23,11 +24,20 @@ struct WebhookPush: Sendable {
         self.delivery = delivery
         apnsID = read.id
         lane = [read.user, delivery.id.device]
+        collapseID = read.collapseID
     }
 
-    private static func read(_ json: JSONValue, isNotice: Bool) -> (id: String, user: String)? {
-        let id = isNotice ? json["id"] : json["headers"]?["apns-id"]
-        guard let id = id?.string, let user = (isNotice ? json["data"] : json)?["user"]?.string else { return nil }
-        return (id, user)
+    private struct Fields {
+        let id: String
+        let user: String
+        let collapseID: String?
+
+        init?(_ json: JSONValue, isNotice: Bool) {
+            let headers = isNotice ? nil : json["headers"]
+            let id = isNotice ? json["id"] : headers?["apns-id"]
+            guard let id = id?.string, let user = (isNotice ? json["data"] : json)?["user"]?.string else { return nil }
+            (self.id, self.user) = (id, user)
+            collapseID = headers?["apns-collapse-id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        }
     }
 }

@@ -30,7 +30,7 @@ public struct WebhookSettings: PluginSettings {
         concurrency = try settings.integer("concurrency", default: 8, in: 1...1000)
         headers = try Self.headers(&settings)
         secrets = try settings.secrets("secret", countMax: Self.secretsMax)
-        if networks == .refuse { try Self.check(url, settings) }
+        if networks == .refuse, !settings.isExcused("privateNetworks") { try Self.check(url, settings) }
     }
 
     private enum PrivateNetworks: String, CaseIterable { case refuse, allow }

@@ -11,7 +11,8 @@ import Synchronization
 /// deferred, for a time that doubles with each attempt and is never shorter than the server's `Retry-After`; every other
 /// status is final, redirects included. Addresses in private networks are refused, also where a name leads there, unless
 /// the settings allow them. The pushes of one device go out one after the other; what takes longer than a window is
-/// deferred too, and joined when it is handed out again.
+/// deferred too, and joined when it is handed out again. So is what is behind it, and nothing overtakes that; a push that
+/// is to be tried again holds up none.
 ///
 /// When the task that delivers is cancelled, pushes that have no final answer get none: they are to be sent again, and
 /// the server knows a repeat by its `webhook-id`.
@@ -55,7 +56,9 @@ public final class WebhookTransport: Transport {
         try checkTrust()
         let opened = try HTTPSession(connections: settings.concurrency, settings.rules)
         let sender = WebhookSender(settings: settings, session: opened, signer: signer, now: now, jitter: jitter)
-        let requests = WebhookLine(concurrency: settings.concurrency, now: now, pause: pause) { await sender.send($0) }
+        let requests = WebhookLine(
+            concurrency: settings.concurrency, timeout: settings.timeout, now: now, pause: pause
+        ) { await sender.send($0) }
         line.withLock { $0 = Line(session: opened, requests: requests) }
     }
 

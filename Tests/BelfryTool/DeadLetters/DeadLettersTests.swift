@@ -43,6 +43,14 @@ import Testing
 
     // MARK: Filters
 
+    @Test func `a stage that there is not is answered with those that there are`() throws {
+        let logs = try Self.many()
+        let failure = #expect(throws: ToolFailure.self) { try logs.find(["--stage", "match", "--stage", "nosuch"]) }
+        #expect(failure?.status == .usage)
+        #expect(failure?.message.contains("there is no stage nosuch in ") == true)
+        #expect(failure?.message.hasSuffix("its stages: ingest, match, coalesce, payload, deliver") == true)
+    }
+
     private static func many() throws -> LetterLogs {
         let logs = try LetterLogs()
         for _ in 1...5 { logs.add("changes", LetterLogs.save("n")) }

@@ -76,6 +76,17 @@ struct DoctorTests {
         #expect(try await findings(FileCheck(), folder.path).isEmpty)
     }
 
+    @Test func `a secret whose file is not here is a warning`() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.file(
+            "p.yaml",
+            fiveStages.replacing(
+                "use: console", with: #"use: webhook, url: "https://example.com/", secret: {$file: none}"#))
+        let found = try await findings(FileCheck(), path)
+        #expect(found.map(\.code) == ["file.valid", "file.secret"] && found.last?.severity == .warning)
+        #expect(found.last?.text.contains("secret: cannot open ") == true)
+    }
+
     // MARK: Data
 
     @Test func `room runs low before it runs out`() {

@@ -231,10 +231,17 @@ import Testing
         #expect(empty?.reason == "the environment variable TOKEN is empty")
     }
 
-    @Test(arguments: ["s3cret", "{file: x}", "{$file: x, $env: y}", "[x]"])
+    @Test(arguments: ["s3cret", "{s3cret: x}", "{$file: x, $env: y}", "[x]"])
     func aSecretWrittenInTheFileIsRefusedWithoutRepeatingIt(_ text: String) throws {
         let found = try complaint(text) { reader throws(SettingsError) in try reader.secret("key") }
         #expect(found == "a secret is not written here; write {$file: PATH}, {$env: NAME} or {$credential: NAME}")
+    }
+
+    @Test(arguments: [("$fiel", "$file"), ("file", "$file"), ("$envv", "$env"), ("credential", "$credential")])
+    func `a secret whose kind is mistyped is answered with the nearest`(_ key: String, _ meant: String) throws {
+        let found = try complaint("{\(key): x}") { reader throws(SettingsError) in try reader.secret("key") }
+        #expect(
+            found?.hasPrefix("a secret is not written here; did you mean \"\(meant)\"? write {$file: PATH}") == true)
     }
 
     private func credential(_ name: String = "apns-key") throws -> Secret {

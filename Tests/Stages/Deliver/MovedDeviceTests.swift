@@ -36,10 +36,10 @@ import Testing
         try bench.feed(register("mac", token: "new"), unregister("mac"))
         bench.advance(to: 10)
         #expect(bench.takeDeliveries() == [first])
-        #expect(DeliverSettings.changedDefaults.contains(ChangedDefault("retryTo", before: "first", now: "latest")))
+        #expect(DeliverSettings.changedDefaults.contains(ChangedDefault("retryTo", before: "first", now: "same-app")))
     }
 
-    @Test func `it follows its device to another transport and topic`() throws {
+    @Test func `it follows its device to another transport, also where that has no topic`() throws {
         var (bench, first) = try bench()
         try bench.feed(register("mac", transport: "hook", token: "h", topic: nil))
         bench.advance(to: 10)
@@ -51,6 +51,32 @@ import Testing
         bench.answer(TransportAnswer(again.id, .deferred, until: Instant(microseconds: 20_000_000)))
         bench.advance(to: 20)
         #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 2 mac", "unknown_transport 2 mac"])
+    }
+
+    @Test func `it goes to no other app, whose badge is another`() throws {
+        for settings in ["", "retryTo: same-app"] {
+            var (bench, _) = try bench(settings)
+            try bench.feed(register("mac", token: "new", topic: "com.example.Other"))
+            bench.advance(to: 10)
+            #expect(bench.deliveries.isEmpty && bench.stage.pending.isEmpty)
+            #expect(
+                bench.outcomes.last?.contains("the device was registered for another app while the push waited") == true
+            )
+            #expect(try bench.takeStory() == ["deferred 2 mac", "unregistered 2 mac"])
+            try bench.feed(push())
+            #expect(bench.takeDeliveries().map(\.app?.topic) == ["com.example.Other"])
+        }
+    }
+
+    @Test func `under retryTo latest it follows its device to another app`() throws {
+        var (bench, first) = try bench("retryTo: latest")
+        try bench.feed(register("mac", token: "new", topic: "com.example.Other"))
+        bench.advance(to: 10)
+        let again = try #require(bench.takeDeliveries().first)
+        #expect(again.id == first.id && again.app?.topic == "com.example.Other")
+        #expect(
+            again.text.contains(#""token":"new","headers""#)
+                && again.text.contains(#""apns-topic":"com.example.Other""#))
     }
 
     @Test func `it ends with its device, without asking anybody`() throws {
@@ -87,6 +113,18 @@ import Testing
         bench.advance(to: 11)
         #expect(bench.outcomes.last?.contains(#""registered":"1970-01-01T00:00:05Z""#) == true)
         #expect(try bench.takeStory().last == "unregistered 2 mac", "a token that was registered after that stays")
+    }
+
+    @Test func `held pushes whose devices have another app by then end when theirs is tried`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), register("phone"), push(collapseID: nil))
+        for delivery in bench.takeDeliveries() { bench.answer(TransportAnswer(delivery.id, .stopped, status: 403)) }
+        bench.advance(to: 2)
+        try bench.feed(register("mac", token: "n", topic: "com.example.Other"))
+        _ = try bench.takeStory()
+        bench.advance(to: 62)
+        #expect(bench.deliveries.map(\.id.device) == ["phone"])
+        #expect(try bench.takeStory() == ["unregistered 3 mac"])
     }
 
     @Test func `held pushes leave a stopped app with their devices when it is tried`() throws {

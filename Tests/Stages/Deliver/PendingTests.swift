@@ -166,6 +166,38 @@ import Testing
         #expect(bench.takeDeliveries().map(\.id.push) == [5])
     }
 
+    @Test func `an answer without a time retires a device that was registered at that moment`() throws {
+        var bench = try Bench()
+        bench.advance(to: 5)
+        try bench.feed(register("mac"), push())
+        answers(&bench, .unregistered)
+        let outcome = try #require(bench.outcomes.first)
+        #expect(outcome.contains(#""registered":"1970-01-01T00:00:05Z","at":"1970-01-01T00:00:05Z""#))
+        #expect(!outcome.contains("since"))
+        bench.advance(to: 6)
+        #expect(
+            bench.outcomes.last?.contains(#""since":"1970-01-01T00:00:05Z","registered":"1970-01-01T00:00:05Z""#)
+                == true)
+        #expect(try bench.takeStory() == ["unregistered 2 mac", "device.retired 2 mac"])
+        try bench.feed(register("mac"))
+        bench.advance(to: 7)
+        try bench.feed(push())
+        answers(&bench, .unregistered)
+        #expect(bench.outcomes.last?.contains(#""since":"1970-01-01T00:00:07Z""#) == true)
+        bench.advance(to: 8)
+        #expect(try bench.takeStory() == ["unregistered 4 mac", "device.retired 4 mac"])
+    }
+
+    @Test func `an earlier build's record of such an answer says its moment, and nothing follows from it`() throws {
+        var bench = try Bench()
+        bench.advance(to: 5)
+        try bench.feed(register("mac"), push())
+        answers(&bench, .unregistered, since: at(5))
+        #expect(bench.outcomes[0].contains(#""since":"1970-01-01T00:00:05Z","registered":"1970-01-01T00:00:05Z""#))
+        bench.advance(to: 6)
+        #expect(try bench.takeStory() == ["unregistered 2 mac"])
+    }
+
     @Test func `a token that was registered after it ended stays, but not for more than a day`() throws {
         var bench = try Bench()
         bench.advance(to: 5)

@@ -62,7 +62,8 @@ private struct LiveHistory {
     init(_ draw: inout Seeded) throws {
         settings =
             "transports: {apns: {use: file}, hook: {use: webhook}}"
-            + draw.one(of: ["", "\nretryFor: 5m\npendingMax: 3"]) + draw.one(of: ["", "\nretryTo: first"])
+            + draw.one(of: ["", "\nretryFor: 5m\npendingMax: 3"])
+            + draw.one(of: ["", "\nretryTo: first", "\nretryTo: latest"])
             + draw.one(of: ["", "\nretired: {url: x}"])
         var clock = StageClock(try Bench(transports: settings).stage)
         var window: [Delivery] = []

@@ -216,6 +216,52 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `a change token ahead of the log was never given, and is expired`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        try await rig.deliver(rig.push("a", to: mac))
+        _ = try await rig.markRead(["n-a"], mac)
+        let last = try #require(try await ChangeToken(rig.fetch(mac).serverChangeToken))
+        #expect(last.push == 2 && last.mark == 1)
+        for (push, mark) in [(3, 1), (2, 2), (Int64.max, Int64.max)] {
+            let token = ChangeToken(log: last.log, push: push, mark: mark).text
+            let reply = try await rig.ask("/courier/\(mac.token)/notifications?since=\(token)")
+            #expect(reply.status == 410 && reply.body.contains(#""token.expired""#), "\(reply.body)")
+            #expect(reply.body.contains("ahead of the log") && reply.body.contains("fetch without since"))
+        }
+        #expect(try await rig.fetch(mac, since: last.text).ids.isEmpty)
+        try await rig.stop()
+    }
+
+    @Test func `a change token outlives what it was given for`() async throws {
+        let rig = try await CourierRig("keep: 1h")
+        try rig.register(mac)
+        try await rig.deliver(rig.push("a", to: mac))
+        _ = try await rig.markRead(["n-a"], mac)
+        let token = try await rig.fetch(mac).serverChangeToken
+        rig.pass(.seconds(4000))
+        #expect(try await rig.fetch(mac, since: token).ids.isEmpty)
+        try await rig.restart { try rig.removeStore() }
+        #expect(try await rig.fetch(mac, since: token).ids.isEmpty)
+        #expect(try await rig.fetch(mac).ids.isEmpty)
+        try await rig.deliver(rig.push("b", to: mac))
+        #expect(try await rig.fetch(mac, since: token).alerts == ["b"])
+        try await rig.stop()
+    }
+
+    @Test func `without the log of pushes a token ahead of the store is expired`() async throws {
+        let rig = try await CourierRig("keepPerUser: 1", hasLogs: false)
+        let first = try rig.push("a", to: mac)
+        try await rig.deliver(first + rig.push("b", to: mac))
+        let token = try await rig.fetch(mac).serverChangeToken
+        #expect(try await rig.fetch(mac, since: token).ids.isEmpty)
+        try await rig.restart { try rig.removeStore() }
+        try await rig.deliver(first)
+        #expect(try await rig.ask("/courier/\(mac.token)/notifications?since=\(token)").status == 410)
+        #expect(try await rig.fetch(mac).alerts == ["a"])
+        try await rig.stop()
+    }
+
     @Test func `another pipeline's token is expired`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)

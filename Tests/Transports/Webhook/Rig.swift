@@ -90,10 +90,14 @@ func webhookSettings(_ text: String) throws -> WebhookSettings {
     try SettingsReader(text: text, file: "p.yaml").decode(WebhookSettings.self)
 }
 
-func push(_ sequence: UInt64, to device: String = "mac", of user: String = "_alice", attempts: Int = 0) -> Delivery {
+func push(
+    _ sequence: UInt64, to device: String = "mac", of user: String = "_alice", attempts: Int = 0,
+    collapseID: String? = nil
+) -> Delivery {
+    let collapse = collapseID.map { #""apns-collapse-id":"\#($0)","# } ?? ""
     let line =
         #"{"notificationID":"n","user":"\#(user)","device":"\#(device)","transport":"hook","token":"t","#
-        + #""headers":{"apns-id":"id-\#(sequence)\#(user)-\#(device)","apns-push-type":"alert"},"payload":{},"causes":[]}"#
+        + #""headers":{"apns-id":"id-\#(sequence)\#(user)-\#(device)",\#(collapse)"apns-push-type":"alert"},"payload":{},"causes":[]}"#
     var delivery = Delivery(id: .init(push: sequence, device: device), transport: "hook", line: Array(line.utf8))
     delivery.attempts = attempts
     return delivery

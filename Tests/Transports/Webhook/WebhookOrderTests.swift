@@ -1,4 +1,5 @@
 import Dispatch
+import EventLog
 import Foundation
 import PipelineKit
 import Synchronization
@@ -61,6 +62,65 @@ import Testing
         await rig.transport.close()
     }
 
+    @Test func `what is behind a slow request waits for it, not for room, and is asked for about when it ends`()
+        async throws
+    {
+        let slow = try await SlowServer("timeout: 20s")
+        defer { slow.stop() }
+        let (rig, start) = (slow.rig, slow.rig.clock.now)
+        await slow.begin(push(1))
+        for (age, wait) in [(2, 1.0), (6, 1.5), (12, 3), (18, 2), (19.5, 1)] {
+            rig.clock.advance(by: .seconds(age) - (rig.clock.now - start))
+            let answers = await rig.deliver(push(1), push(2))
+            #expect(answers.map(\.reason) == ["in_flight", "waits for an earlier push"])
+            #expect(answers.allSatisfy { $0.until == rig.clock.now.advanced(by: .seconds(wait)) }, "\(answers)")
+        }
+        slow.goOn()
+        #expect(await rig.settle(push(1)).outcome == .accepted)
+        #expect(await rig.settle(push(2)).outcome == .accepted)
+        await rig.transport.close()
+    }
+
+    @Test func `nothing overtakes a push of its device that was put off behind a slow request`() async throws {
+        let slow = try await SlowServer("timeout: 20s")
+        defer { slow.stop() }
+        let rig = slow.rig
+        await slow.begin(push(1))
+        let until = await rig.deliver(push(2)).first?.until
+        slow.goOn()
+        #expect(await rig.settle(push(1)).outcome == .accepted)
+        let early = await rig.deliver(push(3), push(4))
+        #expect(early.map(\.reason) == ["waits for an earlier push", "waits for an earlier push"])
+        #expect(early.allSatisfy { $0.until == until && $0.attempts == 0 })
+        #expect(await rig.settle(push(1, to: "phone")).outcome == .accepted)
+        rig.clock.advance(by: .seconds(1))
+        for number: UInt64 in 2...4 { #expect(await rig.settle(push(number)).outcome == .accepted) }
+        #expect(slow.sent(to: "mac") == (1...4).map { "id-\($0)_alice-mac" })
+        await rig.transport.close()
+    }
+
+    @Test func `a push that was put off and never comes again is not waited for long`() async throws {
+        let slow = try await SlowServer("timeout: 20s")
+        defer { slow.stop() }
+        let rig = slow.rig
+        await slow.begin(push(1))
+        let put = await rig.deliver(push(2, collapseID: "a"), push(3))
+        #expect(put.map(\.outcome) == [.deferred, .deferred])
+        slow.goOn()
+        #expect(await rig.settle(push(1)).outcome == .accepted)
+        let newer = push(4, collapseID: "a")
+        #expect(await rig.deliver(newer).map(\.reason) == ["waits for an earlier push"], "behind 3, in place of 2")
+        #expect(await rig.settle(push(3)).outcome == .accepted)
+        #expect(await rig.settle(newer).outcome == .accepted)
+        await slow.begin(push(5, to: "pad"))
+        _ = await rig.deliver(push(6, to: "pad"))
+        slow.goOn()
+        #expect(await rig.settle(push(5, to: "pad")).outcome == .accepted)
+        rig.clock.advance(by: .seconds(1) + PutOffPushes.lateness)
+        #expect(await rig.settle(push(7, to: "pad")).outcome == .accepted)
+        await rig.transport.close()
+    }
+
     @Test func `a server that is silent is given no more time until it speaks`() async throws {
         let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
         let isSilent = Mutex(true)
@@ -117,6 +177,49 @@ import Testing
         await rig.transport.close()
         #expect(await rig.deliver(push(1)).map(\.reason) == ["the transport is not open"])
         #expect(server.requests.isEmpty)
+    }
+}
+
+/// A server that holds one request until it is told to go on, and windows that wait for nothing.
+private final class SlowServer: Sendable {
+    let rig: Rig
+    private let server: TestServer
+    private let held: Held
+    private let arrived: AsyncStream<Void>
+    private let gate: DispatchSemaphore
+
+    init(_ settings: String) async throws {
+        let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
+        let (held, gate) = (Held(), DispatchSemaphore(value: 0))
+        server = TestServer { request, _ in
+            guard held.id.withLock({ $0 == request.headers["webhook-id"] }) else { return .status(200) }
+            arrivals.yield()
+            gate.wait()
+            return .status(200)
+        }
+        (self.held, self.arrived, self.gate) = (held, arrived, gate)
+        rig = try await Rig(server, settings)
+    }
+
+    /// Returns once the push is under way, and put off.
+    func begin(_ push: Delivery) async {
+        held.id.withLock { $0 = WebhookPush(push)?.apnsID }
+        async let answers = rig.deliver(push)
+        for await _ in arrived { break }
+        rig.endWindows()
+        #expect(await answers.map(\.reason) == ["in_flight"])
+    }
+
+    func goOn() { gate.signal() }
+
+    func stop() { server.stop() }
+
+    func sent(to device: String) -> [String] {
+        server.requests.compactMap { $0.headers["webhook-id"] }.filter { $0.hasSuffix(device) }
+    }
+
+    private final class Held: Sendable {
+        let id = Mutex<String?>(nil)
     }
 }
 

@@ -239,16 +239,24 @@ final class Desk {
     /// The inbox that a token leads to.
     struct Inbox: Sendable {
         let account: Int64
-        /// What change tokens begin with.
-        let log: String
+        /// The furthest that a change token leads.
+        let end: ChangeToken
         let pages: PageReader
     }
 
     func inbox(of token: CourierToken, now: Instant) throws -> Inbox? {
         try catchUp(now)
-        return try owner(of: token).map {
-            Inbox(account: $0.account, log: devices?.identity ?? "0", pages: store.pages)
-        }
+        guard let owner = try owner(of: token) else { return nil }
+        return Inbox(account: owner.account, end: try end(of: owner.account), pages: store.pages)
+    }
+
+    /// An inbox that was made again has forgotten what it no longer holds, the logs have not; a store without logs, or
+    /// whose logs a power failure has cut back, knows more than they do.
+    private func end(of account: Int64) throws -> ChangeToken {
+        let held = try store.pool.read { try InboxTables(db: $0).last(of: account) }
+        let pushes = devices.map(\.last) ?? 0
+        return ChangeToken(
+            log: devices?.identity ?? "0", push: max(pushes, held.push), mark: max(marks.last, held.mark))
     }
 
     /// - Returns: Those of the IDs that are not in the inbox; nil where the token is unknown.

@@ -54,13 +54,13 @@ struct Service: Sendable {
     ) async throws -> HTTPAnswer {
         guard let inbox = try await office.ask({ try $0.inbox(of: token, now: $1) }) else { return .closed }
         guard let inbox else { return .unknownToken }
-        if let since, since.log != inbox.log { return .expired }
+        if let since, !since.isWithin(inbox.end) { return .expired(isOfThisLog: since.log == inbox.end.log) }
         do {
             return .json(
                 try await office.read {
                     try inbox.pages.read { db in
                         try InboxPage.json(
-                            db, account: inbox.account, since: since, log: inbox.log, entriesMax: limit)
+                            db, account: inbox.account, since: since, log: inbox.end.log, entriesMax: limit)
                     }
                 })
         } catch let error where error.isDamage && !isRetry {
@@ -84,8 +84,11 @@ struct Service: Sendable {
 }
 
 extension HTTPAnswer {
-    fileprivate static let expired = refusal(
-        .gone, "token.expired", "the change token is of another log: fetch without since")
+    // CloudKit: CKError.changeTokenExpired, upon which a client fetches anew.
+    fileprivate static func expired(isOfThisLog: Bool) -> HTTPAnswer {
+        let cause = isOfThisLog ? "is ahead of the log, which has not given it" : "is of another log"
+        return refusal(.gone, "token.expired", "the change token \(cause): fetch without since")
+    }
 }
 
 extension JSON.ByteBuffer {

@@ -19,6 +19,9 @@ struct ChangeToken: Hashable, Sendable {
         (log, self.push, self.mark) = (String(parts[0]), push, mark)
     }
 
+    /// Whether it can have been given where tokens lead so far.
+    func isWithin(_ end: ChangeToken) -> Bool { log == end.log && push <= end.push && mark <= end.mark }
+
     var text: String { "\(log)-\(push)-\(mark)" }
 }
 
@@ -36,7 +39,7 @@ struct InboxPage: ~Copyable {
         _ db: Database, account: Int64, since: ChangeToken?, log: String, entriesMax: Int
     ) throws -> [UInt8] {
         let tables = InboxTables(db: db)
-        let start = try since ?? ChangeToken(log: log, push: 0, mark: tables.lastMark(of: account))
+        let start = try since ?? ChangeToken(log: log, push: 0, mark: tables.last(of: account).mark)
         var page = InboxPage(tables, account, entriesMax, start)
         let moreComing = try page.fill(from: start)
         return page.close(moreComing)
@@ -94,9 +97,15 @@ struct InboxPage: ~Copyable {
 }
 
 extension InboxTables {
-    fileprivate func lastMark(of account: Int64) throws -> Int64 {
-        try Int64.fetchOne(
-            db, sql: "SELECT max(mark) FROM notifications WHERE account = ? AND mark IS NOT NULL",
-            arguments: [account]) ?? 0
+    /// The last push that the inbox has had, and the last mark of what it holds.
+    func last(of account: Int64) throws -> (push: Int64, mark: Int64) {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT max(floor, ifnull((SELECT max(push) FROM notifications WHERE account = a.id), 0)),
+                        ifnull((SELECT max(mark) FROM notifications WHERE account = a.id AND mark IS NOT NULL), 0)
+                    FROM accounts a WHERE id = ?
+                    """), arguments: [account])
+        return row.map { ($0[0], $0[1]) } ?? (0, 0)
     }
 }

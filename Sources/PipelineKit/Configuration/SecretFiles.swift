@@ -1,0 +1,36 @@
+/// The secrets of a pipeline's own stages that are in files: what is wrong with those that could not be used here.
+///
+/// Environment variables and credentials are only there for the process that uses them, so they are not looked for.
+extension PipelineFile {
+    /// What a start on this machine, by this user, would say; in the order of the file.
+    package func secretFileErrors() -> [SettingsError] {
+        stagesInOrder.filter(\.command.isEmpty).flatMap { $0.settings.secretFileErrors() }
+            .sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+    }
+}
+
+extension SettingsReader {
+    fileprivate func secretFileErrors() -> [SettingsError] {
+        nodes.flatMap { secretFileErrors(in: $0.value, path(to: $0.key)) }
+    }
+
+    private func secretFileErrors(in node: SettingsNode, _ path: String) -> [SettingsError] {
+        switch node.content {
+        case .mapping(let entries):
+            if entries.count == 1, entries[0].key == Secret.Source.fileKey { return secretFileError(node, path) }
+            return entries.flatMap { secretFileErrors(in: $0.value, "\(path).\($0.key)") }
+        case .list(let items): return items.flatMap { secretFileErrors(in: $0, path) }
+        default: return []
+        }
+    }
+
+    private func secretFileError(_ node: SettingsNode, _ path: String) -> [SettingsError] {
+        let place = SettingsError(file: file, at: node.place, keyPath: path, reason: "")
+        do throws(SettingsError) {
+            _ = try Secret(node, folder: folder, error: place).reveal()
+            return []
+        } catch {
+            return [error]
+        }
+    }
+}
