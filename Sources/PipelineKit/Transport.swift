@@ -84,8 +84,13 @@ public struct TransportBinding: Sendable {
 /// A transport that cannot work at all: what, where, and what to do.
 public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
     public var reason: String
+    /// Whether it is the pipeline file that is wrong, or a file that it names: then another try would end the same way.
+    public var isOfConfiguration: Bool
 
-    public init(_ reason: String) { self.reason = reason }
+    public init(_ reason: String, isOfConfiguration: Bool = false) {
+        self.reason = reason
+        self.isOfConfiguration = isOfConfiguration
+    }
 
     public var description: String { reason }
 }

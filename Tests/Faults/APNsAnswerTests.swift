@@ -67,6 +67,33 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 40)
     }
 
+    /// A push to more devices than the server has streams is killed on its way, again and again: what was answered is on
+    /// record, and only what was under way goes out again.
+    @Test func aCrashRepeatsNoMoreOfAWidePushThanWasUnderWay() async throws {
+        let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: 4)
+        let devices = 60
+        let problems = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(transport: apns.transport())
+            try pipeline.send((1..<devices).map { Self.device("d\($0)", String(format: "%04x", $0)) } + Self.notes(1))
+            for count in [14, 30, 46] {
+                try pipeline.up.wait("\(count) requests") { apns.accepted.count >= count }
+                try pipeline.kill("deliver")
+            }
+            try pipeline.waitFor("outcome", devices)
+            return try pipeline.stop() + pipeline.problemsOfLogs()
+        }
+        try await apns.stop()
+        #expect(problems == [])
+        let lives = Dictionary(grouping: apns.accepted, by: \.connection).sorted { $0.key < $1.key }.map(\.value)
+        var seen: Set<String> = []
+        for life in lives {
+            let tokens = life.compactMap(\.token)
+            #expect(tokens.count(where: seen.contains) <= 4, "\(lives.map { $0.compactMap(\.token) })")
+            seen.formUnion(tokens)
+        }
+        #expect(seen.count == devices && lives.count == 4)
+    }
+
     /// The key is wrong; its file is mended; what came meanwhile goes out, once.
     @Test(arguments: [true, false])
     func aStoppedAppGoesOnWhenItsKeyIsMended(isStoppedCleanly: Bool) async throws {
@@ -137,10 +164,10 @@ private final class RunningAPNs: Sendable {
     let folder: Folder
     private let apns: LocalAPNs
 
-    init(script: String? = nil) async throws {
+    init(script: String? = nil, streams: Int = 1_000) async throws {
         folder = try Folder()
         var configuration = LocalAPNs.Configuration()
-        (configuration.port, configuration.folder) = (0, folder.path)
+        (configuration.port, configuration.folder, configuration.streams) = (0, folder.path, streams)
         apns = try await LocalAPNs.start(configuration)
         if let script { try await apns.control(script) }
     }

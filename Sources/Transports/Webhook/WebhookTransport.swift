@@ -66,7 +66,9 @@ public final class WebhookTransport: Transport {
     private func checkTrust() throws(TransportError) {
         guard let trust = settings.rules.trust else { return }
         guard FileManager.default.contents(atPath: trust)?.firstRange(of: Data("-----BEGIN ".utf8)) != nil else {
-            throw TransportError("\(trust), which is to be trusted, cannot be read or holds no certificate in PEM")
+            throw TransportError(
+                "\(trust), which is to be trusted, cannot be read or holds no certificate in PEM",
+                isOfConfiguration: true)
         }
     }
 

@@ -9,8 +9,7 @@ extension ConnectionPool {
         case .refused(let tag): returned(tag)
         case .broken(let tag, let code): broke(tag, code)
         case .goAway(_, _, let data): goneAway(connection, data)
-        case .failed(_, let reason): trouble = reason
-        case .settings, .pong: break
+        case .settings, .pong, .failed: break
         }
     }
 

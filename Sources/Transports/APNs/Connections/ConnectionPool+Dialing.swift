@@ -52,16 +52,16 @@ extension ConnectionPool {
         dialing -= 1
         switch result {
         case .success: if !connection.isDead { connections.append(connection) }
-        case .failure(let error): dialFailed("\(error)")
+        case .failure(let error): dialFailed(plan.words(for: error, isDialing: true))
         }
     }
 
     /// The connection is gone; its requests have already been given back.
-    func connectionFailed(_ connection: APNsConnection, _ reason: String) {
+    func connectionFailed(_ connection: APNsConnection, _ error: any Error) {
         connection.isDead = true
         connections.removeAll { $0 === connection }
         retiring.removeAll { $0 === connection }
-        if !connection.isRetired { dialFailed(reason) }
+        if !connection.isRetired { dialFailed(plan.words(for: error)) }
     }
 
     private func dialFailed(_ reason: String) {
@@ -69,6 +69,7 @@ extension ConnectionPool {
         dialFailures += 1
         let wait = min(Self.dialWait.first << min(Int64(dialFailures - 1), 16), Self.dialWait.most)
         nextDial = .now() + .milliseconds(Int64(Double(wait) * (0.5 + surroundings.jitter() / 2)))
+        if surroundings.asksOnce { releaseAll() }
     }
 
     // MARK: Time
@@ -87,8 +88,7 @@ extension ConnectionPool {
             flight.connection.cancel(tag: tag, stream: flight.stream)
         }
         for connection in connections + retiring where connection.checkHealth(at: now) {
-            trouble = "the connection does not answer"
-            connection.end()
+            connection.end(because: Trouble.silent)
         }
         if !lateAnswers.isEmpty { lateAnswers = lateAnswers.filter { now - $0.value.since < Self.lateAnswerAge } }
         fill()

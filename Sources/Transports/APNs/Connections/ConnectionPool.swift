@@ -116,13 +116,20 @@ final class ConnectionPool {
             } else {
                 batch.answer(
                     deferral(
-                        request, .unanswered, reason: trouble ?? "no room at the server", tries: dialFailures,
-                        attempts: 0))
+                        request, .unanswered, reason: trouble ?? noTrouble, tries: dialFailures, attempts: 0))
                 withdraw(tag)
             }
         }
         // Once for all: a window may hold thousands.
         waiting.removeAll { requests[$0] == nil }
+    }
+
+    private var noTrouble: String {
+        connections.isEmpty ? plan.words(for: Trouble.silent, isDialing: true) : "no room at the server"
+    }
+
+    func releaseAll() {
+        for batch in requests.compactMap({ $0?.batch }) { release(batch) }
     }
 
     private func keep(_ tag: Int, _ request: Request) -> TransportAnswer {

@@ -32,4 +32,6 @@ struct Surroundings: Sendable {
     var jitter: @Sendable () -> Double
     /// How long a window waits for its answers: what takes longer is asked for again.
     var patience: @Sendable () -> Duration = { .seconds(2) }
+    /// Whether the first connection that fails ends the window: somebody wants to know why.
+    var asksOnce = false
 }

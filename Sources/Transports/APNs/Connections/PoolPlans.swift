@@ -37,24 +37,40 @@ extension PoolPlan {
             self.init(
                 host: settings.host(of: app.environment), port: settings.port, proxy: settings.proxy,
                 proxyAuthorization: try settings.proxyLogin.map { ProxyTunnel.basic(try $0.reveal()) },
-                tls: try NIOSSLContext(configuration: try Self.tls(settings, secret)),
+                tls: try Self.tls(settings, secret),
                 connections: settings.connections, timeout: settings.timeout, backoff: settings.backoff,
                 key: secret.signingKey, tokenAge: settings.tokenAge, tokenFile: tokenFile)
         } catch {
-            throw TransportError("app \(app.name): \(error)")
+            throw TransportError("app \(app.name): \(error)", isOfConfiguration: true)
         }
     }
 
-    private static func tls(_ settings: APNsSettings, _ secret: APNsApp.Revealed) throws -> TLSConfiguration {
+    private static func tls(_ settings: APNsSettings, _ secret: APNsApp.Revealed) throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["h2"]
-        if let trust = settings.trust { tls.trustRoots = .file(trust) }
+        if let trust = settings.trust {
+            tls.trustRoots = .certificates(
+                try Unreadable.check("trust: \(trust) holds no certificate in PEM") {
+                    try NIOSSLCertificate.fromPEMFile(trust)
+                })
+        }
         if case .certificate(let chain, let key) = secret {
             tls.certificateChain = chain.map { .certificate($0) }
             tls.privateKey = .privateKey(key)
         }
-        return tls
+        return try Unreadable.check("certificateKey is not the key of certificate") {
+            try NIOSSLContext(configuration: tls)
+        }
+    }
+}
+
+/// A file of credentials that holds something else.
+private struct Unreadable: Error, CustomStringConvertible {
+    let description: String
+
+    static func check<Content>(_ complaint: String, _ read: () throws -> Content) throws -> Content {
+        do { return try read() } catch { throw Unreadable(description: complaint) }
     }
 }
 
@@ -80,11 +96,20 @@ extension APNsApp {
     fileprivate func revealed() throws -> Revealed {
         switch credential {
         case .key(let id, let team, let secret):
-            return .key(try SigningKey(id: id, team: team, pem: try secret.reveal()))
+            let pem = try secret.reveal()
+            return .key(
+                try Unreadable.check("the \(secret) is no .p8 key of Apple's") {
+                    try SigningKey(id: id, team: team, pem: pem)
+                })
         case .certificate(let path, let secret):
+            let pem = Array(try secret.reveal().utf8)
             return .certificate(
-                try NIOSSLCertificate.fromPEMFile(path),
-                try NIOSSLPrivateKey(bytes: Array(try secret.reveal().utf8), format: .pem))
+                try Unreadable.check("certificate: \(path) holds no certificate in PEM") {
+                    try NIOSSLCertificate.fromPEMFile(path)
+                },
+                try Unreadable.check("the \(secret) is no private key in PEM") {
+                    try NIOSSLPrivateKey(bytes: pem, format: .pem)
+                })
         }
     }
 }
