@@ -37,10 +37,9 @@ struct PushTestCommandTests {
     /// Neither the library's words nor its error's name.
     @Test(arguments: [false, true])
     func `who cannot be reached is named in plain words, with what to do`(isProxy: Bool) async throws {
-        let (house, gone) = (try await APNsHouse(), try await APNsHouse())
-        _ = await gone.requests()
-        let transport = isProxy ? ["proxy": "http://127.0.0.1:\(gone.port)"] : ["port": gone.port]
-        let words = (isProxy ? "the proxy " : "") + "127.0.0.1:\(gone.port) refuses connections"
+        let (house, gone) = (try await APNsHouse(), try ClosedPort())
+        let transport = isProxy ? ["proxy": "http://127.0.0.1:\(gone.number)"] : ["port": "\(gone.number)"]
+        let words = (isProxy ? "the proxy " : "") + "127.0.0.1:\(gone.number) refuses connections"
         let fix =
             isProxy ? "see proxy and proxyLogin, that the proxy runs" : "see host and port, and that the server runs"
         let file = try house.pipeline(transport: transport)

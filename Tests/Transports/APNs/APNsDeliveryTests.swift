@@ -138,6 +138,23 @@ import Testing
         }
     }
 
+    /// They may repeat after a crash as much as what the next window has under way.
+    @Test func whatTakesLongerThanItsWindowLeavesLessRoomForTheNext() async throws {
+        try await APNsRig.with(streams: 10) { rig in
+            var number: UInt64 = 0
+            while rig.transport.inFlightMax < 10 {
+                number += 1
+                #expect(await rig.deliver(apnsPush(number))[0].outcome == .accepted)
+            }
+            try await rig.apns.control(#"{"script":[{"do":{"silence":true}}]}"#)
+            rig.patience.value = .milliseconds(100)
+            let late = await rig.deliver((1...4).map { apnsPush(number + $0) })
+            #expect(late.allSatisfy { $0.reason == "in_flight" }, "\(late)")
+            _ = await rig.deliver(apnsPush(number + 5))
+            #expect((5...6).contains(rig.transport.inFlightMax))
+        }
+    }
+
     @Test func aRequestWithoutAnAnswerIsGivenUpAtItsDeadline() async throws {
         try await APNsRig.with("timeout: 300ms", script: [#"{"when":{"first":1},"do":{"silence":true}}"#]) { rig in
             let first = await rig.deliver(apnsPush(1))[0]

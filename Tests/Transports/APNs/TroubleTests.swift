@@ -12,9 +12,13 @@ import Testing
 /// Who cannot be spoken to, said in words that stay.
 @Suite(.timeLimit(.minutes(2))) struct TroubleTests {
     @Test func aServerThatIsNotThereRefuses() async throws {
-        let server = try await TestProxy(.open)
-        try await server.stop()
-        try await expect("refuses connections", at: server.port)
+        let port = try ClosedPort()
+        try await expect("refuses connections", at: port.number)
+    }
+
+    /// It takes connections, and says nothing on them.
+    @Test func aServerThatSaysNothingDoesNotAnswer() async throws {
+        try await PlainServer.with(nil) { try await expect("does not answer", at: $0) }
     }
 
     /// What does not begin as TLS is closed, or answered in the clear.
@@ -83,7 +87,7 @@ import Testing
         let transport = try APNsRig.transport(to: port, in: folder ?? own.path, patience: patience)
         try await transport.open()
         var told = await transport.deliver([apnsPush(1)])[0]
-        while told.reason?.hasSuffix(Trouble.silent.rawValue) == true {
+        while words != Trouble.silent.rawValue, told.reason?.hasSuffix(Trouble.silent.rawValue) == true {
             told = await transport.deliver([apnsPush(1)])[0]
         }
         #expect(
@@ -98,9 +102,9 @@ import Testing
     }
 }
 
-/// Says one thing to whoever connects, and hangs up.
+/// Says one thing to whoever speaks to it, and hangs up; or nothing ever.
 private enum PlainServer {
-    static func with(_ text: String, _ body: (Int) async throws -> Void) async throws {
+    static func with(_ text: String?, _ body: (Int) async throws -> Void) async throws {
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let listener = try await ServerBootstrap(group: threads)
             .childChannelInitializer { channel in
@@ -116,12 +120,13 @@ private enum PlainServer {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private let text: String
+        private let text: String?
 
-        init(_ text: String) { self.text = text }
+        init(_ text: String?) { self.text = text }
 
         /// Once the client has said something: what it has not read would reset the connection.
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard let text else { return }
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
             context.close(promise: nil)
         }

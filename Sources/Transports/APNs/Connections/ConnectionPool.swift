@@ -125,7 +125,8 @@ final class ConnectionPool {
     }
 
     private var noTrouble: String {
-        connections.isEmpty ? plan.words(for: Trouble.silent, isDialing: true) : "no room at the server"
+        if connections.contains(where: \.isReady) { return "no room at the server" }
+        return plan.words(for: Trouble.silent, isDialing: connections.isEmpty)
     }
 
     func releaseAll() {
