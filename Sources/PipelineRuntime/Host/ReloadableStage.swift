@@ -52,11 +52,16 @@ package final class ReloadableStage: Sendable {
     }
 
     private func succeed(_ past: StageHost) async -> StageHost? {
-        let next = state.withLock { state in
+        let (next, isOver) = state.withLock { state in
             defer { state.next = nil }
-            return state.isStopping ? nil : state.next
+            return (state.next, state.isStopping)
         }
         guard let next else { return nil }
+        guard !isOver else {
+            await transports.drop(next.change)
+            next.host.control.end()
+            return nil
+        }
         await transports.apply(next.change)
         let isStopping = state.withLock { state in
             state.host = next.host
