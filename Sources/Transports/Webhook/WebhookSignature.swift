@@ -3,7 +3,7 @@ import Foundation
 import PipelineKit
 
 /// Signs requests so that their receiver knows whom they are from (Standard Webhooks 1.0.0, "Signature scheme").
-struct WebhookSigner: Sendable {
+struct WebhookSigner: Sendable, Equatable {
     private let keys: [SymmetricKey]
 
     /// - Parameter secrets: `whsec_` and 24 to 64 bytes in Base64. Several while one takes another's place.

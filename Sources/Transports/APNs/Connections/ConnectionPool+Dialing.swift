@@ -9,17 +9,17 @@ extension ConnectionPool {
 
     /// Opens connections up to the plan's number, each with a fresh look at DNS.
     func dialIfNeeded() {
-        guard stopped == nil, connections.count + dialing < plan.connections, NIODeadline.now() >= nextDial else {
+        guard stopped == nil, connections.count + dialing.count < plan.connections, NIODeadline.now() >= nextDial else {
             return
         }
-        let missing = plan.connections - connections.count - dialing
+        let missing = plan.connections - connections.count - dialing.count
         // One tells whether the server is there; the others follow.
         for _ in 0..<(dialFailures > 0 ? min(1, missing) : missing) { dial() }
     }
 
     private func dial() {
-        dialing += 1
         let connection = APNsConnection(self, isTrusted: plan.key == nil)
+        dialing.append(connection)
         let loopBound = NIOLoopBound((self, connection), eventLoop: loop)
         let (plan, loop) = (plan, loop)
         ClientBootstrap(group: loop)
@@ -49,11 +49,27 @@ extension ConnectionPool {
     }
 
     private func dialed(_ connection: APNsConnection, _ result: Result<Void, any Error>) {
-        dialing -= 1
+        dialing.removeAll { $0 === connection }
+        guard !connection.isRetired else { return connection.end() }
         switch result {
         case .success: if !connection.isDead { connections.append(connection) }
         case .failure(let error): dialFailed(plan.words(for: error, isDialing: true))
         }
+    }
+
+    /// Every connection ends what is under way on it; what goes next goes over new ones.
+    func renew() {
+        for connection in connections { replace(connection) }
+        for connection in dialing { connection.retire() }
+        dialing = []
+    }
+
+    /// No new request goes over it, and another takes its place.
+    func replace(_ connection: APNsConnection) {
+        guard !connection.isRetired else { return }
+        connections.removeAll { $0 === connection }
+        retiring.append(connection)
+        connection.retire()
     }
 
     /// The connection is gone; its requests have already been given back.

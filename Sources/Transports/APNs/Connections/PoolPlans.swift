@@ -1,27 +1,25 @@
+import Foundation
 import NIOSSL
 import PipelineKit
 
 /// Which pools the settings' apps need, and which app uses which.
 struct PoolPlans {
-    private(set) var pools: [PoolPlan] = []
+    private(set) var pools: [PoolPlan.Identity: PoolPlan] = [:]
     /// By number of the app.
-    private(set) var poolOfApp: [Int] = []
-
-    private struct Identity: Hashable {
-        let host: String
-        let credential: String
-    }
+    private(set) var poolOfApp: [PoolPlan.Identity] = []
 
     /// Reads keys and certificates.
     init(_ settings: APNsSettings, folder: String?, transport: String) throws(TransportError) {
-        var indices: [Identity: Int] = [:]
         for app in settings.apps {
-            let identity = Identity(host: settings.host(of: app.environment), credential: app.credentialName)
-            if indices[identity] == nil {
-                indices[identity] = pools.count
-                pools.append(try PoolPlan(app, settings, tokenFile: folder.map { Self.tokenFile($0, transport, app) }))
+            let identity = PoolPlan.Identity(
+                host: settings.host(of: app.environment), port: settings.port, proxy: settings.proxy,
+                credential: app.credentialName)
+            if pools[identity] == nil {
+                pools[identity] = try PoolPlan(
+                    app, settings, tokenFile: folder.map { Self.tokenFile($0, transport, app) })
             }
-            poolOfApp.append(indices[identity] ?? 0)
+            pools[identity]?.topics.insert(app.topic)
+            poolOfApp.append(identity)
         }
     }
 
@@ -39,7 +37,8 @@ extension PoolPlan {
                 proxyAuthorization: try settings.proxyLogin.map { ProxyTunnel.basic(try $0.reveal()) },
                 tls: try Self.tls(settings, secret),
                 connections: settings.connections, timeout: settings.timeout, backoff: settings.backoff,
-                key: secret.signingKey, tokenAge: settings.tokenAge, tokenFile: tokenFile)
+                key: secret.signingKey, tokenAge: settings.tokenAge, tokenFile: tokenFile,
+                credential: secret.credential(trust: settings.trust))
         } catch {
             throw TransportError("app \(app.name): \(error)", isOfConfiguration: true)
         }
@@ -78,6 +77,17 @@ extension APNsApp {
     enum Revealed {
         case key(SigningKey)
         case certificate([NIOSSLCertificate], NIOSSLPrivateKey)
+
+        func credential(trust: String?) -> PoolPlan.Credential {
+            let trusted = trust.flatMap { FileManager.default.contents(atPath: $0) }
+            switch self {
+            case .key(let key):
+                return .init(
+                    signingKey: key.key.rawRepresentation, certificates: [], privateKey: nil, trust: trusted)
+            case .certificate(let chain, let key):
+                return .init(signingKey: nil, certificates: chain, privateKey: key, trust: trusted)
+            }
+        }
 
         var signingKey: SigningKey? {
             guard case .key(let key) = self else { return nil }
