@@ -21,7 +21,11 @@ extension LocalAPNs {
         public var keyPath: String?
         /// The app of the client certificate.
         public var topic = "com.example.Notes"
-        /// Keys beside the folder's own, which is good for all apps and both environments.
+        /// The apps that its key is good for, as Apple's topic-specific keys are; nil: all of the team's.
+        public var keyTopics: Set<String>?
+        /// The services that its key is good for.
+        public var keyEnvironments = Set(Environment.allCases)
+        /// Keys beside its own.
         package var keys: [SigningKey] = []
         public var devices: [Device] = []
         /// Whether there are no other devices, and no other apps.

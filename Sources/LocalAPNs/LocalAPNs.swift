@@ -60,7 +60,8 @@ public final class LocalAPNs: Sendable {
 
     private static func service(_ configuration: Configuration, _ credentials: Credentials) -> Service {
         let own = SigningKey(
-            id: credentials.keyID, team: credentials.team, publicKey: credentials.key.publicKey)
+            id: credentials.keyID, team: credentials.team, publicKey: credentials.key.publicKey,
+            environments: configuration.keyEnvironments, bundles: configuration.keyTopics)
         let registry = Registry(
             keys: [own] + configuration.keys, devices: configuration.devices, isStrict: configuration.isStrict)
         return Service(

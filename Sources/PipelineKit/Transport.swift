@@ -30,6 +30,13 @@ public protocol Transport: Sendable {
     /// megabyte of pushes.
     var inFlightMax: Int { get }
 
+    /// Makes ready to go on with other settings, and changes nothing yet: pushes may be on their way.
+    ///
+    /// - Returns: What changes over; nil where that cannot be: the transport is then closed and made anew, unless its
+    ///   settings are what they were.
+    /// - Throws: Where it could not work with them; it goes on with those it has.
+    func change(to settings: Settings) async throws(TransportError) -> TransportChange?
+
     /// Makes durable what was accepted and lets go of everything. May come without ``open()``, and more than once.
     func close() async
 }
@@ -37,7 +44,20 @@ public protocol Transport: Sendable {
 extension Transport {
     public var inFlightMax: Int { .max }
     public func open() async throws(TransportError) {}
+    public func change(to settings: Settings) async throws(TransportError) -> TransportChange? { nil }
     public func close() async {}
+}
+
+/// How an open transport comes to other settings, and keeps what is under way.
+public struct TransportChange: Sendable {
+    /// What is other, for the operator; empty where nothing is.
+    public var said: [String]
+    /// Called once at most, and not while ``Transport/deliver(_:)`` works.
+    public var apply: @Sendable () async -> Void
+
+    public init(said: [String], apply: @escaping @Sendable () async -> Void) {
+        (self.said, self.apply) = (said, apply)
+    }
 }
 
 /// What a transport knows of where it runs.
@@ -84,8 +104,13 @@ public struct TransportBinding: Sendable {
 /// A transport that cannot work at all: what, where, and what to do.
 public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
     public var reason: String
+    /// Whether it is the pipeline file that is wrong, or a file that it names: then another try would end the same way.
+    public var isOfConfiguration: Bool
 
-    public init(_ reason: String) { self.reason = reason }
+    public init(_ reason: String, isOfConfiguration: Bool = false) {
+        self.reason = reason
+        self.isOfConfiguration = isOfConfiguration
+    }
 
     public var description: String { reason }
 }

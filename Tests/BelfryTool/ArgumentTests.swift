@@ -17,7 +17,8 @@ struct ArgumentTests {
         ["log", "show", "x", "--until", "0"], ["log", "show", "x", "--limit", "-1"], ["send", "--door"],
         ["send", "a.yaml", "--timeout", "0"], ["send", "a.yaml", "--timeout", "soon"],
         ["send", "a.yaml", "--producer", ""],
-        ["apns-server", "--port", "65536"], ["apns-server", "--key-id", "../KEYLOCA"],
+        ["apns-server", "--port", "65536"], ["apns-server", "--streams", "0"],
+        ["apns-server", "--key-id", "../KEYLOCA"],
         ["apns-server", "--json", "--show", "device"], ["apns-server", "--environment", "test"],
         ["upp", "a.yaml"], ["up", "a.yaml", "b.yaml"], ["run", "a.yaml", "--verbose"],
     ]

@@ -19,6 +19,7 @@ struct ToolFailureTests {
         (EventLogError.damaged(file: "f", offset: 0, sequence: 1, reason: "CRC"), .badData),
         (LinkError.silent(endpoint: "ipc://x", waited: .seconds(1)), .unavailable),
         (TransportError("cannot open"), .inputOutput),
+        (TransportError("no key", isOfConfiguration: true), .configuration),
     ]
 
     @Test(arguments: cases.indices)

@@ -44,9 +44,11 @@ struct APNsServerCommandTests {
         await program.error("done: device ab01")
         #expect(try push(to: port, in: folder) == "")
         await program.line("(stored: the device is offline)")
-        try program.write("{\"device\":{\"token\":\"ab01\",\"topic\":\"com.example.Notes\"}}\n{\"clok\":1}\n")
+        try program.write("{\"device\":{\"token\":\"ab01\",\"topic\":\"com.example.Notes\"}}\n\n{\"clok\":1}\n")
         #expect(await program.line("Milk") == "    Milk")
-        #expect(await program.error("clok")?.contains("did you mean \"clock\"?") == true)
+        #expect(
+            await program.error("clok") == #"standard input:4: unknown key "clok"; did you mean "clock"?"#,
+            "a line without a command counts")
     }
 
     @Test func `what is wrong is said with file and line`() async throws {
@@ -61,6 +63,17 @@ struct APNsServerCommandTests {
         #expect(devices.errors == "devices:1: token: takes 2 to 512 hex digits, an even number\n")
         #expect(try await Program.run("belfry", ["apns-server", "--key", "rules"], in: folder.path).status == 78)
         #expect(try await Program.run("belfry", ["apns-server", "--data", "rules/x"], in: folder.path).status == 74)
+    }
+
+    @Test(arguments: [
+        (["--streams", "0"], "--streams takes a number from 1 to 2147483647"),
+        (["--port", "65536"], "--port takes a number from 0 to 65535"),
+        (["--key-topic", "com..Notes"], "--key-topic takes a bundle ID like com.example.Notes, not 'com..Notes'"),
+        (["--key-environment", "staging"], "'development' and 'production'"),
+    ])
+    func `what no server could be like is refused`(arguments: [String], complaint: String) async throws {
+        let result = try await Program.run("belfry", ["apns-server"] + arguments)
+        #expect(result.status == 64 && result.errors.contains(complaint), "\(result)")
     }
 
     @Test func `a port that is taken is said so`() async throws {

@@ -1,4 +1,3 @@
-import EventLog
 import Foundation
 import Glibc
 import LocalAPNs
@@ -25,7 +24,7 @@ import ZeroMQ
             """
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport() + "\n    retired: " + retired)
-            try pipeline.send(Self.notes(1))
+            try pipeline.send(Notes.commands(1))
             try pipeline.waitFor("notice.attempt")
             try pipeline.kill("deliver")
             isWell.withLock { $0 = true }
@@ -53,10 +52,10 @@ import ZeroMQ
         let retired = #"\#n    retired: {url: "\#(server.url)", privateNetworks: allow, attempts: 1}"#
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport(more: ", inFlightMax: 1") + retired)
-            try pipeline.send(Self.notes(1))
+            try pipeline.send(Notes.commands(1))
             try pipeline.waitFor("notice.attempt", 3)
             try pipeline.kill("deliver")
-            try pipeline.send([Self.device("tablet", "01ff")] + (2...41).map(Self.note))
+            try pipeline.send([Notes.device("tablet", "01ff")] + (2...41).map(Notes.note))
             try pipeline.waitFor("outcome", 3)
             try pipeline.kill("deliver")
             try pipeline.waitFor("outcome", 41)
@@ -67,6 +66,34 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 40)
     }
 
+    /// A push to more devices than the server has streams is killed on its way, again and again: what was answered is on
+    /// record, and only what was under way goes out again.
+    @Test func aCrashRepeatsNoMoreOfAWidePushThanWasUnderWay() async throws {
+        let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: 4)
+        let devices = 60
+        let problems = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(transport: apns.transport())
+            try pipeline.send(
+                (1..<devices).map { Notes.device("d\($0)", String(format: "%04x", $0)) } + Notes.commands(1))
+            for count in [14, 30, 46] {
+                try pipeline.up.wait("\(count) requests") { apns.accepted.count >= count }
+                try pipeline.kill("deliver")
+            }
+            try pipeline.waitFor("outcome", devices)
+            return try pipeline.stop() + pipeline.problemsOfLogs()
+        }
+        try await apns.stop()
+        #expect(problems == [])
+        let lives = Dictionary(grouping: apns.accepted, by: \.connection).sorted { $0.key < $1.key }.map(\.value)
+        var seen: Set<String> = []
+        for life in lives {
+            let tokens = life.compactMap(\.token)
+            #expect(tokens.count(where: seen.contains) <= 4, "\(lives.map { $0.compactMap(\.token) })")
+            seen.formUnion(tokens)
+        }
+        #expect(seen.count == devices && lives.count == 4)
+    }
+
     /// The key is wrong; its file is mended; what came meanwhile goes out, once.
     @Test(arguments: [true, false])
     func aStoppedAppGoesOnWhenItsKeyIsMended(isStoppedCleanly: Bool) async throws {
@@ -74,13 +101,13 @@ import ZeroMQ
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport(key: other.key))
-            try pipeline.send(Self.notes(20))
+            try pipeline.send(Notes.commands(20))
             try pipeline.waitFor("app.stopped")
             try pipeline.waitFor("attempt", 20)
             #expect(apns.accepted.isEmpty)
             let problems = try pipeline.stop(isStoppedCleanly ? SIGTERM : SIGKILL)
             try pipeline.startAgain(transport: apns.transport())
-            try pipeline.send((21...25).map(Self.note))
+            try pipeline.send((21...25).map(Notes.note))
             try pipeline.waitFor("app.resumed")
             try pipeline.waitFor("outcome", 25)
             return try problems + pipeline.stop() + pipeline.problemsOfLogs()
@@ -100,102 +127,12 @@ import ZeroMQ
             let doctor = try Spawned("belfry", ["doctor", "apns", file], output: folder.file("said")).end()
             let token = try folder.lines(of: "data/logs/outcomes/apns-TEAMLOCAL1-KEYLOCAL12.token")
             let pipeline = try LivePipeline(folder: folder, transport: apns.transport())
-            try pipeline.send(Self.notes(1))
+            try pipeline.send(Notes.commands(1))
             try pipeline.waitFor("outcome")
             #expect(try folder.lines(of: "data/logs/outcomes/apns-TEAMLOCAL1-KEYLOCAL12.token") == token)
             return (doctor, try pipeline.stop() + pipeline.problemsOfLogs())
         }
         try await apns.stop()
         #expect(doctor == 0 && problems == [] && apns.accepted.count == 1)
-    }
-
-    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
-
-    /// A device, a subscription, and that many notes that it watches.
-    private static func notes(_ count: Int) -> [String] {
-        [
-            device("phone", "00ff"),
-            #"{"type":"subscription.save",\#(place),"database":"private","user":"_alice","subscription":{"#
-                + #""subscriptionID":"feed","subscriptionType":"query","query":{"recordType":"Note"},"zoneWide":true,"#
-                + #""firesOn":["create"],"notificationInfo":{"alertBody":"A note"}}}"#,
-        ] + (1...count).map(note)
-    }
-
-    private static func device(_ name: String, _ token: String) -> String {
-        #"{"type":"device.register",\#(place),"user":"_alice","device":"\#(name)","transport":"apns","#
-            + #""token":"\#(token)","topic":"com.example.Notes"}"#
-    }
-
-    private static func note(_ number: Int) -> String {
-        #"{"type":"record.save",\#(place),"database":"private","owner":"_alice","record":{"recordName":"n\#(number)","#
-            + #""recordType":"Note","zoneID":{"zoneName":"Notes","ownerRecordName":"_alice"},"fields":{}}}"#
-    }
-}
-
-/// The APNs of this machine, in a folder of its own.
-private final class RunningAPNs: Sendable {
-    let folder: Folder
-    private let apns: LocalAPNs
-
-    init(script: String? = nil) async throws {
-        folder = try Folder()
-        var configuration = LocalAPNs.Configuration()
-        (configuration.port, configuration.folder) = (0, folder.path)
-        apns = try await LocalAPNs.start(configuration)
-        if let script { try await apns.control(script) }
-    }
-
-    var key: String { folder.file("AuthKey_KEYLOCAL12.p8") }
-
-    var accepted: [RecordedRequest] { apns.received.filter { $0.status == 200 } }
-
-    /// - Parameters:
-    ///   - key: The file of the key, if it is not this APNs'.
-    ///   - more: Further settings.
-    func transport(key: String? = nil, more: String = "") -> String {
-        """
-        {use: apns, host: 127.0.0.1, port: \(apns.port), trust: \(folder.file("ca.pem")), apps: {notes: \
-        {container: iCloud.com.example.Notes, topic: com.example.Notes, team: TEAMLOCAL1, key: KEYLOCAL12, \
-        keyFile: {$file: \(key ?? self.key)}}}\(more)}
-        """
-    }
-
-    func stop() async throws { try await apns.stop() }
-}
-
-extension LivePipeline {
-    fileprivate func send(_ commands: [String]) throws {
-        let producer = try producer("answers-\(commands.count)")
-        _ = try producer.greet(timeout: .seconds(20))
-        try producer.send(Array((commands.joined(separator: "\n") + "\n").utf8), count: commands.count)
-        while !producer.isDone { try producer.pump(wait: .milliseconds(100)) }
-    }
-
-    /// Waits for events of a type in deliver's log.
-    fileprivate func waitFor(_ type: String, _ count: Int = 1) throws {
-        up.read(wait: .zero)
-        do {
-            try up.wait("\(count) of \(type)") {
-                try outcomes().count { $0.hasPrefix("{\"type\":\"\(type)\"") } >= count
-            }
-        } catch { throw try FaultError("\(error)\n\(outcomes().joined(separator: "\n"))") }
-    }
-
-    private func outcomes() throws -> [String] {
-        let directory = data + "/logs/outcomes"
-        guard try EventLogs.isLog(directory: directory) else { return [] }
-        let reader = try EventLogReader(directory: directory, from: .beginning)
-        var lines: [String] = []
-        while let batch = try reader.next() {
-            lines += String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
-        }
-        return lines
-    }
-
-    /// - Returns: What went wrong.
-    fileprivate func stop(_ signal: Int32 = SIGTERM) throws -> [String] {
-        up.signal(signal)
-        let status = try up.end()
-        return status == (signal == SIGKILL ? 128 + SIGKILL : 0) ? [] : ["belfry up ends with \(status)"] + up.lines
     }
 }

@@ -53,7 +53,6 @@ import ZeroMQ
         let repeats = received.count - found.count
         let repeatsOfLives = KillRounds.repeatsOfLives(received)
         print("\(received.count) requests, \(repeats) repeats, after a kill at most \(repeatsOfLives.max() ?? 0)")
-        #expect(repeats > 0, "no kill met a push under way")
         #expect(repeatsOfLives.reduce(0, +) == repeats)
         #expect(repeatsOfLives.allSatisfy { $0 <= Self.streams }, "\(repeatsOfLives)")
     }

@@ -87,8 +87,8 @@ import Testing
                 #expect(try pipeline.events(of: log) == whole.events(of: log), "\(log), parts of \(partBytes)")
                 #expect(try EventLogs.verify(directory: pipeline.folderOfLogs + "/" + log).isSound)
             }
-            #expect(try Self.parts(pipeline.folderOfLogs + "/matches", "changes").ofEvents > 8)
-            #expect(try Self.parts(pipeline.folderOfLogs + "/notifications", "matches").ofWakes > 8)
+            #expect(try Self.parts(pipeline.folderOfLogs + "/matches", "changes").ofEvents > 0)
+            #expect(try Self.parts(pipeline.folderOfLogs + "/notifications", "matches").ofWakes > 0)
         }
     }
 
@@ -100,7 +100,7 @@ import Testing
         try await whole.live(commands, cuts: [], drains: true)
         let (events, wakes, all) = try Self.parts(
             whole.folderOfLogs + "/" + log, log == "matches" ? "changes" : "matches")
-        #expect(log == "matches" ? events > 8 : wakes > 8)
+        #expect((log == "matches" ? events : wakes) > 0, "no step is in many parts")
         for batches in 1..<all {
             let logs = try RewrittenLogs(of: whole.folderOfLogs)
             try logs.cut(log, after: batches)

@@ -15,6 +15,11 @@ struct APNsServerCommand: AsyncParsableCommand {
               belfry apns-server --show device
               belfry apns-server --script trouble.ndjson | jq -c .status
 
+            Its key is good for all topics and both environments, unless --key-topic and --key-environment say which; a \
+            push for another topic then gets TopicDisallowed, and a server of the other environment refuses the key:
+
+              belfry apns-server --key-topic com.example.Notes --key-environment production
+
             A device token is any even number of hex digits, unless --devices names those there are. A state is \
             active, offline (one push waits for it), unregistered or expired, "since" in milliseconds since 1970:
 
@@ -82,10 +87,16 @@ struct APNsServerCommand: AsyncParsableCommand {
     @Option(help: "The key's team.")
     var team = "TEAMLOCAL1"
 
-    @Option(help: "The app of the client certificate that it makes.")
-    var topic = "com.example.Notes"
+    @Option(help: "A topic that the key is good for; may be repeated (default: all of the team's).")
+    var keyTopic: [String] = []
 
-    @Option(help: "How many streams a connection has, once its first token was valid.")
+    @Option(help: "The environment that the key is for (default: both).")
+    var keyEnvironment: Environment?
+
+    @Option(help: "The app of the client certificate that it makes (default: --key-topic, or com.example.Notes).")
+    var topic: String?
+
+    @Option(help: "How many streams a connection has, once its first token was valid; {\"streams\":0} takes all away.")
     var streams = 1000
 
     @Option(help: "NDJSON of the devices there are, and no others.", completion: .file())
@@ -102,8 +113,11 @@ struct APNsServerCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port takes a number from 0 to 65535") }
-        guard (0...2_147_483_647).contains(streams) else {
-            throw ValidationError("--streams takes a number from 0 to 2147483647")
+        guard (1...2_147_483_647).contains(streams) else {
+            throw ValidationError("--streams takes a number from 1 to 2147483647")
+        }
+        for topic in keyTopic where !TopicText.isWellFormed(topic) {
+            throw ValidationError("--key-topic takes a bundle ID like com.example.Notes, not '\(topic)'")
         }
         for (option, text) in [("--key-id", keyID), ("--team", team)] where !APNsServerCommand.isID(text) {
             throw ValidationError("\(option) takes ten letters and digits, as Apple's have")
@@ -136,7 +150,10 @@ struct APNsServerCommand: AsyncParsableCommand {
         var settings = LocalAPNs.Configuration()
         (settings.host, settings.port, settings.names) = (bind, port, name)
         (settings.environment, settings.folder, settings.streams) = (environment, data, streams)
-        (settings.keyPath, settings.keyID, settings.team, settings.topic) = (key, keyID, team, topic)
+        (settings.keyPath, settings.keyID, settings.team) = (key, keyID, team)
+        settings.topic = topic ?? keyTopic.first ?? settings.topic
+        if !keyTopic.isEmpty { settings.keyTopics = Set(keyTopic) }
+        if let keyEnvironment { settings.keyEnvironments = [keyEnvironment] }
         if let devices {
             settings.devices = try LineFile.devices(try APNsServerCommand.text(of: devices), name: devices)
             settings.isStrict = true

@@ -9,7 +9,7 @@ struct APNsServing: Sendable {
     let form: APNsDisplay.Form
 
     private enum Event: Sendable {
-        case command(String)
+        case command(String, line: Int)
         case stop
         case outputLost(OutputError)
     }
@@ -23,7 +23,7 @@ struct APNsServing: Sendable {
         }
         let server = try await LocalAPNs.start(watched { continuation.yield(.outputLost($0)) })
         StandardError.write(APNsPointers(server, settings).text)
-        CommandLines.read { continuation.yield(.command($0)) }
+        CommandLines.read { continuation.yield(.command($0, line: $1)) }
         try await obey(events, server)
         try await server.stop()
     }
@@ -48,24 +48,27 @@ struct APNsServing: Sendable {
             switch event {
             case .stop: return
             case .outputLost(let error): throw error
-            case .command(let line): await obey(line, server)
+            case .command(let text, let line): await obey(text, line, server)
             }
         }
     }
 
-    private func obey(_ line: String, _ server: LocalAPNs) async {
-        do { StandardError.write("done: \(try await server.control(line))") } catch {
-            StandardError.write("standard input: \(error)")
+    private func obey(_ command: String, _ line: Int, _ server: LocalAPNs) async {
+        do { StandardError.write("done: \(try await server.control(command))") } catch {
+            StandardError.write("\(InputSource.standard.name):\(line): \(error)")
         }
     }
 }
 
 /// The commands on standard input, on a thread of their own; where it is closed there are none.
 private enum CommandLines {
-    static func read(_ take: @escaping @Sendable (String) -> Void) {
+    /// - Parameter take: Gets each command with the number of its line.
+    static func read(_ take: @escaping @Sendable (String, Int) -> Void) {
         Thread.detachNewThread {
+            var number = 0
             while let line = readLine() {
-                if line.contains(where: { !$0.isWhitespace }) { take(line) }
+                number += 1
+                if line.contains(where: { !$0.isWhitespace }) { take(line, number) }
             }
         }
     }

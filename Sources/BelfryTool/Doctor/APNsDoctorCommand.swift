@@ -44,7 +44,9 @@ struct APNsDoctorCommand: AsyncParsableCommand {
             return [
                 Finding(
                     .error, "apns.unchecked", "transport \(route.binding.name): \(error)",
-                    fix: "see that the key's file is there, is Apple's .p8, and can be read by you alone")
+                    fix:
+                        "see that the files it names are there, that keys are Apple's, and that you alone may read them"
+                )
             ]
         }
     }
@@ -55,8 +57,8 @@ extension Finding {
         let said = [found.status.map(String.init), found.reason].compactMap { $0 }.joined(separator: " ")
         self.init(
             found.verdict == .good ? .ok : .error, "apns.\(found.verdict.rawValue)",
-            "\(found.app): \(found.verdict.text) (\(found.host): \(said.isEmpty ? "no answer" : said))",
-            fix: found.verdict.remedy,
+            "\(found.app): \(found.text) (\(said.isEmpty ? "no answer" : said))",
+            fix: found.remedy,
             [
                 "app": .text(found.app), "host": .text(found.host), "status": .count(found.status ?? 0),
                 "reason": .text(found.reason ?? ""), "milliseconds": .number(found.took / .milliseconds(1)),

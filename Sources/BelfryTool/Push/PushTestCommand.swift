@@ -4,6 +4,7 @@ import EventLog
 import Foundation
 import JSON
 import PipelineKit
+import TransportAPNs
 
 struct PushTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -52,9 +53,17 @@ struct PushTestCommand: AsyncParsableCommand {
         try await transport.open()
         let answer = await transport.deliver([push.delivery])[0]
         await transport.close()
-        let report = PushTestReport(answer, device, push)
+        let report = PushTestReport(answer, device, push, remedy: Self.remedy(answer, route))
         try StandardOutput.write(line: json || !StandardOutput.isTerminal ? report.json : report.text)
         if answer.outcome != .accepted { throw ToolFailure(.no) }
+    }
+
+    /// What is to be done, where the transport knows.
+    private static func remedy(_ answer: TransportAnswer, _ route: TransportRoute) -> String? {
+        guard route.binding.kind == APNsTransport.kind, [.deferred, .stopped].contains(answer.outcome) else {
+            return nil
+        }
+        return APNsProbe.remedy(status: answer.status, reason: answer.reason ?? "")
     }
 
     private func text() throws -> [UInt8] {

@@ -74,9 +74,10 @@ struct PushTestReport {
     private let answer: TransportAnswer
     private let device: TestDevice
     private let push: TestPush
+    private let remedy: String?
 
-    init(_ answer: TransportAnswer, _ device: TestDevice, _ push: TestPush) {
-        (self.answer, self.device, self.push) = (answer, device, push)
+    init(_ answer: TransportAnswer, _ device: TestDevice, _ push: TestPush, remedy: String?) {
+        (self.answer, self.device, self.push, self.remedy) = (answer, device, push, remedy)
     }
 
     var json: String {
@@ -88,10 +89,13 @@ struct PushTestReport {
         if let reason = answer.reason { members.append(("reason", .text(reason))) }
         if let receipt = answer.receipt { members.append(("apns-unique-id", .text(receipt))) }
         members.append(("attempts", .count(answer.attempts)))
+        if let remedy { members.append(("fix", .text(remedy))) }
         return ReportValue.object(members.map { ReportValue.Member(key: $0.0, value: $0.1) }).json
     }
 
-    var text: String {
+    var text: String { said + (remedy.map { "\ndo: " + $0 } ?? "") }
+
+    private var said: String {
         let words = [answer.status.map(String.init), answer.reason?.withoutControls].compactMap { $0 }
         let said = words.isEmpty ? "" : ": " + words.joined(separator: " ")
         let name = device.user.isEmpty ? "the token" : "\(device.name) of \(device.user)"

@@ -61,7 +61,7 @@ extension HostPlan {
     /// The plan of the stage that has the door.
     static func source(ofPipelineAt path: String) throws -> HostPlan {
         let checked = try CheckedPipeline(path: path)
-        return try StageRunner(checked.file.sourceStage, of: checked.file, registry: .builtIns).host.plan
+        return try StageRunner(.builtIns) { ReadStage(checked, checked.file.sourceStage) }.host.plan
     }
 }
 

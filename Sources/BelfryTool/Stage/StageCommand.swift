@@ -21,7 +21,9 @@ struct StageCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard !worker.replayWorker else { return try worker.run(.builtIns) }
-        let checked = try CheckedPipeline(path: pipeline)
-        try await StageRunner(try checked.stage(name), of: checked.file, registry: .builtIns).run()
+        try await StageRunner(.builtIns) { [pipeline, name] in
+            let checked = try CheckedPipeline(path: pipeline)
+            return ReadStage(checked, try checked.stage(name))
+        }.run()
     }
 }

@@ -42,7 +42,7 @@ struct TapCommand: AsyncParsableCommand {
 
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)
-        let runner = try StageRunner(try checked.stage(stage), of: checked.file, registry: .builtIns)
+        let runner = try StageRunner(.builtIns) { [stage] in ReadStage(checked, try checked.stage(stage)) }
         let tap = Tap(
             plan: runner.host.plan, context: runner.context, start: from, limit: limit ?? .max, bare: bare,
             patience: .seconds(timeout))

@@ -1,6 +1,7 @@
 import BuiltIns
 import Glibc
 import PipelineRuntime
+import Synchronization
 
 /// `belfry up --in-process`: every stage on a thread of this process.
 struct InProcessUp {
@@ -14,8 +15,14 @@ struct InProcessUp {
 
     /// - Returns: The exit status.
     func run() async throws -> Int32 {
-        StopSignals.watch { [process] number, earlier in
-            if earlier > 0, number == SIGINT { _exit(128 + number) }
+        let terminal = Terminal()
+        let isStopping = Atomic(false)
+        StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { [process] number, _ in
+            if number == SIGHUP, !terminal.isGone {
+                return StandardError.write("in one process the file is read once: it takes a restart")
+            }
+            let wasStopping = isStopping.exchange(true, ordering: .relaxed)
+            if wasStopping, number == SIGINT { _exit(128 + number) }
             StandardError.write(StopSignals.announcement(number))
             process.stop()
         }

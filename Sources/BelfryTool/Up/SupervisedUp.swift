@@ -4,12 +4,13 @@ import PipelineKit
 import PipelineRuntime
 import Synchronization
 
-/// `belfry up`: every stage as a process.
+/// `belfry up`: every stage as a process. On SIGHUP they read the pipeline file again.
 final class SupervisedUp: Sendable {
     /// A stage that ends this often before it was ever ready will not get ready.
     private static let failuresMax = 4
 
     private let context: HostContext
+    private let path: String
     private let plans: [HostPlan]
     private let readiness = Readiness()
     private let state = Mutex(State())
@@ -20,10 +21,12 @@ final class SupervisedUp: Sendable {
         var failures: [String: Int] = [:]
         var status: Int32 = 0
         var supervisor: Supervisor?
+        var isStopping = false
     }
 
     init(_ checked: CheckedPipeline) throws {
         context = try HostContext()
+        path = checked.path
         let surroundings = HostSurroundings(registry: .builtIns, context: context)
         let stages = checked.file.stagesInOrder
         plans = try stages.map { try StageHost($0, of: checked.file, in: surroundings).plan }
@@ -35,11 +38,7 @@ final class SupervisedUp: Sendable {
     func run() async throws -> Int32 {
         let supervisor = Supervisor(programs) { [weak self] in self?.take($0) }
         state.withLock { $0.supervisor = supervisor }
-        StopSignals.watch { [self] number, earlier in
-            if earlier > 0, number == SIGINT { return kill(supervisor) }
-            StandardError.write(StopSignals.announcement(number))
-            stop()
-        }
+        watchSignals(supervisor)
         let announcing = Task { try await announce() }
         let status = try await supervisor.run()
         readiness.stop()
@@ -48,10 +47,47 @@ final class SupervisedUp: Sendable {
         return own != 0 ? own : status
     }
 
+    private func watchSignals(_ supervisor: Supervisor) {
+        let terminal = Terminal()
+        StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { [self] number, _ in
+            if number == SIGHUP, !terminal.isGone {
+                return reload(supervisor)
+            }
+            if isStopping, number == SIGINT { return kill(supervisor) }
+            StandardError.write(StopSignals.announcement(number))
+            stop()
+        }
+    }
+
+    /// Checks the whole file, and has the stages read it again.
+    private func reload(_ supervisor: Supervisor) {
+        do {
+            let checked = try CheckedPipeline(path: path)
+            try checked.checkKeys()
+            let (old, new) = (plans.map(\.stage), checked.file.stagesInOrder.map(\.name))
+            for stage in new where !old.contains(stage) {
+                StandardError.write("\(stage): new in \(path); it takes a restart of belfry up")
+            }
+            for stage in old where !new.contains(stage) {
+                StandardError.write("\(stage): gone from \(path); it runs until a restart of belfry up")
+            }
+            StandardError.write("\(path) is valid; the stages read it again")
+            supervisor.signal(SIGHUP, to: old.filter(new.contains))
+        } catch {
+            StandardError.write(
+                (ToolFailure(explaining: error)?.message ?? "\(error)") + "\nall goes on with the settings of before")
+        }
+    }
+
     private func stop() {
         readiness.stop()
-        state.withLock { $0.supervisor }?.stop()
+        state.withLock { state in
+            state.isStopping = true
+            return state.supervisor
+        }?.stop()
     }
+
+    private var isStopping: Bool { state.withLock { $0.isStopping } }
 
     private func kill(_ supervisor: Supervisor) {
         StandardError.write("killing the stages")

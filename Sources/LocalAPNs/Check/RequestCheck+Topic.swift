@@ -47,8 +47,8 @@ extension RequestCheck {
 }
 
 /// The letters of bundle IDs, in dotted parts.
-enum TopicText {
-    static func isWellFormed(_ topic: String) -> Bool {
+package enum TopicText {
+    package static func isWellFormed(_ topic: String) -> Bool {
         let parts = topic.split(separator: ".", omittingEmptySubsequences: false)
         return topic.utf8.count <= 255 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isLetter) }
     }

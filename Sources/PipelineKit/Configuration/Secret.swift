@@ -30,6 +30,12 @@ public struct Secret: Sendable {
         }
     }
 
+    /// Where it stands, if it stands in a file that the pipeline file names.
+    package var file: String? {
+        guard case .file(let path) = source else { return nil }
+        return path
+    }
+
     /// Reads the secret, without the one newline that editors put at the end of a file.
     ///
     /// - Throws: An error at the secret's place in the pipeline file if it cannot be read, is empty, or stands

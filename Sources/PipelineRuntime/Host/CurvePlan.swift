@@ -6,7 +6,7 @@ import ZeroMQ
 ///
 /// A tool that can read the pipeline file's secret keys acts as the stage itself, so each stage lets its own key in,
 /// beside the stages that read from it and the clients that the file names.
-struct CurvePlan: Sendable {
+struct CurvePlan: Sendable, Equatable {
     private let keys: CurveKeyPair
     private let upstreamKey: CurvePublicKey?
     private let clients: [CurvePublicKey]
@@ -21,6 +21,10 @@ struct CurvePlan: Sendable {
         upstreamKey = try (curve.upstreamKey ?? upstream?.curve?.publicKey).map { try CurvePublicKey(z85: $0) }
         let readers = file.downstream(of: stage).compactMap { $0.curve?.publicKey }
         clients = try (curve.clients + readers + [curve.publicKey]).map { try CurvePublicKey(z85: $0) }
+    }
+
+    static func == (one: CurvePlan, other: CurvePlan) -> Bool {
+        (one.keys.publicKey, one.upstreamKey, one.clients) == (other.keys.publicKey, other.upstreamKey, other.clients)
     }
 
     func serve(_ socket: ZMQSocket, _ context: HostContext) throws {

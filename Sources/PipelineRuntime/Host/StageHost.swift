@@ -8,9 +8,10 @@ import ZeroMQ
 public struct StageHost: Sendable {
     public let plan: HostPlan
     public let control: HostControl
-    private let kind: String
-    private let settings: SettingsReader
+    private let stage: PipelineStage
     private let surroundings: HostSurroundings
+    private var kind: String { stage.kind }
+    private var settings: SettingsReader { stage.settings }
     private var registry: Registry { surroundings.registry }
     private var context: HostContext { surroundings.context }
 
@@ -21,8 +22,7 @@ public struct StageHost: Sendable {
         plan.partBytes = surroundings.partBytes
         self.plan = plan
         control = try HostControl()
-        kind = stage.kind
-        settings = stage.settings
+        self.stage = stage
         self.surroundings = surroundings
     }
 
@@ -35,15 +35,24 @@ public struct StageHost: Sendable {
     /// Returns when the host was stopped through its control and all it took in is durable.
     public func run() async throws {
         defer { control.end() }
-        if !plan.command.isEmpty { return try await runPlugin(plan.command) }
-        guard let type = registry.stages[kind] else { return }
-        try await run(type)
+        let transports = StageTransports()
+        do { try await run(with: transports) } catch {
+            await transports.close()
+            throw error
+        }
+        await transports.close()
     }
 
-    private func run<S: Stage>(_ type: S.Type) async throws {
+    /// The same with transports that may be open already, and stay open.
+    func run(with transports: StageTransports) async throws {
+        if !plan.command.isEmpty { return try await runPlugin(plan.command) }
+        guard let type = registry.stages[kind] else { return }
+        try await run(type, transports)
+    }
+
+    private func run<S: Stage>(_ type: S.Type, _ transports: StageTransports) async throws {
         let settings = try settings.decode(S.Settings.self)
-        let crew = try TransportCrew.make(S.transports(of: settings), registry, surroundings, plan)
-        try await crew.open()
+        let crew = TransportCrew(try await transports.open(bindings(), of: self), sink: surroundings.sink)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await crew.work { control.wake.signal() } }
             defer {
@@ -52,6 +61,24 @@ public struct StageHost: Sendable {
             }
             try await SocketThread.run(name: plan.stage) { try runLoop(S.self, settings, crew) }
         }
+    }
+
+    /// The transports that the stage's settings set up; none where a sink takes their place.
+    func bindings() throws -> [TransportBinding] {
+        surroundings.sink == nil ? try registry.transports(of: stage) : []
+    }
+
+    func transport(_ binding: TransportBinding) throws -> any Transport {
+        try registry.transport(binding, of: plan, console: surroundings.console)
+    }
+
+    /// See ``Transport/change(to:)``.
+    func change(_ transport: some Transport, to binding: TransportBinding) async throws -> TransportChange? {
+        try await transport.change(to: settings(of: transport, binding))
+    }
+
+    private func settings<T: Transport>(of transport: T, _ binding: TransportBinding) throws -> T.Settings {
+        try binding.settings.decode(T.Settings.self)
     }
 
     private func runLoop<S: Stage>(_ type: S.Type, _ settings: S.Settings, _ crew: TransportCrew) throws {

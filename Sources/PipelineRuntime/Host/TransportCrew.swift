@@ -32,7 +32,7 @@ public struct HostSurroundings: Sendable {
     }
 }
 
-/// The transports of one stage, each at work in a task of its own.
+/// The transports of one stage's host, each at work in a task of its own.
 ///
 /// A window of pushes is handed out in parts: no transport has more of them than its ``Transport/inFlightMax``, and the
 /// next part goes out when the host says that the last is on record. A part is answered as a whole.
@@ -89,17 +89,6 @@ final class TransportCrew: Sendable {
         self.lanes = lanes
     }
 
-    /// - Parameter plan: The stage's, which says where the transports may keep what is theirs.
-    static func make(
-        _ bindings: [TransportBinding], _ registry: Registry, _ surroundings: HostSurroundings, _ plan: HostPlan
-    ) throws -> TransportCrew {
-        var transports: [String: any Transport] = [:]
-        for binding in bindings {
-            transports[binding.name] = try registry.transport(binding, of: plan, console: surroundings.console)
-        }
-        return TransportCrew(surroundings.sink == nil ? transports : [:], sink: surroundings.sink)
-    }
-
     /// Whether answers wait to be taken.
     var hasAnswers: Bool { state.withLock { $0.outstanding == 0 && !$0.answers.isEmpty } }
 
@@ -116,10 +105,6 @@ final class TransportCrew: Sendable {
         }
     }
 
-    func open() async throws {
-        for name in transports.keys.sorted() { try await transports[name]?.open() }
-    }
-
     /// Works until ``stop()``; `answered` is called whenever answers have come.
     func work(answered: @escaping @Sendable () -> Void) async {
         await withTaskGroup(of: Void.self) { group in
@@ -130,7 +115,6 @@ final class TransportCrew: Sendable {
                         self.take(await transport.deliver(window))
                         answered()
                     }
-                    await transport.close()
                 }
             }
         }

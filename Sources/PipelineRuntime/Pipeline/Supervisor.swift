@@ -73,6 +73,12 @@ public final class Supervisor: Sendable {
         }
     }
 
+    /// Passes a signal on to those of the stages that run now.
+    public func signal(_ number: Int32, to stages: [String]) {
+        let children = state.withLock { state in stages.compactMap { state.children[$0] } }
+        for child in children { child.signal(number) }
+    }
+
     /// Ends every stage at once.
     public func kill() {
         for child in state.withLock({ Array($0.children.values) }) { child.signal(SIGKILL) }

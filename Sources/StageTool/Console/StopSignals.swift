@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Tells of SIGINT and SIGTERM, in place of ending the process.
+/// Tells of SIGINT and SIGTERM, and of SIGHUP where it is asked for, in place of ending the process.
 ///
 /// A handler is installed, not `SIG_IGN`: programs that this one starts get their own defaults back.
 package enum StopSignals {

@@ -21,7 +21,8 @@ extension ToolFailure {
         case let error as EventLogError: self.init(ToolFailure.status(of: error), error.description)
         case let error as ZMQError: self.init(ToolFailure.status(of: error), error.description)
         case let error as LinkError: self.init(ToolFailure.status(of: error), error.description)
-        case let error as TransportError: self.init(.inputOutput, error.description)
+        case let error as TransportError:
+            self.init(error.isOfConfiguration ? .configuration : .inputOutput, error.description)
         case let error as SmallTextError: self.init(.inputOutput, error.description)
         case let error as ChildProcessError: self.init(.configuration, error.description)
         case let error as any StatedError: self.init(error.status, error.description)

@@ -12,7 +12,8 @@ struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand {
             discussion: """
                 Serves the door of the pipeline file, for `belfry send` and other producers, and writes what it accepts to \
                 its log. Inputs are taken through the same door: a line that is refused is reported with its place and the \
-                reason, and the good lines are kept. After a restart a file goes on behind the last line taken.
+                reason, and the good lines are kept. After a restart a file goes on behind the last line taken. On SIGHUP \
+                the pipeline file is read again.
 
                   belfry-ingest -p Pipelines/quickstart.yaml
                   belfry-ingest -p Pipelines/quickstart.yaml monday.ndjson tuesday.ndjson
@@ -35,17 +36,17 @@ struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let checked = try CheckedPipeline(path: options.pipeline, of: Linked.registry)
-        let stage = try checked.stage(options, kind: "ingest")
-        let runner = try StageRunner(stage, of: checked.file, registry: Linked.registry)
+        let runner = try StageRunner(Linked.registry) { [options] in
+            try options.read(kind: "ingest", Linked.registry)
+        }
         let sources = inputs.map(InputSource.init(path:)).filter { !($0.isStandardInput && StageRunner.isSupervised) }
         try InputSource.check(sources)
-        let feed = IngestFeed(host: runner.host, context: runner.context, sources: sources)
+        let feed = IngestFeed(stage: runner.running, context: runner.context, sources: sources)
         let exitWhenDone = exitWhenDone
         try await runner.run {
             let refused = try await feed.run()
             guard exitWhenDone else { return }
-            runner.host.control.stop()
+            runner.running.stop()
             if refused > 0 { throw ToolFailure(.badData) }
         }
     }
@@ -53,7 +54,7 @@ struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand {
 
 /// Sends a source stage's own inputs through its door.
 struct IngestFeed: Sendable {
-    let host: StageHost
+    let stage: ReloadableStage
     let context: HostContext
     let sources: [InputSource]
 
@@ -68,17 +69,18 @@ struct IngestFeed: Sendable {
 
     private func sendAll() throws -> UInt64 {
         var refused: UInt64 = 0
-        for source in sources where host.control.report.phase == .running { refused += try send(source).refused }
+        for source in sources where stage.isGoingOn { refused += try send(source).refused }
         return refused
     }
 
     private func send(_ source: InputSource) throws -> LineSender.Totals {
+        let host = stage.host
         let socket = try ProducerSocket.make(host.plan, context)
         defer { socket.close() }
         let door = host.control.report.door ?? host.plan.door ?? ""
         let producer = try Producer(socket, endpoint: door, name: ProducerName.of(source))
         let sender = LineSender(producer, [source]) { StandardError.write($0) }
-        sender.mayContinue = { [control = host.control] _ in control.report.phase == .running }
+        sender.mayContinue = { [stage] _ in stage.isGoingOn }
         let totals = try sender.run(patience: IngestFeed.patience, resumes: !source.isStandardInput)
         StandardError.write("\(source.name): \(totals.text)")
         return totals

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PipelineKit
 
 /// What every stage program takes.
 struct StageOptions: ParsableArguments {
@@ -9,4 +10,10 @@ struct StageOptions: ParsableArguments {
     var stage: String?
 
     @OptionGroup(visibility: .hidden) var worker: WorkerOptions
+
+    /// Reads the file and checks it.
+    func read(kind: String, _ registry: Registry) throws -> ReadStage {
+        let checked = try CheckedPipeline(path: pipeline, of: registry)
+        return ReadStage(checked, try checked.stage(self, kind: kind))
+    }
 }

@@ -23,7 +23,8 @@ struct StageProgram<Kind: StageKind, Linked: LinkedStages>: AsyncParsableCommand
             abstract: Kind.abstract,
             discussion: """
                 Reads \(Kind.reads), writes \(Kind.writes) and goes on where it stopped. The order in which stages are \
-                started does not matter. Stop it with Ctrl-C or SIGTERM: it finishes the batch in hand first.
+                started does not matter. Stop it with Ctrl-C or SIGTERM: it finishes the batch in hand first. On SIGHUP \
+                it reads its file again, and goes on with what is new.
 
                   belfry-\(Kind.kind) -p Pipelines/quickstart.yaml
                   belfry-\(Kind.kind) -p two.yaml --stage \(Kind.kind)-eu
@@ -35,8 +36,7 @@ struct StageProgram<Kind: StageKind, Linked: LinkedStages>: AsyncParsableCommand
     func run() async throws {
         let registry = Linked.registry
         guard !options.worker.replayWorker else { return try options.worker.run(registry) }
-        let checked = try CheckedPipeline(path: options.pipeline, of: registry)
-        try await StageRunner(try checked.stage(options, kind: Kind.kind), of: checked.file, registry: registry).run()
+        try await StageRunner(registry) { [options] in try options.read(kind: Kind.kind, registry) }.run()
     }
 }
 

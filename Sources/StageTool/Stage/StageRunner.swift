@@ -3,22 +3,37 @@ import PipelineKit
 import PipelineRuntime
 import ZeroMQ
 
-/// One stage in this process, until it is asked to stop.
+/// A stage as a pipeline file has it.
+package struct ReadStage: Sendable {
+    package let checked: CheckedPipeline
+    package let stage: PipelineStage
+
+    package init(_ checked: CheckedPipeline, _ stage: PipelineStage) { (self.checked, self.stage) = (checked, stage) }
+}
+
+/// One stage in this process, until it is asked to stop. On SIGHUP it reads its pipeline file again.
 package struct StageRunner {
     /// How long a stage waits for its upstream before it says so.
     private static let quietWait = Duration.seconds(2)
 
-    package let host: StageHost
+    package let running: ReloadableStage
     private let upstream: String
     package let context: HostContext
+    let surroundings: HostSurroundings
+    let read: @Sendable () throws -> ReadStage
 
-    package init(_ stage: PipelineStage, of file: PipelineFile, registry: Registry) throws {
+    /// - Parameter read: Reads the pipeline file and checks it; called again for every SIGHUP.
+    package init(_ registry: Registry, read: @escaping @Sendable () throws -> ReadStage) throws {
         context = try HostContext()
-        let surroundings = HostSurroundings(
+        surroundings = HostSurroundings(
             registry: registry, context: context, console: { try StandardOutput.write(line: $0) })
-        upstream = stage.from ?? ""
-        host = try StageHost(stage, of: file, in: surroundings)
+        let first = try read()
+        upstream = first.stage.from ?? ""
+        running = ReloadableStage(try StageHost(first.stage, of: first.checked.file, in: surroundings))
+        self.read = read
     }
+
+    package var host: StageHost { running.host }
 
     /// Whether `belfry up` has started this process.
     package static var isSupervised: Bool { getenv("BELFRY_SUPERVISED") != nil }
@@ -27,21 +42,36 @@ package struct StageRunner {
     ///
     /// - Parameter work: Done beside the stage, once it runs.
     package func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
-        StopSignals.watch { [control = host.control] number, _ in
-            // Under `up`, a Ctrl-C is the supervisor's to pass on.
-            if number == SIGTERM || !StageRunner.isSupervised { control.stop() }
-        }
-        if StageRunner.isSupervised { Lifeline.watch { [control = host.control] in control.stop() } }
-        async let beside: Void = doWhenRunning(work)
-        async let said: Void = announce()
-        do { try await host.run() } catch { throw StageRunner.naming(host.plan.stage, error) }
+        let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        watchSignals(hangup)
+        if StageRunner.isSupervised { Lifeline.watch { [running] in running.stop() } }
+        let first = host
+        async let beside: Void = doWhenRunning(first, work)
+        async let said: Void = announce(first)
+        async let reloading: Void = reload(at: hangups)
+        defer { hangup.finish() }
+        do { try await running.run() } catch { throw StageRunner.naming(host.plan.stage, error) }
+        hangup.finish()
         await said
+        await reloading
         if !StageRunner.isSupervised { StandardError.write("\(host.plan.stage): stopped") }
         try await beside
     }
 
+    private func watchSignals(_ hangup: AsyncStream<Void>.Continuation) {
+        let terminal = Terminal()
+        StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { [running] number, _ in
+            // Under `up`, a Ctrl-C is the supervisor's to pass on, and so is the end of its terminal.
+            switch number {
+            case SIGTERM: running.stop()
+            case SIGHUP where !terminal.isGone: hangup.yield()
+            default: if !StageRunner.isSupervised { running.stop() }
+            }
+        }
+    }
+
     /// Tells whoever started the stage by hand how it fares; `belfry up` does that for its own.
-    private func announce() async {
+    private func announce(_ host: StageHost) async {
         guard !StageRunner.isSupervised else { return }
         let waiting = Task { [plan = host.plan, control = host.control, upstream] in
             try await Task.sleep(for: StageRunner.quietWait)
@@ -59,10 +89,10 @@ package struct StageRunner {
             "\(plan.stage): running, log \(plan.logName) at \(report.last), readers connect to \(report.endpoint)\(door)"
     }
 
-    private func doWhenRunning(_ work: @Sendable () async throws -> Void) async throws {
+    private func doWhenRunning(_ host: StageHost, _ work: @Sendable () async throws -> Void) async throws {
         guard await host.control.wait(until: { $0.phase == .running }) else { return }
         do { try await work() } catch {
-            host.control.stop()
+            running.stop()
             throw error
         }
     }

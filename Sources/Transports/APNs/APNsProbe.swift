@@ -8,8 +8,7 @@ import PipelineKit
 public struct APNsProbe: Sendable {
     /// What came of it for one app.
     public struct Finding: Sendable {
-        /// The app's name in the pipeline file.
-        public let app: String
+        let asked: APNsApp
         /// Where it was asked.
         public let host: String
         /// What APNs said; nil where it could not be reached.
@@ -18,6 +17,9 @@ public struct APNsProbe: Sendable {
         public let reason: String?
         public let verdict: Verdict
         public let took: Duration
+
+        /// The app's name in the pipeline file.
+        public var app: String { asked.name }
     }
 
     public enum Verdict: String, Sendable, CaseIterable {
@@ -39,6 +41,8 @@ public struct APNsProbe: Sendable {
 
     private let settings: APNsSettings
     private let context: TransportContext
+    /// Longer than a connection takes that does not come about.
+    private static let patience = Duration.seconds(12)
 
     /// - Parameter context: With the folder where the transport keeps its token, so that the probe makes no second one.
     public init(_ settings: APNsSettings, context: TransportContext) {
@@ -50,7 +54,9 @@ public struct APNsProbe: Sendable {
     /// - Throws: ``TransportError`` where a key or certificate cannot be read.
     public func run() async throws(TransportError) -> [Finding] {
         let transport = APNsTransport(
-            settings, context: context, Surroundings(now: { .wall() }, jitter: { .random(in: 0...1) }))
+            settings, context: context,
+            Surroundings(
+                now: { .wall() }, jitter: { .random(in: 0...1) }, patience: { Self.patience }, asksOnce: true))
         try await transport.open()
         var findings: [Finding] = []
         for line in transport.lines { findings.append(await ask(line)) }
@@ -67,7 +73,7 @@ public struct APNsProbe: Sendable {
         do { answer = try await promise.futureResult.get().first } catch { answer = nil }
         let verdict = Self.verdict(status: answer?.status, reason: answer?.reason ?? "")
         return Finding(
-            app: line.app.name, host: settings.host(of: line.app.environment), status: answer?.status,
+            asked: line.app, host: settings.host(of: line.app.environment), status: answer?.status,
             reason: answer?.reason, verdict: verdict, took: ContinuousClock.now - began)
     }
 
@@ -85,7 +91,6 @@ public struct APNsProbe: Sendable {
     }
 
     static func verdict(status: Int?, reason: String) -> Verdict {
-        guard let status else { return .unreachable }
         switch reason {
         case "BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken", "Unregistered": return .good
         case "InvalidProviderToken", "MissingProviderToken", "BadCertificate", "Forbidden", "UnrelatedKeyIdInToken":
@@ -93,7 +98,7 @@ public struct APNsProbe: Sendable {
         case "BadCertificateEnvironment", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken": return .environment
         case "BadTopic", "MissingTopic", "TopicDisallowed", "TopicMismatch": return .topic
         case "ExpiredProviderToken", "TooManyProviderTokenUpdates": return .token
-        default: return status == 200 ? .good : .unclear
+        default: return status == nil ? .unreachable : status == 200 ? .good : .unclear
         }
     }
 }

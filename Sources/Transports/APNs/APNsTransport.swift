@@ -16,17 +16,24 @@ public final class APNsTransport: Transport {
 
     public static let kind = "apns"
 
-    private let settings: APNsSettings
     private let context: TransportContext
     private let surroundings: Surroundings
     private let stopped: StoppedApps
-    private let work = Mutex<Work?>(nil)
+    private let state: Mutex<State>
+
+    private struct State {
+        var settings: APNsSettings
+        var work: Work?
+    }
 
     /// What is there between ``open()`` and ``close()``.
     struct Work {
         let threads: MultiThreadedEventLoopGroup
-        let lines: [AppLine]
-        let allowances: [Allowance]
+        var lines: [AppLine]
+        var pools: [PoolPlan.Identity: PoolOnLoop]
+        var plans: PoolPlans
+        /// Pools that no app uses any more, and that still have pushes.
+        var leaving: [PoolOnLoop] = []
     }
 
     /// An app, and the pool that carries its pushes.
@@ -42,22 +49,44 @@ public final class APNsTransport: Transport {
     }
 
     init(_ settings: APNsSettings, context: TransportContext, _ surroundings: Surroundings) {
-        self.settings = settings
+        state = Mutex(State(settings: settings))
         self.context = context
         stopped = StoppedApps(context)
         self.surroundings = surroundings
     }
 
+    private var settings: APNsSettings { state.withLock { $0.settings } }
+
     public func open() async throws(TransportError) {
+        let settings = settings
         let plans = try PoolPlans(settings, folder: context.folder, transport: context.name)
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: min(plans.pools.count, System.coreCount))
-        var pools: [PoolOnLoop] = []
-        for plan in plans.pools { pools.append(try await pool(plan, on: threads.next())) }
-        let lines = zip(settings.apps, plans.poolOfApp).map { app, index in
-            AppLine(app: app, pool: pools[index])
+        let pools = try await pools(plans, beside: [:], on: threads)
+        let lines = Self.lines(settings, plans, pools)
+        state.withLock { $0.work = Work(threads: threads, lines: lines, pools: pools, plans: plans) }
+    }
+
+    private static func lines(
+        _ settings: APNsSettings, _ plans: PoolPlans, _ pools: [PoolPlan.Identity: PoolOnLoop]
+    ) -> [AppLine] {
+        zip(settings.apps, plans.poolOfApp).compactMap { app, identity in
+            pools[identity].map { AppLine(app: app, pool: $0) }
         }
-        let allowances = pools.map(\.allowance)
-        work.withLock { $0 = Work(threads: threads, lines: lines, allowances: allowances) }
+    }
+
+    /// The pools of all plans: those that there are, and new ones.
+    private func pools(
+        _ plans: PoolPlans, beside present: [PoolPlan.Identity: PoolOnLoop], on threads: MultiThreadedEventLoopGroup
+    ) async throws(TransportError) -> [PoolPlan.Identity: PoolOnLoop] {
+        var pools: [PoolPlan.Identity: PoolOnLoop] = [:]
+        for (identity, plan) in plans.pools {
+            if let pool = present[identity] {
+                pools[identity] = pool
+            } else {
+                pools[identity] = try await pool(plan, on: threads.next())
+            }
+        }
+        return pools
     }
 
     private func pool(_ plan: PoolPlan, on loop: any EventLoop) async throws(TransportError) -> PoolOnLoop {
@@ -70,28 +99,74 @@ public final class APNsTransport: Transport {
     }
 
     public func close() async {
-        guard let work = work.withLock({ $0.take() }) else { return }
-        for line in work.lines { line.pool.run { $0.close() } }
+        let work = state.withLock { state in
+            defer { state.work = nil }
+            return state.work
+        }
+        guard let work else { return }
+        for pool in work.pools.values + work.leaving { pool.run { $0.close() } }
         do { try await work.threads.shutdownGracefully() } catch { return }
     }
 
     /// As many streams as the servers allow now on the connections that stand, less those whose pushes take longer than a
     /// window.
     public var inFlightMax: Int {
-        let allowed = work.withLock { $0?.allowances.reduce(0) { $0 + $1.count } ?? 1 }
-        return min(allowed, settings.inFlightMax)
+        state.withLock { state in
+            let allowed = state.work?.pools.values.reduce(0) { $0 + $1.allowance.count } ?? 1
+            return min(allowed, state.settings.inFlightMax)
+        }
     }
 
-    var lines: [AppLine] { work.withLock { $0?.lines } ?? [] }
+    var lines: [AppLine] { state.withLock { $0.work?.lines } ?? [] }
 
     public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         let lines = lines
         guard !lines.isEmpty else {
             return pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) }
         }
-        let answers = await Window(pushes, lines, collapsesRepeats: settings.collapsesRepeats).wait()
+        let leaving = await leaving()
+        let answers = await Window(pushes, lines, leaving, collapsesRepeats: settings.collapsesRepeats).wait()
         stopped.note(answers, to: pushes)
         return answers
+    }
+
+    // MARK: Other settings
+
+    public func change(to settings: APNsSettings) async throws(TransportError) -> TransportChange? {
+        guard let work = state.withLock({ $0.work }) else { return nil }
+        let plans = try PoolPlans(settings, folder: context.folder, transport: context.name)
+        let pools = try await pools(plans, beside: work.pools, on: work.threads)
+        let said = SettingsNews(from: (self.settings, work.plans), to: (settings, plans)).said
+        return TransportChange(said: said) { [self] in apply(settings, plans, pools) }
+    }
+
+    private func apply(_ settings: APNsSettings, _ plans: PoolPlans, _ pools: [PoolPlan.Identity: PoolOnLoop]) {
+        let unused = state.withLock { state -> [PoolOnLoop] in
+            let unused = state.work?.pools.filter { pools[$0.key] == nil }.map(\.value) ?? []
+            state.settings = settings
+            state.work?.lines = Self.lines(settings, plans, pools)
+            state.work?.pools = pools
+            state.work?.plans = plans
+            state.work?.leaving += unused
+            return unused
+        }
+        for pool in unused { pool.run { $0.leave() } }
+        for (identity, pool) in pools {
+            if let plan = plans.pools[identity] { pool.run { $0.use(plan) } }
+        }
+    }
+
+    /// Pools that still have pushes which came before their apps went elsewhere. The others are let go of.
+    private func leaving() async -> [(PoolOnLoop, Set<Delivery.ID>)] {
+        let leaving = state.withLock { $0.work?.leaving } ?? []
+        guard !leaving.isEmpty else { return [] }
+        var still: [(PoolOnLoop, Set<Delivery.ID>)] = []
+        for pool in leaving {
+            let held = await pool.held()
+            if held.isEmpty { pool.run { $0.close() } } else { still.append((pool, held)) }
+        }
+        state.withLock { $0.work?.leaving = still.map(\.0) }
+        return still
     }
 }
 
@@ -102,4 +177,8 @@ struct PoolOnLoop: Sendable {
     let allowance: Allowance
 
     func run(_ work: @escaping @Sendable (ConnectionPool) -> Void) { loop.execute { work(bound.value) } }
+
+    func held() async -> Set<Delivery.ID> {
+        do { return Set(try await loop.submit { bound.value.held }.get()) } catch { return [] }
+    }
 }

@@ -12,9 +12,15 @@ struct Window: ~Copyable {
     private var futures: [EventLoopFuture<[TransportAnswer]>] = []
     private var answers: [TransportAnswer] = []
 
-    init(_ deliveries: [Delivery], _ lines: [APNsTransport.AppLine], collapsesRepeats: Bool) {
+    /// - Parameter leaving: Pools that no app uses any more, with the pushes that they still have.
+    init(
+        _ deliveries: [Delivery], _ lines: [APNsTransport.AppLine], _ leaving: [(PoolOnLoop, Set<Delivery.ID>)],
+        collapsesRepeats: Bool
+    ) {
         self.lines = lines
         parts = lines.map { _ in [] }
+        var deliveries = deliveries
+        for (pool, held) in leaving { join(&deliveries, held, pool) }
         var reader = APNsPushReader(collapsesRepeats: collapsesRepeats)
         for delivery in deliveries { take(delivery, &reader) }
         for line in parts.indices { hand(line) }
@@ -30,6 +36,16 @@ struct Window: ~Copyable {
             return answers.append(.init(delivery.id, .failed, reason: error.reason, attempts: 0))
         }
         if parts[line].count == Self.partMax { hand(line) }
+    }
+
+    /// A push that is still under way elsewhere is not sent twice.
+    private mutating func join(_ deliveries: inout [Delivery], _ held: Set<Delivery.ID>, _ pool: PoolOnLoop) {
+        let ids = deliveries.map(\.id).filter(held.contains)
+        guard !ids.isEmpty else { return }
+        deliveries.removeAll { held.contains($0.id) }
+        let promise = pool.loop.makePromise(of: [TransportAnswer].self)
+        pool.run { $0.join(ids, promise) }
+        futures.append(promise.futureResult)
     }
 
     private mutating func hand(_ line: Int) {

@@ -33,7 +33,7 @@ actor WebhookLine {
     }
 
     private let concurrency: Int
-    private let timeout: Duration
+    private let timeout: @Sendable () -> Duration
     private let attempt: Attempt
     private let now: @Sendable () -> Instant
     private let pause: @Sendable (Duration) async throws -> Void
@@ -50,10 +50,10 @@ actor WebhookLine {
     private let allowance: Atomic<Int>
 
     /// - Parameters:
-    ///   - timeout: The longest that an attempt takes.
+    ///   - timeout: The longest that an attempt takes by now.
     ///   - pause: Waits; throws when cancelled.
     init(
-        concurrency: Int, timeout: Duration, now: @escaping @Sendable () -> Instant,
+        concurrency: Int, timeout: @escaping @Sendable () -> Duration, now: @escaping @Sendable () -> Instant,
         pause: @escaping @Sendable (Duration) async throws -> Void, attempt: @escaping Attempt
     ) {
         (self.concurrency, self.timeout) = (concurrency, timeout)
@@ -144,7 +144,7 @@ actor WebhookLine {
     /// it may take.
     private func wait(for flight: Flight, _ now: Instant) -> Duration {
         let age = now - flight.since
-        return max(Self.shortestWait, min(age / 4, Self.longestLook, timeout - age))
+        return max(Self.shortestWait, min(age / 4, Self.longestLook, timeout() - age))
     }
 
     private static let longestLook = Duration.seconds(10)

@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import PipelineKit
+import Synchronization
 
 /// One request for one push, and what its end means.
 struct WebhookSender: Sendable {
@@ -25,6 +26,11 @@ struct WebhookSender: Sendable {
         return result.deferral(of: push.delivery.id, until: now().advanced(by: delay), timeout: settings.timeout)
     }
 
+    /// The same over the same connections, with other settings.
+    func with(_ settings: WebhookSettings, _ signer: WebhookSigner) -> WebhookSender {
+        WebhookSender(settings: settings, session: session, signer: signer, now: now, jitter: jitter)
+    }
+
     private func attempt(_ request: HTTPRequest) async -> Result<HTTPAnswer, HTTPFailure> {
         do throws(HTTPFailure) {
             return .success(try await session.post(request))
@@ -45,5 +51,17 @@ struct WebhookSender: Sendable {
         }
         return HTTPRequest(
             url: settings.url, headers: headers + settings.headers, body: body, timeout: settings.timeout)
+    }
+}
+
+/// What requests are made with: for each attempt the newest settings count.
+final class PresentSender: Sendable {
+    private let sender: Mutex<WebhookSender>
+
+    init(_ sender: WebhookSender) { self.sender = Mutex(sender) }
+
+    var value: WebhookSender {
+        get { sender.withLock { $0 } }
+        set { sender.withLock { $0 = newValue } }
     }
 }

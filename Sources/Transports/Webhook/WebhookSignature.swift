@@ -3,7 +3,7 @@ import Foundation
 import PipelineKit
 
 /// Signs requests so that their receiver knows whom they are from (Standard Webhooks 1.0.0, "Signature scheme").
-struct WebhookSigner: Sendable {
+struct WebhookSigner: Sendable, Equatable {
     private let keys: [SymmetricKey]
 
     /// - Parameter secrets: `whsec_` and 24 to 64 bytes in Base64. Several while one takes another's place.
@@ -25,13 +25,15 @@ struct WebhookSigner: Sendable {
 
     private static func key(_ secret: Secret) throws(TransportError) -> SymmetricKey {
         let text: String
-        do throws(SettingsError) { text = try secret.reveal() } catch { throw TransportError("\(error)") }
+        do throws(SettingsError) { text = try secret.reveal() } catch {
+            throw TransportError("\(error)", isOfConfiguration: true)
+        }
         guard text.hasPrefix(prefix), let key = Data(base64Encoded: String(text.dropFirst(prefix.count))),
             keyBytes.contains(key.count)
         else {
             throw TransportError(
                 "the \(secret) is not whsec_ and 24 to 64 bytes in Base64; "
-                    + "make one with: echo whsec_$(openssl rand -base64 32)")
+                    + "make one with: echo whsec_$(openssl rand -base64 32)", isOfConfiguration: true)
         }
         return SymmetricKey(data: key)
     }

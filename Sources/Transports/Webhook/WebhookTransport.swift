@@ -30,6 +30,7 @@ public final class WebhookTransport: Transport {
     /// What is there between ``open()`` and ``close()``.
     private struct Line: Sendable {
         let session: HTTPSession
+        let sender: PresentSender
         let requests: WebhookLine
     }
 
@@ -55,18 +56,35 @@ public final class WebhookTransport: Transport {
         let signer = try WebhookSigner(settings.secrets)
         try checkTrust()
         let opened = try HTTPSession(connections: settings.concurrency, settings.rules)
-        let sender = WebhookSender(settings: settings, session: opened, signer: signer, now: now, jitter: jitter)
+        let sender = PresentSender(
+            WebhookSender(settings: settings, session: opened, signer: signer, now: now, jitter: jitter))
         let requests = WebhookLine(
-            concurrency: settings.concurrency, timeout: settings.timeout, now: now, pause: pause
-        ) { await sender.send($0) }
-        line.withLock { $0 = Line(session: opened, requests: requests) }
+            concurrency: settings.concurrency, timeout: { sender.value.settings.timeout }, now: now, pause: pause
+        ) { await sender.value.send($0) }
+        line.withLock { $0 = Line(session: opened, sender: sender, requests: requests) }
     }
 
     /// Not each push should say what one look tells.
     private func checkTrust() throws(TransportError) {
         guard let trust = settings.rules.trust else { return }
         guard FileManager.default.contents(atPath: trust)?.firstRange(of: Data("-----BEGIN ".utf8)) != nil else {
-            throw TransportError("\(trust), which is to be trusted, cannot be read or holds no certificate in PEM")
+            throw TransportError(
+                "\(trust), which is to be trusted, cannot be read or holds no certificate in PEM",
+                isOfConfiguration: true)
+        }
+    }
+
+    /// Another URL, other headers, secrets and times count from the next attempt on. Connections are kept, unless other
+    /// ones are to be trusted or allowed, or another number of them.
+    public func change(to settings: WebhookSettings) async throws(TransportError) -> TransportChange? {
+        guard let sender = line.withLock({ $0?.sender }) else { return nil }
+        let present = sender.value
+        guard settings.rules == present.settings.rules, settings.concurrency == present.settings.concurrency else {
+            return nil
+        }
+        let signer = try WebhookSigner(settings.secrets)
+        return TransportChange(said: signer == present.signer ? [] : ["signed with another secret"]) {
+            sender.value = present.with(settings, signer)
         }
     }
 

@@ -141,6 +141,8 @@ private final class Text: Sendable {
                 if data.isEmpty { break }
                 take(String(decoding: data, as: UTF8.self), isLast: false)
             }
+            // `Process` outlives its child, and its pipes with it.
+            try? pipe.fileHandleForReading.close()
             take("", isLast: true)
         }
         return pipe

@@ -72,7 +72,7 @@ final class LivePipeline {
 
     /// The same, after its file was edited.
     func startAgain(transport: String) throws {
-        try folder.write(LivePipeline.yaml("match", "", "0s", transport), to: "pipeline.yaml")
+        try edit(transport: transport)
         try startAgain()
     }
 

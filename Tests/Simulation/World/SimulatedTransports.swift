@@ -15,12 +15,22 @@ final class SimulatedTransports: Sendable {
         var deliveries: [Delivery]
     }
 
+    /// A transport of one process, from its start to its end.
+    fileprivate struct Life: Hashable {
+        var process: ObjectIdentifier
+        var lane: String
+    }
+
     fileprivate struct State {
         /// One for each transport, since nobody knows which of two is asked first.
         var randoms: [String: Seeded]
         var windows: [Window] = []
         var sent: [Delivery.ID: String] = [:]
         var given: [Delivery.ID: TransportAnswer] = [:]
+        /// What each of them sent again that was over, but not on record.
+        var repeats: [Life: Int] = [:]
+        /// False once power was cut: of a log that was not synced yet more is lost than the pushes under way.
+        var keepsRecord = true
         var problems: [String] = []
         var isFaulty = true
     }
@@ -51,6 +61,7 @@ final class SimulatedTransports: Sendable {
     var sent: [Delivery.ID: String] { state.withLock { $0.sent } }
     var problems: [String] { state.withLock { $0.problems } }
 
+    func losePower() { state.withLock { $0.keepsRecord = false } }
     func calm() { state.withLock { $0.isFaulty = false } }
 
     func lanes(of process: SimulatedProcess) -> [String: TransportCrew.Lane] {
@@ -66,7 +77,7 @@ final class SimulatedTransports: Sendable {
             if deliveries.count > inFlightMax {
                 state.problems.append("\(lane) got \(deliveries.count) pushes at once, not \(inFlightMax)")
             }
-            for delivery in deliveries { note(delivery, &state) }
+            for delivery in deliveries { note(delivery, Life(process: process, lane: lane), &state) }
             let isLate = state.isFaulty && state.isOneIn(10, lane)
             if isLate { faults.note(.answersLate) }
             let delay = Duration.milliseconds(isLate ? 200 + state.below(2_000, lane) : state.below(20, lane))
@@ -75,14 +86,24 @@ final class SimulatedTransports: Sendable {
         }
     }
 
-    private func note(_ delivery: Delivery, _ state: inout State) {
+    private func note(_ delivery: Delivery, _ life: Life, _ state: inout State) {
         let line = String(decoding: delivery.line, as: UTF8.self)
         let id = delivery.id.retired == nil ? line.apnsID : line.id(after: "{\"id\":\"")
         if let earlier = state.sent[delivery.id] {
             faults.note(.pushRepeated)
             if earlier != id { state.problems.append("\(delivery.id) was sent as \(earlier) and then as \(id)") }
+            noteRepeat(of: delivery.id, life, &state)
         }
         state.sent[delivery.id] = id
+    }
+
+    /// A crash repeats no more than a transport had under way. What was told to wait is sent again for another reason.
+    private func noteRepeat(of id: Delivery.ID, _ life: Life, _ state: inout State) {
+        guard state.keepsRecord, life.lane != Self.backend, ![.deferred, .stopped].contains(state.given[id]?.outcome)
+        else { return }
+        state.repeats[life, default: 0] += 1
+        guard state.repeats[life] == inFlightMax + 1 else { return }
+        state.problems.append("\(life.lane) sent more than \(inFlightMax) pushes again after a crash")
     }
 
     /// Gives the answers that are due to the process that asked.
@@ -149,6 +170,7 @@ final class SimulatedTransports: Sendable {
         state.withLock { state in
             let lost = state.windows.filter { $0.process == ObjectIdentifier(process) }
             faults.note(.windowLost, lost.count)
+            for lane in Self.names { state.repeats[Life(process: ObjectIdentifier(process), lane: lane)] = nil }
             state.windows.removeAll { $0.process == ObjectIdentifier(process) }
         }
     }

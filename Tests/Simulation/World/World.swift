@@ -129,6 +129,7 @@ final class World {
     /// Of one stage's machine, or of the one that they all share.
     private func cutPower() throws {
         faults.note(.powerCut)
+        transports.losePower()
         for host in random.isOneIn(2) ? hosts : [random.one(of: hosts)] {
             host.crash()
             try disk.losePower(under: folder.path + "/logs/" + host.stage.logName)

@@ -73,6 +73,20 @@ import Testing
             #expect(told.outcome == .stopped && told.status == 403 && told.reason == "InvalidProviderToken")
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"active"}}"#)
             #expect(await rig.deliver(apnsPush(2))[0].outcome == .accepted)
+            #expect(rig.apns.received.map(\.connection) == [1, 1, 2], "the probe goes over a new one")
+        }
+    }
+
+    @Test func aKeyThatIsRevokedStopsWhatWaitsAndTakesOneNewConnection() async throws {
+        try await APNsRig.with("connections: 2", streams: 5) { rig in
+            #expect(await rig.settle((1...20).map { apnsPush($0) }).count == 20)
+            try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#)
+            let told = await rig.deliver((21...120).map { apnsPush($0) })
+            #expect(told.allSatisfy { $0.outcome == .stopped && $0.reason == "InvalidProviderToken" })
+            #expect(rig.apns.receivedCount <= 20 + 2 * 5)
+            let before = rig.apns.received.map(\.connection).max() ?? 0
+            #expect(await rig.deliver(apnsPush(121))[0].outcome == .stopped)
+            #expect(rig.apns.received.last.map { $0.connection > before } == true)
         }
     }
 
@@ -135,6 +149,23 @@ import Testing
             let second = await rig.settle(apnsPush(1))
             #expect(second.outcome == .accepted && second.attempts == 1)
             #expect(rig.apns.receivedCount == 1)
+        }
+    }
+
+    /// They may repeat after a crash as much as what the next window has under way.
+    @Test func whatTakesLongerThanItsWindowLeavesLessRoomForTheNext() async throws {
+        try await APNsRig.with(streams: 10) { rig in
+            var number: UInt64 = 0
+            while rig.transport.inFlightMax < 10 {
+                number += 1
+                #expect(await rig.deliver(apnsPush(number))[0].outcome == .accepted)
+            }
+            try await rig.apns.control(#"{"script":[{"do":{"silence":true}}]}"#)
+            rig.patience.value = .milliseconds(100)
+            let late = await rig.deliver((1...4).map { apnsPush(number + $0) })
+            #expect(late.allSatisfy { $0.reason == "in_flight" }, "\(late)")
+            _ = await rig.deliver(apnsPush(number + 5))
+            #expect((5...6).contains(rig.transport.inFlightMax))
         }
     }
 

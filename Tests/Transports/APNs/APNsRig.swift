@@ -25,9 +25,12 @@ final class APNsRig: Sendable {
         self.patience = patience
     }
 
-    /// - Parameter settings: Lines of YAML beside those that lead to the server.
+    /// - Parameters:
+    ///   - settings: Lines of YAML beside those that lead to the server.
+    ///   - otherKeys: The IDs of keys that this APNs takes beside its own.
     static func with(
-        _ settings: String = "", script: [String] = [], streams: Int = 1_000, _ body: (APNsRig) async throws -> Void
+        _ settings: String = "", script: [String] = [], streams: Int = 1_000, otherKeys: [String] = [],
+        _ body: (APNsRig) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -36,6 +39,12 @@ final class APNsRig: Sendable {
         configuration.port = 0
         configuration.folder = folder
         configuration.streams = streams
+        for id in otherKeys {
+            var other = configuration
+            other.keyID = id
+            let key = try Credentials(other).key.publicKey
+            configuration.keys.append(.init(id: id, team: other.team, publicKey: key))
+        }
         let apns = try await LocalAPNs.start(configuration)
         if !script.isEmpty { try await apns.control(#"{"script":[\#(script.joined(separator: ","))]}"#) }
         let (clock, patience) = (TestClock(), TestPatience())
@@ -127,7 +136,7 @@ func apnsPush(
     type: String = "alert", body: String = #"{"aps":{"alert":"Hi"}}"#, app: Delivery.App = APNsRig.app
 ) -> Delivery {
     let id = String(format: "976ec45b-c157-8d46-a9cc-%012x", sequence)
-    var headers = #""apns-id":"\#(id)","apns-topic":"com.example.Notes","apns-push-type":"\#(type)""#
+    var headers = #""apns-id":"\#(id)","apns-topic":"\#(app.topic ?? "")","apns-push-type":"\#(type)""#
     headers += #","apns-priority":"\#(type == "background" ? 5 : 10)""#
     if let collapse { headers += #","apns-collapse-id":"\#(collapse)""# }
     if let expiration { headers += #","apns-expiration":"\#(expiration)""# }

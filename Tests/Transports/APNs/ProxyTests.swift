@@ -26,7 +26,8 @@ import Testing
     func aProxyThatRefusesIsNotGoneAround(_ status: Int) async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.refuse(status))
-            try await expectNothingSent(rig, proxy.port, reason: "the proxy opened no tunnel: status \(status)")
+            try await expectNothingSent(
+                rig, proxy.port, reason: "the proxy 127.0.0.1:\(proxy.port) opened no tunnel: status \(status)")
             #expect(!proxy.requests.isEmpty)
             try await proxy.stop()
         }
@@ -36,7 +37,8 @@ import Testing
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.open)
             try await proxy.stop()
-            try await expectNothingSent(rig, proxy.port, reason: "refused")
+            try await expectNothingSent(
+                rig, proxy.port, reason: "the proxy 127.0.0.1:\(proxy.port) refuses connections")
         }
     }
 

@@ -40,6 +40,27 @@ import Testing
         #expect(signatures == "v1,5bP++9nG2N+JmLymKaE84ba7nSj2VJ6ENkL0DSZtmF0=")
     }
 
+    @Test func `a secret that is changed where it lies counts from the next attempt on`() async throws {
+        let server = TestServer { _, _ in .status(200) }
+        defer { server.stop() }
+        let setting = "secret: \(try secret("s", Self.key))"
+        let rig = try await Rig(server, setting)
+        #expect(await rig.settle(push(1)).outcome == .accepted)
+        _ = try secret("s", Self.newKey)
+        let settings = "url: \(server.url)/other\nprivateNetworks: allow\n\(setting)"
+        let change = try #require(try await rig.transport.change(to: webhookSettings(settings)))
+        #expect(change.said == ["signed with another secret"])
+        await change.apply()
+        #expect(await rig.settle(push(2)).outcome == .accepted)
+        #expect(
+            try await rig.transport.change(to: webhookSettings(settings + "\nconcurrency: 3")).map { _ in true } == nil)
+        await rig.transport.close()
+        let requests = server.requests
+        #expect(
+            requests.map { $0.headers["webhook-signature"] }
+                == zip(requests, [Self.key, Self.newKey]).map(Self.signature))
+    }
+
     @Test func `a request is signed with each secret, in their order`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }

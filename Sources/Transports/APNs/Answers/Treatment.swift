@@ -36,6 +36,9 @@ struct Treatment: Hashable, Sendable {
         case keep
         /// No new request on it; another is opened.
         case replace
+        /// As `replace`, for all connections of the credential: it is not taken any more, or never was.
+        // Sending notification requests to APNs; Establishing a token-based connection to APNs: revoked.
+        case renew
         /// As `replace`, and with a new token if the last is old enough.
         case refreshToken
         /// As `replace`, with the same token, and none made for 20 minutes.
@@ -81,11 +84,11 @@ struct Treatment: Hashable, Sendable {
         "MissingTopic": .init(.stop),
         "PayloadEmpty": .init(.fail),
         "TopicDisallowed": .init(.onceMore, .replace),
-        "BadCertificate": .init(.stop, .replace),
-        "BadCertificateEnvironment": .init(.stop, .replace),
+        "BadCertificate": .init(.stop, .renew),
+        "BadCertificateEnvironment": .init(.stop, .renew),
         "ExpiredProviderToken": .init(.onceMore, .refreshToken),
         "Forbidden": .init(.fail),
-        "InvalidProviderToken": .init(.stop),
+        "InvalidProviderToken": .init(.stop, .renew),
         "MissingProviderToken": .init(.stop),
         "UnrelatedKeyIdInToken": .init(.again, .replace),
         "BadEnvironmentKeyIdInToken": .init(.stop),

@@ -24,6 +24,8 @@ final class APNsConnection: ChannelInboundHandler {
     private var lastRead = NIODeadline.now()
     private var pingSent: NIODeadline?
     private var hasReported = false
+    /// Why it ends, if nobody says anything else.
+    private var ending: any Error = Trouble.closed
 
     init(_ pool: ConnectionPool, isTrusted: Bool) {
         self.pool = pool
@@ -70,8 +72,9 @@ final class APNsConnection: ChannelInboundHandler {
         if active == 0 { end() }
     }
 
-    func end() {
+    func end(because reason: any Error = Trouble.closed) {
         guard let context else { return }
+        ending = reason
         if !session.hasFailed { session.fail(.noError, "") }
         flush()
         context.close(promise: nil)
@@ -98,7 +101,7 @@ final class APNsConnection: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case TLSUserEvent.handshakeCompleted(let agreed) = event {
             guard agreed == "h2" else {
-                pool?.connectionFailed(self, "the server does not speak HTTP/2")
+                report(Trouble.noHTTP2)
                 return context.close(promise: nil)
             }
             flush()
@@ -118,24 +121,25 @@ final class APNsConnection: ChannelInboundHandler {
         session.close()
         settle()
         self.context = nil
-        report("the connection was closed")
+        report(ending)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        report("\(error)")
+        report(error)
         context.close(promise: nil)
     }
 
-    private func report(_ reason: String) {
+    private func report(_ error: any Error) {
         guard !hasReported else { return }
         hasReported = true
-        pool?.connectionFailed(self, reason)
+        pool?.connectionFailed(self, error)
     }
 
     /// Tells the pool what the server's bytes said, and lets it write.
     private func settle() {
         for event in session.takeEvents() {
             if case .settings = event { isReady = true }
+            if case .failed(_, let reason) = event, !reason.isEmpty { ending = ProtocolBreach(reason: reason) }
             pool?.handle(event, from: self)
         }
         if isRetired, active == 0 { return end() }

@@ -9,8 +9,7 @@ extension ConnectionPool {
         case .refused(let tag): returned(tag)
         case .broken(let tag, let code): broke(tag, code)
         case .goAway(_, _, let data): goneAway(connection, data)
-        case .failed(_, let reason): trouble = reason
-        case .settings, .pong: break
+        case .settings, .pong, .failed: break
         }
     }
 
@@ -48,7 +47,7 @@ extension ConnectionPool {
         case .fail: fail(tag, answer)
         case .unregistered: finish(tag, .unregistered, answer)
         case .unknownAddress: finish(tag, .unknownAddress, answer)
-        case .stop: finish(tag, .stopped, answer)
+        case .stop: stop(tag, treatment, answer)
         case .again: again(tag)
         case .onceMore: onceMore(tag, answer)
         case .later(.tokenPause): onceMoreOrLater(tag, .tokenPause, answer)
@@ -60,6 +59,7 @@ extension ConnectionPool {
         switch treatment {
         case .keep: connection.serverErrorsInARow = 0
         case .replace, .keepToken: replace(connection)
+        case .renew: if !connection.isRetired { renew() }
         case .refreshToken: refreshToken(connection)
         case .suspect:
             connection.serverErrorsInARow += 1
@@ -72,11 +72,17 @@ extension ConnectionPool {
         do { try fields.refuseToken(at: surroundings.now()) } catch { trouble = "\(error)" }
     }
 
-    private func replace(_ connection: APNsConnection) {
-        guard !connection.isRetired else { return }
-        connection.retire()
-        connections.removeAll { $0 === connection }
-        retiring.append(connection)
+    /// Where the credential is not taken, what waits of the same app would be refused on one new connection after the
+    /// other.
+    private func stop(_ tag: Int, _ treatment: Treatment, _ answer: APNsAnswer) {
+        let topic = requests[tag]?.push.kind.topic
+        finish(tag, .stopped, answer)
+        guard treatment.connection == .renew else { return }
+        // One that ends lets the next of its lane wait.
+        while case let alike = waiting.filter({ requests[$0]?.push.kind.topic == topic }), !alike.isEmpty {
+            waiting.removeAll { requests[$0]?.push.kind.topic == topic }
+            for tag in alike { finish(tag, .stopped, answer) }
+        }
     }
 
     /// Too many in a row are no fault of single pushes.
@@ -135,6 +141,7 @@ extension ConnectionPool {
         guard !said.reason.isEmpty else { return }
         let treatment = Treatment(status: 0, reason: said.reason)
         if treatment.connection == .refreshToken { refreshToken(connection) }
+        if treatment.connection == .renew { renew() }
         if treatment.push == .stop { stopAll(said) }
     }
 

@@ -9,17 +9,17 @@ extension ConnectionPool {
 
     /// Opens connections up to the plan's number, each with a fresh look at DNS.
     func dialIfNeeded() {
-        guard stopped == nil, connections.count + dialing < plan.connections, NIODeadline.now() >= nextDial else {
+        guard stopped == nil, connections.count + dialing.count < plan.connections, NIODeadline.now() >= nextDial else {
             return
         }
-        let missing = plan.connections - connections.count - dialing
+        let missing = plan.connections - connections.count - dialing.count
         // One tells whether the server is there; the others follow.
         for _ in 0..<(dialFailures > 0 ? min(1, missing) : missing) { dial() }
     }
 
     private func dial() {
-        dialing += 1
         let connection = APNsConnection(self, isTrusted: plan.key == nil)
+        dialing.append(connection)
         let loopBound = NIOLoopBound((self, connection), eventLoop: loop)
         let (plan, loop) = (plan, loop)
         ClientBootstrap(group: loop)
@@ -49,19 +49,35 @@ extension ConnectionPool {
     }
 
     private func dialed(_ connection: APNsConnection, _ result: Result<Void, any Error>) {
-        dialing -= 1
+        dialing.removeAll { $0 === connection }
+        guard !connection.isRetired else { return connection.end() }
         switch result {
         case .success: if !connection.isDead { connections.append(connection) }
-        case .failure(let error): dialFailed("\(error)")
+        case .failure(let error): dialFailed(plan.words(for: error, isDialing: true))
         }
     }
 
+    /// Every connection ends what is under way on it; what goes next goes over new ones.
+    func renew() {
+        for connection in connections { replace(connection) }
+        for connection in dialing { connection.retire() }
+        dialing = []
+    }
+
+    /// No new request goes over it, and another takes its place.
+    func replace(_ connection: APNsConnection) {
+        guard !connection.isRetired else { return }
+        connections.removeAll { $0 === connection }
+        retiring.append(connection)
+        connection.retire()
+    }
+
     /// The connection is gone; its requests have already been given back.
-    func connectionFailed(_ connection: APNsConnection, _ reason: String) {
+    func connectionFailed(_ connection: APNsConnection, _ error: any Error) {
         connection.isDead = true
         connections.removeAll { $0 === connection }
         retiring.removeAll { $0 === connection }
-        if !connection.isRetired { dialFailed(reason) }
+        if !connection.isRetired { dialFailed(plan.words(for: error)) }
     }
 
     private func dialFailed(_ reason: String) {
@@ -69,6 +85,7 @@ extension ConnectionPool {
         dialFailures += 1
         let wait = min(Self.dialWait.first << min(Int64(dialFailures - 1), 16), Self.dialWait.most)
         nextDial = .now() + .milliseconds(Int64(Double(wait) * (0.5 + surroundings.jitter() / 2)))
+        if surroundings.asksOnce { releaseAll() }
     }
 
     // MARK: Time
@@ -87,8 +104,7 @@ extension ConnectionPool {
             flight.connection.cancel(tag: tag, stream: flight.stream)
         }
         for connection in connections + retiring where connection.checkHealth(at: now) {
-            trouble = "the connection does not answer"
-            connection.end()
+            connection.end(because: Trouble.silent)
         }
         if !lateAnswers.isEmpty { lateAnswers = lateAnswers.filter { now - $0.value.since < Self.lateAnswerAge } }
         fill()

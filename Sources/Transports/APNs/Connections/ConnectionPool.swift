@@ -6,7 +6,7 @@ import PipelineKit
 ///
 /// Everything in it belongs to one event loop. A pool knows of no other: what its server does stays with its apps.
 final class ConnectionPool {
-    let plan: PoolPlan
+    private(set) var plan: PoolPlan
     let loop: any EventLoop
     let surroundings: Surroundings
     let allowance: Allowance
@@ -17,7 +17,8 @@ final class ConnectionPool {
     var connections: [APNsConnection] = []
     /// Those whose last requests are still to be answered.
     var retiring: [APNsConnection] = []
-    var dialing = 0
+    /// Those that are being opened.
+    var dialing: [APNsConnection] = []
     var dialFailures = 0
     var nextDial = NIODeadline.now()
     /// Why there is no connection.
@@ -32,6 +33,8 @@ final class ConnectionPool {
     var refusalsInARow = 0
     var ticks: RepeatedTask?
     var isClosed = false
+    /// Whether no app uses it any more: it ends what is under way.
+    private(set) var isLeaving = false
 
     /// How long an answer is kept that nobody asks for.
     static let lateAnswerAge = TimeAmount.minutes(60)
@@ -64,10 +67,14 @@ final class ConnectionPool {
         stopped = nil
         beginTicks()
         let batch = Batch(count: pushes.count, promise)
-        let patience = isStuck ? TimeAmount.zero : .nanoseconds(surroundings.patience().nanoseconds)
+        let patience = patience
         for push in pushes { take(push, batch) }
         fill()
         flushAll()
+        wait(for: batch, patience)
+    }
+
+    private func wait(for batch: Batch, _ patience: TimeAmount) {
         guard batch.outstanding > 0 else { return }
         let loopBound = NIOLoopBound((self, batch), eventLoop: loop)
         batch.timeout = loop.scheduleTask(in: patience) {
@@ -76,11 +83,13 @@ final class ConnectionPool {
         }
     }
 
+    private var patience: TimeAmount { isStuck ? .zero : .nanoseconds(surroundings.patience().nanoseconds) }
+
     /// Whether the server is behind with what it was given, or cannot be reached: windows do not wait for it.
     private var isStuck: Bool { !late.isEmpty || (connections.isEmpty && dialFailures > 0) }
 
     private func take(_ push: APNsPush, _ batch: Batch) {
-        if !late.isEmpty || !lateAnswers.isEmpty, join(push, batch) { return }
+        if !late.isEmpty || !lateAnswers.isEmpty, join(push.delivery.id, batch) { return }
         let tag = freeTags.popLast() ?? requests.count
         if tag == requests.count { requests.append(nil) }
         requests[tag] = Request(push: push, kind: fields.index(of: push.kind), batch: batch)
@@ -94,8 +103,7 @@ final class ConnectionPool {
     }
 
     /// A push that is still under way is not sent twice.
-    private func join(_ push: APNsPush, _ batch: Batch) -> Bool {
-        let id = push.delivery.id
+    private func join(_ id: Delivery.ID, _ batch: Batch) -> Bool {
         if let found = lateAnswers.removeValue(forKey: id) {
             batch.answer(found.answer)
             return true
@@ -116,13 +124,21 @@ final class ConnectionPool {
             } else {
                 batch.answer(
                     deferral(
-                        request, .unanswered, reason: trouble ?? "no room at the server", tries: dialFailures,
-                        attempts: 0))
+                        request, .unanswered, reason: trouble ?? noTrouble, tries: dialFailures, attempts: 0))
                 withdraw(tag)
             }
         }
         // Once for all: a window may hold thousands.
         waiting.removeAll { requests[$0] == nil }
+    }
+
+    private var noTrouble: String {
+        if connections.contains(where: \.isReady) { return "no room at the server" }
+        return plan.words(for: Trouble.silent, isDialing: connections.isEmpty)
+    }
+
+    func releaseAll() {
+        for batch in requests.compactMap({ $0?.batch }) { release(batch) }
     }
 
     private func keep(_ tag: Int, _ request: Request) -> TransportAnswer {
@@ -146,6 +162,7 @@ final class ConnectionPool {
     func fill() {
         noteAllowance()
         if waiting.isEmpty { return }
+        if isLeaving { return handBack() }
         dialIfNeeded()
         while !waiting.isEmpty, let connection = roomiest {
             var room = connection.room
@@ -232,6 +249,53 @@ final class ConnectionPool {
         return TransportAnswer(
             request.push.delivery.id, .deferred, status: answer?.status, reason: reason ?? said, attempts: attempts,
             until: surroundings.now().advanced(by: delay), mayRepeat: request.mayRepeat, receipt: answer?.receipt)
+    }
+
+    // MARK: Another plan
+
+    /// Goes on under another plan. Where its connections cannot carry what that wants, they end what is under way, and
+    /// what waits goes over new ones.
+    func use(_ new: PoolPlan) {
+        let needsOthers = new.needsOtherConnections(than: plan)
+        plan = new
+        fields.use(new)
+        if needsOthers {
+            renew()
+            (dialFailures, nextDial, stopped) = (0, .now(), nil)
+        }
+        while connections.count > plan.connections, let last = connections.last { replace(last) }
+        fill()
+        flushAll()
+    }
+
+    /// No app uses it any more: what is under way ends, and nothing begins.
+    func leave() {
+        isLeaving = true
+        renew()
+        handBack()
+    }
+
+    /// Pushes that it has, or has answers to, until they are asked for.
+    var held: [Delivery.ID] { Array(late.keys) + Array(lateAnswers.keys) }
+
+    /// Answers for pushes that it was given before; those that it does not have are to be sent elsewhere.
+    func join(_ ids: [Delivery.ID], _ promise: EventLoopPromise<[TransportAnswer]>) {
+        let batch = Batch(count: ids.count, promise)
+        let patience = patience
+        for id in ids where !join(id, batch) {
+            batch.answer(TransportAnswer(id, .deferred, attempts: 0, until: surroundings.now()))
+        }
+        wait(for: batch, patience)
+    }
+
+    /// What was not written yet is for the pool that takes its app over.
+    private func handBack() {
+        while let tag = waiting.popFirst() {
+            guard let request = requests[tag] else { continue }
+            late[request.push.delivery.id] = nil
+            request.batch?.answer(deferral(request, .unanswered, reason: Self.closed, tries: 1, attempts: 0))
+            withdraw(tag)
+        }
     }
 
     private func leave(_ lane: [UInt8], _ tag: Int) {

@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import NIOCore
 import NIOSSL
 import PipelineKit
@@ -20,9 +21,39 @@ struct PoolPlan: Sendable {
     let tokenAge: Duration
     /// Where the token is kept across restarts.
     let tokenFile: String?
+    let credential: Credential
+    /// What its apps are called at APNs. A connection has those that the plan had when it was opened.
+    var topics: Set<String> = []
 
     /// `:authority`: with the port where it is not HTTPS's own (RFC 9113, section 8.3.1).
     var authority: String { port == 443 ? host : "\(host):\(port)" }
+}
+
+extension PoolPlan {
+    /// Pools that differ in this have nothing to do with each other.
+    struct Identity: Hashable {
+        let host: String
+        let port: Int
+        let proxy: ProxyAddress?
+        /// The team and key, or the app with the certificate.
+        let credential: String
+    }
+
+    /// What a connection is opened with.
+    struct Credential: Equatable {
+        let signingKey: Data?
+        let certificates: [NIOSSLCertificate]
+        let privateKey: NIOSSLPrivateKey?
+        /// The certificates that are trusted instead of the system's.
+        let trust: Data?
+    }
+
+    /// Whether connections of the former plan cannot carry what this one wants: another credential, or a bundle ID that
+    /// is new, which APNs refuses on a connection that stands (Establishing a token-based connection to APNs).
+    func needsOtherConnections(than former: PoolPlan) -> Bool {
+        credential != former.credential || proxyAuthorization != former.proxyAuthorization
+            || !topics.isSubset(of: former.topics)
+    }
 }
 
 /// Clock and chance, from outside: tests have their own.
@@ -32,4 +63,6 @@ struct Surroundings: Sendable {
     var jitter: @Sendable () -> Double
     /// How long a window waits for its answers: what takes longer is asked for again.
     var patience: @Sendable () -> Duration = { .seconds(2) }
+    /// Whether the first connection that fails ends the window: somebody wants to know why.
+    var asksOnce = false
 }

@@ -1,27 +1,25 @@
+import Foundation
 import NIOSSL
 import PipelineKit
 
 /// Which pools the settings' apps need, and which app uses which.
 struct PoolPlans {
-    private(set) var pools: [PoolPlan] = []
+    private(set) var pools: [PoolPlan.Identity: PoolPlan] = [:]
     /// By number of the app.
-    private(set) var poolOfApp: [Int] = []
-
-    private struct Identity: Hashable {
-        let host: String
-        let credential: String
-    }
+    private(set) var poolOfApp: [PoolPlan.Identity] = []
 
     /// Reads keys and certificates.
     init(_ settings: APNsSettings, folder: String?, transport: String) throws(TransportError) {
-        var indices: [Identity: Int] = [:]
         for app in settings.apps {
-            let identity = Identity(host: settings.host(of: app.environment), credential: app.credentialName)
-            if indices[identity] == nil {
-                indices[identity] = pools.count
-                pools.append(try PoolPlan(app, settings, tokenFile: folder.map { Self.tokenFile($0, transport, app) }))
+            let identity = PoolPlan.Identity(
+                host: settings.host(of: app.environment), port: settings.port, proxy: settings.proxy,
+                credential: app.credentialName)
+            if pools[identity] == nil {
+                pools[identity] = try PoolPlan(
+                    app, settings, tokenFile: folder.map { Self.tokenFile($0, transport, app) })
             }
-            poolOfApp.append(indices[identity] ?? 0)
+            pools[identity]?.topics.insert(app.topic)
+            poolOfApp.append(identity)
         }
     }
 
@@ -37,24 +35,41 @@ extension PoolPlan {
             self.init(
                 host: settings.host(of: app.environment), port: settings.port, proxy: settings.proxy,
                 proxyAuthorization: try settings.proxyLogin.map { ProxyTunnel.basic(try $0.reveal()) },
-                tls: try NIOSSLContext(configuration: try Self.tls(settings, secret)),
+                tls: try Self.tls(settings, secret),
                 connections: settings.connections, timeout: settings.timeout, backoff: settings.backoff,
-                key: secret.signingKey, tokenAge: settings.tokenAge, tokenFile: tokenFile)
+                key: secret.signingKey, tokenAge: settings.tokenAge, tokenFile: tokenFile,
+                credential: secret.credential(trust: settings.trust))
         } catch {
-            throw TransportError("app \(app.name): \(error)")
+            throw TransportError("app \(app.name): \(error)", isOfConfiguration: true)
         }
     }
 
-    private static func tls(_ settings: APNsSettings, _ secret: APNsApp.Revealed) throws -> TLSConfiguration {
+    private static func tls(_ settings: APNsSettings, _ secret: APNsApp.Revealed) throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["h2"]
-        if let trust = settings.trust { tls.trustRoots = .file(trust) }
+        if let trust = settings.trust {
+            tls.trustRoots = .certificates(
+                try Unreadable.check("trust: \(trust) holds no certificate in PEM") {
+                    try NIOSSLCertificate.fromPEMFile(trust)
+                })
+        }
         if case .certificate(let chain, let key) = secret {
             tls.certificateChain = chain.map { .certificate($0) }
             tls.privateKey = .privateKey(key)
         }
-        return tls
+        return try Unreadable.check("certificateKey is not the key of certificate") {
+            try NIOSSLContext(configuration: tls)
+        }
+    }
+}
+
+/// A file of credentials that holds something else.
+private struct Unreadable: Error, CustomStringConvertible {
+    let description: String
+
+    static func check<Content>(_ complaint: String, _ read: () throws -> Content) throws -> Content {
+        do { return try read() } catch { throw Unreadable(description: complaint) }
     }
 }
 
@@ -62,6 +77,17 @@ extension APNsApp {
     enum Revealed {
         case key(SigningKey)
         case certificate([NIOSSLCertificate], NIOSSLPrivateKey)
+
+        func credential(trust: String?) -> PoolPlan.Credential {
+            let trusted = trust.flatMap { FileManager.default.contents(atPath: $0) }
+            switch self {
+            case .key(let key):
+                return .init(
+                    signingKey: key.key.rawRepresentation, certificates: [], privateKey: nil, trust: trusted)
+            case .certificate(let chain, let key):
+                return .init(signingKey: nil, certificates: chain, privateKey: key, trust: trusted)
+            }
+        }
 
         var signingKey: SigningKey? {
             guard case .key(let key) = self else { return nil }
@@ -80,11 +106,20 @@ extension APNsApp {
     fileprivate func revealed() throws -> Revealed {
         switch credential {
         case .key(let id, let team, let secret):
-            return .key(try SigningKey(id: id, team: team, pem: try secret.reveal()))
+            let pem = try secret.reveal()
+            return .key(
+                try Unreadable.check("the \(secret) is no .p8 key of Apple's") {
+                    try SigningKey(id: id, team: team, pem: pem)
+                })
         case .certificate(let path, let secret):
+            let pem = Array(try secret.reveal().utf8)
             return .certificate(
-                try NIOSSLCertificate.fromPEMFile(path),
-                try NIOSSLPrivateKey(bytes: Array(try secret.reveal().utf8), format: .pem))
+                try Unreadable.check("certificate: \(path) holds no certificate in PEM") {
+                    try NIOSSLCertificate.fromPEMFile(path)
+                },
+                try Unreadable.check("the \(secret) is no private key in PEM") {
+                    try NIOSSLPrivateKey(bytes: pem, format: .pem)
+                })
         }
     }
 }

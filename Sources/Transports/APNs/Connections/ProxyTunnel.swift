@@ -41,14 +41,22 @@ final class ProxyTunnel: ChannelDuplexHandler, RemovableChannelHandler {
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }
 
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.fireErrorCaught(ProxyRefused(reason: "it closed the connection"))
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        context.fireErrorCaught(ProxyRefused(reason: "it closed the connection"))
+        context.fireChannelInactive()
+    }
+
     private func fail(_ context: ChannelHandlerContext, _ reason: String) {
         context.fireErrorCaught(ProxyRefused(reason: reason))
         context.close(promise: nil)
     }
 }
 
-struct ProxyRefused: Error, CustomStringConvertible {
+struct ProxyRefused: Error {
     let reason: String
-
-    var description: String { "the proxy opened no tunnel: \(reason)" }
 }

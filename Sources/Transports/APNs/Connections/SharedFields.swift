@@ -4,7 +4,7 @@ import EventLog
 struct SharedFields {
     private let authority: SharedField
     private var keeper: TokenKeeper?
-    private let tokenFile: TokenFile?
+    private var tokenFile: TokenFile?
     private var authorization: SharedField?
     private var kinds: [APNsPush.Kind: Int] = [:]
     private var own: [[SharedField]] = []
@@ -17,8 +17,16 @@ struct SharedFields {
 
     init(_ plan: PoolPlan) {
         authority = SharedField(id: 0, name: ":authority", value: plan.authority)
+        use(plan)
+    }
+
+    /// Goes on with the plan's key, and with its token where that is still the key's.
+    mutating func use(_ plan: PoolPlan) {
         tokenFile = plan.tokenFile.map(TokenFile.init)
-        keeper = plan.key.map { TokenKeeper($0, kept: tokenFile?.read(), refreshAge: plan.tokenAge) }
+        let kept = keeper?.token ?? tokenFile?.read()
+        keeper = plan.key.map { TokenKeeper($0, kept: kept, refreshAge: plan.tokenAge) }
+        (authorization, checked) = (nil, .epoch)
+        whole = whole.map { _ in nil }
     }
 
     /// The kind's number, for as long as the pool lives.

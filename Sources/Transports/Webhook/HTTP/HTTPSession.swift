@@ -32,7 +32,7 @@ enum HTTPFailure: Error, Hashable {
 }
 
 /// What holds for every request of a session.
-struct HTTPRules: Sendable {
+struct HTTPRules: Sendable, Hashable {
     /// Otherwise no connection leads there, whatever a name resolves to. With them come the proxies that the
     /// environment names: where one of those leads cannot be seen.
     var allowsPrivateNetworks = false

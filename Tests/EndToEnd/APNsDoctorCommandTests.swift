@@ -1,0 +1,127 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `belfry doctor apns` against `belfry apns-server`, with one thing wrong at a time.
+@Suite(.timeLimit(.minutes(2)))
+struct APNsDoctorCommandTests {
+    struct Mistake: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// Of the server.
+        var arguments: [String] = []
+        /// What the server is told.
+        var commands: [String] = []
+        /// What stands in the pipeline file.
+        var app: [String: String] = [:]
+        var code: String
+        var text: String
+        var fix: String
+    }
+
+    static let mistakes = [
+        Mistake(
+            testDescription: "another topic than the key's", arguments: ["--key-topic", "com.example.Mail"],
+            code: "apns.topic",
+            text: "com.example.Notes is no topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 TopicDisallowed)",
+            fix: "compare topic with the app's bundle ID and the key's topics"),
+        Mistake(
+            testDescription: "a topic that is none", app: ["topic": "com..Notes"], code: "apns.topic",
+            text: "com..Notes is no topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 BadTopic)",
+            fix: "compare topic with the app's bundle ID"),
+        Mistake(
+            testDescription: "a key of the other environment", arguments: ["--key-environment", "production"],
+            code: "apns.environment",
+            text: "key KEYLOCAL12 of team TEAMLOCAL1 is not for development (403 BadEnvironmentKeyIdInToken)",
+            fix: "take a key or certificate for it, or correct environment"),
+        Mistake(
+            testDescription: "another team", app: ["team": "TEAMOTHER1"], code: "apns.credential",
+            text: "APNs does not take key KEYLOCAL12 of team TEAMOTHER1 (403 InvalidProviderToken)",
+            fix: "compare key, team and the .p8 file with developer.apple.com, Keys"),
+        Mistake(
+            testDescription: "another key's ID", app: ["key": "KEYOTHER12"], code: "apns.credential",
+            text: "APNs does not take key KEYOTHER12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
+            fix: "keyFile is AuthKey_KEYLOCAL12.p8, but key is KEYOTHER12: correct one of them"),
+        Mistake(
+            testDescription: "another key's .p8", app: ["keyFile": "{$file: other.p8}"], code: "apns.credential",
+            text: "APNs does not take key KEYLOCAL12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
+            fix: "compare key, team and the .p8 file with developer.apple.com, Keys"),
+        Mistake(
+            testDescription: "a revoked key", commands: [#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#],
+            code: "apns.credential",
+            text: "APNs does not take key KEYLOCAL12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
+            fix: "the key may have been revoked"),
+        Mistake(
+            testDescription: "a clock that is behind", commands: [#"{"clock":"+2h"}"#], code: "apns.token",
+            text: "this machine's clock is wrong, or tokens change too often (403 ExpiredProviderToken)",
+            fix: "set this machine's clock (timedatectl)"),
+        Mistake(
+            testDescription: "a clock that is ahead", commands: [#"{"clock":"-2h"}"#], code: "apns.credential",
+            text: "(403 InvalidProviderToken)", fix: "or this machine's clock be ahead"),
+        Mistake(
+            testDescription: "a clock that is ahead, as some have seen it",
+            commands: [
+                #"{"script":[{"quirks":{"futureToken":"TooManyProviderTokenUpdates"}}]}"#, #"{"clock":"-2h"}"#,
+            ], code: "apns.token",
+            text: "this machine's clock is wrong, or tokens change too often (429 TooManyProviderTokenUpdates)",
+            fix: "set this machine's clock (timedatectl)"),
+    ]
+
+    private static func doctor(_ house: APNsHouse, _ pipeline: String) async throws -> Program.Result {
+        try await Program.run("belfry", ["doctor", "apns", pipeline], in: house.folder.path)
+    }
+
+    private static let devices = #"{"token":"ab01","topic":"com.example.Notes"}"#
+
+    @Test(arguments: mistakes)
+    func `each mistake is named, with what to do, and no device is disturbed`(mistake: Mistake) async throws {
+        let house = try await APNsHouse(mistake.arguments)
+        for command in mistake.commands { try await house.control(command) }
+        if mistake.app["keyFile"] != nil { try await Self.writeOtherKey(in: house.folder) }
+        let result = try await Self.doctor(house, house.pipeline(app: mistake.app))
+        #expect(result.status == 1 && result.errors == "" && result.isNDJSON, "\(result)")
+        #expect(result.output.split(separator: "\n").count == 1, "\(result)")
+        #expect(result.output.contains(#""severity":"error","code":"\#(mistake.code)","text":"notes: "#), "\(result)")
+        #expect(result.output.contains(mistake.text) && result.output.contains(mistake.fix), "\(result)")
+        let requests = await house.requests()
+        #expect(!requests.isEmpty && requests.allSatisfy(Self.disturbsNobody), "\(requests)")
+    }
+
+    @Test func `where all is right it says so, and no device is disturbed`() async throws {
+        let house = try await APNsHouse(
+            [
+                "--key-topic", "com.example.Mail", "--key-topic", "com.example.Notes", "--key-environment",
+                "development",
+            ],
+            devices: Self.devices)
+        let result = try await Self.doctor(house, house.pipeline())
+        #expect(result.status == 0 && result.errors == "" && result.isNDJSON, "\(result)")
+        #expect(result.output.contains(#""code":"apns.good","text":"notes: key, team, topic, environment and clock"#))
+        let requests = await house.requests()
+        #expect(requests.count == 1 && requests.allSatisfy(Self.disturbsNobody), "\(requests)")
+    }
+
+    @Test func `a file that is no key is named before anybody is asked`() async throws {
+        let house = try await APNsHouse()
+        let file = try house.folder.write("no key\n", to: "junk.p8")
+        chmod(file, 0o600)
+        let result = try await Self.doctor(house, house.pipeline(app: ["keyFile": "{$file: junk.p8}"]))
+        #expect(result.status == 1 && result.output.contains(#""code":"apns.unchecked""#), "\(result)")
+        #expect(result.output.contains("app notes: the secret in \(file) is no .p8 key of Apple's"), "\(result)")
+        #expect(await house.requests().isEmpty)
+    }
+
+    /// Nothing is accepted, and what is refused names no token that a device could have.
+    private static func disturbsNobody(_ request: String) -> Bool {
+        !request.contains(#""status":200"#) && !request.contains(#""fate""#) && !request.contains(#""token":"#)
+    }
+
+    /// The key of another server.
+    private static func writeOtherKey(in folder: Folder) async throws {
+        let other = try Program("belfry", ["apns-server", "--port", "0", "--data", "other"], in: folder.path)
+        await other.error("port: ")
+        other.signal(SIGTERM)
+        _ = await other.result()
+        try FileManager.default.copyItem(
+            atPath: folder.file("other/AuthKey_KEYLOCAL12.p8"), toPath: folder.file("other.p8"))
+    }
+}

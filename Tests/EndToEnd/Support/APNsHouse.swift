@@ -1,0 +1,69 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A local APNs as its user has it, and a pipeline that is pointed at it, in a folder of their own.
+final class APNsHouse: Sendable {
+    let folder: Folder
+    let server: Program
+    let port: String
+
+    /// - Parameters:
+    ///   - arguments: Of `belfry apns-server`.
+    ///   - devices: The devices that there are, if it is to know all of them.
+    init(_ arguments: [String] = [], devices: String? = nil) async throws {
+        folder = try Folder()
+        var arguments = ["apns-server", "--port", "0"] + arguments
+        if let devices { arguments += ["--devices", try folder.write(devices + "\n", to: "devices")] }
+        server = try Program("belfry", arguments, in: folder.path)
+        let line = try #require(await server.error("port: "))
+        port = String(line.drop { !$0.isNumber })
+    }
+
+    var key: String { folder.file(".belfry/apns-server/AuthKey_KEYLOCAL12.p8") }
+
+    /// Makes the server obey.
+    func control(_ command: String) async throws {
+        try server.write(command + "\n")
+        await server.error("done: ")
+    }
+
+    /// - Parameters:
+    ///   - app: What is to be otherwise than the server says.
+    ///   - transport: The same, of the transport.
+    func pipeline(app: [String: String] = [:], transport: [String: String] = [:]) throws -> String {
+        let usual = [
+            "container": "iCloud.com.example.Notes", "topic": "com.example.Notes", "team": "TEAMLOCAL1",
+            "key": "KEYLOCAL12", "keyFile": "{$file: \(key)}",
+        ]
+        let places = ["host": "127.0.0.1", "port": port, "trust": folder.file(".belfry/apns-server/ca.pem")]
+        return try folder.write(
+            """
+            pipeline: house
+            data: data
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match}
+              payload: {from: coalesce}
+              deliver:
+                from: payload
+                transports:
+                  apns: {use: apns, apps: {notes: \(Self.flow(usual, app))}, \(Self.flow(places, transport).dropFirst())
+            """, to: "house.yaml")
+    }
+
+    private static func flow(_ usual: [String: String], _ other: [String: String]) -> String {
+        let all = usual.merging(other) { $1 }.sorted { $0.key < $1.key }
+        return "{" + all.map { "\($0): \($1)" }.joined(separator: ", ") + "}"
+    }
+
+    /// Ends the server.
+    ///
+    /// - Returns: The requests that it got, as it prints them.
+    func requests() async -> [String] {
+        server.signal(SIGTERM)
+        let lines = await server.result().output.split(separator: "\n").map(String.init)
+        return lines.filter { $0.contains(#""type":"request""#) }
+    }
+}

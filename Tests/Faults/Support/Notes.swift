@@ -1,0 +1,24 @@
+/// Commands of one user who watches notes.
+enum Notes {
+    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+
+    /// A device, a subscription, and that many notes that it watches.
+    static func commands(_ count: Int) -> [String] {
+        [
+            device("phone", "00ff"),
+            #"{"type":"subscription.save",\#(place),"database":"private","user":"_alice","subscription":{"#
+                + #""subscriptionID":"feed","subscriptionType":"query","query":{"recordType":"Note"},"zoneWide":true,"#
+                + #""firesOn":["create"],"notificationInfo":{"alertBody":"A note"}}}"#,
+        ] + (1...count).map(note)
+    }
+
+    static func device(_ name: String, _ token: String, topic: String = "com.example.Notes") -> String {
+        #"{"type":"device.register",\#(place),"user":"_alice","device":"\#(name)","transport":"apns","#
+            + #""token":"\#(token)","topic":"\#(topic)"}"#
+    }
+
+    static func note(_ number: Int) -> String {
+        #"{"type":"record.save",\#(place),"database":"private","owner":"_alice","record":{"recordName":"n\#(number)","#
+            + #""recordType":"Note","zoneID":{"zoneName":"Notes","ownerRecordName":"_alice"},"fields":{}}}"#
+    }
+}

@@ -1,0 +1,34 @@
+import LocalAPNs
+import TestSupport
+
+/// The APNs of this machine, in a folder of its own.
+final class RunningAPNs: Sendable {
+    let folder: Folder
+    private let apns: LocalAPNs
+
+    init(script: String? = nil, streams: Int = 1_000) async throws {
+        folder = try Folder()
+        var configuration = LocalAPNs.Configuration()
+        (configuration.port, configuration.folder, configuration.streams) = (0, folder.path, streams)
+        apns = try await LocalAPNs.start(configuration)
+        if let script { try await apns.control(script) }
+    }
+
+    var key: String { folder.file("AuthKey_KEYLOCAL12.p8") }
+
+    var accepted: [RecordedRequest] { apns.received.filter { $0.status == 200 } }
+
+    /// - Parameters:
+    ///   - key: The file of the key, if it is not this APNs'.
+    ///   - apps: Further apps, each after a comma.
+    ///   - more: Further settings.
+    func transport(key: String? = nil, apps: String = "", more: String = "") -> String {
+        """
+        {use: apns, host: 127.0.0.1, port: \(apns.port), trust: \(folder.file("ca.pem")), apps: {notes: \
+        {container: iCloud.com.example.Notes, topic: com.example.Notes, team: TEAMLOCAL1, key: KEYLOCAL12, \
+        keyFile: {$file: \(key ?? self.key)}}\(apps)}\(more)}
+        """
+    }
+
+    func stop() async throws { try await apns.stop() }
+}

@@ -1,0 +1,59 @@
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import PipelineRuntime
+
+/// A stage comes to other settings in the middle of its work.
+@Suite(.timeLimit(.minutes(1))) struct ReloadableStages {
+    @Test func anotherHostGoesOnWhereTheFirstOneStopped() async throws {
+        let folder = try Folder()
+        let gate = try Gates(in: folder)
+        let stage = ReloadableStage(try gate.host())
+        async let running: Void = stage.run()
+        let first = stage.host
+        #expect(await first.control.wait(until: { $0.phase == .running }))
+        #expect(try await stage.reload(to: gate.host()) == nil)
+        #expect(try await stage.reload(to: gate.host(log: "{sync: never, snapshotBytes: 1 MiB}")) == [])
+        #expect(first.control.report.phase == .stopped && stage.host.control.report.phase == .running)
+        await #expect(throws: ReloadError.otherPlace(stage: "gate")) {
+            try await stage.reload(to: gate.host(gate: "{log: other}"))
+        }
+        #expect(stage.isGoingOn && stage.host.control.report.phase == .running)
+        stage.stop()
+        try await running
+        #expect(!stage.isGoingOn)
+        await #expect(throws: ReloadError.ended) { try await stage.reload(to: gate.host(log: "{sync: always}")) }
+    }
+
+    @Test func aStopAtAnyMomentOfAReloadEndsBoth() async throws {
+        let folder = try Folder()
+        let gate = try Gates(in: folder)
+        for turn in 0..<30 {
+            let stage = ReloadableStage(try gate.host())
+            async let running: Void = stage.run()
+            #expect(await stage.host.control.wait(until: { $0.phase == .running }))
+            let next = try gate.host(log: "{sync: always}")
+            async let reloading = stage.reload(to: next)
+            for _ in 0..<turn { await Task.yield() }
+            stage.stop()
+            do { _ = try await reloading } catch { #expect(error as? ReloadError == .ended) }
+            try await running
+            #expect(next.control.report.phase != .running)
+        }
+    }
+}
+
+/// Hosts of one gate, under this setting or that.
+private struct Gates {
+    let folder: Folder
+    let context: HostContext
+
+    init(in folder: Folder) throws { (self.folder, context) = (folder, try HostContext()) }
+
+    func host(gate: String = "{}", log: String = "{sync: never}") throws -> StageHost {
+        let file = try PipelineFile.gateAndRelay(in: folder, gate: gate, log: log)
+        let stage = try #require(file.stage(named: "gate"))
+        return try StageHost(stage, of: file, in: HostSurroundings(registry: .plain, context: context))
+    }
+}

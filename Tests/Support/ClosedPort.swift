@@ -1,0 +1,27 @@
+import Glibc
+
+/// A port of this machine where nobody listens, and nobody else will while this is held.
+public final class ClosedPort: Sendable {
+    public let number: Int
+    private let descriptor: Int32
+
+    public init() throws {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = socket
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 ? getsockname(socket, $0, &length) : -1
+            }
+        }
+        guard status == 0 else { throw NoPort(errno: errno) }
+        number = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    deinit { close(descriptor) }
+}
+
+private struct NoPort: Error { let errno: Int32 }

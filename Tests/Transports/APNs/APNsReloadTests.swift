@@ -1,0 +1,165 @@
+import EventLog
+import LocalAPNs
+import PipelineKit
+import Testing
+
+@testable import TransportAPNs
+
+/// Other settings while pushes are under way: none is sent twice, and what has nothing to do with it notices nothing.
+@Suite(.timeLimit(.minutes(2))) struct APNsReload {
+    private static let slow = #"{"when":{"token":"aa*"},"do":{"latency":[1500,1500]}}"#
+    private static let other = "KEYLOCAL34"
+
+    @Test func anAppIsAddedWhilePushesOfItsKeyAreUnderWay() async throws {
+        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
+            try await rig.change(to: .notes(), .apart(Self.other))
+            #expect(await rig.settle([apnsPush(1), apnsPush(2, app: .apart)]).count == 2)
+            let late = (10..<20).map { apnsPush($0, token: "aa\($0)") }
+            try await rig.begin(late)
+            let said = try await rig.change(to: .notes(), .apart(Self.other), .added())
+            #expect(said == ["1 app added", "the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are renewed"])
+            let after = [apnsPush(20, app: .added), apnsPush(21, app: .apart), apnsPush(22)]
+            #expect(await rig.settle(after + late).allSatisfy { $0.outcome == .accepted && !$0.mayRepeat })
+            let (old, new) = (try rig.connection(of: 1), try rig.connection(of: 20))
+            #expect(try late.allSatisfy { try rig.connection(of: $0.id.push) == old })
+            #expect(try new > old && rig.connection(of: 22) == new)
+            #expect(try rig.connection(of: 21) == rig.connection(of: 2), "another key's connection")
+            #expect(rig.apns.receivedCount == 15 && rig.apns.received.allSatisfy { $0.status == 200 && !$0.isRepeat })
+            try await rig.waitForEnd(of: old)
+        }
+    }
+
+    @Test func anAppGoesOverToAnotherKeyAndWhatIsUnderWayIsJoined() async throws {
+        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
+            let late = (10..<20).map { apnsPush($0, token: "aa\($0)") }
+            #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
+            try await rig.begin(late)
+            let said = try await rig.change(to: .notes(Self.other))
+            #expect(
+                said == [
+                    "the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are closed",
+                    "connections of TEAMLOCAL1-KEYLOCAL34 at localhost are opened",
+                ])
+            #expect(await rig.settle([apnsPush(20)] + late).allSatisfy { $0.outcome == .accepted && $0.attempts == 1 })
+            #expect(rig.apns.receivedCount == 12 && rig.apns.received.allSatisfy { !$0.isRepeat })
+            #expect(rig.apns.received.last?.keyID == Self.other)
+            #expect(rig.apns.received.filter { $0.keyID == "KEYLOCAL12" }.count == 11)
+            try await rig.waitForEnd(of: rig.connection(of: 1))
+        }
+    }
+
+    @Test func aRemovedAppTakesNothingMoreAndKeepsItsAnswers() async throws {
+        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
+            try await rig.change(to: .notes(), .apart(Self.other))
+            _ = await rig.settle(apnsPush(1, app: .apart))
+            try await rig.begin([apnsPush(2, token: "aa", app: .apart)])
+            #expect(try await rig.change(to: .notes()).first == "1 app removed")
+            #expect(await rig.settle(apnsPush(2, token: "aa", app: .apart)).outcome == .accepted)
+            #expect(await rig.deliver(apnsPush(3, app: .apart))[0].outcome == .stopped)
+            #expect(await rig.settle(apnsPush(4)).outcome == .accepted)
+            #expect(rig.apns.received.count == 3)
+        }
+    }
+
+    @Test func whatIsNoMatterOfConnectionsLeavesThemAlone() async throws {
+        try await APNsRig.with(otherKeys: [Self.other]) { rig in
+            try await rig.change(to: .notes(), .apart(Self.other))
+            _ = await rig.settle([apnsPush(1), apnsPush(2, app: .apart)])
+            #expect(try await rig.change("timeout: 5s", to: .notes(), .apart(Self.other)) == [])
+            _ = await rig.settle([apnsPush(3), apnsPush(4, app: .apart)])
+            #expect(try rig.connection(of: 3) == rig.connection(of: 1))
+            #expect(try rig.connection(of: 4) == rig.connection(of: 2))
+        }
+    }
+
+    @Test func settingsThatCannotWorkChangeNothing() async throws {
+        try await APNsRig.with { rig in
+            _ = await rig.settle(apnsPush(1))
+            let wrong = App.notes().text.replacing(".p8", with: ".lost")
+            let settings = try rig.settings("", [wrong])
+            await #expect(throws: TransportError.self) { try await rig.transport.change(to: settings) }
+            #expect(await rig.deliver(apnsPush(2))[0].outcome == .accepted)
+            #expect(try rig.connection(of: 2) == rig.connection(of: 1))
+        }
+    }
+
+    @Test func aMendedKeyOfTheSameNameIsTakenOverNewConnections() async throws {
+        try await APNsRig.with(otherKeys: [Self.other]) { rig in
+            let wrong = App.notes("KEYLOCAL12", file: Self.other)
+            try await rig.change(to: wrong)
+            #expect(await rig.deliver(apnsPush(1))[0].reason == "InvalidProviderToken")
+            let said = try await rig.change(to: .notes())
+            #expect(said == ["the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are renewed"])
+            #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
+        }
+    }
+}
+
+/// An entry of `apps`.
+private struct App {
+    let text: String
+
+    static func notes(_ key: String = "KEYLOCAL12", file: String? = nil) -> App {
+        App("notes", .notes, key, file: file)
+    }
+    static func added(_ key: String = "KEYLOCAL12") -> App { App("added", .added, key) }
+    static func apart(_ key: String) -> App { App("apart", .apart, key) }
+
+    private init(_ name: String, _ app: Delivery.App, _ key: String, file: String? = nil) {
+        text =
+            "\(name): { container: \(app.container), topic: \(app.topic ?? ""), team: TEAMLOCAL1, key: \(key), "
+            + "keyFile: { $file: FOLDER/AuthKey_\(file ?? key).p8 } }"
+    }
+}
+
+extension Delivery.App {
+    fileprivate static let notes = APNsRig.app
+    fileprivate static let added = Delivery.App(
+        container: "iCloud.com.example.Added", environment: "development", topic: "com.example.Added")
+    fileprivate static let apart = Delivery.App(
+        container: "iCloud.com.example.Apart", environment: "development", topic: "com.example.Apart")
+}
+
+extension APNsRig {
+    fileprivate func settings(_ more: String, _ apps: [String]) throws -> APNsSettings {
+        let text = """
+            host: localhost
+            port: \(apns.port)
+            trust: \(folder)/ca.pem
+            \(more)
+            apps:
+            \(apps.map { "  " + $0.replacing("FOLDER", with: folder) }.joined(separator: "\n"))
+            """
+        return try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self)
+    }
+
+    /// - Returns: What the operator is told.
+    @discardableResult
+    fileprivate func change(_ more: String = "", to apps: App...) async throws -> [String] {
+        let change = try #require(try await transport.change(to: settings(more, apps.map(\.text))))
+        await change.apply()
+        return change.said
+    }
+
+    /// Hands out pushes that the server takes and does not answer soon.
+    fileprivate func begin(_ pushes: [Delivery]) async throws {
+        let before = apns.receivedCount
+        patience.value = .milliseconds(50)
+        while apns.receivedCount < before + pushes.count {
+            try #require(await deliver(pushes).allSatisfy { $0.outcome == .deferred })
+        }
+        patience.value = .seconds(3_600)
+    }
+
+    fileprivate func connection(of push: UInt64) throws -> Int {
+        try Int(#require(apns.received.first { $0.id.hasSuffix(String(format: "%012x", push)) }).connection)
+    }
+
+    fileprivate func waitForEnd(of connection: Int) async throws {
+        for await record in apns.events {
+            if record.json.contains(#""event":"close""#), record.json.contains(#""connection":\#(connection),"#) {
+                return
+            }
+        }
+    }
+}
