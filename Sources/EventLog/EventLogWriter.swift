@@ -67,6 +67,13 @@ public final class EventLogWriter {
     /// other two it is all that was appended: it survives `kill -9` of this process, but not the loss of power.
     public var durableSequence: UInt64 { commit.durableSequence }
 
+    /// How many batches were appended since the log was opened.
+    package var batches: UInt64 { commit.batches }
+
+    /// How many of ``batches`` the log's policy promises to keep. A batch without events, which ``durableSequence`` does
+    /// not tell of, counts as well: its cursor is worth keeping.
+    package var durableBatches: UInt64 { commit.durableBatches }
+
     /// Calls back under ``SyncPolicy/always`` after each `fdatasync`, with the new ``durableSequence``, and under any
     /// policy after one that failed: ``check()`` throws from then on.
     ///

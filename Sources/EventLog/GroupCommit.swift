@@ -51,6 +51,14 @@ final class GroupCommit: Sendable {
         return state.withLock { $0.durable.sequence }
     }
 
+    var batches: UInt64 { writtenBatches.load(ordering: .acquiring) }
+
+    /// See ``EventLogWriter/durableBatches``.
+    var durableBatches: UInt64 {
+        guard policy == .always || hasFailed.load(ordering: .acquiring) else { return batches }
+        return state.withLock { $0.durable.batches }
+    }
+
     private var written: Mark {
         let batches = writtenBatches.load(ordering: .sequentiallyConsistent)
         return Mark(batches: batches, sequence: writtenSequence.load(ordering: .acquiring))

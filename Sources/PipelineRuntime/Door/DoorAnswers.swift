@@ -3,18 +3,25 @@ struct DoorAnswers {
     private struct Waiting {
         let peer: [UInt8]
         let frame: [UInt8]
-        let needs: UInt64
+        /// How many batches of the log must be durable first; nil where what it acknowledges is not appended yet.
+        var needs: UInt64?
     }
 
     private var waiting: [Waiting] = []
 
-    /// - Parameter needs: The sequence up to which the log must be durable first.
-    mutating func add(_ frame: [UInt8], to peer: [UInt8], needs: UInt64) {
-        waiting.append(Waiting(peer: peer, frame: frame, needs: needs))
+    mutating func add(_ frame: [UInt8], to peer: [UInt8]) { waiting.append(Waiting(peer: peer, frame: frame)) }
+
+    /// All that they acknowledge is in the log, which has so many batches by now: a refused line has no event, but its
+    /// place in the cursor must not be lost either.
+    mutating func noteAppended(batches: UInt64) {
+        for index in waiting.indices.reversed() {
+            guard waiting[index].needs == nil else { return }
+            waiting[index].needs = batches
+        }
     }
 
     mutating func send(over door: any MessageSocket, durable: UInt64) throws {
-        let ready = waiting.prefix { $0.needs <= durable }
+        let ready = waiting.prefix { $0.needs.map { $0 <= durable } ?? false }
         for answer in ready { _ = try door.send([answer.peer, answer.frame], wait: false) }
         waiting.removeFirst(ready.count)
     }

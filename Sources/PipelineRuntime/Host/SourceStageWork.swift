@@ -65,10 +65,10 @@ final class SourceStageWork<S: Stage>: HostWork {
     }
 
     func finish() throws {
-        if try commit() { keeper?.finish(clock.stage, moment) }
+        if try commitForAnswers() { keeper?.finish(clock.stage, moment) }
         keeper?.wait()
         try outlet.log.flush()
-        try answers.send(over: door, durable: outlet.log.lastSequence)
+        try answers.send(over: door, durable: outlet.log.batches)
         try outlet.close()
     }
 
@@ -114,8 +114,8 @@ final class SourceStageWork<S: Stage>: HostWork {
     }
 
     private func endTurn() throws {
-        let isDone = try commit()
-        try answers.send(over: door, durable: outlet.log.durableSequence)
+        let isDone = try commitForAnswers()
+        try answers.send(over: door, durable: outlet.log.durableBatches)
         guard isDone else { return }
         if keeper?.isDue == true { keeper?.take(clock.stage, moment) }
         if held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
@@ -136,6 +136,12 @@ final class SourceStageWork<S: Stage>: HostWork {
         case .noRoom: return false
         case .appended, .unneeded: producers.settleChanges()
         }
+        return true
+    }
+
+    private func commitForAnswers() throws -> Bool {
+        guard try commit() else { return false }
+        answers.noteAppended(batches: outlet.log.batches)
         return true
     }
 
@@ -168,7 +174,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         refuse(message.bytes(at: 0), "door.frames", "a message of \(count - 1) frames; produce has two, others one")
     }
 
-    private func answer(_ peer: [UInt8], _ frame: [UInt8]) { answers.add(frame, to: peer, needs: lastWithPending) }
+    private func answer(_ peer: [UInt8], _ frame: [UInt8]) { answers.add(frame, to: peer) }
 
     /// The log's last sequence once the turn's events are appended.
     private var lastWithPending: UInt64 { outlet.log.lastSequence + UInt64(out.count) }

@@ -59,8 +59,8 @@ public final class WebhookTransport: Transport {
         let sender = PresentSender(
             WebhookSender(settings: settings, session: opened, signer: signer, now: now, jitter: jitter))
         let requests = WebhookLine(
-            concurrency: settings.concurrency, timeout: { sender.value.settings.timeout }, now: now, pause: pause
-        ) { await sender.value.send($0) }
+            concurrency: settings.concurrency, timeout: { sender.value.settings.timeout }, now: now, pause: pause,
+            attempt: { await sender.value.send($0) })
         line.withLock { $0 = Line(session: opened, sender: sender, requests: requests) }
     }
 

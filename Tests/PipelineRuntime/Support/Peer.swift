@@ -37,13 +37,19 @@ final class Peer {
 
     /// Listens until the condition holds.
     ///
-    /// - Parameter what: What it stands for, in words.
-    func stay(for what: String = "the condition", until isMet: () throws -> Bool) throws {
+    /// - Parameters:
+    ///   - what: What it stands for, in words.
+    ///   - heard: Told of what came until then.
+    func stay(
+        for what: String = "the condition", until isMet: () throws -> Bool, heard: ([[UInt8]]) -> Void = { _ in }
+    ) throws {
         let end = ContinuousClock.now + .seconds(30)
-        while try !isMet() {
+        var isDone = false
+        while !isDone {
             guard .now < end else { throw HostTestError("waited in vain for \(what)") }
-            _ = try poller.poll(timeoutMilliseconds: 20)
-            _ = try socket.receive(into: message, wait: false)
+            isDone = try isMet()
+            _ = try poller.poll(timeoutMilliseconds: isDone ? 0 : 20)
+            if try socket.receive(into: message, wait: false) == .received { heard(message.copies) }
         }
     }
 

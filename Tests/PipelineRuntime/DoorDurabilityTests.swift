@@ -1,0 +1,37 @@
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// What a door has answered is not forgotten by a loss of power, or its producer would wait for ever: it sends no line
+/// again that was answered.
+@Suite struct DoorDurabilityTests {
+    @Test(arguments: ["not JSON", #"{"n":1}"#])
+    func `a line is answered when its place is durable, be it refused or taken`(line: String) async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let disk = UnhurriedDisk()
+        let file = try PipelineFile.gateAndRelay(in: folder, log: "{sync: always}")
+        let gate = try RunningHost("gate", of: file, context, calls: disk.calls)
+        try await gate.isUp()
+        let door = gate.host.control.report.door ?? ""
+        let early = try await SocketThread.run(name: "producer") {
+            let producer = try Peer.connected(to: door, context.zmq)
+            try producer.say(
+                Array(#"{"type":"produce","producer":"p","first":1}"#.utf8), Array((line + "\n").utf8))
+            var isHeard = false
+            // The report of a turn comes after its answers.
+            try producer.stay(for: "the line's way to the disk") {
+                disk.waiting > 0 && gate.host.control.report.eventsIn > 0
+            } heard: { _ in
+                isHeard = true
+            }
+            disk.goOn()
+            if !isHeard { _ = try producer.hear("answer") }
+            return isHeard
+        }
+        #expect(!early, "answered before it was durable")
+        try await gate.stop()
+    }
+}
