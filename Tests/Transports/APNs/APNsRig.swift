@@ -93,7 +93,7 @@ final class APNsRig: Sendable {
     /// Hands pushes out until each is answered for good.
     func settle(_ pushes: [Delivery]) async -> [TransportAnswer] {
         var (open, settled) = (pushes, [TransportAnswer]())
-        while !open.isEmpty {
+        while !open.isEmpty, !Task.isCancelled {
             let answers = await deliver(open)
             settled += answers.filter { $0.outcome != .deferred }
             let deferred = Set(answers.filter { $0.outcome == .deferred }.map(\.id))
@@ -105,8 +105,15 @@ final class APNsRig: Sendable {
     /// Hands a push out until it is answered for good.
     func settle(_ push: Delivery) async -> TransportAnswer {
         var answer = await deliver(push)[0]
-        while answer.outcome == .deferred { answer = await deliver(push)[0] }
+        while answer.outcome == .deferred, !Task.isCancelled { answer = await deliver(push)[0] }
         return answer
+    }
+
+    /// Has a push accepted, and then lets the server behave as a script says: from now on a short window is long enough
+    /// to write a request in, since the connection stands.
+    func connect(thenBehave script: String) async throws {
+        #expect(await settle(apnsPush(9)).outcome == .accepted)
+        try await apns.control(#"{"script":[\#(script)]}"#)
     }
 }
 

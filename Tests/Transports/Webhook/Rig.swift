@@ -34,7 +34,7 @@ struct Rig {
     func settle(_ push: Delivery) async -> TransportAnswer {
         while true {
             let answer = await deliver(push)[0]
-            guard answer.outcome == .deferred else { return answer }
+            guard answer.outcome == .deferred, !Task.isCancelled else { return answer }
             await Task.yield()
         }
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import TransportWebhook
 
-@Suite struct WebhookOrderTests {
+@Suite(.timeLimit(.minutes(3))) struct WebhookOrderTests {
     @Test func `one device's pushes go out one after the other, others do not wait for them`() async throws {
         let underWay = Mutex<Set<String>>([])
         let collisions = Mutex(0)
@@ -46,7 +46,7 @@ import Testing
             return .status(200)
         }
         defer { server.stop() }
-        let rig = try await Rig(server, "concurrency: 2")
+        let rig = try await Rig(server, "concurrency: 2\ntimeout: 60s")
         async let first = rig.deliver(push(1))
         for await _ in arrived { break }
         rig.endWindows()
