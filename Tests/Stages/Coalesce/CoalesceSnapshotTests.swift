@@ -39,7 +39,8 @@ struct CoalesceSnapshotTests {
         let history = Self.history(&draw)
         for policy in ["latest", "debounce"] {
             for limit in [1, 100] {
-                let cut = draw.below(300)
+                // Behind it there is to be something to coalesce, and more than one may wait for.
+                let cut = draw.below(200)
                 let (itself, restored) = try Run.split(history, at: cut) {
                     try Self.fresh(policy, pendingPerUser: limit)
                 }
