@@ -66,6 +66,24 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 40)
     }
 
+    /// A wake hands them out two at a time, so that its answers are in many batches: all of them are its past.
+    @Test func pushesThatWaitThroughWakesOfManyPartsSurviveKills() async throws {
+        let apns = try await RunningAPNs(script: #"{"script":[{"when":{"first":60},"do":{"status":503}}]}"#)
+        let problems = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(transport: apns.transport(more: ", inFlightMax: 2, retryAfter5xx: 1s"))
+            try pipeline.send(Notes.commands(20))
+            for count in [40, 50, 60] {
+                try pipeline.waitFor("attempt", count)
+                try pipeline.kill("deliver")
+            }
+            try pipeline.waitFor("outcome", 20)
+            return try pipeline.stop() + pipeline.problemsOfLogs()
+        }
+        try await apns.stop()
+        #expect(problems == [])
+        #expect(Set(apns.accepted.map(\.id)).count == 20)
+    }
+
     /// A push to more devices than the server has streams is killed on its way, again and again: what was answered is on
     /// record, and only what was under way goes out again.
     @Test func aCrashRepeatsNoMoreOfAWidePushThanWasUnderWay() async throws {

@@ -10,6 +10,8 @@ struct Rebuild {
     private let upstream: String
     private let reader: EventLogReader
     private var header: BatchHeader?
+    /// Batches behind it whose answers were read with its own.
+    private var ahead: ArraySlice<BatchHeader> = []
     private var cursor: UInt64 = 0
     private var answers: RecordedAnswers?
     private let unfinished: UnfinishedStep?
@@ -57,14 +59,24 @@ struct Rebuild {
     }
 
     private mutating func step() throws {
-        if answers == nil {
-            header = try reader.nextHeader()
-        } else {
-            let batch = try reader.next()
-            header = batch?.header
-            if let batch { answers?.add(batch, after: included) }
-        }
+        if ahead.isEmpty { try readOn() }
+        header = ahead.popFirst()
         if let position = header?.cursor.positions[upstream] { cursor = position }
+    }
+
+    /// What a wake has handed out is answered in all batches that are a part of it.
+    private mutating func readOn() throws {
+        while let header = try read() {
+            ahead.append(header)
+            guard UnfinishedStep(header.cursor, of: upstream)?.kind == .wake else { return }
+        }
+    }
+
+    private mutating func read() throws -> BatchHeader? {
+        guard answers != nil else { return try reader.nextHeader() }
+        let batch = try reader.next()
+        if let batch { answers?.add(batch, after: included) }
+        return batch?.header
     }
 }
 
