@@ -42,6 +42,9 @@ final class FakeUpstream {
 
     func say(_ frames: [[UInt8]]) throws { try peer.say([consumer] + frames) }
 
+    /// Says it to a consumer that may have left already.
+    func sayInTheWind(_ frames: [UInt8]...) throws { _ = try peer.socket.send([consumer] + frames) }
+
     func welcome(after: UInt64, last: UInt64, identity: LogIdentity = FakeUpstream.identity) throws {
         try say(LinkFrame.welcome(log: "gate", identity: identity, last: last, after: after))
     }
