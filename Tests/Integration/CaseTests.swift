@@ -12,28 +12,15 @@ import Testing
 
 /// Cases cut from the logs of real runs.
 @Suite struct Cases {
-    private static func file() throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: cases
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: 1s, maximumDelay: 3s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "cases.yaml")
-    }
-
     private static func run(_ commands: [String]) async throws -> VirtualPipeline {
-        let pipeline = try VirtualPipeline(file())
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.live(commands, cuts: [], drains: true)
         return pipeline
     }
 
     private static func export(_ pipeline: VirtualPipeline) throws -> CaseExport {
-        CaseExport(logs: try RecordedLogs(file: file(), folder: pipeline.folderOfLogs), finder: LogScan())
+        CaseExport(
+            logs: try RecordedLogs(file: PipelineFile.fiveStages(), folder: pipeline.folderOfLogs), finder: LogScan())
     }
 
     /// What people are known by, of which nothing may be in a case. Single letters and numbers prove nothing.
@@ -134,7 +121,7 @@ import Testing
         var random = Seeded(Seeded.drawn(for: "chain"))
         let story = CaseStory(seed: random.next(), length: 600)
         let pipeline = try await Self.run(story.commands)
-        let chain = try Chain(Self.file(), registry: .builtIns, seed: PipelineRun.standardSeed)
+        let chain = try Chain(PipelineFile.fiveStages(), registry: .builtIns, seed: PipelineRun.standardSeed)
         for command in story.commands {
             let text = try #require(command.firstMatch(of: /"time":"([^"]+)"/)).1
             #expect(try chain.send(command, at: try #require(Instant(rfc3339: String(text)))))

@@ -16,17 +16,7 @@ import Testing
     init() async throws {
         let story = Story(seed: Seeded.drawn(for: "conservation"), length: 2_500)
         let pipeline = try VirtualPipeline(
-            PipelineFile.parse(
-                """
-                pipeline: conservation
-                data: /nowhere
-                stages:
-                  ingest: {}
-                  match: {from: ingest}
-                  coalesce: {from: match, window: 1s, maximumDelay: 3s}
-                  payload: {from: coalesce}
-                  deliver: {from: payload, transports: {apns: {use: console}}}
-                """, file: "conservation.yaml"))
+            PipelineFile.fiveStages())
         try await pipeline.live(story.commands, cuts: [], drains: true)
         func events(_ log: String) throws -> [Event] {
             try pipeline.events(of: log).map { line in

@@ -5,22 +5,8 @@ import Testing
 
 /// The same input gives the same bytes, however it was cut, and however often everything was stopped in between.
 @Suite struct Determinism {
-    private static func file() throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: determinism
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: 1s, maximumDelay: 3s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "determinism.yaml")
-    }
-
     private func uninterrupted(_ commands: [String]) async throws -> VirtualPipeline {
-        let pipeline = try VirtualPipeline(Self.file())
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.live(commands, cuts: [], drains: true)
         #expect(try pipeline.events(of: "changes").count == commands.count, "the story holds a refused command")
         #expect(pipeline.pushes.count > commands.count / 10, "the story makes too few pushes")
@@ -32,7 +18,7 @@ import Testing
         let commands = Story(seed: random.next(), length: 1_500).commands
         let expected = try await uninterrupted(commands)
         for longest in [1, 3, 40, 700] {
-            let pipeline = try VirtualPipeline(Self.file())
+            let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
             let cuts = (0..<commands.count).map { _ in 1 + random.below(longest) }
             try await pipeline.live(commands, cuts: cuts, drains: true)
             try same(pipeline, expected, "cut into pieces of up to \(longest)")
@@ -44,7 +30,7 @@ import Testing
         let commands = Story(seed: random.next(), length: 1_500).commands
         let expected = try await uninterrupted(commands)
         for stops in [1, 4, 16] {
-            let pipeline = try VirtualPipeline(Self.file())
+            let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
             let places = (0..<stops).map { _ in random.below(commands.count) }.sorted()
             for (start, end) in zip([0] + places, places) {
                 try await pipeline.live(
@@ -67,9 +53,9 @@ import Testing
             """
         }
         commands += large
-        let expected = try VirtualPipeline(Self.file())
+        let expected = try VirtualPipeline(PipelineFile.fiveStages())
         try await expected.live(commands + large.suffix(2), cuts: [], drains: true)
-        let pipeline = try VirtualPipeline(Self.file())
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.live(commands, cuts: [], drains: true)
         try await pipeline.live(Array(large.suffix(2)), cuts: [], drains: true)
         #expect(try pipeline.events(of: "changes").count == commands.count + 2)

@@ -6,29 +6,15 @@ import Testing
 
 /// A disk that is full for a while delays, and does nothing else.
 @Suite(.serialized) struct DiskFull {
-    private static func file() throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: determinism
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: 1s, maximumDelay: 3s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "determinism.yaml")
-    }
-
     @Test(.timeLimit(.minutes(3)), arguments: [30, 200])
     func shortagesAtRandomWritesChangeNoByteOfAnyLog(every: Int) async throws {
         var random = Seeded(Seeded.drawn(for: "disk full"))
         let commands = Story(seed: random.next(), length: 800).commands
-        let expected = try VirtualPipeline(Self.file())
+        let expected = try VirtualPipeline(PipelineFile.fiveStages())
         try await expected.live(commands, cuts: [], drains: true)
         let disk = FlakyDisk(seed: random.next(), every: every, shortagesMax: 25)
         let log = LogSettings(sync: .never, segmentBytes: 20_000, snapshotBytes: 10_000)
-        let pipeline = try VirtualPipeline(Self.file(), log: log, calls: disk.calls, partBytes: 1)
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log, calls: disk.calls, partBytes: 1)
         let half = commands.count / 2
         let cuts = (0..<100).map { _ in 1 + random.below(40) }
         let on: @Sendable (PipelineProcess) async -> Void = { _ in disk.turn(on: true) }
@@ -50,7 +36,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func aStageSaysThatItsDiskIsFullAndGoesOnByItself() async throws {
         let commands = Story(seed: 8, length: 60).commands
         let disk = ClosableDisk()
-        let pipeline = try VirtualPipeline(Self.file(), calls: disk.calls)
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), calls: disk.calls)
         try await pipeline.live([], cuts: [], drains: false)
         disk.isFull = true
         try await pipeline.live(

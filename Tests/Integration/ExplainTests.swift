@@ -15,17 +15,7 @@ import Testing
         policy: String = "latest", window: String = "1s", maximumDelay: String = "3s"
     ) throws -> VirtualPipeline {
         try VirtualPipeline(
-            PipelineFile.parse(
-                """
-                pipeline: explained
-                data: /nowhere
-                stages:
-                  ingest: {}
-                  match: {from: ingest}
-                  coalesce: {from: match, policy: \(policy), window: \(window), maximumDelay: \(maximumDelay)}
-                  payload: {from: coalesce}
-                  deliver: {from: payload, transports: {apns: {use: console}}}
-                """, file: "explained.yaml"))
+            PipelineFile.fiveStages(coalesce: "policy: \(policy), window: \(window), maximumDelay: \(maximumDelay)"))
     }
 
     private static func answer(

@@ -191,17 +191,7 @@ import Testing
     }
 
     @Test func aWindowOfPushesIsBoundedHoweverManyDevicesAUserHas() async throws {
-        let file = try PipelineFile.parse(
-            """
-            pipeline: devices
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "devices.yaml")
+        let file = try PipelineFile.fiveStages(coalesce: "")
         let (devices, changes) = (200, 150)
         let pipeline = try VirtualPipeline(file)
         let registrations = (0..<devices).map {

@@ -8,20 +8,6 @@ import Testing
 
 /// A machine's clock that jumps, forwards and back: no log's time goes back, and no start is misled.
 @Suite struct JumpingClock {
-    private static func file() throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: clocks
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: 0s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "clocks.yaml")
-    }
-
     private static func jumping(_ seed: UInt64) -> HostTime {
         let random = Clock(seed: seed)
         return HostTime(wall: { random.read() })
@@ -39,11 +25,12 @@ import Testing
     @Test(.timeLimit(.minutes(2))) func jumpsChangeNoPushAndNoLogGoesBack() async throws {
         var random = Seeded(Seeded.drawn(for: "clocks"))
         let commands = Story(seed: random.next(), length: 600).commands
-        let expected = try VirtualPipeline(Self.file())
+        let expected = try VirtualPipeline(PipelineFile.fiveStages(coalesce: "window: 0s"))
         try await expected.live(commands, cuts: [], drains: true)
         for snapshotBytes in [1, nil] as [Int?] {
             let pipeline = try VirtualPipeline(
-                Self.file(), log: LogSettings(sync: .never, snapshotBytes: snapshotBytes),
+                PipelineFile.fiveStages(coalesce: "window: 0s"),
+                log: LogSettings(sync: .never, snapshotBytes: snapshotBytes),
                 time: Self.jumping(random.next()), clock: .wall)
             let places = (0..<4).map { _ in random.below(commands.count) }.sorted()
             let cuts = (0..<50).map { _ in 1 + random.below(40) }

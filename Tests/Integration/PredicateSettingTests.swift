@@ -9,17 +9,7 @@ import Testing
 /// `predicates` is asked at the door: what it has let in goes on as it was saved, under whatever it says later.
 @Suite struct PredicateSetting {
     private static func file(_ dialect: String) throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: dialects
-            data: /nowhere
-            stages:
-              ingest: {predicates: \(dialect)}
-              match: {from: ingest}
-              coalesce: {from: match, window: 0s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "dialects.yaml")
+        try PipelineFile.fiveStages(ingest: "predicates: \(dialect)", coalesce: "window: 0s")
     }
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#

@@ -12,17 +12,8 @@ import Testing
 /// `strictRecordType` is a setting as any other: its history counts in a replay, and another one can be tried.
 @Suite struct RecordTypeSetting {
     private static func file(_ reading: String) throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: types
-            data: /nowhere
-            stages:
-              ingest: {subscriptionsInAnyDatabase: true}
-              match: {from: ingest, strictRecordType: \(reading)}
-              coalesce: {from: match, window: 0s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "types.yaml")
+        try PipelineFile.fiveStages(
+            ingest: "subscriptionsInAnyDatabase: true", match: "strictRecordType: \(reading)", coalesce: "window: 0s")
     }
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#

@@ -10,17 +10,7 @@ import Testing
 /// Old segments go, and nobody misses them.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct RetentionOfLogs {
     private static func file(window: String = "1s, maximumDelay: 3s") throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: retention
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: \(window)}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "retention.yaml")
+        try PipelineFile.fiveStages(coalesce: "window: \(window)")
     }
 
     private static let tiny = LogSettings(

@@ -14,17 +14,8 @@ import Testing
     private static func file(window: Int, policy: String = "latest", transports: String = "{apns: {use: console}}")
         throws -> PipelineFile
     {
-        try PipelineFile.parse(
-            """
-            pipeline: settings
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, policy: \(policy), window: \(window)ms, maximumDelay: 20s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: \(transports)}
-            """, file: "settings.yaml")
+        try PipelineFile.fiveStages(
+            coalesce: "policy: \(policy), window: \(window)ms, maximumDelay: 20s", transports: transports)
     }
 
     /// Plays a story, each part under the next window and policy; the last one drains.
@@ -108,17 +99,7 @@ import Testing
             let line = #"{"after":0,"now":0,"kind":"coalesce","settings":{"maximumDelay":"20s","window":"1000ms"}}"#
             try Data((line + "\n").utf8).write(to: URL(fileURLWithPath: path))
         }
-        let now = try PipelineFile.parse(
-            """
-            pipeline: settings
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: 1000ms, maximumDelay: 20s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "settings.yaml")
+        let now = try PipelineFile.fiveStages(coalesce: "window: 1000ms, maximumDelay: 20s")
         func expectReplay(_ what: String) async throws {
             let recorded = try RecordedPipeline(now, logs: old.folderOfLogs)
             let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()

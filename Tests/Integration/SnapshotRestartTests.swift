@@ -7,22 +7,8 @@ import Testing
 
 /// A start from a snapshot is a start from the whole history, only sooner; and snapshots may be lost.
 @Suite struct SnapshotRestart {
-    private static func file() throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: determinism
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: 1s, maximumDelay: 3s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "determinism.yaml")
-    }
-
     private func pipeline(snapshotBytes: Int?) throws -> VirtualPipeline {
-        try VirtualPipeline(Self.file(), log: LogSettings(sync: .never, snapshotBytes: snapshotBytes))
+        try VirtualPipeline(PipelineFile.fiveStages(), log: LogSettings(sync: .never, snapshotBytes: snapshotBytes))
     }
 
     @Test func snapshotsThatAreTakenLostAndDamagedAtRandomChangeNoByteOfAnyLog() async throws {

@@ -7,22 +7,9 @@ import Testing
 
 /// What is about one thing alone.
 @Suite struct FocusTests {
-    private static func file() throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: focus
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: 1s, maximumDelay: 3s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "focus.yaml")
-    }
-
     private static func replay(_ logs: String, _ focus: ReplayFocus?) async throws -> ReplayDifference? {
-        var replay = PipelineReplay(try RecordedPipeline(file(), logs: logs), MachineFactory(registry: .builtIns))
+        var replay = PipelineReplay(
+            try RecordedPipeline(PipelineFile.fiveStages(), logs: logs), MachineFactory(registry: .builtIns))
         replay.focus = focus
         return try await replay.run().compactMap(\.difference).first
     }
@@ -34,7 +21,7 @@ import Testing
 
     @Test func aDifferenceCountsOnlyWhereItIsAboutThat() async throws {
         var random = Seeded(Seeded.drawn(for: "focus"))
-        let pipeline = try VirtualPipeline(Self.file())
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.live(Story(seed: random.next(), length: 500).commands, cuts: [], drains: true)
         let events = try pipeline.events(of: "matches")
         let candidates = events.indices.filter { events[$0].hasPrefix(#"{"type":"match""#) }
@@ -68,7 +55,7 @@ import Testing
     }
 
     @Test func anEventTooFewIsFoundAmongThoseThatCount() async throws {
-        let pipeline = try VirtualPipeline(Self.file())
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.live(Story(seed: 9, length: 400).commands, cuts: [], drains: true)
         let events = try pipeline.events(of: "notifications")
         let target = try #require(events.lastIndex { $0.hasPrefix(#"{"type":"notification""#) })
@@ -77,7 +64,7 @@ import Testing
         defer { withExtendedLifetime(logs) {} }
         try logs.rewrite("notifications") { $0 == UInt64(target + 1) ? [] : [$1] }
         var replay = PipelineReplay(
-            try RecordedPipeline(Self.file(), logs: logs.path), MachineFactory(registry: .builtIns),
+            try RecordedPipeline(PipelineFile.fiveStages(), logs: logs.path), MachineFactory(registry: .builtIns),
             stages: ["coalesce"])
         replay.focus = ReplayFocus(.user, user)
         #expect(try await replay.run().first?.difference != nil)

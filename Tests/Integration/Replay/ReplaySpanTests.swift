@@ -8,24 +8,10 @@ import Testing
 
 /// A log that snapshots divide is replayed in parts at the same time, and nothing is missed where they meet.
 @Suite struct ReplaySpanTests {
-    private static func file() throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: replay
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: 1s, maximumDelay: 3s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "replay.yaml")
-    }
-
     @Test func spansBetweenSnapshotsSayWhatOneReplayDoes() async throws {
         var random = Seeded(Seeded.drawn(for: "spans"))
         let log = LogSettings(sync: .never, segmentBytes: 64 << 10, snapshotBytes: 8 << 10)
-        let pipeline = try VirtualPipeline(Self.file(), log: log)
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log)
         let commands = Story(seed: random.next(), length: 1_200).commands
         for start in stride(from: 0, to: commands.count, by: 300) {
             let end = min(start + 300, commands.count)
@@ -34,7 +20,8 @@ import Testing
                 drains: end == commands.count)
         }
         var replay = PipelineReplay(
-            try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs), MachineFactory(registry: .builtIns))
+            try RecordedPipeline(PipelineFile.fiveStages(), logs: pipeline.folderOfLogs),
+            MachineFactory(registry: .builtIns))
         replay.spanBytesMin = 16 << 10
         let spans = try replay.spanCounts()
         #expect(spans.values.filter { $0 > 2 }.count >= 3, "\(spans)")
@@ -45,7 +32,7 @@ import Testing
         let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
         try logs.rewrite("outcomes") { $0 == target ? [$1.replacing("\"user\":\"", with: "\"user\":\"x")] : [$1] }
         var changed = PipelineReplay(
-            try RecordedPipeline(Self.file(), logs: logs.path), MachineFactory(registry: .builtIns))
+            try RecordedPipeline(PipelineFile.fiveStages(), logs: logs.path), MachineFactory(registry: .builtIns))
         changed.spanBytesMin = 16 << 10
         let difference = try #require(try await changed.run().compactMap(\.difference).first)
         #expect((difference.log, difference.sequence, difference.pointer) == ("outcomes", target, "/user"))
@@ -53,7 +40,7 @@ import Testing
 
     @Test func aSnapshotOfAnotherStateIsFoundWhereASpanEnds() async throws {
         let log = LogSettings(sync: .never, snapshotBytes: 8 << 10)
-        let pipeline = try VirtualPipeline(Self.file(), log: log)
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log)
         let commands = Story(seed: 5, length: 900).commands
         try await pipeline.live(commands, cuts: [Int](repeating: 15, count: 60), drains: true)
         let store = SnapshotStore(logDirectory: pipeline.folderOfLogs + "/outcomes")
@@ -66,7 +53,8 @@ import Testing
             _ = try other.state.withUnsafeBytes { try store.write(header, state: $0) }
         }
         var replay = PipelineReplay(
-            try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs), MachineFactory(registry: .builtIns))
+            try RecordedPipeline(PipelineFile.fiveStages(), logs: pipeline.folderOfLogs),
+            MachineFactory(registry: .builtIns))
         replay.spanBytesMin = 4 << 10
         let difference = try #require(try await replay.run().compactMap(\.difference).first)
         #expect(difference.log == "outcomes")

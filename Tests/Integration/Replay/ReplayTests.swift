@@ -9,17 +9,7 @@ import Testing
 /// What was recorded happens again, and any difference is found.
 @Suite struct ReplayTests {
     private static func file(_ settings: String = "window: 1s, maximumDelay: 3s") throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: replay
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, \(settings)}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "replay.yaml")
+        try PipelineFile.fiveStages(coalesce: settings)
     }
 
     private static func replay(_ file: PipelineFile, _ logs: String) async throws -> [PipelineReplay.StageResult] {
@@ -143,17 +133,7 @@ import Testing
 /// A part of the history alone.
 @Suite struct ReplayRangeTests {
     private static func file(_ settings: String) throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: range
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, \(settings)}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "range.yaml")
+        try PipelineFile.fiveStages(coalesce: settings)
     }
 
     @Test func whatLiesOutsideTheRangeIsNotCompared() async throws {

@@ -8,17 +8,7 @@ import Testing
 /// What logs say that a stage knew is what it knew.
 @Suite struct StateTests {
     private static func file(_ policy: String) throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: state
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, policy: \(policy), window: 1s, maximumDelay: 3s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "state.yaml")
+        try PipelineFile.fiveStages(coalesce: "policy: \(policy), window: 1s, maximumDelay: 3s")
     }
 
     private static let states = [

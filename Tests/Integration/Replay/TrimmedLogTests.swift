@@ -12,17 +12,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct TrimmedLogTests {
     private static func file(_ window: String = "1s") throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: trimmed
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: \(window), maximumDelay: 3s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "trimmed.yaml")
+        try PipelineFile.fiveStages(coalesce: "window: \(window), maximumDelay: 3s")
     }
 
     private static let tiny = LogSettings(

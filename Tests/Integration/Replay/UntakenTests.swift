@@ -6,25 +6,11 @@ import Testing
 
 /// Where a stage's log ends before its input does.
 @Suite struct UntakenTests {
-    private static func file() throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: untaken
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, window: 1s}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "untaken.yaml")
-    }
-
     /// What became of payload where its input goes on with more than it has answered.
     private static func payload(after more: (_ notifications: [String]) -> [String]) async throws
         -> PipelineReplay.StageResult
     {
-        let pipeline = try VirtualPipeline(file())
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages(coalesce: "window: 1s"))
         try await pipeline.live(Story(seed: 5, length: 300).commands, cuts: [], drains: true)
         let notifications = try pipeline.events(of: "notifications")
         let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
@@ -32,7 +18,7 @@ import Testing
         try logs.rewrite("notifications") { sequence, event in
             sequence == notifications.count ? [event] + more(notifications) : [event]
         }
-        let recorded = try RecordedPipeline(file(), logs: logs.path)
+        let recorded = try RecordedPipeline(PipelineFile.fiveStages(coalesce: "window: 1s"), logs: logs.path)
         let replay = PipelineReplay(recorded, MachineFactory(registry: .builtIns), stages: ["payload"])
         return try #require(try await replay.run().first)
     }

@@ -9,17 +9,7 @@ import Testing
 /// What a change would have made of the pushes, and nothing else.
 @Suite struct WhatIfTests {
     private static func file(_ settings: String = "window: 1s, maximumDelay: 3s") throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: whatif
-            data: /nowhere
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match, \(settings)}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}}}
-            """, file: "whatif.yaml")
+        try PipelineFile.fiveStages(coalesce: settings)
     }
 
     private static func whatIf(

@@ -1,0 +1,28 @@
+import PipelineKit
+
+extension PipelineFile {
+    /// The five stages in a row.
+    ///
+    /// - Parameters:
+    ///   - ingest: Its settings, as YAML between braces has them; so are the others.
+    ///   - transports: Deliver's, braces and all.
+    static func fiveStages(
+        ingest: String = "", match: String = "", coalesce: String = "window: 1s, maximumDelay: 3s",
+        transports: String = "{apns: {use: console}}"
+    ) throws -> PipelineFile {
+        func stage(_ settings: String, from upstream: String) -> String {
+            "{from: \(upstream)\(settings.isEmpty ? "" : ", ")\(settings)}"
+        }
+        return try parse(
+            """
+            pipeline: five
+            data: /nowhere
+            stages:
+              ingest: {\(ingest)}
+              match: \(stage(match, from: "ingest"))
+              coalesce: \(stage(coalesce, from: "match"))
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: \(transports)}
+            """, file: "five.yaml")
+    }
+}
