@@ -148,6 +148,9 @@ public struct TransportAnswer: Sendable, Hashable {
     public var since: Instant?
     /// Whether the device may get the push twice: an earlier attempt had no answer.
     public var mayRepeat: Bool
+    /// Whether the transport still has the ``Outcome/deferred`` push under way, and answers when it is handed in again.
+    /// Where the transport is gone by then, the push may come twice. For the host: no stage is told.
+    public var isUnderWay = false
     /// The other side's name for the push, if it gave one.
     public var receipt: String?
     /// When a stage took the answer, in one that it reads back from its log; nil in a transport's own.

@@ -52,6 +52,20 @@ import Testing
         #expect(lane.parts == [["1 d0"]] && crew.windowMax == 1)
     }
 
+    @Test func `a part that cannot be noted goes out later`() {
+        let lane = RecordedLane(inFlightMax: 2)
+        let crew = TransportCrew(lanes: ["apns": lane.lane])
+        crew.deliver(pushes([(1, 3), (2, 1)])) { _ in false }
+        #expect(lane.parts.isEmpty && crew.canGoOn && !crew.isIdle)
+        #expect(crew.cut?.push == 1 && crew.cut?.isWithinPush == false)
+        var noted: [Delivery.ID] = []
+        crew.goOn { part in
+            noted = part.map(\.id)
+            return true
+        }
+        #expect(lane.parts == [["1 d0", "1 d1"]] && noted == lane.last && !crew.canGoOn)
+    }
+
     private func answer(_ lane: RecordedLane, _ crew: TransportCrew) {
         crew.take(lane.last.map { TransportAnswer($0, .accepted) })
         #expect(crew.takeAnswers()?.count == lane.last.count)
@@ -81,4 +95,9 @@ private final class RecordedLane: Sendable {
 
     var last: [Delivery.ID] { handedOut.withLock { $0.last ?? [] } }
     var parts: [[String]] { handedOut.withLock { $0.map { $0.map { "\($0.push) \($0.device)" } } } }
+}
+
+extension TransportCrew {
+    fileprivate func deliver(_ deliveries: [Delivery]) { deliver(deliveries) { _ in true } }
+    fileprivate func goOn() { goOn { _ in true } }
 }

@@ -4,6 +4,8 @@ import EventLog
 package struct HostTime: Sendable {
     package var wall: @Sendable () -> Instant
     package var steady: @Sendable () -> ContinuousClock.Instant
+    /// Another number each time the machine is started: then files hold no more than what was forced to the disk.
+    package var boot: @Sendable () -> UInt64 = { ProcessFacts.boot }
 
     package init(
         wall: @escaping @Sendable () -> Instant = { Instant.wall() },

@@ -29,12 +29,11 @@ extension LinkedStageWork {
         guard try finishStep(), try serveWhatIsDue(at: now) else { return false }
         let deliveries = out.takeDeliveries()
         guard deliveries.isEmpty, transports.isIdle else {
-            handOut(deliveries)
+            try handOut(deliveries)
             return true
         }
         let cursor = Cursor(upstreamName, taken, unfinished: nil, past: outlet.log.cursor)
-        let time = max(now, outlet.log.lastNow)
-        switch try outlet.commit(&out, cursor: cursor, now: time, always: mustRecord) {
+        switch try append(cursor, now: now, always: mustRecord) {
         case .noRoom: return false
         case .unneeded: break
         case .appended: (committed, mustRecord) = (taken, false)
@@ -42,6 +41,12 @@ extension LinkedStageWork {
         if !hasCaughtUp { try goOnUnderTodaysSettings(after: taken) }
         try grant()
         return true
+    }
+
+    /// The one way to the log: before it goes on, what transports still have is on record too.
+    func append(_ cursor: Cursor, now: Instant, always: Bool = false) throws -> StageOutlet.Commit {
+        guard try noteUnderWay() else { return .noRoom }
+        return try outlet.commit(&out, cursor: cursor, now: max(now, outlet.log.lastNow), always: always)
     }
 
     /// No batch leaves a deadline unserved that lies at its own time: whoever feeds the stage its past again could not

@@ -22,6 +22,7 @@ extension LinkedStageWork {
         (self.context, self.epochs) = (context, epochs)
         clock = StageClock(try start?.stage ?? S(epochs.first, context: context), now: start?.moment.now ?? .epoch)
         keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
+        underWay = makeUnderWay(through: last)
         if committed > 0 {
             rebuild = try Rebuild(
                 plan, upstream: log, through: committed, after: start?.moment,
@@ -32,6 +33,14 @@ extension LinkedStageWork {
         }
         start = nil
         keeper?.remove { [first = inlet.upstreamFirst] in $0.position + 1 < first }
+    }
+
+    private func makeUnderWay(through last: UInt64) -> UnderWay? {
+        let lives = transports.lives
+        guard !lives.isEmpty else { return nil }
+        let files = UnderWayFiles(logDirectory: plan.logDirectory, of: outlet.log.identity, calls: plan.calls)
+        return UnderWay(
+            files, boot: plan.time.boot(), lives: lives, after: outlet.log.lastSequence, through: last)
     }
 
     /// What the log holds a part of; nil where the snapshot was taken when that was whole.

@@ -22,7 +22,7 @@ extension LinkedStageWork {
     func serveDeadlines(through time: Instant) throws -> Bool {
         guard try finishStep() else { return false }
         while clock?.isDue(at: time) == true {
-            guard settle(), try wakeOnce(), settle() else { return false }
+            guard try settle(), try wakeOnce(), try settle() else { return false }
         }
         return true
     }
@@ -89,9 +89,7 @@ extension LinkedStageWork {
         guard out.count > 0, transports.isIdle, let step, let now = clock?.now else { return true }
         guard parts < Self.turnPartsMax else { return false }
         let cursor = Cursor(upstreamName, taken, unfinished: step.unfinished, past: outlet.log.cursor)
-        guard try outlet.commit(&out, cursor: cursor, now: max(now, outlet.log.lastNow)) == .appended else {
-            return false
-        }
+        guard try append(cursor, now: now) == .appended else { return false }
         parts += 1
         mustRecord = true
         return true

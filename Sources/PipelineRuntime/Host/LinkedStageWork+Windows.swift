@@ -25,11 +25,12 @@ struct WindowWidth {
 /// Pushes that are out. Each part of a window is answered as a whole, and on record before the next goes out: what a
 /// crash sends a second time is one part at most.
 extension LinkedStageWork {
-    func handOut(_ deliveries: [Delivery]) {
+    func handOut(_ deliveries: [Delivery]) throws {
         guard !deliveries.isEmpty else { return }
         outputsBefore = out.count
         width.begin()
-        transports.deliver(deliveries)
+        isPartOnRecord = false
+        try transports.deliver(deliveries, noting: noteUnderWay)
     }
 
     /// When the whole window is answered, its last outcomes and its cursor become one batch.
@@ -38,7 +39,8 @@ extension LinkedStageWork {
     /// again wakes it before the batch's time.
     func takeAnswers() throws {
         guard clock != nil else { return }
-        if let answers = transports.takeAnswers() {
+        if var answers = transports.takeAnswers() {
+            underWay?.mark(&answers)
             for answer in answers { clock?.receive(answer, into: &out) }
             guard transports.cut != nil else {
                 windowStep = nil
@@ -56,10 +58,35 @@ extension LinkedStageWork {
     private func recordPart() throws {
         guard let now = clock?.now, let cut = transports.cut else { return }
         let cursor = cursor(at: cut)
-        guard try outlet.commit(&out, cursor: cursor, now: max(now, outlet.log.lastNow), always: true) == .appended
-        else { return }
-        (mustRecord, outputsBefore) = (true, 0)
-        transports.goOn()
+        guard try append(cursor, now: now, always: !isPartOnRecord) != .noRoom else { return }
+        (mustRecord, outputsBefore, isPartOnRecord) = (true, 0, true)
+        try transports.goOn { part in
+            guard try noteUnderWay(part) else { return false }
+            isPartOnRecord = false
+            return true
+        }
+    }
+
+    /// - Returns: False where there is no room for what is to be known of a part: then it does not go out yet.
+    private func noteUnderWay(_ part: ArraySlice<Delivery>) throws -> Bool {
+        guard underWay != nil else { return true }
+        return try outlet.attempt { () throws(EventLogError) in
+            try underWay?.note(part, after: outlet.log.lastSequence)
+        }
+    }
+
+    /// - Returns: False where there is no room for what transports still have.
+    func noteUnderWay() throws -> Bool {
+        guard underWay?.isStale == true else { return true }
+        return try outlet.attempt { () throws(EventLogError) in try underWay?.write() }
+    }
+
+    /// Leaves behind that no part is out.
+    func rest() throws {
+        guard transports.isIdle, out.isEmpty, underWay != nil else { return }
+        _ = try outlet.attempt { () throws(EventLogError) in
+            try underWay?.rest(after: outlet.log.lastSequence)
+        }
     }
 
     private func cursor(at cut: TransportCrew.Cut) -> Cursor {
@@ -76,12 +103,12 @@ extension LinkedStageWork {
     /// depend on how fast a transport was.
     ///
     /// - Returns: False where a window is out.
-    func settle() -> Bool {
+    func settle() throws -> Bool {
         guard rebuild == nil else {
             answerFromPast()
             return true
         }
-        handOut(out.takeDeliveries())
+        try handOut(out.takeDeliveries())
         return transports.isIdle
     }
 

@@ -38,6 +38,10 @@ final class LinkedStageWork<S: Stage>: HostWork {
     /// Outputs of what came before the pushes that are out.
     var outputsBefore = 0
     var width = WindowWidth()
+    /// Which pushes transports may have; nil for a stage that has no transports.
+    var underWay: UnderWay?
+    /// Whether the answers to all that has gone out of the window are on record.
+    var isPartOnRecord = false
     /// What the log holds a part of since before a restart, until the stage is at it again.
     var resumption: UnfinishedStep?
     /// What the log has of the answers to that.
@@ -94,8 +98,9 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     func finish() throws {
-        if transports.isIdle, try commit(always: taken > committed), isSettled, let clock, let moment {
-            keeper?.finish(clock.stage, moment)
+        if transports.isIdle, try commit(always: taken > committed) {
+            try rest()
+            if isSettled, let clock, let moment { keeper?.finish(clock.stage, moment) }
         }
         keeper?.wait()
         try inlet.close()

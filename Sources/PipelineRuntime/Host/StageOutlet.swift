@@ -84,6 +84,18 @@ final class StageOutlet {
         return .appended
     }
 
+    /// Does what needs room beside the log.
+    ///
+    /// - Returns: False where there is none: then it is to be tried again.
+    func attempt(_ work: () throws(EventLogError) -> Void) throws -> Bool {
+        guard room.mayTry(at: steady()) else { return false }
+        do throws(EventLogError) { try work() } catch {
+            try room.note(error, at: steady())
+            return false
+        }
+        return true
+    }
+
     private func publish(_ out: inout Outbox, _ first: UInt64, _ now: Instant) throws {
         let count = out.count
         if count > 0 { try show(first, count, now, out.lines) }

@@ -7,8 +7,9 @@ final class StageTransports: Sendable {
     private let places = Mutex<[String: Place]>([:])
 
     fileprivate struct Place {
-        var transport: any Transport
+        var open: OpenTransport
         var origin: Origin
+        var transport: any Transport { open.transport }
     }
 
     /// What a transport was made from.
@@ -42,7 +43,7 @@ final class StageTransports: Sendable {
     }
 
     /// Opens those of a host that are not open yet.
-    func open(_ bindings: [TransportBinding], of host: StageHost) async throws -> [String: any Transport] {
+    func open(_ bindings: [TransportBinding], of host: StageHost) async throws -> [String: OpenTransport] {
         let present = places.withLock { $0 }
         var made: [(String, Place)] = []
         for binding in bindings where present[binding.name] == nil {
@@ -52,11 +53,11 @@ final class StageTransports: Sendable {
             try await place.transport.open()
             places.withLock { $0[name] = place }
         }
-        return places.withLock { $0.mapValues(\.transport) }
+        return places.withLock { $0.mapValues(\.open) }
     }
 
     private static func make(_ binding: TransportBinding, of host: StageHost) throws -> Place {
-        Place(transport: try host.transport(binding), origin: Origin(binding, host.plan))
+        Place(open: OpenTransport(transport: try host.transport(binding)), origin: Origin(binding, host.plan))
     }
 
     func close() async {

@@ -32,6 +32,12 @@ public struct HostSurroundings: Sendable {
     }
 }
 
+/// A transport, and a number that it has from when it is opened until it is closed.
+struct OpenTransport: Sendable {
+    var transport: any Transport
+    var life = UInt64.random(in: 1 ... .max)
+}
+
 /// The transports of one stage's host, each at work in a task of its own.
 ///
 /// A window of pushes is handed out in parts: no transport has more of them than its ``Transport/inFlightMax``, and the
@@ -49,6 +55,8 @@ final class TransportCrew: Sendable {
         var end: @Sendable () -> Void = {}
         /// See ``Transport/inFlightMax``.
         var inFlightMax: @Sendable () -> Int = { .max }
+        /// Another number each time a transport is opened; never 0.
+        var life = UInt64.random(in: 1 ... .max)
     }
 
     private struct State {
@@ -67,17 +75,17 @@ final class TransportCrew: Sendable {
         var isWithinPush: Bool
     }
 
-    init(_ transports: [String: any Transport], sink: PushSink? = nil) {
-        self.transports = transports
+    init(_ transports: [String: OpenTransport], sink: PushSink? = nil) {
+        self.transports = transports.mapValues(\.transport)
         self.sink = sink
         var lanes: [String: Lane] = [:]
         var streams: [String: AsyncStream<[Delivery]>] = [:]
-        for (name, transport) in transports {
+        for (name, open) in transports {
             let (stream, continuation) = AsyncStream.makeStream(of: [Delivery].self)
             streams[name] = stream
             lanes[name] = Lane(
                 send: { continuation.yield($0) }, end: { continuation.finish() },
-                inFlightMax: { transport.inFlightMax })
+                inFlightMax: { open.transport.inFlightMax }, life: open.life)
         }
         self.lanes = lanes
         self.streams = streams
@@ -88,6 +96,9 @@ final class TransportCrew: Sendable {
         (transports, streams, sink) = ([:], [:], nil)
         self.lanes = lanes
     }
+
+    /// The number of each transport that is open, by its name; none with a sink.
+    var lives: [String: UInt64] { lanes.mapValues(\.life) }
 
     /// Whether answers wait to be taken.
     var hasAnswers: Bool { state.withLock { $0.outstanding == 0 && !$0.answers.isEmpty } }
@@ -124,22 +135,23 @@ final class TransportCrew: Sendable {
 
     /// Hands out the first part of a window. Its answers are there when ``work(answered:)`` says so, or at once with a
     /// sink.
-    func deliver(_ deliveries: [Delivery]) {
+    func deliver(_ deliveries: [Delivery], noting note: (ArraySlice<Delivery>) throws -> Bool) rethrows {
         guard !deliveries.isEmpty else { return }
         if let sink { return pour(deliveries, into: sink) }
         state.withLock { $0.rest += deliveries }
-        goOn()
+        try goOn(noting: note)
     }
 
     /// Hands out the next part.
-    func goOn() {
-        let part = state.withLock { state -> ArraySlice<Delivery> in
-            let count = partCount(state.rest)
-            let part = state.rest.prefix(count)
-            state.rest = count < state.rest.count ? state.rest.dropFirst(count) : []
+    ///
+    /// - Parameter note: Told of the part before it goes out. Where it says no, the part is still to be handed out.
+    func goOn(noting note: (ArraySlice<Delivery>) throws -> Bool) rethrows {
+        let part = state.withLock { $0.rest.prefix(partCount($0.rest)) }
+        guard try note(part) else { return }
+        state.withLock { state in
+            state.rest = part.count < state.rest.count ? state.rest.dropFirst(part.count) : []
             state.isWithinPush = state.rest.first?.id.push == part.last?.id.push
-            state.outstanding += count
-            return part
+            state.outstanding += part.count
         }
         for (name, window) in Dictionary(grouping: part, by: \.transport) { lanes[name]?.send(window) }
     }

@@ -126,7 +126,9 @@ actor WebhookLine {
         flights[id]?.window = nil
         let (cause, until) = wait(of: push, now())
         if flights[id] == nil { putOff.append(push, until: until) }
-        return TransportAnswer(id, .deferred, reason: cause, attempts: 0, until: until)
+        var answer = TransportAnswer(id, .deferred, reason: cause, attempts: 0, until: until)
+        answer.isUnderWay = flights[id] != nil
+        return answer
     }
 
     private func wait(of push: WebhookPush, _ now: Instant) -> (cause: String, until: Instant) {

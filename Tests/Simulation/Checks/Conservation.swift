@@ -78,6 +78,24 @@ struct Conservation {
         delivering()
         telling()
         answering(transports)
+        repeating(transports.tally)
+    }
+
+    /// A push that went out and whose answer is not on record may come twice: its end says so where a transport was
+    /// asked again. No other does.
+    private mutating func repeating(_ tally: RepeatTally) {
+        var answers: [Delivery.ID: Int] = [:]
+        for event in outcomes {
+            guard let answer = event.answer else { continue }
+            answers[answer.id, default: 0] += 1
+            guard event.type.hasSuffix("outcome") else { continue }
+            let mayRepeat = tally.mayRepeat(answer.id, answers[answer.id, default: 0])
+            if mayRepeat, !answer.mayRepeat {
+                problems.append("repeats: \(answer.id) was sent twice, and its end does not say so")
+            }
+            guard tally.isExact, answer.mayRepeat, !mayRepeat, !tally.isDoubted(answer.id) else { continue }
+            problems.append("repeats: \(answer.id) was sent once, and its end says twice")
+        }
     }
 
     /// Each device that was retired is told of once.

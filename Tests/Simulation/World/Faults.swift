@@ -29,6 +29,8 @@ enum Fault: String, CaseIterable, Sendable {
     case snapshotDamaged = "snapshot damaged"
     case snapshotForeign = "snapshot of another log"
     case pushRepeated = "push sent again"
+    case pushLate = "push still under way when its window ended"
+    case lateRepeated = "push under way when its process died"
     case pushDeferred = "push put off by its transport"
     case appStopped = "app refused by its transport"
     case addressGone = "token refused by its transport"

@@ -14,6 +14,7 @@ final class SimulatedHost {
     private unowned let world: World
     private var life: Life?
     private var startAt = Duration.zero
+    private var boot: UInt64 = 1
 
     private struct Life {
         var host: StageHost
@@ -45,7 +46,7 @@ final class SimulatedHost {
         } catch {
             fail(error)
         }
-        if process.isDead { crash() }
+        if process.isDead { dieInACall() }
     }
 
     private func startIfDue() {
@@ -53,15 +54,17 @@ final class SimulatedHost {
         process = SimulatedProcess(world.disk, world.time)
         restarts += 1
         do { life = try start() } catch { fail(error) }
-        if process.isDead { crash() }
+        if process.isDead { dieInACall() }
     }
 
     private func start() throws -> Life {
         var surroundings = HostSurroundings(registry: world.registry, context: world.context)
         (surroundings.time, surroundings.calls) = (world.time.host, process.calls)
+        surroundings.time.boot = { [boot] in boot }
         surroundings.partBytes = world.partBytes
         let host = try StageHost(stage, of: world.file, in: surroundings)
-        let crew = TransportCrew(lanes: world.transports.lanes(of: process))
+        let lanes = stage.kind == "deliver" ? world.transports.lanes(of: process) : [:]
+        let crew = TransportCrew(lanes: lanes)
         let sockets = HostEnds(host.plan, world)
         guard let work = try host.work(over: sockets, crew) else { throw SimulationError("no stage \(stage.kind)") }
         let upstream = world.file.upstream(of: stage)?.logName ?? ""
@@ -82,6 +85,17 @@ final class SimulatedHost {
         life = nil
         if world.disk.isFaulty { world.snapshots.disturb(stage.logName) }
         startAt = world.time.elapsed + .milliseconds(20 + world.random.below(800))
+    }
+
+    private func dieInACall() {
+        world.transports.noteDeathInACall()
+        crash()
+    }
+
+    /// With the machine that it runs on.
+    func losePower() {
+        crash()
+        boot += 1
     }
 
     /// As SIGTERM does it.

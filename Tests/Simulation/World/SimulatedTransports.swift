@@ -27,6 +27,9 @@ final class SimulatedTransports: Sendable {
         var windows: [Window] = []
         var sent: [Delivery.ID: String] = [:]
         var given: [Delivery.ID: TransportAnswer] = [:]
+        /// What was told to take longer, and who has it under way.
+        var late: [Delivery.ID: Life] = [:]
+        var tally = RepeatTally()
         /// What each of them sent again that was over, but not on record.
         var repeats: [Life: Int] = [:]
         /// False once power was cut: of a log that was not synced yet more is lost than the pushes under way.
@@ -61,7 +64,19 @@ final class SimulatedTransports: Sendable {
     var sent: [Delivery.ID: String] { state.withLock { $0.sent } }
     var problems: [String] { state.withLock { $0.problems } }
 
-    func losePower() { state.withLock { $0.keepsRecord = false } }
+    /// What is to be on record of pushes that were sent again.
+    var tally: RepeatTally { state.withLock { $0.tally } }
+
+    func losePower() {
+        state.withLock { state in
+            state.keepsRecord = false
+            state.tally.isExact = false
+        }
+    }
+
+    /// A part may be on record as under way that had not gone out yet.
+    func noteDeathInACall() { state.withLock { $0.tally.isExact = false } }
+
     func calm() { state.withLock { $0.isFaulty = false } }
 
     func lanes(of process: SimulatedProcess) -> [String: TransportCrew.Lane] {
@@ -87,6 +102,11 @@ final class SimulatedTransports: Sendable {
     }
 
     private func note(_ delivery: Delivery, _ life: Life, _ state: inout State) {
+        state.tally.noteHandout(of: delivery.id)
+        if let former = state.late.removeValue(forKey: delivery.id), former != life {
+            faults.note(.lateRepeated)
+            state.tally.noteRepeat(of: delivery.id)
+        }
         let line = String(decoding: delivery.line, as: UTF8.self)
         let id = delivery.id.retired == nil ? line.apnsID : line.id(after: "{\"id\":\"")
         if let earlier = state.sent[delivery.id] {
@@ -144,6 +164,13 @@ final class SimulatedTransports: Sendable {
         case 3:
             faults.note(.addressGone)
             return TransportAnswer(id, .unknownAddress, status: 400, reason: "BadDeviceToken")
+        case 4, 5, 6, 7:
+            faults.note(.pushLate)
+            var answer = TransportAnswer(
+                id, .deferred, reason: "in_flight", attempts: 0,
+                until: wall.advanced(by: .milliseconds(state.below(4_000, lane))))
+            answer.isUnderWay = true
+            return answer
         default:
             faults.note(.pushDeferred)
             return TransportAnswer(
@@ -157,7 +184,11 @@ final class SimulatedTransports: Sendable {
     ) -> [TransportAnswer] {
         let lane = window.lane
         var answers = window.deliveries.map { answer(to: $0, on: lane, at: wall, faults, &state) }
-        for answer in answers { state.given[answer.id] = answer }
+        for answer in answers {
+            state.given[answer.id] = answer
+            if answer.isUnderWay { state.late[answer.id] = Life(process: window.process, lane: lane) }
+            if answer.mayRepeat { state.tally.noteDoubt(of: answer.id) }
+        }
         if answers.count > 1, state.isFaulty {
             faults.note(.answersShuffled)
             for index in answers.indices { answers.swapAt(index, state.below(answers.count, lane)) }

@@ -131,7 +131,7 @@ final class World {
         faults.note(.powerCut)
         transports.losePower()
         for host in random.isOneIn(2) ? hosts : [random.one(of: hosts)] {
-            host.crash()
+            host.losePower()
             try disk.losePower(under: folder.path + "/logs/" + host.stage.logName)
             try disk.losePower(under: folder.path + "/logs/" + host.stage.logName + ".dead-letters")
         }

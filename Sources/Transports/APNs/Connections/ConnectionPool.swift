@@ -144,9 +144,11 @@ final class ConnectionPool {
     private func keep(_ tag: Int, _ request: Request) -> TransportAnswer {
         requests[tag]?.handouts += 1
         late[request.push.delivery.id] = tag
-        return deferral(
+        var answer = deferral(
             request, .unanswered, reason: request.flight == nil ? "waits for room" : "in_flight",
             tries: request.handouts + 1, attempts: 0)
+        answer.isUnderWay = true
+        return answer
     }
 
     /// Takes a push back that was never written. Its tag may still stand in ``waiting``.
