@@ -275,8 +275,14 @@ final class ConnectionPool {
         handBack()
     }
 
-    /// Pushes that it has, or has answers to, until they are asked for.
-    var held: [Delivery.ID] { Array(late.keys) + Array(lateAnswers.keys) }
+    struct Held: Sendable {
+        /// Pushes that it has, or has answers to, until they are asked for.
+        var pushes: Set<Delivery.ID> = []
+        /// See ``APNsPush/lane``.
+        var lanes: Set<[UInt8]> = []
+    }
+
+    var held: Held { Held(pushes: Set(late.keys).union(lateAnswers.keys), lanes: Set(lanes.keys)) }
 
     /// Answers for pushes that it was given before; those that it does not have are to be sent elsewhere.
     func join(_ ids: [Delivery.ID], _ promise: EventLoopPromise<[TransportAnswer]>) {
