@@ -33,7 +33,8 @@ struct Window: ~Copyable {
 
     private mutating func take(_ delivery: Delivery, _ reader: inout APNsPushReader) {
         guard let line = lines.firstIndex(where: { $0.app.isOf(delivery.app) }) else {
-            return answers.append(.init(delivery.id, .stopped, reason: Self.noApp(delivery), attempts: 0))
+            let reason = MissingApp.reason(delivery.app, among: lines.map(\.app))
+            return answers.append(.init(delivery.id, .stopped, reason: reason, attempts: 0))
         }
         do throws(UnsendablePush) {
             let push = try reader.read(delivery, topic: lines[line].app.topic)
@@ -69,12 +70,6 @@ struct Window: ~Copyable {
         let promise = lines[line].pool.loop.makePromise(of: [TransportAnswer].self)
         lines[line].pool.run { $0.take(pushes, promise) }
         futures.append(promise.futureResult)
-    }
-
-    private static func noApp(_ delivery: Delivery) -> String {
-        guard let app = delivery.app else { return "the push names no app" }
-        return "the pipeline file names no app with container \(app.container), environment \(app.environment), "
-            + "topic \(app.topic ?? "(none)")"
     }
 
     /// One answer for each push.

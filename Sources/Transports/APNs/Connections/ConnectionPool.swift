@@ -137,6 +137,16 @@ final class ConnectionPool {
         return plan.words(for: Trouble.silent, isDialing: connections.isEmpty)
     }
 
+    private var noAnswer: String { plan.words(for: Trouble.silent) }
+
+    private func why(_ request: Request) -> String { request.flight == nil ? "waits for room" : Self.inFlight }
+
+    static let inFlight = "in_flight"
+    static let noAnswerCame = "no answer"
+    static let reset = "reset with code "
+    /// What is said of a push that the server may have taken.
+    static let unanswered = [inFlight, noAnswerCame]
+
     func releaseAll() {
         for batch in requests.compactMap({ $0?.batch }) { release(batch) }
     }
@@ -145,7 +155,7 @@ final class ConnectionPool {
         requests[tag]?.handouts += 1
         late[request.push.delivery.id] = tag
         return deferral(
-            request, .unanswered, reason: request.flight == nil ? "waits for room" : "in_flight",
+            request, .unanswered, reason: surroundings.asksOnce ? trouble ?? noAnswer : why(request),
             tries: request.handouts + 1, attempts: 0)
     }
 
