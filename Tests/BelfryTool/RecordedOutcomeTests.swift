@@ -25,7 +25,14 @@ struct RecordedOutcomeTests {
     @Test func `a push that waits says why, and is not over`() throws {
         let deferred = try outcome("deferred", #","status":503,"reason":"Shutdown","until":"2026-01-01T00:00:00Z""#)
         #expect(deferred.explanation.code == .pushWaiting && !deferred.isFinal)
-        #expect(deferred.explanation.text == "the push to mac was put off: 503 Shutdown")
+        #expect(
+            deferred.explanation.text
+                == "the push to mac was put off until 2026-01-01T00:00:00Z: 503 Shutdown (apns waits for retryAfter5xx "
+                + "after a 5xx, or longer where APNs asks)")
+        let busy = try outcome("deferred", #","status":429,"reason":"TooManyRequests","until":"2026-01-01T00:00:00Z""#)
+        #expect(
+            busy.explanation.text == "the push to mac was put off until 2026-01-01T00:00:00Z: 429 TooManyRequests")
+        #expect(try outcome("deferred").explanation.text == "the push to mac was put off")
         #expect(deferred.explanation.details.map(\.name).contains("until"))
         #expect(try outcome("held").explanation.code == .appStopped)
     }

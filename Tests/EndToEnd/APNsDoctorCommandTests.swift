@@ -77,13 +77,9 @@ struct APNsDoctorCommandTests {
         let house = try await APNsHouse(mistake.arguments)
         for command in mistake.commands { try await house.control(command) }
         if mistake.app["keyFile"] != nil { try await Self.writeOtherKey(in: house.folder) }
-        let result = try await Self.doctor(house, house.pipeline(app: mistake.app))
-        #expect(result.status == 1 && result.errors == "" && result.isNDJSON, "\(result)")
-        #expect(result.output.split(separator: "\n").count == 1, "\(result)")
-        #expect(result.output.contains(#""severity":"error","code":"\#(mistake.code)","text":"notes: "#), "\(result)")
-        #expect(result.output.contains(mistake.text) && result.output.contains(mistake.fix), "\(result)")
-        let requests = await house.requests()
-        #expect(!requests.isEmpty && requests.allSatisfy(Self.disturbsNobody), "\(requests)")
+        let (found, _) = try await Self.finding(house, house.pipeline(app: mistake.app), status: 1)
+        #expect(found.contains(#""severity":"error","code":"\#(mistake.code)","text":"notes: "#), "\(found)")
+        #expect(found.contains(mistake.text) && found.contains(mistake.fix), "\(found)")
     }
 
     @Test func `where all is right it says so, and no device is disturbed`() async throws {
@@ -93,11 +89,19 @@ struct APNsDoctorCommandTests {
                 "development",
             ],
             devices: Self.devices)
-        let result = try await Self.doctor(house, house.pipeline())
-        #expect(result.status == 0 && result.errors == "" && result.isNDJSON, "\(result)")
-        #expect(result.output.contains(#""code":"apns.good","text":"notes: key, team, topic, environment and clock"#))
-        let requests = await house.requests()
-        #expect(requests.count == 1 && requests.allSatisfy(Self.disturbsNobody), "\(requests)")
+        let (found, requests) = try await Self.finding(house, house.pipeline(), status: 0)
+        #expect(found.contains(#""code":"apns.good","text":"notes: key, team, topic, environment and clock"#))
+        #expect(requests == 1)
+    }
+
+    @Test func `a server that hangs up on the question is named in words`() async throws {
+        let house = try await APNsHouse()
+        try await house.control(#"{"script":[{"do":{"drop":true}}]}"#)
+        let (found, _) = try await Self.finding(house, house.pipeline(), status: 1)
+        #expect(
+            found.contains(
+                #""code":"apns.unreachable","text":"notes: APNs cannot be asked (127.0.0.1:\#(house.port) closed the "#
+                    + #"connection)","fix":"see host and port, and the firewall"#), "\(found)")
     }
 
     @Test func `a file that is no key is named before anybody is asked`() async throws {
@@ -108,6 +112,18 @@ struct APNsDoctorCommandTests {
         #expect(result.status == 1 && result.output.contains(#""code":"apns.unchecked""#), "\(result)")
         #expect(result.output.contains("app notes: the secret in \(file) is no .p8 key of Apple's"), "\(result)")
         #expect(await house.requests().isEmpty)
+    }
+
+    /// What the doctor says of the one app, and how often the server was asked.
+    private static func finding(
+        _ house: APNsHouse, _ pipeline: String, status: Int32
+    ) async throws -> (text: String, requests: Int) {
+        let result = try await doctor(house, pipeline)
+        #expect(result.status == status && result.errors == "" && result.isNDJSON, "\(result)")
+        #expect(result.output.split(separator: "\n").count == 1, "\(result)")
+        let requests = await house.requests()
+        #expect(!requests.isEmpty && requests.allSatisfy(disturbsNobody), "\(requests)")
+        return (result.output, requests.count)
     }
 
     /// Nothing is accepted, and what is refused names no token that a device could have.

@@ -223,6 +223,30 @@ struct DeadLettersCommandTests {
         #expect(none.status == 66, "\(none)")
     }
 
+    @Test func `a code that no letter can have is refused, with those there are`() async throws {
+        let notes = try await notes(refused: Self.note("n1").dropLast() + "")
+        for (code, near) in [("bogus", ""), ("field.typo", #"did you mean "field.type"? "#), ("accepted", "")] {
+            let wrong = try await Program.run("belfry", ["dead-letters", notes.pipeline, "--code", code])
+            #expect(wrong.status == 64 && wrong.output.isEmpty, "\(wrong)")
+            #expect(
+                wrong.errors.contains(
+                    "--code \(code): no dead letter has it; \(near)there are: expired, failed, field.type, "
+                        + "unknown_transport, unregistered"), "\(wrong)")
+        }
+        for (code, count) in [("failed", 0), ("badge.range", 0), ("field.type", 1)] {
+            let right = try await letters(notes, "--code", code)
+            #expect(right.status == 0 && right.output.contains(#""letters":\#(count),"#), "\(right)")
+        }
+    }
+
+    @Test(arguments: [["dead-letters"], ["dead-letters", "redrive"], ["trace", "-p"]])
+    func `a limit below zero is told its range`(command: [String]) async throws {
+        let notes = try await notes(refused: Self.note("n1").dropLast() + "")
+        let more = command[0] == "trace" ? ["1"] : []
+        let result = try await Program.run("belfry", command + [notes.pipeline, "--limit", "-1"] + more)
+        #expect(result.status == 64 && result.errors.contains("--limit takes a number from "), "\(result)")
+    }
+
     @Test func `what the door refuses is told, and the rest is taken`() async throws {
         let notes = try await notes(refused: #"{"type":"badge.set",\#(Self.place),"user":"_alice","badge":-1}"#)
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])

@@ -5,12 +5,74 @@ import Testing
 /// `belfry push test` where the push does not arrive.
 @Suite(.timeLimit(.minutes(2)))
 struct PushTestCommandTests {
-    private static func push(_ house: APNsHouse, _ pipeline: String, onTerminal: Bool = false) async throws
-        -> Program.Result
-    {
+    private static func push(
+        _ house: APNsHouse, _ pipeline: String, container: String = "iCloud.com.example.Notes", onTerminal: Bool = false
+    ) async throws -> Program.Result {
         try await Program.run(
-            "belfry", ["push", "test", pipeline, "--token", "ab01", "--container", "iCloud.com.example.Notes"],
+            "belfry", ["push", "test", pipeline, "--token", "ab01", "--container", container],
             in: house.folder.path, onTerminal: onTerminal)
+    }
+
+    struct Trouble: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// What the server does.
+        var conduct: String
+        var said: String
+        var fix: String
+    }
+
+    static let troubles = [
+        Trouble(
+            testDescription: "it is in trouble", conduct: #""status":503,"reason":"ServiceUnavailable""#,
+            said: "503 ServiceUnavailable", fix: "try again later, and see Apple's system status"),
+        Trouble(
+            testDescription: "it hangs up", conduct: #""drop":true"#, said: "no answer",
+            fix: "the device may get it all the same; belfry doctor apns asks the server again"),
+        Trouble(
+            testDescription: "it keeps silent", conduct: #""silence":true"#, said: "no answer yet",
+            fix: "the device may get it all the same; belfry doctor apns asks the server again"),
+    ]
+
+    @Test(arguments: troubles)
+    func `a server that takes the push and accepts nothing is told of, with what to do`(trouble: Trouble) async throws {
+        let house = try await APNsHouse()
+        try await house.control(#"{"script":[{"do":{\#(trouble.conduct)}}]}"#)
+        let result = try await Self.push(house, house.pipeline(), onTerminal: true)
+        #expect(
+            result.output.hasPrefix(
+                "not sent to the token: apns would try again later: \(trouble.said)\ndo: \(trouble.fix)"), "\(result)")
+        #expect(result.status == 1)
+    }
+
+    @Test func `a push waits longer for its answer than a window does`() async throws {
+        let house = try await APNsHouse()
+        try await house.control(#"{"script":[{"do":{"latency":[3000,3000]}}]}"#)
+        let result = try await Self.push(house, house.pipeline(), onTerminal: true)
+        #expect(result.status == 0 && result.output.hasPrefix("accepted for the token by apns: 200"), "\(result)")
+    }
+
+    @Test func `a container that no app has is named, with what to add`() async throws {
+        let house = try await APNsHouse()
+        let result = try await Self.push(
+            house, house.pipeline(), container: "iCloud.com.example.Mail", onTerminal: true)
+        #expect(
+            result.output.hasPrefix(
+                "refused for the token by apns: no app of this transport has container iCloud.com.example.Mail, "
+                    + "environment development\ndo: add it under apps of the transport"), "\(result)")
+        #expect(result.status == 1)
+    }
+
+    @Test func `a device of a pipeline that never ran, and a file that is not there`() async throws {
+        let house = try await APNsHouse()
+        let file = try house.pipeline()
+        let unknown = try await Program.run(
+            "belfry", ["push", "test", file, "--user", "_alice", "--device", "mac"], in: house.folder.path)
+        #expect(unknown.status == 66 && unknown.errors.contains("the pipeline has not run yet (belfry up \(file))"))
+        #expect(unknown.errors.contains("named by --token and --container"), "\(unknown)")
+        let trust = house.folder.file("none.pem")
+        let result = try await Self.push(house, house.pipeline(transport: ["trust": trust]))
+        #expect(result.status == 78, "\(result)")
+        #expect(result.errors.contains("trust: \(trust) is not there, or not to be read: correct trust"), "\(result)")
     }
 
     @Test func `a token of the other environment is refused by the one, and taken by its own`() async throws {

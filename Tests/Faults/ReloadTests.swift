@@ -62,7 +62,10 @@ import ZeroMQ
         #expect(problems == [] && apns.accepted.count == 9 && Set(apns.accepted.map(\.connection)).count == 1)
     }
 
-    @Test func aStoppedAppGoesOnAtOnceWhenItsKeyIsMended() async throws {
+    enum Mending: CaseIterable { case anotherFile, inPlace, inPlaceWhileStopped }
+
+    @Test(arguments: Mending.allCases)
+    func aStoppedAppGoesOnAtOnceWhenItsKeyIsMended(_ mending: Mending) async throws {
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
@@ -71,10 +74,17 @@ import ZeroMQ
             try pipeline.waitFor("app.stopped")
             try pipeline.waitFor("attempt", 20)
             #expect(apns.accepted.isEmpty)
-            try pipeline.edit(transport: apns.transport())
-            pipeline.up.signal(SIGHUP)
+            if mending == .inPlaceWhileStopped { #expect(try pipeline.stop() == []) }
+            if mending == .anotherFile {
+                try pipeline.edit(transport: apns.transport())
+            } else {
+                try apns.lendKey(to: other)
+            }
+            if mending == .inPlaceWhileStopped { try pipeline.startAgain() } else { pipeline.up.signal(SIGHUP) }
             try pipeline.waitFor("app.resumed")
             try pipeline.waitFor("outcome", 20)
+            let first = try pipeline.outcomes().first { !$0.hasPrefix(#"{"type":"a"#) || $0.contains("app.resumed") }
+            #expect(first?.hasPrefix(#"{"type":"app.resumed""#) == true, "no push had to try")
             return try pipeline.stop() + pipeline.problemsOfLogs()
         }
         try await apns.stop()

@@ -21,8 +21,13 @@ struct DeadLetters {
         let range = try LetterRange(from: filter.from, until: filter.until, in: changes)
         var progress = ReadingProgress(total: try Self.bytes(of: logs))
         defer { progress.end() }
-        let isWanted = { (letter: Letter) in filter.mayAccept(letter) && range.contains(letter) }
+        var codes: Set<String> = []
+        let isWanted = { (letter: Letter) in
+            codes.insert(letter.code)
+            return filter.mayAccept(letter) && range.contains(letter)
+        }
         var found = try LetterReader(logs: logs).read(where: isWanted) { progress.add($0) }
+        try filter.checkCodes(codes)
         (self.logs, isCut) = (logs, found.isCut)
         guard !found.letters.isEmpty else { return }
         let commands = try CommandHistory(found.letters, in: changes) { progress.add($0) }

@@ -65,6 +65,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     var filter: LetterFilter
 
     @Option(
+        parsing: .unconditional,
         help: "Show so many letters at most, the newest (default: 20 on a terminal, all in a pipe; 0: counts alone).")
     var limit: Int?
 

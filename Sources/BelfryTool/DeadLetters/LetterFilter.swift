@@ -1,5 +1,7 @@
 import ArgumentParser
 import EventLog
+import JSON
+import PipelineKit
 
 /// Which dead letters are wanted: those that satisfy every option that is given, and of one that is given more than
 /// once, any.
@@ -33,6 +35,22 @@ struct LetterFilter: ParsableArguments {
 
     @Option(parsing: .unconditional, help: "Until this change, time, or so long before the end.")
     var until: LogPosition?
+
+    /// Refuses codes that no letter can have. A stage has words of its own for what it rejects, so one that is like none of
+    /// these is believed.
+    ///
+    /// - Parameter present: The codes of all letters there are.
+    func checkCodes(_ present: Set<String>) throws {
+        let known = Set(OutcomeCode.allCases.filter(\.isDeadLetter).map(\.rawValue)).union(present)
+        for code in code where !known.contains(code) {
+            let near = Spelling.suggestion(for: code, among: known.sorted())
+            guard near != nil || !code.contains(".") else { continue }
+            throw ToolFailure(
+                .usage,
+                "--code \(code): no dead letter has it; \(near.map { $0 + " " } ?? "")there are: "
+                    + known.sorted().joined(separator: ", "))
+        }
+    }
 
     /// As far as the letter's own event tells.
     func mayAccept(_ letter: Letter) -> Bool {

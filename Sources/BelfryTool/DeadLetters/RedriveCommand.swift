@@ -43,7 +43,7 @@ struct RedriveCommand: AsyncParsableCommand {
         help: "Redrive these too, though they are obsolete: redriven, expired, superseded or device.registered_anew.")
     var include: [Obsolescence] = []
 
-    @Option(help: "Redrive so many at most, the oldest.")
+    @Option(parsing: .unconditional, help: "Redrive so many at most, the oldest.")
     var limit = 1_000
 
     @Flag(help: "Send them.")

@@ -25,9 +25,14 @@ struct RecordedLogs {
         try AbsentLogs.check(logs ?? place)
         let changes = folder + "/" + (path.first?.logName ?? "changes")
         guard FileManager.default.fileExists(atPath: changes + "/log.json") else {
-            throw ToolFailure(
-                .noInput, "there is no log of changes in \(folder); name the pipeline with -p FILE (--pipeline)")
+            throw ToolFailure(.noInput, "there is no log of changes in \(folder); \(hint(place))")
         }
+    }
+
+    private func hint(_ place: String) -> String {
+        isOwn
+            ? "the pipeline has not run yet (belfry up \(place)), or its logs lie elsewhere"
+            : "name the pipeline's file (with -p or --pipeline where the command has that)"
     }
 
     /// - Parameter folder: The folder that holds the logs of the pipeline.

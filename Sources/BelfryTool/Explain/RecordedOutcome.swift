@@ -53,8 +53,19 @@ struct RecordedOutcome {
 
     private static func wait(_ outcome: String, _ json: JSONValue) -> (ExplanationCode, String) {
         let (name, transport) = (json["device"]?.string ?? "", json["transport"]?.string ?? "")
-        guard outcome == "held" else { return (.pushWaiting, "the push to \(name) was put off\(answer(json))") }
+        guard outcome == "held" else {
+            let until = json["until"]?.string.map { " until \($0)" } ?? ""
+            return (.pushWaiting, "the push to \(name) was put off\(until)\(answer(json))\(delay(json))")
+        }
         return (.appStopped, "transport \(transport) takes nothing from the app of \(name)\(answer(json))")
+    }
+
+    /// Why it takes so long.
+    // Handling notification responses from APNs: the reasons that come with a 5xx.
+    private static func delay(_ json: JSONValue) -> String {
+        let reasons = ["InternalServerError", "ServiceUnavailable", "Shutdown"]
+        guard let reason = json["reason"]?.string, reasons.contains(reason) else { return "" }
+        return " (\(json["transport"]?.string ?? "") waits for retryAfter5xx after a 5xx, or longer where APNs asks)"
     }
 
     private static func answer(_ json: JSONValue) -> String {

@@ -37,7 +37,7 @@ struct LogShowCommand: ParsableCommand {
     @OptionGroup(title: "Filters")
     var filter: EventFilter
 
-    @Option(help: "Stop after this many events.")
+    @Option(parsing: .unconditional, help: "Stop after this many events.")
     var limit: UInt64?
 
     @Flag(name: .shortAndLong, help: "Wait for more at the end.")

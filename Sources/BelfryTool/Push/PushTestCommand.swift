@@ -51,12 +51,25 @@ struct PushTestCommand: AsyncParsableCommand {
             try StandardOutput.write(line: $0)
         }
         try await transport.open()
-        let answer = await transport.deliver([push.delivery])[0]
+        let answer = try await Self.answer(of: transport, to: push.delivery)
         await transport.close()
         let report = PushTestReport(answer, device, push, remedy: Self.remedy(answer, route))
         try StandardOutput.write(line: json || !StandardOutput.isTerminal ? report.json : report.text)
         if answer.outcome != .accepted { throw ToolFailure(.no) }
     }
+
+    /// A transport that still waits is asked again: it joins what is under way, and sends nothing twice.
+    private static func answer(of transport: some Transport, to push: Delivery) async throws -> TransportAnswer {
+        let end = ContinuousClock.now + patience
+        var answer = await transport.deliver([push])[0]
+        while answer.isUnderWay, .now < end {
+            try await Task.sleep(for: .milliseconds(200))
+            answer = await transport.deliver([push])[0]
+        }
+        return answer
+    }
+
+    private static let patience = Duration.seconds(10)
 
     /// What is to be done, where the transport knows.
     private static func remedy(_ answer: TransportAnswer, _ route: TransportRoute) -> String? {

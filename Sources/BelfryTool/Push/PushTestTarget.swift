@@ -56,9 +56,16 @@ struct TestDevice {
     let user: String
     let app: Delivery.App
 
+    private static func logs(of pipeline: String) throws -> RecordedLogs {
+        do { return try RecordedLogs(place: pipeline) } catch let failure as ToolFailure {
+            throw ToolFailure(
+                failure.status, failure.message + "; a device that no log knows is named by --token and --container")
+        }
+    }
+
     /// Looks for its last registration in the log of ingest.
     static func find(user: String, device: String, in pipeline: String) throws -> TestDevice {
-        let logs = try RecordedLogs(place: pipeline)
+        let logs = try logs(of: pipeline)
         let log = logs.log(of: logs.path[0])
         let histories = try DeviceHistory.all(
             in: log, user: ExactText(user), device: ExactText(device), IndexFinder())

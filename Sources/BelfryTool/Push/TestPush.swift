@@ -96,7 +96,8 @@ struct PushTestReport {
     var text: String { said + (remedy.map { "\ndo: " + $0 } ?? "") }
 
     private var said: String {
-        let words = [answer.status.map(String.init), answer.reason?.withoutControls].compactMap { $0 }
+        let reason = answer.isUnderWay ? "no answer yet" : answer.reason?.withoutControls
+        let words = [answer.status.map(String.init), reason].compactMap { $0 }
         let said = words.isEmpty ? "" : ": " + words.joined(separator: " ")
         let name = device.user.isEmpty ? "the token" : "\(device.name) of \(device.user)"
         switch answer.outcome {
@@ -105,4 +106,9 @@ struct PushTestReport {
         default: return "refused for \(name) by \(device.transport)\(said)"
         }
     }
+}
+
+extension TransportAnswer {
+    /// Whether the other side has it and has not answered.
+    var isUnderWay: Bool { outcome == .deferred && reason == "in_flight" }
 }

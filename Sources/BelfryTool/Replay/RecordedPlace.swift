@@ -113,7 +113,8 @@ struct RecordedFolder {
     /// With what an earlier build did not put on record.
     private func settings(of entry: SettingsHistory.Entry, in log: String) throws -> String {
         let reader = try SettingsHistory(logDirectory: log).reader(of: entry)
-        return reader?.spelt(Registry.builtIns.changedDefaults(ofKind: entry.kind), as: \.before).record()
+        return reader?.spelt(Registry.builtIns.changedDefaults(ofKind: entry.kind), as: \.before)
+            .record(hasSeals: false)
             ?? entry.settings
     }
 

@@ -24,7 +24,7 @@ struct TapCommand: AsyncParsableCommand {
     @Option(help: "The first sequence to show, or end: only what comes from now on.")
     var from: TapStart = .end
 
-    @Option(help: "Stop after this many events.")
+    @Option(parsing: .unconditional, help: "Stop after this many events.")
     var limit: UInt64?
 
     @Flag(help: "Print the events alone, without sequence and time.")

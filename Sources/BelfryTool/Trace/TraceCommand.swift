@@ -46,7 +46,7 @@ struct TraceCommand: ParsableCommand {
     @Option(name: .customLong("as"), help: "What ID is: change, record, notification, apns-id or device.")
     var kind: TraceIDKind?
 
-    @Option(help: "List at most this many hits.")
+    @Option(parsing: .unconditional, help: "List at most this many hits.")
     var limit = 10
 
     @Flag(exclusivity: .exclusive, help: "How to print it.")

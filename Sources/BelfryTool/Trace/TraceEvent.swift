@@ -71,6 +71,8 @@ struct EventFacts: Hashable, Sendable {
     var registered: String?
     /// Of an app that is stopped: when it is tried again.
     var probeAt: String?
+    /// Of a push that is put off: when it is sent again.
+    var until: String?
     /// How many pushes went on with their app.
     var held: Int64?
     /// In `not_matched`: the range of changes, and how many of it nobody watched.
@@ -149,6 +151,7 @@ struct EventFacts: Hashable, Sendable {
         (answer, registered) = (event["answer"]?.string, event["registered"]?.string)
         (probeAt, held) = (event["probeAt"]?.string, event["held"]?.int64)
         outcome = event["outcome"]?.string
+        until = outcome == "deferred" ? event["until"]?.string : nil
         status = event["status"]?.int64
         attempts = event["attempts"]?.int64
         let shown = event["payload"]?["aps"]?["alert"]

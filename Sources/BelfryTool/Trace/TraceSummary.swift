@@ -69,7 +69,7 @@ enum TraceSummary {
         let attempts = facts.attempts.flatMap { $0 > 1 ? "after \($0) attempts" : nil }
         return [
             facts.outcome, device, facts.transport.map { "by \($0)" }, facts.status.map(String.init), facts.reason,
-            attempts,
+            attempts, facts.until.map { "until \($0)" },
         ]
     }
 }

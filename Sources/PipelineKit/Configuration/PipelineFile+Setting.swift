@@ -15,17 +15,23 @@ extension PipelineFile {
 
 extension PipelineStage {
     fileprivate func setting(_ keys: [String], to text: String) -> PipelineStage {
+        with(settings.setting(keys, to: text))
+    }
+
+    func with(_ settings: SettingsReader) -> PipelineStage {
         PipelineStage(
             name: name, kind: kind, from: from, bind: bind, logName: logName, command: command, directory: directory,
-            curve: curve, settings: settings.setting(keys, to: text))
+            curve: curve, settings: settings)
     }
 }
 
 extension SettingsReader {
     func setting(_ keys: [String], to text: String) -> SettingsReader {
-        var reader = SettingsReader(
-            entries: SettingsReader.setting(keys[...], to: text, in: nodes, place), file: file, folder: folder,
-            keyPath: keyPath, place: place)
+        with(SettingsReader.setting(keys[...], to: text, in: nodes, place))
+    }
+
+    func with(_ entries: [SettingsNode.Entry]) -> SettingsReader {
+        var reader = SettingsReader(entries: entries, file: file, folder: folder, keyPath: keyPath, place: place)
         for key in knownKeys { reader.know(key) }
         return reader
     }

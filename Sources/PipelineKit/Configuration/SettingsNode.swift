@@ -23,6 +23,8 @@ struct SettingsNode: Sendable {
 
     let content: Content
     let place: Place
+    /// Tells whether what a secret or a path leads to is still the same; nil where nobody has looked.
+    var seal: String?
 }
 
 extension SettingsNode {

@@ -3,9 +3,18 @@ import JSON
 /// Settings as they are kept beside a log, so that it can be replayed whatever the pipeline file says later.
 extension SettingsReader {
     /// The mapping as one JSON object. The same settings give the same text, in whatever order they are written.
-    package func record(without left: Set<String> = []) -> String {
+    ///
+    /// - Parameter hasSeals: Whether it tells of what the settings lead to, too.
+    package func record(without left: Set<String> = [], hasSeals: Bool = true) -> String {
+        if !hasSeals { return unsealed.record(without: left) }
         var buffer = ByteBuffer()
         SettingsReader.write(nodes.filter { !left.contains($0.key) }, to: &buffer)
+        return String(decoding: buffer.bytes, as: UTF8.self)
+    }
+
+    static func record(of node: SettingsNode) -> String {
+        var buffer = ByteBuffer()
+        write(node, to: &buffer)
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
@@ -20,7 +29,7 @@ extension SettingsReader {
         self.init(entries: entries, file: file, folder: folder, keyPath: keyPath, place: place)
     }
 
-    private static func write(_ entries: [SettingsNode.Entry], to buffer: inout ByteBuffer) {
+    private static func write(_ entries: [SettingsNode.Entry], seal: String? = nil, to buffer: inout ByteBuffer) {
         buffer.append("{")
         for (index, entry) in entries.sorted(by: { $0.key < $1.key }).enumerated() {
             if index > 0 { buffer.append(",") }
@@ -28,14 +37,21 @@ extension SettingsReader {
             buffer.append(":")
             write(entry.value, to: &buffer)
         }
+        if let seal {
+            buffer.append(",\"$seal\":")
+            buffer.appendJSON(seal)
+        }
         buffer.append("}")
     }
 
     private static func write(_ node: SettingsNode, to buffer: inout ByteBuffer) {
         switch node.content {
         case .nothing: buffer.append("null")
-        case .scalar(let text, _): buffer.appendJSON(text)
-        case .mapping(let entries): write(entries, to: &buffer)
+        case .scalar(let text, _):
+            guard let seal = node.seal else { return buffer.appendJSON(text) }
+            let path = SettingsNode(content: node.content, place: node.place)
+            write([SettingsNode.Entry(key: "$path", place: node.place, value: path)], seal: seal, to: &buffer)
+        case .mapping(let entries): write(entries, seal: node.seal, to: &buffer)
         case .list(let items):
             buffer.append("[")
             for (index, item) in items.enumerated() {
@@ -46,22 +62,28 @@ extension SettingsReader {
         }
     }
 
+    private static func node(_ value: JSONValue, _ place: Place) -> SettingsNode {
+        guard let seal = value["$seal"]?.string else {
+            return SettingsNode(content: content(of: value, place), place: place)
+        }
+        if let path = value["$path"] {
+            return SettingsNode(content: content(of: path, place), place: place, seal: seal)
+        }
+        let members = entries(of: value, place).filter { $0.key != "$seal" }
+        return SettingsNode(content: .mapping(members), place: place, seal: seal)
+    }
+
+    private static func entries(of value: JSONValue, _ place: Place) -> [SettingsNode.Entry] {
+        value.members.map { key, value in
+            SettingsNode.Entry(key: key.string ?? "", place: place, value: node(value, place))
+        }
+    }
+
     /// What was written without quotes may be a number or a truth value, so all of it counts as such: the record was
     /// read by its plugin once already.
-    private static func node(_ value: JSONValue, _ place: Place) -> SettingsNode {
-        let content: SettingsNode.Content =
-            if value.isObject {
-                .mapping(
-                    value.members.map { key, value in
-                        SettingsNode.Entry(key: key.string ?? "", place: place, value: node(value, place))
-                    })
-            } else if value.isArray {
-                .list(value.elements.map { node($0, place) })
-            } else if let text = value.string {
-                .scalar(text, plain: true)
-            } else {
-                .nothing
-            }
-        return SettingsNode(content: content, place: place)
+    private static func content(of value: JSONValue, _ place: Place) -> SettingsNode.Content {
+        if value.isObject { return .mapping(entries(of: value, place)) }
+        if value.isArray { return .list(value.elements.map { node($0, place) }) }
+        return value.string.map { .scalar($0, plain: true) } ?? .nothing
     }
 }

@@ -9,10 +9,14 @@ public protocol PluginSettings: Sendable {
 
     /// The settings whose defaults are no longer what they were.
     static var changedDefaults: [ChangedDefault] { get }
+
+    /// Keys, at any depth, whose values are paths of files that count like settings: a certificate, as secrets do.
+    static var fileKeys: Set<String> { get }
 }
 
 extension PluginSettings {
     public static var changedDefaults: [ChangedDefault] { [] }
+    public static var fileKeys: Set<String> { [] }
 }
 
 /// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and

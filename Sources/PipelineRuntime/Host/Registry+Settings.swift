@@ -45,6 +45,14 @@ extension Registry {
 
     private static func changedDefaults<S: Stage>(_ type: S.Type) -> [ChangedDefault] { S.Settings.changedDefaults }
 
+    /// The stage with seals on what its transports' settings lead to, so that it learns of a key that was mended in place.
+    package func sealed(_ stage: PipelineStage) -> PipelineStage {
+        guard stage.command.isEmpty, stages[stage.kind]?.isSource == false else { return stage }
+        return stage.sealed(files: transports.values.reduce(into: []) { $0.formUnion(Registry.fileKeys($1)) })
+    }
+
+    private static func fileKeys<T: Transport>(_ type: T.Type) -> Set<String> { T.Settings.fileKeys }
+
     /// A stage's own settings as its host puts them on record.
     package func record(of stage: PipelineStage) -> String {
         stage.settings.spelt(changedDefaults(of: stage), as: \.now).record(without: PipelineStage.sharedKeys)

@@ -70,6 +70,15 @@ package struct SettingsHistory: Sendable {
         } catch { return nil }
     }
 
+    /// The settings of all entries as a pipeline file has them, without what they led to.
+    package var plainRecords: [String] { entries.map { reader(of: $0)?.record(hasSeals: false) ?? $0.settings } }
+
+    /// The stage with what its settings led to last, for as far as it has the same.
+    package func sealing(_ stage: PipelineStage) -> PipelineStage {
+        guard let last = entries.last.flatMap(reader) else { return stage }
+        return stage.sealed(like: last)
+    }
+
     private static func line(_ entry: Entry) -> String {
         var buffer = ByteBuffer()
         buffer.append("{\"after\":")

@@ -17,6 +17,7 @@ public struct StageHost: Sendable {
 
     /// - Throws: ``SettingsError`` when the pipeline file names a stage that is not registered.
     public init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
+        let stage = surroundings.registry.sealed(stage)
         var plan = try HostPlan(stage, of: file, clock: surroundings.clock, registry: surroundings.registry)
         (plan.time, plan.calls) = (surroundings.time, surroundings.calls)
         plan.partBytes = surroundings.partBytes

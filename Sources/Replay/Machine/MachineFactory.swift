@@ -115,7 +115,7 @@ extension RecordedPipeline {
         try stages.filter { stage in
             let record = registry.record(of: stage.stage)
             return try !stage.isSource && !stage.isWithoutSettings
-                && stage.settingsHistory().entries.contains { $0.settings != record }
+                && stage.settingsHistory().plainRecords.contains { $0 != record }
         }.map(\.name)
     }
 }

@@ -109,12 +109,13 @@ package struct WhatIf: Sendable {
         guard let other = change.file.stage(named: stage.name) else { preconditionFailure("checked when made") }
         let (given, taken) = SharedAnswers.pair(
             try MachineFactory(registry: registry).answers(of: stage.stage, in: stage.log.directory))
+        let history = try stage.settingsHistory()
         let baseline = try MachineFactory(registry: registry)
-            .machine(stage.stage, context: stage.context, answers: given, history: stage.settingsHistory())
+            .machine(stage.stage, context: stage.context, answers: given, history: history)
         let variant = try MachineFactory(registry: registry, programs: change.programs)
             .machine(
-                other, context: stage.context, answers: taken,
-                history: hasOtherSettings(stage) ? nil : stage.settingsHistory())
+                history.sealing(other), context: stage.context, answers: taken,
+                history: hasOtherSettings(stage) ? nil : history)
         return (baseline, variant)
     }
 

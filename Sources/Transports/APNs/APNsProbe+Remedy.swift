@@ -59,14 +59,28 @@ extension APNsProbe.Verdict {
 }
 
 extension APNsProbe {
-    /// What is to be done about an answer to a push; nil where it is no matter of credentials or connections.
+    /// What is to be done about an answer to a push, or about its lack; nil where that is no matter of apps, credentials or
+    /// connections.
     public static func remedy(status: Int?, reason: String) -> String? {
         let verdict = verdict(status: status, reason: reason)
         switch verdict {
-        case .good, .unclear: return nil
-        case .unreachable: return Trouble.remedy(reason)
+        case .good: return nil
+        case .unclear: return isForLater(status) ? later : nil
+        case .unreachable: return MissingApp.remedy(reason) ?? Trouble.remedy(reason) ?? unanswered(reason)
         case .credential, .environment, .topic, .token: return verdict.remedy
         }
+    }
+
+    private static func isForLater(_ status: Int?) -> Bool {
+        status.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false
+    }
+
+    private static let later =
+        "try again later, and see Apple's system status; a pipeline does so by itself: after a 5xx in retryAfter5xx"
+
+    private static func unanswered(_ reason: String) -> String? {
+        guard ConnectionPool.unanswered.contains(reason) || reason.hasPrefix(ConnectionPool.reset) else { return nil }
+        return "the device may get it all the same; belfry doctor apns asks the server again and disturbs nobody"
     }
 }
 

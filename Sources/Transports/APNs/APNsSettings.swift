@@ -34,6 +34,8 @@ public struct APNsSettings: PluginSettings {
     /// How old a provider token becomes.
     let tokenAge: Duration
 
+    public static let fileKeys: Set<String> = ["certificate", "trust"]
+
     public init(from settings: inout SettingsReader) throws(SettingsError) {
         host = try settings.optionalString("host")
         port = try settings.integer("port", default: 443, in: 1...65_535)

@@ -125,7 +125,8 @@ public final class APNsTransport: Transport {
             return pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) }
         }
         let leaving = await leaving()
-        let answers = await Window(pushes, lines, leaving, collapsesRepeats: settings.collapsesRepeats).wait()
+        let now = surroundings.now()
+        let answers = await Window(pushes, lines, leaving, at: now, collapsesRepeats: settings.collapsesRepeats).wait()
         stopped.note(answers, to: pushes)
         return answers
     }
@@ -157,17 +158,27 @@ public final class APNsTransport: Transport {
     }
 
     /// Pools that still have pushes which came before their apps went elsewhere. The others are let go of.
-    private func leaving() async -> [(PoolOnLoop, Set<Delivery.ID>)] {
+    private func leaving() async -> [LeavingPool] {
         let leaving = state.withLock { $0.work?.leaving } ?? []
         guard !leaving.isEmpty else { return [] }
-        var still: [(PoolOnLoop, Set<Delivery.ID>)] = []
+        var still: [LeavingPool] = []
         for pool in leaving {
             let held = await pool.held()
-            if held.isEmpty { pool.run { $0.close() } } else { still.append((pool, held)) }
+            if held.pushes.isEmpty {
+                pool.run { $0.close() }
+            } else {
+                still.append(LeavingPool(pool: pool, held: held))
+            }
         }
-        state.withLock { $0.work?.leaving = still.map(\.0) }
+        state.withLock { $0.work?.leaving = still.map(\.pool) }
         return still
     }
+}
+
+/// A pool that no app uses any more, and what it still has.
+struct LeavingPool {
+    let pool: PoolOnLoop
+    let held: ConnectionPool.Held
 }
 
 /// A pool, to be spoken to from anywhere.
@@ -178,7 +189,7 @@ struct PoolOnLoop: Sendable {
 
     func run(_ work: @escaping @Sendable (ConnectionPool) -> Void) { loop.execute { work(bound.value) } }
 
-    func held() async -> Set<Delivery.ID> {
-        do { return Set(try await loop.submit { bound.value.held }.get()) } catch { return [] }
+    func held() async -> ConnectionPool.Held {
+        do { return try await loop.submit { bound.value.held }.get() } catch { return .init() }
     }
 }

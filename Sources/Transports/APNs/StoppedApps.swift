@@ -26,10 +26,15 @@ final class StoppedApps: Sendable {
     private func stop(_ app: Delivery.App, _ answer: TransportAnswer) {
         let said = [answer.status.map(String.init), answer.reason].compactMap { $0 }.joined(separator: " ")
         guard reasons.withLock({ $0.updateValue(said, forKey: app) }) != said else { return }
-        let remedy = APNsProbe.verdict(status: answer.status, reason: answer.reason ?? "").remedy
+        let remedy = Self.remedy(answer.status, answer.reason ?? "")
         tell(
             "\(name): \(app.text): nothing is taken: \(said)\(remedy.map { "; " + $0 } ?? ""). "
                 + "Its pushes wait and are tried again; belfry doctor apns asks at once")
+    }
+
+    private static func remedy(_ status: Int?, _ reason: String) -> String? {
+        if let remedy = APNsProbe.remedy(status: status, reason: reason) { return remedy }
+        return status == nil ? nil : APNsProbe.verdict(status: status, reason: reason).remedy
     }
 }
 

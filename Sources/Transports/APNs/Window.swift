@@ -1,3 +1,4 @@
+import EventLog
 import NIOCore
 import PipelineKit
 
@@ -5,22 +6,26 @@ import PipelineKit
 struct Window: ~Copyable {
     /// Pushes that a pool gets at once: the first are under way while the next are read.
     private static let partMax = 256
+    private static let standOff = Duration.seconds(1)
 
     private let lines: [APNsTransport.AppLine]
+    /// Lanes in which a push is still under way elsewhere: the next one waits for its answer.
+    private let taken: Set<[UInt8]>
+    private let now: Instant
     /// By number of the line.
     private var parts: [[APNsPush]]
     private var futures: [EventLoopFuture<[TransportAnswer]>] = []
     private var answers: [TransportAnswer] = []
 
-    /// - Parameter leaving: Pools that no app uses any more, with the pushes that they still have.
     init(
-        _ deliveries: [Delivery], _ lines: [APNsTransport.AppLine], _ leaving: [(PoolOnLoop, Set<Delivery.ID>)],
+        _ deliveries: [Delivery], _ lines: [APNsTransport.AppLine], _ leaving: [LeavingPool], at now: Instant,
         collapsesRepeats: Bool
     ) {
-        self.lines = lines
+        (self.lines, self.now) = (lines, now)
+        taken = leaving.reduce(into: []) { $0.formUnion($1.held.lanes) }
         parts = lines.map { _ in [] }
         var deliveries = deliveries
-        for (pool, held) in leaving { join(&deliveries, held, pool) }
+        for one in leaving { join(&deliveries, one.held.pushes, one.pool) }
         var reader = APNsPushReader(collapsesRepeats: collapsesRepeats)
         for delivery in deliveries { take(delivery, &reader) }
         for line in parts.indices { hand(line) }
@@ -28,14 +33,24 @@ struct Window: ~Copyable {
 
     private mutating func take(_ delivery: Delivery, _ reader: inout APNsPushReader) {
         guard let line = lines.firstIndex(where: { $0.app.isOf(delivery.app) }) else {
-            return answers.append(.init(delivery.id, .stopped, reason: Self.noApp(delivery), attempts: 0))
+            let reason = MissingApp.reason(delivery.app, among: lines.map(\.app))
+            return answers.append(.init(delivery.id, .stopped, reason: reason, attempts: 0))
         }
         do throws(UnsendablePush) {
-            parts[line].append(try reader.read(delivery, topic: lines[line].app.topic))
+            let push = try reader.read(delivery, topic: lines[line].app.topic)
+            if !taken.isEmpty, let lane = push.lane, taken.contains(lane) { return putOff(delivery) }
+            parts[line].append(push)
         } catch {
             return answers.append(.init(delivery.id, .failed, reason: error.reason, attempts: 0))
         }
         if parts[line].count == Self.partMax { hand(line) }
+    }
+
+    private mutating func putOff(_ delivery: Delivery) {
+        answers.append(
+            TransportAnswer(
+                delivery.id, .deferred, reason: "waits for an earlier push", attempts: 0,
+                until: now.advanced(by: Self.standOff)))
     }
 
     /// A push that is still under way elsewhere is not sent twice.
@@ -55,12 +70,6 @@ struct Window: ~Copyable {
         let promise = lines[line].pool.loop.makePromise(of: [TransportAnswer].self)
         lines[line].pool.run { $0.take(pushes, promise) }
         futures.append(promise.futureResult)
-    }
-
-    private static func noApp(_ delivery: Delivery) -> String {
-        guard let app = delivery.app else { return "the push names no app" }
-        return "the pipeline file names no app with container \(app.container), environment \(app.environment), "
-            + "topic \(app.topic ?? "(none)")"
     }
 
     /// One answer for each push.

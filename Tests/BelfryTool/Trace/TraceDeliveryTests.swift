@@ -46,7 +46,9 @@ import Testing
                 Self.outcome("outcome", 2, #""outcome":"unregistered","status":410,"reason":"Unregistered""#),
                 #"{"type":"device.retired",\#(Self.place),\#(Self.device),"topic":"com.a","status":410,"#
                     + #""reason":"Unregistered","registered":"2026-01-01T00:00:01Z","push":2}"#,
-                Self.notice("notice.attempt", #""outcome":"deferred","answer":"failed","status":503"#),
+                Self.notice(
+                    "notice.attempt",
+                    #""outcome":"deferred","answer":"failed","status":503,"until":"2026-01-01T00:02:00Z""#),
                 Self.notice("notice.outcome", #""outcome":"accepted","status":204"#),
             ])
     }
@@ -75,7 +77,7 @@ import Testing
                    │     └─ outcomes:5  2026-01-01T00:00:05Z  +2 s  app.resumed  apns com.a 2 pushes held until then
                    └─ outcomes:7  2026-01-01T00:00:07Z  +5 s  outcome  unregistered _a/phone by apns 410 Unregistered
                       └─ outcomes:8  2026-01-01T00:00:08Z  +1 s  device.retired  _a/phone by apns 410 Unregistered
-                         ├─ outcomes:9  2026-01-01T00:00:09Z  +1 s  notice.attempt  deferred _a/phone by apns 503
+                         ├─ outcomes:9  2026-01-01T00:00:09Z  +1 s  notice.attempt  deferred _a/phone by apns 503 until 2026-01-01T00:02:00Z
                          └─ outcomes:10  2026-01-01T00:00:10Z  +2 s  notice.outcome  accepted _a/phone by apns 204
                 """)
     }

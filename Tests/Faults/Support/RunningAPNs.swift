@@ -1,3 +1,4 @@
+import Foundation
 import LocalAPNs
 import TestSupport
 
@@ -28,6 +29,12 @@ final class RunningAPNs: Sendable {
         {container: iCloud.com.example.Notes, topic: com.example.Notes, team: TEAMLOCAL1, key: KEYLOCAL12, \
         keyFile: {$file: \(key ?? self.key)}}\(apps)}\(more)}
         """
+    }
+
+    /// Writes its key over the other's.
+    func lendKey(to other: RunningAPNs) throws {
+        let key = try Data(contentsOf: URL(fileURLWithPath: key))
+        try key.write(to: URL(fileURLWithPath: other.key))
     }
 
     func stop() async throws { try await apns.stop() }

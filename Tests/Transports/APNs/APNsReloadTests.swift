@@ -48,6 +48,24 @@ import Testing
         }
     }
 
+    @Test func nothingOvertakesWhatIsUnderWayUnderTheFormerKey() async throws {
+        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
+            #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
+            let former = apnsPush(10, token: "aa", collapse: "score")
+            try await rig.begin([former])
+            try await rig.change(to: .notes(Self.other))
+            let next = apnsPush(11, token: "aa", collapse: "score")
+            let others = [apnsPush(12, token: "ab", collapse: "score"), apnsPush(13, collapse: "score")]
+            let answers = await rig.deliver([next] + others)
+            #expect(answers.map(\.outcome) == [.deferred, .accepted, .accepted])
+            #expect(answers[0].reason == "waits for an earlier push" && answers[0].attempts == 0)
+            #expect(answers[0].until == rig.clock.now.advanced(by: .seconds(1)))
+            #expect(await rig.settle(former).outcome == .accepted)
+            #expect(await rig.deliver(next)[0].outcome == .accepted)
+            #expect(rig.apns.received.last?.keyID == Self.other && rig.apns.receivedCount == 5)
+        }
+    }
+
     @Test func aRemovedAppTakesNothingMoreAndKeepsItsAnswers() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             try await rig.change(to: .notes(), .apart(Self.other))

@@ -23,6 +23,31 @@ import Testing
         #expect(told.withLock { $0.dropFirst() } == ["apns: notes production: pushes are taken again"])
     }
 
+    @Test func anAppThatTheTransportDoesNotHaveIsNoMatterOfTheFirewall() async throws {
+        try await APNsRig.with { rig in
+            for (app, near) in [
+                (Delivery.App(container: "iCloud.Mail", environment: "production", topic: "Mail"), nil),
+                (
+                    Delivery.App(container: APNsRig.app.container, environment: "production", topic: nil),
+                    "notes has container \(APNsRig.app.container), environment development, topic com.example.Notes"
+                ),
+            ] {
+                let answer = await rig.deliver(apnsPush(1, app: app))[0]
+                let reason = [
+                    "no app of this transport has container \(app.container), environment production"
+                        + (app.topic.map { ", topic \($0)" } ?? ""), near,
+                ].compactMap(\.self).joined(separator: "; ")
+                #expect(answer == TransportAnswer(answer.id, .stopped, reason: reason, attempts: 0))
+                let told = Mutex<[String]>([])
+                var context = TransportContext(name: "apns") { _ in }
+                context.tell = { line in told.withLock { $0.append(line) } }
+                StoppedApps(context).note([answer], to: [apnsPush(1, app: app)])
+                #expect(
+                    told.withLock { $0.count == 1 && $0[0].contains("\(reason); add it under apps of the transport") })
+            }
+        }
+    }
+
     private func push(_ number: Int) -> Delivery {
         Delivery(
             id: .init(push: UInt64(number), device: "phone"), transport: "apns",

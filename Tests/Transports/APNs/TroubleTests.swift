@@ -73,7 +73,15 @@ import Testing
             #expect(
                 APNsProbe.remedy(status: nil, reason: "the proxy p:1 \(trouble.rawValue)")?.contains("proxy") == true)
         }
-        for reason in ["", "in_flight", "expired"] { #expect(APNsProbe.remedy(status: nil, reason: reason) == nil) }
+        for reason in ["", "waits for room", "expired"] {
+            #expect(APNsProbe.remedy(status: nil, reason: reason) == nil)
+        }
+        for reason in ["in_flight", "no answer", "reset with code 2"] {
+            #expect(APNsProbe.remedy(status: nil, reason: reason)?.hasPrefix("the device may get it") == true)
+        }
+        for (status, reason) in [(503, "ServiceUnavailable"), (502, ""), (429, "TooManyRequests")] {
+            #expect(APNsProbe.remedy(status: status, reason: reason)?.contains("retryAfter5xx") == true)
+        }
         #expect(APNsProbe.remedy(status: 413, reason: "PayloadTooLarge") == nil)
         #expect(APNsProbe.remedy(status: 400, reason: "BadDeviceToken") == nil)
     }

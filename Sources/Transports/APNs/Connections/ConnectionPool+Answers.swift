@@ -129,7 +129,7 @@ extension ConnectionPool {
     /// Nobody knows whether the server processed it.
     private func broke(_ tag: Int, _ code: HTTP2ErrorCode) {
         requests[tag]?.mayRepeat = true
-        later(tag, .unanswered, nil, reason: code == .cancel ? "no answer" : "reset with code \(code.rawValue)")
+        later(tag, .unanswered, nil, reason: code == .cancel ? Self.noAnswerCame : "\(Self.reset)\(code.rawValue)")
     }
 
     /// What stands in it is lenient: JSON with a reason, text, or nothing.

@@ -137,6 +137,16 @@ final class ConnectionPool {
         return plan.words(for: Trouble.silent, isDialing: connections.isEmpty)
     }
 
+    private var noAnswer: String { plan.words(for: Trouble.silent) }
+
+    private func why(_ request: Request) -> String { request.flight == nil ? "waits for room" : Self.inFlight }
+
+    static let inFlight = "in_flight"
+    static let noAnswerCame = "no answer"
+    static let reset = "reset with code "
+    /// What is said of a push that the server may have taken.
+    static let unanswered = [inFlight, noAnswerCame]
+
     func releaseAll() {
         for batch in requests.compactMap({ $0?.batch }) { release(batch) }
     }
@@ -145,7 +155,7 @@ final class ConnectionPool {
         requests[tag]?.handouts += 1
         late[request.push.delivery.id] = tag
         var answer = deferral(
-            request, .unanswered, reason: request.flight == nil ? "waits for room" : "in_flight",
+            request, .unanswered, reason: surroundings.asksOnce ? trouble ?? noAnswer : why(request),
             tries: request.handouts + 1, attempts: 0)
         answer.isUnderWay = true
         return answer
@@ -277,8 +287,14 @@ final class ConnectionPool {
         handBack()
     }
 
-    /// Pushes that it has, or has answers to, until they are asked for.
-    var held: [Delivery.ID] { Array(late.keys) + Array(lateAnswers.keys) }
+    struct Held: Sendable {
+        /// Pushes that it has, or has answers to, until they are asked for.
+        var pushes: Set<Delivery.ID> = []
+        /// See ``APNsPush/lane``.
+        var lanes: Set<[UInt8]> = []
+    }
+
+    var held: Held { Held(pushes: Set(late.keys).union(lateAnswers.keys), lanes: Set(lanes.keys)) }
 
     /// Answers for pushes that it was given before; those that it does not have are to be sent elsewhere.
     func join(_ ids: [Delivery.ID], _ promise: EventLoopPromise<[TransportAnswer]>) {

@@ -50,9 +50,8 @@ extension PoolPlan {
         tls.applicationProtocols = ["h2"]
         if let trust = settings.trust {
             tls.trustRoots = .certificates(
-                try Unreadable.check("trust: \(trust) holds no certificate in PEM") {
-                    try NIOSSLCertificate.fromPEMFile(trust)
-                })
+                try Unreadable.certificates(
+                    trust, "trust", remedy: "correct trust; Apple's own servers need none, so leave it out for them"))
         }
         if case .certificate(let chain, let key) = secret {
             tls.certificateChain = chain.map { .certificate($0) }
@@ -70,6 +69,16 @@ private struct Unreadable: Error, CustomStringConvertible {
 
     static func check<Content>(_ complaint: String, _ read: () throws -> Content) throws -> Content {
         do { return try read() } catch { throw Unreadable(description: complaint) }
+    }
+
+    /// - Parameter key: What names the file.
+    static func certificates(_ path: String, _ key: String, remedy: String) throws -> [NIOSSLCertificate] {
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw Unreadable(description: "\(key): \(path) is not there, or not to be read: \(remedy)")
+        }
+        return try check("\(key): \(path) holds no certificate in PEM: \(remedy)") {
+            try NIOSSLCertificate.fromPEMFile(path)
+        }
     }
 }
 
@@ -114,9 +123,7 @@ extension APNsApp {
         case .certificate(let path, let secret):
             let pem = Array(try secret.reveal().utf8)
             return .certificate(
-                try Unreadable.check("certificate: \(path) holds no certificate in PEM") {
-                    try NIOSSLCertificate.fromPEMFile(path)
-                },
+                try Unreadable.certificates(path, "certificate", remedy: "correct certificate"),
                 try Unreadable.check("the \(secret) is no private key in PEM") {
                     try NIOSSLPrivateKey(bytes: pem, format: .pem)
                 })

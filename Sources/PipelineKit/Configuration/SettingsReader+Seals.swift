@@ -1,0 +1,103 @@
+/// Settings that name files and secrets stay the same when somebody mends what stands there. With seals they do not.
+extension SettingsReader {
+    /// The same settings with a seal on every secret and on every file that they name, as far as these can be read here.
+    ///
+    /// - Parameter keys: Those whose values are paths of files that count like settings.
+    func sealed(files keys: Set<String>) -> SettingsReader {
+        with(nodes.map { $0.with(sealed($0.value, under: $0.key, keys)) })
+    }
+
+    private func sealed(_ node: SettingsNode, under key: String, _ keys: Set<String>) -> SettingsNode {
+        switch node.content {
+        case .nothing: node
+        case .scalar(let path, _): keys.contains(key) ? node.sealed(sealOfFile(path)) : node
+        case .list(let items): node.with(.list(items.map { sealed($0, under: key, keys) }))
+        case .mapping(let entries):
+            if let secret = secret(node) {
+                node.sealed(seal(of: secret))
+            } else {
+                node.with(.mapping(entries.map { $0.with(sealed($0.value, under: $0.key, keys)) }))
+            }
+        }
+    }
+
+    private func secret(_ node: SettingsNode) -> Secret? {
+        let error = SettingsError(file: file, at: node.place, keyPath: keyPath, reason: "")
+        do throws(SettingsError) { return try Secret(node, folder: folder, error: error) } catch { return nil }
+    }
+
+    private func seal(of secret: Secret) -> String? {
+        do throws(SettingsError) { return Seal.of(try secret.reveal().utf8) } catch { return nil }
+    }
+
+    private func sealOfFile(_ path: String) -> String? {
+        do throws(Complaint) {
+            return Seal.of(try SmallFile.read(FilePathText.join(folder, path), bytesMax: Seal.fileBytesMax))
+        } catch { return nil }
+    }
+
+    /// The same settings with the seals that stand in the other's, wherever both say the same.
+    package func sealed(like other: SettingsReader) -> SettingsReader {
+        with(Self.sealed(nodes, like: other.nodes))
+    }
+
+    private static func sealed(
+        _ entries: [SettingsNode.Entry], like others: [SettingsNode.Entry]
+    ) -> [SettingsNode.Entry] {
+        entries.map { entry in
+            guard let twin = others.first(where: { $0.key == entry.key }) else { return entry }
+            return entry.with(sealed(entry.value, like: twin.value))
+        }
+    }
+
+    private static func sealed(_ node: SettingsNode, like other: SettingsNode) -> SettingsNode {
+        if record(of: node) == record(of: other.unsealed) { return other }
+        guard case .mapping(let entries) = node.content, case .mapping(let others) = other.content else { return node }
+        return node.with(.mapping(sealed(entries, like: others)))
+    }
+
+    var unsealed: SettingsReader { with(nodes.map { $0.with($0.value.unsealed) }) }
+}
+
+extension PipelineStage {
+    /// The stage as it works here: see ``SettingsReader/sealed(files:)``.
+    package func sealed(files keys: Set<String>) -> PipelineStage { with(settings.sealed(files: keys)) }
+
+    /// The stage as it worked where the other settings come from.
+    package func sealed(like other: SettingsReader) -> PipelineStage { with(settings.sealed(like: other)) }
+}
+
+enum Seal {
+    static let fileBytesMax = 1 << 20
+
+    /// Sixteen bits: enough to see nearly every change, and too few to find a secret by, or to know one again.
+    static func of(_ content: some Sequence<UInt8>) -> String {
+        var hash = content.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        hash ^= hash >> 32
+        hash ^= hash >> 16
+        let digits = String(hash & 0xFFFF, radix: 16)
+        return String(repeating: "0", count: 4 - digits.count) + digits
+    }
+}
+
+extension SettingsNode {
+    fileprivate func with(_ content: Content) -> SettingsNode { SettingsNode(content: content, place: place) }
+
+    fileprivate func sealed(_ seal: String?) -> SettingsNode {
+        SettingsNode(content: content, place: place, seal: seal)
+    }
+
+    fileprivate var unsealed: SettingsNode {
+        switch content {
+        case .nothing, .scalar: with(content)
+        case .list(let items): with(.list(items.map(\.unsealed)))
+        case .mapping(let entries): with(.mapping(entries.map { $0.with($0.value.unsealed) }))
+        }
+    }
+}
+
+extension SettingsNode.Entry {
+    fileprivate func with(_ value: SettingsNode) -> SettingsNode.Entry {
+        SettingsNode.Entry(key: key, place: place, value: value)
+    }
+}

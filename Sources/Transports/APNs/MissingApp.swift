@@ -1,0 +1,28 @@
+import PipelineKit
+
+/// A push for an app that the transport does not have.
+enum MissingApp {
+    private static let start = "no app of this transport has "
+
+    /// - Parameter apps: Those that it has.
+    static func reason(_ app: Delivery.App?, among apps: [APNsApp]) -> String {
+        guard let app else { return "the push names no app" }
+        let near = apps.first { $0.container == app.container }.map { "; \($0.name) has \($0.words)" } ?? ""
+        return start + words(app.container, app.environment, app.topic) + near
+    }
+
+    /// Nil where it is no reason of ours.
+    static func remedy(_ reason: String) -> String? {
+        guard reason.hasPrefix(start) else { return nil }
+        return "add it under apps of the transport, with this container, environment and topic, and its team, key and "
+            + "keyFile; or correct what the device registered"
+    }
+
+    fileprivate static func words(_ container: String, _ environment: String, _ topic: String?) -> String {
+        "container \(container), environment \(environment)" + (topic.map { ", topic \($0)" } ?? "")
+    }
+}
+
+extension APNsApp {
+    fileprivate var words: String { MissingApp.words(container, environment, topic) }
+}
