@@ -30,12 +30,14 @@ package enum Tool {
     }
 
     package static func run<Command: AsyncParsableCommand>(_ type: Command.Type) async -> Never {
+        let hangup = StopSignals.hold(SIGHUP)
         StopSignals.ignore(SIGPIPE)
         // A file at the limit of its size is a full disk: the write fails, and that is dealt with.
         StopSignals.outlive(SIGXFSZ)
         allowManyFiles()
         do {
             var command = try type.parseAsRoot()
+            if !(command is any HangupTaker) { hangup.release() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -75,3 +77,6 @@ package enum Tool {
         exit(ToolStatus.inputOutput.rawValue)
     }
 }
+
+/// A command that goes on at SIGHUP: one that comes before it watches for signals is for it as well.
+package protocol HangupTaker {}

@@ -30,6 +30,31 @@ struct IngestProgramTests {
         #expect(shown.output.split(separator: "\n").count == 2)
     }
 
+    @Test func `a pipe that nobody writes to does not hold up a stop`() async throws {
+        let notes = try Notes()
+        let pipe = notes.folder + "/in.pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline, pipe])
+        #expect(await program.error(": running, log ") != nil)
+        program.signal(SIGTERM)
+        let result = await program.result()
+        #expect(result.status == 0 && result.errors.hasSuffix(": stopped\n"), "\(result)")
+    }
+
+    @Test func `a pipe is read until its writer closes it`() async throws {
+        let notes = try Notes()
+        let pipe = notes.folder + "/in.pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        Thread.detachNewThread {
+            let writer = FileHandle(forWritingAtPath: pipe)
+            writer?.write(Data(Notes.change("n1").utf8))
+            writer?.closeFile()
+        }
+        let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline, "--exit-when-done", pipe])
+        let result = await program.result()
+        #expect(result.status == 0 && result.errors.contains("in.pipe: 1 line sent"), "\(result)")
+    }
+
     @Test func `five programs by hand, in any order, are a pipeline`() async throws {
         let notes = try Notes()
         let programs = try ["deliver", "coalesce", "match", "payload", "ingest"].map {

@@ -126,6 +126,30 @@ import ZeroMQ
             #expect(try pipeline.stop() == [])
         }
     }
+
+    /// The pipeline file is a pipe until then, so that `up` is known to be about to read it.
+    @Test func aHangupBeforeTheFileIsReadDoesNoHarm() async throws {
+        try await SocketThread.run(name: "faults") {
+            let folder = try Folder()
+            let file = folder.file("pipeline.yaml")
+            #expect(mkfifo(file, 0o600) == 0)
+            let up = try Spawned("belfry", ["up", file])
+            var pipe: Int32 = -1
+            try up.wait("belfry up opens its file") {
+                pipe = open(file, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+                return pipe >= 0
+            }
+            up.signal(SIGHUP)
+            unlink(file)
+            let text = LivePipeline.yaml()
+            try folder.write(text, to: "pipeline.yaml")
+            #expect(write(pipe, text, text.utf8.count) == text.utf8.count)
+            close(pipe)
+            try up.wait("it is ready") { up.lines.contains("ready") }
+            up.signal(SIGTERM)
+            #expect(try up.end() == 0, "\(up.lines)")
+        }
+    }
 }
 
 extension RunningAPNs {

@@ -2,7 +2,7 @@ import ArgumentParser
 import BuiltIns
 
 /// Runs one stage of any kind; `belfry up` uses it for those without a program of their own.
-struct StageCommand: AsyncParsableCommand {
+struct StageCommand: AsyncParsableCommand, HangupTaker {
     static let configuration = CommandConfiguration(
         commandName: "stage",
         abstract: "Runs one stage of a pipeline in this process.",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PipelineRuntime
 
-struct UpCommand: AsyncParsableCommand {
+struct UpCommand: AsyncParsableCommand, HangupTaker {
     static let configuration = CommandConfiguration(
         commandName: "up",
         abstract: "Starts every stage of a pipeline and keeps it running.",

@@ -89,8 +89,17 @@ package final class Producer {
     ///
     /// - Throws: ``LinkError/silent(endpoint:waited:)`` when no door answers in time.
     package func greet(timeout: Duration) throws -> UInt64 {
+        _ = try greet(timeout: timeout) { true }
+        return next - 1
+    }
+
+    /// The same for as long as somebody wants to know.
+    ///
+    /// - Returns: Nil where `isWanted` was false before the door answered.
+    package func greet(timeout: Duration, while isWanted: () -> Bool) throws -> UInt64? {
         let limit = ContinuousClock.now + timeout
         while !isKnown {
+            guard isWanted() else { return nil }
             guard .now < limit else { throw silence(waited: timeout) }
             try ask()
             try pump(wait: .milliseconds(100))

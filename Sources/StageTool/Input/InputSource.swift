@@ -15,10 +15,12 @@ package struct InputSource: Hashable, Sendable {
 
     /// Opens it for reading.
     ///
+    /// - Parameter isPolled: Whether what is read is waited for by `poll`: then a named pipe is opened before somebody
+    ///   writes to it.
     /// - Throws: ``ToolFailure`` with 66 where it is missing, closed, a directory or not to be read.
-    package func open() throws(ToolFailure) -> Int32 {
+    package func open(isPolled: Bool = false) throws(ToolFailure) -> Int32 {
         if isStandardInput { return try InputSource.openStandardInput() }
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | (isPolled ? O_NONBLOCK : 0))
         guard descriptor >= 0 else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }
         guard !InputSource.isDirectory(descriptor) else {
             close(descriptor)
@@ -30,9 +32,16 @@ package struct InputSource: Hashable, Sendable {
     /// Checks that all can be opened, before anything is done with the first.
     package static func check(_ sources: [InputSource]) throws(ToolFailure) {
         for source in sources {
+            // Who writes to a named pipe would take this for its reader.
+            if source.isReadablePipe { continue }
             let descriptor = try source.open()
             if !source.isStandardInput { close(descriptor) }
         }
+    }
+
+    private var isReadablePipe: Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO && access(path, R_OK) == 0
     }
 
     /// Where the shell closed it (`<&-`), the first thing that this process opened has its number: it is of no kind that

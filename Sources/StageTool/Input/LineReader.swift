@@ -63,7 +63,7 @@ package final class LineReader {
     private func openNext() throws(ToolFailure) -> Bool {
         if current != nil { return true }
         guard let source = sources.popFirst() else { return false }
-        current = (source, try source.open())
+        current = (source, try source.open(isPolled: true))
         line = 0
         return true
     }

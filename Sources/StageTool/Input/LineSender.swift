@@ -64,7 +64,7 @@ package final class LineSender {
     ///   - resumes: Whether the door has the first lines of this input already, as far as it knows this producer.
     /// - Throws: ``LinkError/silent(endpoint:waited:)``; ``ToolFailure`` where an input cannot be read.
     package func run(patience: Duration, resumes: Bool) throws -> Totals {
-        let known = try producer.greet(timeout: patience)
+        guard let known = try producer.greet(timeout: patience, while: { mayContinue(totals) }) else { return totals }
         skip = resumes ? known : 0
         next = known + 1
         through = known

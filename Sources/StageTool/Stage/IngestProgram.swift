@@ -4,7 +4,7 @@ import PipelineRuntime
 import ZeroMQ
 
 /// `belfry-ingest`: the source stage, which also takes files and standard input.
-struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand {
+struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand, HangupTaker {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "belfry-ingest",

@@ -16,7 +16,7 @@ package protocol LinkedStages: SendableMetatype {
 }
 
 /// `belfry-match` and its like: one stage of one kind, in a process of its own.
-struct StageProgram<Kind: StageKind, Linked: LinkedStages>: AsyncParsableCommand {
+struct StageProgram<Kind: StageKind, Linked: LinkedStages>: AsyncParsableCommand, HangupTaker {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "belfry-\(Kind.kind)",

@@ -54,7 +54,7 @@ package struct StageRunner {
         hangup.finish()
         await said
         await reloading
-        if !StageRunner.isSupervised { StandardError.write("\(host.plan.stage): stopped") }
+        defer { if !StageRunner.isSupervised { StandardError.write("\(host.plan.stage): stopped") } }
         try await beside
     }
 
