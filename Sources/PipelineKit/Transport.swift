@@ -149,7 +149,7 @@ public struct TransportAnswer: Sendable, Hashable {
     /// Whether the device may get the push twice: an earlier attempt had no answer.
     public var mayRepeat: Bool
     /// Whether the transport still has the ``Outcome/deferred`` push under way, and answers when it is handed in again.
-    /// Where the transport is gone by then, the push may come twice. For the host: no stage is told.
+    /// Where the transport is gone by then, the push may come twice.
     public var isUnderWay = false
     /// The other side's name for the push, if it gave one.
     public var receipt: String?

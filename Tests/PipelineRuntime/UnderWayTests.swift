@@ -76,7 +76,6 @@ import Testing
         var late = answers(1)
         late[0].isUnderWay = true
         first.mark(&late)
-        #expect(!late[0].isUnderWay, "no stage is told")
         try first.write()
         try first.note(pushes(1)[...], after: 11)
         #expect(first.marked(answers(1)) == [])

@@ -107,8 +107,3 @@ struct PushTestReport {
         }
     }
 }
-
-extension TransportAnswer {
-    /// Whether the other side has it and has not answered.
-    var isUnderWay: Bool { outcome == .deferred && reason == "in_flight" }
-}

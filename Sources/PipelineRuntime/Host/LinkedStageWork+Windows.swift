@@ -29,8 +29,8 @@ extension LinkedStageWork {
         guard !deliveries.isEmpty else { return }
         outputsBefore = out.count
         width.begin()
-        isPartOnRecord = false
-        try transports.deliver(deliveries, noting: noteUnderWay)
+        isPartOnRecord = true
+        try transports.deliver(deliveries, noting: noteGoingOut)
     }
 
     /// When the whole window is answered, its last outcomes and its cursor become one batch.
@@ -60,19 +60,21 @@ extension LinkedStageWork {
         let cursor = cursor(at: cut)
         guard try append(cursor, now: now, always: !isPartOnRecord) != .noRoom else { return }
         (mustRecord, outputsBefore, isPartOnRecord) = (true, 0, true)
-        try transports.goOn { part in
-            guard try noteUnderWay(part) else { return false }
-            isPartOnRecord = false
-            return true
-        }
+        try transports.goOn(noting: noteGoingOut)
     }
 
     /// - Returns: False where there is no room for what is to be known of a part: then it does not go out yet.
-    private func noteUnderWay(_ part: ArraySlice<Delivery>) throws -> Bool {
-        guard underWay != nil else { return true }
-        return try outlet.attempt { () throws(EventLogError) in
+    private func noteGoingOut(_ part: ArraySlice<Delivery>) throws -> Bool {
+        guard underWay != nil else { return goesOut() }
+        let isNoted = try outlet.attempt { () throws(EventLogError) in
             try underWay?.note(part, after: outlet.log.lastSequence)
         }
+        return isNoted && goesOut()
+    }
+
+    private func goesOut() -> Bool {
+        isPartOnRecord = false
+        return true
     }
 
     /// - Returns: False where there is no room for what transports still have.

@@ -107,7 +107,6 @@ struct UnderWay {
         if doubtful.remove(number) != nil || answer.id.push <= horizon { answer.mayRepeat = true }
         late[number] = nil
         guard answer.isUnderWay else { return }
-        answer.isUnderWay = false
         guard let entry = part.first(where: { $0.push == number }) else { return }
         late[number] = entry.life
         lateOfPart.append(entry)

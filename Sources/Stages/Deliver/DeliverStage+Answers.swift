@@ -38,17 +38,31 @@ extension DeliverStage {
         }
     }
 
-    /// The older push of the same collapse ID need not be sent any more.
+    /// The older push of the same collapse ID need not be sent any more. One that a transport still has may have been
+    /// sent: while the newer one waits too, there is time to learn of it.
     private mutating func supersede(
         by line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry, into out: inout Outbox
     ) {
         guard !line.rest.isEmpty, pending.hasSome(of: line.device.owner),
-            let collapseID = WaitingHeaders(head: line.head, rest: line.rest).collapseID,
-            let older = pending.superseded(by: collapseID, at: line.device)
+            let collapseID = WaitingHeaders(head: line.head, rest: line.rest).collapseID
         else { return }
-        pending.remove(older.key)
+        let older = pending.superseded(by: collapseID, at: line.device)
+        let waits = line.result.isWait
+        if !waits || older?.isUnderWay == true {
+            drop(pending.overtaken(line.device.collapseKey(collapseID)), for: entry.push, into: &out)
+        }
+        guard let older else { return }
+        if waits, older.isUnderWay {
+            pending.noteOvertaken(older, by: entry.push)
+        } else {
+            drop(older, for: entry.push, into: &out)
+        }
+    }
+
+    private mutating func drop(_ older: PendingPush?, for newer: UInt64, into out: inout Outbox) {
+        guard let older, pending.remove(older.key) != nil else { return }
         var note = older.note(PushNote(.superseded))
-        note.superseder = entry.push
+        note.superseder = newer
         write(note, of: older, into: &out)
     }
 
@@ -59,6 +73,7 @@ extension DeliverStage {
         if push.isNotice {
             fold(answer, toNotice: push, at: now, into: &out)
         } else {
+            if !answer.outcome.isWait { drop(pending.overtaken(by: push), for: push.push, into: &out) }
             fold(answer, to: push, at: now, into: &out)
         }
     }
@@ -223,9 +238,12 @@ extension DeliverStage {
         _ push: PendingPush, _ note: PushNote, answered answer: TransportAnswer? = nil, into out: inout Outbox
     ) {
         let text = push.note(note, answered: answer)
-        if let newer = pending.successor(of: push) { return drop(push, for: newer, text, answer, into: &out) }
-        guard pending.count < settings.pendingMax else { return refuse(push, text, answer, into: &out) }
         var push = push
+        push.superseder = push.superseder ?? pending.successor(of: push)?.push
+        if let newer = push.superseder, !push.isUnderWay {
+            return drop(push, for: newer, text, answer, into: &out)
+        }
+        guard pending.count < settings.pendingMax else { return refuse(push, text, answer, into: &out) }
         if note.word == PendingPush.heldWord {
             push.isHeld = true
             push.due = push.end(settings.retryFor, after: note.taken)
@@ -234,13 +252,13 @@ extension DeliverStage {
         write(text, of: push, into: &out)
     }
 
-    /// A redriven push that would have to wait beside a newer one of its collapse ID.
+    /// A push that would have to wait beside a newer one of its collapse ID.
     private func drop(
-        _ push: PendingPush, for newer: PendingPush, _ text: PushNote, _ answer: TransportAnswer?,
+        _ push: PendingPush, for newer: UInt64, _ text: PushNote, _ answer: TransportAnswer?,
         into out: inout Outbox
     ) {
         var note = push.note(PushNote(.superseded), answered: answer)
-        (note.superseder, note.taken, note.until) = (newer.push, text.taken, text.until)
+        (note.superseder, note.taken, note.until) = (newer, text.taken, text.until)
         write(note, of: push, into: &out)
     }
 
@@ -257,6 +275,21 @@ extension DeliverStage {
 
 extension PendingPush {
     static let heldWord = "held"
+}
+
+extension TransportAnswer.Outcome {
+    /// Whether the push is not over with it.
+    fileprivate var isWait: Bool { self == .deferred || self == .stopped }
+}
+
+extension OutcomeLedger.Result {
+    fileprivate var isWait: Bool {
+        switch self {
+        case .answered(let answer): answer.outcome.isWait
+        case .held: true
+        case .none, .ended: false
+        }
+    }
 }
 
 extension AppState {

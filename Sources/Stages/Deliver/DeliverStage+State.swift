@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 
 extension DeliverStage {
-    public static let snapshotVersion: Int? = 2
+    public static let snapshotVersion: Int? = 3
     public static let stateName: String? = "devices"
     public static let otherStateNames = ["pending"]
 
@@ -99,6 +99,7 @@ extension DeliverStage {
         answer.until = json["until"]?.moment
         answer.since = json["since"]?.moment
         answer.taken = json["at"]?.moment
+        answer.isUnderWay = json["under_way"]?.bool ?? false
         answer.mayRepeat = json["repeat_possible"]?.bool ?? false
         answer.receipt = json["receipt"]?.string
     }
@@ -119,6 +120,7 @@ extension PendingPush {
         lines.append(",\"waits\":", isHeld ? PendingPush.heldWord : TransportAnswer.Outcome.deferred.rawValue)
         lines.append(status: status, reason: reason)
         lines.append(",\"attempts\":", attempts)
+        if isUnderWay { lines.append(",\"under_way\":true") }
         lines.append(",\"came\":", came)
         if let due { lines.append(",\"due\":", due) }
         lines.append("}\n")

@@ -125,7 +125,7 @@ extension DeliverStage {
             if let note = end(of: push, at: now) {
                 pending.remove(push.key)
                 write(note, of: push, into: &out)
-            } else if !push.isNotice, registry.apps.isHeld(push.device.appIndex) {
+            } else if !push.isNotice, !push.isUnderWay, registry.apps.isHeld(push.device.appIndex) {
                 pending.hold(push, until: push.end(settings.retryFor, after: now))
                 registry.apps[push.device.appIndex].hold?.noteArrival(at: now)
             } else {
@@ -138,14 +138,22 @@ extension DeliverStage {
     private func end(of push: PendingPush, at now: Instant) -> PushNote? {
         let hasTransport = push.isNotice ? settings.retired != nil : push.device.hasTransport
         if !hasTransport { return push.note(PushNote(.unknownTransport)) }
-        if push.isExpired(at: now) { return push.note(PushNote(.expired)) }
         guard push.end(settings.retryFor, after: nil) <= now else { return nil }
+        if push.isExpired(at: now) { return push.note(PushNote(.expired)) }
         var note = push.note(PushNote(.failed))
         if note.reason == nil { note.reason = "it waited for longer than retryFor" }
         return note
     }
 
     private mutating func handOut(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
+        // A transport that was opened meanwhile has neither, and keeps the order in which they come.
+        if let older = pending.overtaken(by: push), older.due != nil, let older = present(older) {
+            deliver(older, at: now, into: &out)
+        }
+        deliver(push, at: now, into: &out)
+    }
+
+    private mutating func deliver(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
         out.deliver(push.delivery)
         pending.noteHandedOut(push, at: now)
         window.append(push.key)

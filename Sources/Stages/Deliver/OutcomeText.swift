@@ -143,6 +143,8 @@ struct PushNote {
     var registered: Instant?
     /// When the answer was taken, where more follows from it.
     var taken: Instant?
+    /// Whether the transport still has it.
+    var isUnderWay = false
     var mayRepeat = false
     var receipt: String?
 
@@ -164,6 +166,7 @@ struct PushNote {
         if let since { buffer.append(",\"since\":", since) }
         if let registered { buffer.append(",\"registered\":", registered) }
         if let taken { buffer.append(",\"at\":", taken) }
+        if isUnderWay { buffer.append(",\"under_way\":true") }
         buffer.append(mayRepeat, receipt)
     }
 }

@@ -18,6 +18,8 @@ extension PendingPush {
         snapshot.write(handedOut)
         snapshot.write(attempts)
         snapshot.write(mayRepeat)
+        snapshot.write(isUnderWay)
+        snapshot.write(superseder) { $1.write($0) }
         snapshot.write(status) { $1.write($0) }
         snapshot.write(reason) { $1.write($0) }
         snapshot.write(due) { $1.write($0) }
@@ -36,6 +38,8 @@ extension PendingPush {
         (came, handedOut) = (try snapshot.instant(), try snapshot.instant())
         attempts = try snapshot.attempts()
         mayRepeat = try snapshot.flag()
+        isUnderWay = try snapshot.flag()
+        superseder = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.number() }
         status = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.integer() }
         reason = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.text() }
         due = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.instant() }

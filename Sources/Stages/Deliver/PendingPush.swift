@@ -19,6 +19,10 @@ struct PendingPush {
     var handedOut: Instant
     var attempts = 0
     var mayRepeat = false
+    /// Whether a transport still has it, as it said when it was asked last. Then only it knows what became of the push.
+    var isUnderWay = false
+    /// The newer push that takes its place, unless the transport has sent it.
+    var superseder: UInt64?
     var status: Int?
     var reason: String?
     /// When something is to be done about it; nil while a transport has it.
@@ -75,8 +79,12 @@ struct PendingPush {
     ///   - moment: The time is later than that.
     func end(_ retryFor: Duration, after moment: Instant?) -> Instant {
         let end = min(headers.expiresAt ?? .distantFuture, came.advanced(by: retryFor))
+            .advanced(by: isUnderWay ? Self.lastAnswerWait : .zero)
         return moment.map { max(end, $0.advanced(by: .microseconds(1))) } ?? end
     }
+
+    /// So much later the answer to what is under way is still asked for.
+    private static let lastAnswerWait = Duration.seconds(300)
 
     /// Whether it is too old to be sent.
     func isExpired(at now: Instant) -> Bool { headers.expiresAt.map { $0 <= now } ?? false }
@@ -84,6 +92,7 @@ struct PendingPush {
     mutating func add(_ answer: TransportAnswer) {
         attempts += max(answer.attempts, 0)
         mayRepeat = mayRepeat || answer.mayRepeat
+        isUnderWay = answer.outcome == .deferred && answer.isUnderWay
         (status, reason) = (answer.status ?? status, answer.reason ?? reason)
     }
 
@@ -96,8 +105,10 @@ struct PendingPush {
             note.answer = PushNote.noAnswer
         }
         (note.status, note.reason) = answer.map { ($0.status, $0.reason) } ?? (status, reason)
-        note.attempts = attempts
-        if let answer, answer.attempts != attempts { note.tries = answer.attempts }
+        // What is under way has been sent, though nobody knows any more what became of that.
+        note.attempts = attempts + (note.isFinal && isUnderWay ? 1 : 0)
+        if let answer, answer.attempts != note.attempts { note.tries = answer.attempts }
+        note.isUnderWay = answer?.isUnderWay ?? false
         (note.mayRepeat, note.receipt) = (mayRepeat, answer?.receipt)
         return note
     }

@@ -220,6 +220,9 @@ struct Conservation {
                 problems.append("conservation: the outcome of \(id) is not what its transport said")
             }
         }
+        for (id, event) in recorded where event.answer == nil && given[id]?.isUnderWay == true {
+            if event.numbers["attempts"] == 0 { problems.append("conservation: \(id) was sent, its end says that it was not") }
+        }
         // A power cut may take the record of a retirement that its backend was told of already.
         let unrecorded = Set(sent.keys).subtracting(recorded.keys).filter { $0.retired == nil }
         let unsent = recorded.filter { $0.value.answer != nil && sent[$0.key] == nil }

@@ -1,0 +1,144 @@
+import EventLog
+import PipelineKit
+import Testing
+
+@testable import Deliver
+
+/// Pushes that a transport still has when something else is to become of them, in pictures of time: seconds since 1970.
+@Suite struct UnderWayPushes {
+    /// A bench with one device, and one push of collapse ID `c` to it, which is under way and asked for at second 10.
+    private func bench(_ push: String = push(), settings: String = "") throws -> Bench {
+        var bench = try Bench(transports: "transports: {apns: {use: file}}\n" + settings)
+        try bench.feed(register("mac"), push)
+        bench.answer(late(try #require(bench.takeDeliveries().first), until: 10))
+        return bench
+    }
+
+    private func late(_ delivery: Delivery, until second: Int64) -> TransportAnswer {
+        var answer = waits(delivery, until: second)
+        (answer.reason, answer.isUnderWay) = ("in_flight", true)
+        return answer
+    }
+
+    private func waits(_ delivery: Delivery, until second: Int64) -> TransportAnswer {
+        TransportAnswer(
+            delivery.id, .deferred, reason: "no room at the server", attempts: 0,
+            until: Instant(microseconds: second * 1_000_000))
+    }
+
+    /// Feeds a newer push of the collapse ID, which has to wait until that second.
+    private func overtake(_ bench: inout Bench, until second: Int64) throws {
+        try bench.feed(push())
+        bench.answer(waits(try #require(bench.takeDeliveries().first), until: second))
+    }
+
+    @Test func `a newer one that waits too lets its answer be heard first`() throws {
+        var bench = try bench()
+        #expect(bench.outcomes.last?.contains(#","under_way":true"#) == true)
+        try overtake(&bench, until: 20)
+        bench.advance(to: 10)
+        let asked = bench.takeDeliveries()
+        #expect(asked.map(\.id.push) == [2])
+        bench.answer(TransportAnswer(asked[0].id, .accepted, status: 200))
+        bench.advance(to: 20)
+        bench.answer(TransportAnswer(try #require(bench.takeDeliveries().first).id, .accepted, status: 200))
+        #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 3 mac", "accepted 2 mac", "accepted 3 mac"])
+    }
+
+    /// A transport that was opened anew has neither: it would send the older one behind the newer.
+    @Test func `it is handed out before the newer one, whichever is due`() throws {
+        var bench = try bench()
+        try overtake(&bench, until: 5)
+        bench.advance(to: 5)
+        #expect(bench.deliveries.map(\.id.push) == [2, 3])
+        let asked = bench.takeDeliveries()
+        bench.answer(TransportAnswer(asked[0].id, .accepted, status: 200))
+        bench.answer(TransportAnswer(asked[1].id, .accepted, status: 200))
+        bench.advance(to: 100)
+        #expect(bench.deliveries.isEmpty && bench.stage.pending.isEmpty)
+    }
+
+    @Test func `what was not sent after all is not sent any more where a newer one waits`() throws {
+        var bench = try bench()
+        try overtake(&bench, until: 20)
+        bench.advance(to: 10)
+        bench.answer(waits(try #require(bench.takeDeliveries().first), until: 15))
+        #expect(bench.outcomes.last?.contains(#""outcome":"superseded","answer":"deferred","by":3"#) == true)
+        bench.advance(to: 15)
+        #expect(bench.deliveries.isEmpty)
+        #expect(bench.stage.pending.count == 1)
+    }
+
+    @Test func `where a newer one is accepted first, its end says that it was sent`() throws {
+        var bench = try bench()
+        try bench.feed(push())
+        bench.answer(TransportAnswer(try #require(bench.takeDeliveries().first).id, .accepted, status: 200))
+        let end = try #require(bench.outcomes.dropLast().last)
+        #expect(end.contains(#""outcome":"superseded","by":3,"reason":"in_flight","attempts":1"#), "\(end)")
+        bench.advance(to: 100)
+        #expect(bench.deliveries.isEmpty && bench.stage.pending.isEmpty)
+    }
+
+    @Test func `of three only the last is sent, and each has one end`() throws {
+        var bench = try bench()
+        try overtake(&bench, until: 20)
+        try overtake(&bench, until: 30)
+        #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 3 mac", "superseded 3 mac", "deferred 4 mac"])
+        bench.advance(to: 10)
+        bench.answer(TransportAnswer(try #require(bench.takeDeliveries().first).id, .accepted, status: 200))
+        bench.advance(to: 30)
+        #expect(bench.takeDeliveries().map(\.id.push) == [4])
+        #expect(try bench.takeStory() == ["accepted 2 mac"])
+    }
+
+    @Test func `its answer counts, though it is too old by then`() throws {
+        var bench = try bench(push(expiration: 8))
+        bench.advance(to: 10)
+        let asked = try #require(bench.takeDeliveries().first)
+        bench.answer(late(asked, until: 12))
+        bench.advance(to: 12)
+        bench.answer(TransportAnswer(try #require(bench.takeDeliveries().first).id, .accepted, status: 200))
+        #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 2 mac", "accepted 2 mac"])
+    }
+
+    @Test func `what was not sent after all is too old`() throws {
+        var bench = try bench(push(expiration: 8))
+        bench.advance(to: 10)
+        bench.answer(waits(try #require(bench.takeDeliveries().first), until: 12))
+        bench.advance(to: 12)
+        #expect(bench.outcomes.last?.contains(#""outcome":"expired""#) == true)
+        #expect(bench.outcomes.last?.contains(#""attempts":0"#) == true)
+        #expect(bench.deliveries.isEmpty)
+    }
+
+    @Test func `five minutes after its time nobody asks any more, and its end says that it was sent`() throws {
+        var bench = try bench(push(expiration: 8))
+        for second in stride(from: Int64(10), to: 308, by: 100) {
+            bench.advance(to: second)
+            for delivery in bench.takeDeliveries() { bench.answer(late(delivery, until: second + 100)) }
+        }
+        bench.advance(to: 310)
+        #expect(bench.deliveries.isEmpty)
+        #expect(bench.outcomes.last?.contains(#""outcome":"expired""#) == true)
+        #expect(bench.outcomes.last?.contains(#""attempts":1"#) == true)
+    }
+
+    @Test func `it is asked for while its app is held, for that sends nothing`() throws {
+        var bench = try bench()
+        try bench.feed(push(collapseID: "other"))
+        bench.answer(
+            TransportAnswer(try #require(bench.takeDeliveries().first).id, .stopped, status: 403, reason: "BadTopic"))
+        bench.advance(to: 10)
+        #expect(bench.takeDeliveries().map(\.id.push) == [2])
+    }
+
+    @Test func `a snapshot keeps what is under way, and what it stands behind`() throws {
+        var bench = try bench()
+        try overtake(&bench, until: 5)
+        var other = try bench.restarted(transports: "transports: {apns: {use: file}}")
+        #expect(other.state("pending") == bench.state("pending"))
+        #expect(bench.state("pending").contains(#""under_way":true"#))
+        other.advance(to: 5)
+        #expect(other.deliveries.map(\.id.push) == [2, 3])
+    }
+}
