@@ -10,7 +10,7 @@ import ZeroMQ
 /// every log is sound, and a replay of each says what the log says.
 @Suite(.serialized) struct KillRounds {
     @Test func twoHundredKillsLoseAndInventNothing() async throws {
-        let (result, kills, problems) = try await KillRounds.run(200) { try LivePipeline() }
+        let (result, kills, _, problems) = try await KillRounds.run(200) { try LivePipeline() }
         result.check()
         #expect(problems == [])
         #expect(kills.values.reduce(0, +) == 200)
@@ -19,7 +19,7 @@ import ZeroMQ
 
     @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
     func killsWithAPluginInTheMiddleLoseAndInventNothing() async throws {
-        let (result, kills, problems) = try await KillRounds.run(20, of: LivePipeline.stages + ["filter"]) {
+        let (result, kills, _, problems) = try await KillRounds.run(20, of: LivePipeline.stages + ["filter"]) {
             try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
         }
         result.check()
@@ -39,12 +39,12 @@ import ZeroMQ
             {container: iCloud.com.example.Notes, topic: com.example.Notes, team: TEAMLOCAL1, key: KEYLOCAL12, \
             keyFile: {$file: \(folder.file("AuthKey_KEYLOCAL12.p8"))}}}}
             """
-        let (result, kills, problems) = try await KillRounds.run(200, changes: 600) {
+        let (result, kills, doubted, problems) = try await KillRounds.run(200, changes: 600) {
             try LivePipeline(transport: transport)
         }
         let received = apns.received.filter { $0.status == 200 }
         try await apns.stop()
-        let wanted = Set(result.expected.compactMap(KillRounds.apnsID))
+        let wanted = Set(result.expected.compactMap(\.apnsID))
         let found = Set(received.map(\.id))
         #expect(wanted.count == result.expected.count && wanted.count > 500)
         #expect(wanted.subtracting(found).sorted().prefix(3) == [], "lost")
@@ -55,6 +55,8 @@ import ZeroMQ
         print("\(received.count) requests, \(repeats) repeats, after a kill at most \(repeatsOfLives.max() ?? 0)")
         #expect(repeatsOfLives.reduce(0, +) == repeats)
         #expect(repeatsOfLives.allSatisfy { $0 <= Self.streams }, "\(repeatsOfLives)")
+        let unsaid = Set(received.filter(\.isRepeat).map(\.id)).subtracting(doubted)
+        #expect(unsaid.isEmpty && doubted.count <= Self.streams * kills["deliver", default: 0], "\(unsaid)")
     }
 
     private static let streams = 8
@@ -64,22 +66,17 @@ import ZeroMQ
         Dictionary(grouping: requests, by: \.connection).values.map { $0.count(where: \.isRepeat) }
     }
 
-    private static func apnsID(_ push: String) -> String? {
-        guard let start = push.range(of: #""apns-id":""#) else { return nil }
-        return String(push[start.upperBound...].prefix(36))
-    }
-
     private static func run(
         _ rounds: Int, of stages: [String] = LivePipeline.stages, changes: Int? = nil,
         _ start: @escaping @Sendable () throws -> LivePipeline
-    ) async throws -> (Disturbed.Result, [String: Int], problems: [String]) {
+    ) async throws -> (Disturbed.Result, [String: Int], doubted: Set<String>, problems: [String]) {
         let seed = Seeded.drawn(for: "\(rounds) kills")
         return try await SocketThread.run(name: "faults") {
             let (begun, pipeline) = (ContinuousClock.now, try start())
             let disturbed = Disturbed(pipeline, seed: seed, changes: changes ?? 15 * rounds + 1_000)
             let (result, kills) = try disturbed.run(rounds: rounds, killing: stages)
             print("\(rounds) kills in \(ContinuousClock.now - begun): \(kills.sorted { $0.key < $1.key })")
-            return (result, kills, try pipeline.problemsOfLogs())
+            return (result, kills, try pipeline.doubted(), try pipeline.problemsOfLogs())
         }
     }
 }

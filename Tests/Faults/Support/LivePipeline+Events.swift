@@ -33,6 +33,12 @@ extension LivePipeline {
         return lines
     }
 
+    /// The `apns-id` of each push whose end says that it may have come twice.
+    func doubted() throws -> Set<String> {
+        let ends = try outcomes().filter { $0.hasPrefix(#"{"type":"outcome""#) }
+        return Set(ends.filter { $0.contains(#""repeat_possible":true"#) }.compactMap(\.apnsID))
+    }
+
     /// Writes the file anew, with other transports.
     func edit(transport: String) throws {
         try folder.write(LivePipeline.yaml("match", "", "0s", transport), to: "pipeline.yaml")
@@ -49,4 +55,9 @@ extension LivePipeline {
         let status = try up.end()
         return status == (signal == SIGKILL ? 128 + SIGKILL : 0) ? [] : ["belfry up ends with \(status)"] + up.lines
     }
+}
+
+extension String {
+    /// Of a push, or of an event that tells of one.
+    var apnsID: String? { range(of: #""apns-id":""#).map { String(self[$0.upperBound...].prefix(36)) } }
 }

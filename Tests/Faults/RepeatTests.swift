@@ -1,0 +1,87 @@
+import Foundation
+import LocalAPNs
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// What comes to the APNs of this machine twice has an outcome that says so, and nothing else has.
+@Suite(.serialized) struct Repeats {
+    private static let streams = 8
+
+    @Test(arguments: ["deliver", "all"])
+    func whatAKillSendsAgainSaysSo(_ victim: String) async throws {
+        let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: Self.streams)
+        let (outcomes, doubted, problems) = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(transport: apns.transport())
+            try pipeline.send(Notes.commands(40))
+            for count in [8, 20, 32] {
+                try pipeline.up.wait("\(count) requests") { Set(apns.accepted.map(\.id)).count >= count }
+                try pipeline.kill(all: victim == "all")
+            }
+            try pipeline.waitFor("outcome", 40)
+            // Nothing is under way now.
+            try pipeline.kill(all: victim == "all")
+            try pipeline.send((41...45).map(Notes.note))
+            try pipeline.waitFor("outcome", 45)
+            return (try pipeline.outcomes(), try pipeline.doubted(), try pipeline.stop() + pipeline.problemsOfLogs())
+        }
+        try await apns.stop()
+        #expect(problems == [])
+        let repeated = apns.repeated
+        print("\(repeated.count) came twice, \(doubted.count) say so")
+        #expect(!repeated.isEmpty && repeated.isSubset(of: doubted))
+        #expect(doubted.count <= 3 * Self.streams)
+        #expect(outcomes.suffix(5).allSatisfy { !$0.contains("repeat_possible") })
+    }
+
+    /// It was told to take longer, which is on record; then whoever had it under way is gone.
+    @Test(arguments: [true, false])
+    func aLatePushWhoseTransportIsGoneSaysSo(isReload: Bool) async throws {
+        let apns = try await RunningAPNs(
+            script: #"{"script":[{"when":{"nth":2},"do":{"latency":20000}},{"do":{"latency":5}}]}"#)
+        let (outcomes, doubted, problems) = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(transport: apns.transport())
+            try pipeline.send(Notes.commands(1))
+            try pipeline.waitFor("outcome")
+            try pipeline.send((2...4).map(Notes.note))
+            try pipeline.waitFor("attempt")
+            try pipeline.waitFor("outcome", 3)
+            if isReload {
+                try pipeline.edit(transport: apns.transport(), sync: "interval 40ms")
+                pipeline.up.signal(SIGHUP)
+                try pipeline.waitForLine("deliver: reloaded \(pipeline.file): apns opened anew")
+            } else {
+                try pipeline.kill("deliver")
+            }
+            try pipeline.waitFor("outcome", 4)
+            return (try pipeline.outcomes(), try pipeline.doubted(), try pipeline.stop() + pipeline.problemsOfLogs())
+        }
+        try await apns.stop()
+        #expect(problems == [])
+        let late = outcomes.first { $0.hasPrefix(#"{"type":"attempt""#) }?.apnsID
+        #expect(doubted == [try #require(late)], "\(outcomes)")
+    }
+}
+
+extension RunningAPNs {
+    /// What it got twice.
+    fileprivate var repeated: Set<String> { Set(accepted.filter(\.isRepeat).map(\.id)) }
+}
+
+extension LivePipeline {
+    /// - Parameter all: Whether everything ends, not deliver alone.
+    fileprivate func kill(all: Bool) throws {
+        guard all else { return try kill("deliver") }
+        for stage in LivePipeline.stages { try kill(stage) }
+        up.signal(SIGKILL)
+        _ = try up.end(within: .seconds(30))
+        try startAgain()
+    }
+
+    /// Writes the file anew, with another way to the disk.
+    fileprivate func edit(transport: String, sync: String) throws {
+        let text = LivePipeline.yaml("match", "", "0s", transport)
+        try folder.write(text.replacing("interval 50ms", with: sync), to: "pipeline.yaml")
+    }
+}
