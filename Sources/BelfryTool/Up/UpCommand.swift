@@ -1,4 +1,5 @@
 import ArgumentParser
+import PipelineKit
 import PipelineRuntime
 
 struct UpCommand: AsyncParsableCommand, HangupTaker {
@@ -23,10 +24,11 @@ struct UpCommand: AsyncParsableCommand, HangupTaker {
     var inProcess = false
 
     func run() async throws {
-        let checked = try CheckedPipeline(path: pipeline)
+        let text = try PipelineText(running: pipeline)
+        let checked = try CheckedPipeline(text)
         try checked.checkKeys()
         try DataFolder.prepare(checked.file.data)
-        let status = try await inProcess ? InProcessUp(checked).run() : SupervisedUp(checked).run()
+        let status = try await inProcess ? InProcessUp(checked).run() : SupervisedUp(checked, text).run()
         if status != 0 { throw ExitCode(status) }
     }
 }
