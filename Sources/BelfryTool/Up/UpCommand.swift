@@ -10,7 +10,7 @@ struct UpCommand: AsyncParsableCommand, HangupTaker {
             Each stage is a process of its own; one that ends is started again, with growing pauses. The whole file is \
             checked first: with any mistake in it nothing is started. Says "ready" when every stage answers. Ctrl-C or \
             SIGTERM stops all stages after the batch in hand; a second Ctrl-C kills them, and nothing acknowledged is \
-            lost by that. On SIGHUP the file is checked again, and the stages go on with what is new.
+            lost by that. On SIGHUP the file is read again, and all stages go on with what is new, or none.
 
               belfry up Pipelines/quickstart.yaml
               belfry up Pipelines/quickstart.yaml --in-process
