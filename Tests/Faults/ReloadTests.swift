@@ -212,6 +212,24 @@ import ZeroMQ
         }
     }
 
+    @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
+    func aPluginsProgramIsStartedAnewWithItsNewWords() async throws {
+        try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
+            let memo = { (text: String) in text.replacing(#""recordType":"Note""#, with: #""recordType":"Memo""#) }
+            let commands = Notes.commands(3)
+            try pipeline.send(commands + [memo(commands[1]).replacing("feed", with: "memos")])
+            try pipeline.waitFor("outcome", 3)
+            try pipeline.edit(LivePipeline.yaml("filter", Python.filter.replacing("Draft]", with: "Draft, Note]")))
+            pipeline.up.signal(SIGHUP)
+            try pipeline.waitForLine("filter: reloaded \(pipeline.file): command")
+            try pipeline.send((4...6).map(Notes.note) + [memo(Notes.note(7))], from: "after")
+            try pipeline.waitFor("outcome", 4)
+            #expect(try pipeline.stop() + pipeline.problemsOfLogs() == [])
+            #expect(try pipeline.pushes().count == 4, "notes are quiet by now")
+        }
+    }
+
     /// The pipeline file is a pipe until then, so that `up` is known to be about to read it.
     @Test func aHangupBeforeTheFileIsReadDoesNoHarm() async throws {
         try await SocketThread.run(name: "faults") {
