@@ -14,9 +14,11 @@ import Testing
         let first = stage.host
         #expect(await first.control.wait(until: { $0.phase == .running }))
         #expect(try await stage.reload(to: gate.host()) == nil)
-        #expect(try await stage.reload(to: gate.host(log: "{sync: never, snapshotBytes: 1 MiB}")) == [])
+        let next = try gate.host(log: "{sync: never, snapshotBytes: 1 MiB}")
+        #expect(try await stage.reload(to: next) == ["log.snapshotBytes"])
         #expect(first.control.report.phase == .stopped && stage.host.control.report.phase == .running)
-        await #expect(throws: ReloadError.otherPlace(stage: "gate")) {
+        let (log, other) = (first.plan.logDirectory, first.plan.logsDirectory + "/other")
+        await #expect(throws: ReloadError.otherLog(other, present: log)) {
             try await stage.reload(to: gate.host(gate: "{log: other}"))
         }
         #expect(stage.isGoingOn && stage.host.control.report.phase == .running)
@@ -55,5 +57,13 @@ private struct Gates {
         let file = try PipelineFile.gateAndRelay(in: folder, gate: gate, log: log)
         let stage = try #require(file.stage(named: "gate"))
         return try StageHost(stage, of: file, in: HostSurroundings(registry: .plain, context: context))
+    }
+}
+
+extension ReloadableStage {
+    fileprivate func reload(to next: StageHost) async throws -> [String]? {
+        guard let prospect = try await prospect(of: next) else { return nil }
+        try await take(prospect)
+        return prospect.said
     }
 }

@@ -61,7 +61,8 @@ extension HostPlan {
     /// The plan of the stage that has the door.
     static func source(ofPipelineAt path: String) throws -> HostPlan {
         let checked = try CheckedPipeline(path: path)
-        return try StageRunner(.builtIns) { ReadStage(checked, checked.file.sourceStage) }.host.plan
+        let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
+        return try StageHost(checked.file.sourceStage, of: checked.file, in: surroundings).plan
     }
 }
 

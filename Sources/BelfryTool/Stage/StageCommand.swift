@@ -21,8 +21,8 @@ struct StageCommand: AsyncParsableCommand, HangupTaker {
 
     func run() async throws {
         guard !worker.replayWorker else { return try worker.run(.builtIns) }
-        try await StageRunner(.builtIns) { [pipeline, name] in
-            let checked = try CheckedPipeline(path: pipeline)
+        try await StageRunner(.builtIns, pipeline) { [name] in
+            let checked = try CheckedPipeline($0)
             return ReadStage(checked, try checked.stage(name))
         }.run()
     }

@@ -42,9 +42,10 @@ struct TapCommand: AsyncParsableCommand {
 
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)
-        let runner = try StageRunner(.builtIns) { [stage] in ReadStage(checked, try checked.stage(stage)) }
+        let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
+        let host = try StageHost(try checked.stage(stage), of: checked.file, in: surroundings)
         let tap = Tap(
-            plan: runner.host.plan, context: runner.context, start: from, limit: limit ?? .max, bare: bare,
+            plan: host.plan, context: surroundings.context, start: from, limit: limit ?? .max, bare: bare,
             patience: .seconds(timeout))
         try await SocketThread.run(name: "tap") { try tap.run() }
     }

@@ -3,30 +3,35 @@ import Glibc
 import PipelineKit
 import PipelineRuntime
 import Synchronization
+import ZeroMQ
 
-/// `belfry up`: every stage as a process. On SIGHUP they read the pipeline file again.
+/// `belfry up`: every stage as a process. On SIGHUP the pipeline file is read again.
 final class SupervisedUp: Sendable {
     /// A stage that ends this often before it was ever ready will not get ready.
     private static let failuresMax = 4
 
     private let context: HostContext
-    private let path: String
+    private let text: PipelineText
     private let plans: [HostPlan]
     private let readiness = Readiness()
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let programs: [Supervisor.Program]
 
     private struct State {
         var ready: Set<String> = []
         var failures: [String: Int] = [:]
         var status: Int32 = 0
+        /// What the stages run from.
+        var file: PipelineFile
         var supervisor: Supervisor?
         var isStopping = false
     }
 
-    init(_ checked: CheckedPipeline) throws {
+    /// - Parameter text: What `checked` was made of.
+    init(_ checked: CheckedPipeline, _ text: PipelineText) throws {
         context = try HostContext()
-        path = checked.path
+        self.text = text
+        state = Mutex(State(file: checked.file))
         let surroundings = HostSurroundings(registry: .builtIns, context: context)
         let stages = checked.file.stagesInOrder
         plans = try stages.map { try StageHost($0, of: checked.file, in: surroundings).plan }
@@ -36,10 +41,17 @@ final class SupervisedUp: Sendable {
 
     /// - Returns: The exit status.
     func run() async throws -> Int32 {
-        let supervisor = Supervisor(programs) { [weak self] in self?.take($0) }
+        let supervisor = Supervisor(programs, from: text) { [weak self] in self?.take($0) }
         state.withLock { $0.supervisor = supervisor }
-        watchSignals(supervisor)
+        // Of several signals that came meanwhile one is enough, and all of those that came before the stages are ready.
+        let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        watchSignals(supervisor, hangup)
         let announcing = Task { try await announce() }
+        let reloading = Task {
+            try await announcing.value
+            for await _ in hangups { await reload(supervisor) }
+        }
+        defer { reloading.cancel() }
         let status = try await supervisor.run()
         readiness.stop()
         try await announcing.value
@@ -47,11 +59,12 @@ final class SupervisedUp: Sendable {
         return own != 0 ? own : status
     }
 
-    private func watchSignals(_ supervisor: Supervisor) {
+    private func watchSignals(_ supervisor: Supervisor, _ hangup: AsyncStream<Void>.Continuation) {
         let terminal = Terminal()
         StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { [self] number, _ in
             if number == SIGHUP, !terminal.isGone {
-                return reload(supervisor)
+                hangup.yield()
+                return
             }
             if isStopping, number == SIGINT { return kill(supervisor) }
             StandardError.write(StopSignals.announcement(number))
@@ -59,24 +72,39 @@ final class SupervisedUp: Sendable {
         }
     }
 
-    /// Checks the whole file, and has the stages read it again.
-    private func reload(_ supervisor: Supervisor) {
+    /// Checks the whole file, and has all stages go on with it, or none.
+    private func reload(_ supervisor: Supervisor) async {
         do {
-            let checked = try CheckedPipeline(path: path)
+            let (text, checked) = try await SocketThread.run(name: "reload") { [path = text.path] in
+                let text = try PipelineText(running: path)
+                return (text, try CheckedPipeline(text))
+            }
             try checked.checkKeys()
-            let (old, new) = (plans.map(\.stage), checked.file.stagesInOrder.map(\.name))
-            for stage in new where !old.contains(stage) {
-                StandardError.write("\(stage): new in \(path); it takes a restart of belfry up")
-            }
-            for stage in old where !new.contains(stage) {
-                StandardError.write("\(stage): gone from \(path); it runs until a restart of belfry up")
-            }
-            StandardError.write("\(path) is valid; the stages read it again")
-            supervisor.signal(SIGHUP, to: old.filter(new.contains))
+            try checked.checkGoesOn(from: state.withLock { $0.file })
+            let answers = try await supervisor.change(to: text)
+            if let refusal = refusal(answers) { return refuse(refusal) }
+            state.withLock { $0.file = checked.file }
+            StandardError.write("\(text.path) is valid; the stages go on with it")
         } catch {
-            StandardError.write(
-                (ToolFailure(explaining: error)?.message ?? "\(error)") + "\nall goes on with the settings of before")
+            refuse(ToolFailure(explaining: error)?.message ?? "\(error)")
         }
+    }
+
+    /// What the operator is told where not every stage is ready; a stage that refused has said why.
+    private func refusal(_ answers: [String: Supervisor.Answer]) -> String? {
+        let lines = answers.sorted { $0.key < $1.key }.compactMap { stage, answer -> String? in
+            switch answer {
+            case .ready: nil
+            case .refused: "\(stage): cannot go on with \(text.path)"
+            case .absent: "\(stage): has no process to ask; send SIGHUP again when it runs, or restart belfry up"
+            }
+        }
+        return lines.isEmpty ? nil : lines.joined(separator: "\n")
+    }
+
+    private func refuse(_ reason: String) {
+        guard !isStopping else { return }
+        StandardError.write("\(reason)\nall goes on with the settings of before")
     }
 
     private func stop() {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PipelineKit
 import PipelineRuntime
 
 struct UpCommand: AsyncParsableCommand, HangupTaker {
@@ -9,7 +10,7 @@ struct UpCommand: AsyncParsableCommand, HangupTaker {
             Each stage is a process of its own; one that ends is started again, with growing pauses. The whole file is \
             checked first: with any mistake in it nothing is started. Says "ready" when every stage answers. Ctrl-C or \
             SIGTERM stops all stages after the batch in hand; a second Ctrl-C kills them, and nothing acknowledged is \
-            lost by that. On SIGHUP the file is checked again, and the stages go on with what is new.
+            lost by that. On SIGHUP the file is read again, and all stages go on with what is new, or none.
 
               belfry up Pipelines/quickstart.yaml
               belfry up Pipelines/quickstart.yaml --in-process
@@ -23,10 +24,11 @@ struct UpCommand: AsyncParsableCommand, HangupTaker {
     var inProcess = false
 
     func run() async throws {
-        let checked = try CheckedPipeline(path: pipeline)
+        let text = try PipelineText(running: pipeline)
+        let checked = try CheckedPipeline(text)
         try checked.checkKeys()
         try DataFolder.prepare(checked.file.data)
-        let status = try await inProcess ? InProcessUp(checked).run() : SupervisedUp(checked).run()
+        let status = try await inProcess ? InProcessUp(checked).run() : SupervisedUp(checked, text).run()
         if status != 0 { throw ExitCode(status) }
     }
 }

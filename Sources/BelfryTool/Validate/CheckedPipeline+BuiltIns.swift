@@ -6,7 +6,10 @@ extension CheckedPipeline {
     /// Checks the settings of every stage.
     ///
     /// - Throws: ``ToolFailure`` with 66 where there is no file; ``PipelineFileError`` with everything wrong with it.
-    init(path: String) throws { try self.init(path: path, check: StageCheck(registry: .builtIns).callAsFunction) }
+    init(path: String) throws { try self.init(PipelineText(argument: path)) }
+
+    /// - Throws: ``PipelineFileError`` with everything wrong with it.
+    init(_ text: PipelineText) throws { try self.init(text, check: StageCheck(registry: .builtIns).callAsFunction) }
 
     /// Checks the keys that links are encrypted with. Only for who runs all stages: a machine that runs one of them
     /// need not have the others' secrets.

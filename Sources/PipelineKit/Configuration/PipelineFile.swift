@@ -22,9 +22,7 @@ public struct PipelineFile: Sendable {
         path: String, logName: (String) -> String? = PipelineFile.logName,
         check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
     ) throws(PipelineFileError) -> PipelineFile {
-        let absolute = FilePathText.join(SmallFile.currentFolder, path)
-        return try parse(
-            try text(of: path), file: path, folder: FilePathText.folder(of: absolute), logName: logName, check: check)
+        try parse(try PipelineText(path: path), logName: logName, check: check)
     }
 
     /// Reads and checks a text.
@@ -50,20 +48,6 @@ public struct PipelineFile: Sendable {
             "ingest": "changes", "match": "matches", "coalesce": "notifications", "payload": "pushes",
             "deliver": "outcomes",
         ][kind]
-    }
-
-    private static func text(of path: String) throws(PipelineFileError) -> String {
-        let bytes: [UInt8]
-        do throws(Complaint) {
-            bytes = try SmallFile.read(path, bytesMax: SettingsDocument.bytesMax)
-        } catch {
-            throw PipelineFileError([SettingsError(file: path, reason: error.reason, hint: error.hint)])
-        }
-        if let text = String(validating: bytes, as: UTF8.self) { return text }
-        let place = SmallFile.placeOfInvalidByte(bytes)
-        throw PipelineFileError([
-            SettingsError(file: path, at: place, reason: "a byte that is not UTF-8", hint: "save the file as UTF-8")
-        ])
     }
 }
 

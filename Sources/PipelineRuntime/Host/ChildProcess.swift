@@ -19,8 +19,8 @@ package final class ChildProcess: Sendable {
 
     /// What a child's standard input and output are.
     package enum Standard: Sendable {
-        /// The input is a socket that nothing is written to: it ends when this process does, however that happens, so a
-        /// child that watches it never outlives us. The output is the given descriptor of ours.
+        /// The input is a socket that ends when this process does, however that happens, so a child that watches it never
+        /// outlives us. See ``SupervisorLine``. The output is the given descriptor of ours.
         case lifeline(output: Int32)
         /// One descriptor for both, which stays the caller's to close.
         case descriptor(Int32)
@@ -120,6 +120,11 @@ package final class ChildProcess: Sendable {
 
     package func signal(_ number: Int32) {
         exit.withLock { if $0 == nil { kill(pid, number) } }
+    }
+
+    /// Calls `body` with our end of the lifeline, which is there for that long.
+    func withLine<Result>(_ body: (SupervisorLine) -> Result) -> Result {
+        withExtendedLifetime(self) { body(SupervisorLine(descriptor: lifeline)) }
     }
 
     package func wait() async -> Exit {

@@ -1,12 +1,30 @@
-extension HostPlan {
-    /// Whether a host with the other plan would do nothing else.
-    func isLike(_ other: HostPlan) -> Bool { facts == other.facts && curve == other.curve }
+import PipelineKit
 
-    private var facts: [String?] {
+extension HostPlan {
+    /// The keys of the pipeline file by which the two differ, as `log.sync`, `bind`, `transports.apns.attempts`; those that
+    /// concern all stages first. Where there are none, a host with the other plan would do nothing else.
+    package func keysThatDiffer(from other: HostPlan) -> [String] {
         let log = [
-            logDirectory, identity?.description, "\(sync)", "\(segmentBytesMax)", "\(snapshotBytes ?? 0)",
-            "\(retention)",
+            ("seed", identity == other.identity), ("log.sync", sync == other.sync),
+            ("log.segmentBytes", segmentBytesMax == other.segmentBytesMax),
+            ("log.snapshotBytes", snapshotBytes == other.snapshotBytes),
+            ("log.retention", retention == other.retention),
         ]
-        return log + [stage, settingsRecord, bind, upstream, inputLog, door, directory] + consumers + [""] + command
+        let links = [
+            ("bind", bind == other.bind), ("door", door == other.door), ("curve", curve == other.curve),
+            ("command", command == other.command), ("directory", directory == other.directory),
+            ("its upstream's bind", upstream == other.upstream), ("its readers", consumers == other.consumers),
+        ]
+        let settings = SettingsDifference.keys(of: settingsRecord, other.settingsRecord)
+        return (log + links).filter { !$0.1 }.map(\.0) + settings
+    }
+
+    /// What stands in the way of a host with another plan that goes on from this one's log, in this one's process.
+    func obstacle(to next: HostPlan) -> ReloadError? {
+        if next.logDirectory != logDirectory { return .otherLog(next.logDirectory, present: logDirectory) }
+        if next.inputLog != inputLog {
+            return .otherUpstream(next.inputLog ?? "no log", present: inputLog ?? "no log")
+        }
+        return next.command.isEmpty == command.isEmpty ? nil : .otherProgram
     }
 }

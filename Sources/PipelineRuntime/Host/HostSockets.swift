@@ -35,20 +35,20 @@ struct HostSockets: HostConnections {
     func makeServer() throws -> ZMQSocket {
         let socket = try ZMQSocket(context.zmq, .router, options)
         if let curve = plan.curve { try curve.serve(socket, context) }
-        try bind(socket, plan.bind)
+        try bind(socket, plan.bind, key: "bind")
         return socket
     }
 
     func bindDoor() throws -> any MessageSocket {
         let socket = try ZMQSocket(context.zmq, .router, options.with { $0.receiveHighWaterMessages = 64 })
         if let curve = plan.curve { try curve.serve(socket, context) }
-        try bind(socket, plan.door ?? plan.bind + ".door")
+        try bind(socket, plan.door ?? plan.bind + ".door", key: "door")
         return socket
     }
 
     func bindPlugin() throws -> ZMQSocket {
         let socket = try ZMQSocket(context.zmq, .router, options)
-        try bind(socket, plan.pluginEndpoint)
+        try bind(socket, plan.pluginEndpoint, key: "data")
         return socket
     }
 
@@ -59,13 +59,14 @@ struct HostSockets: HostConnections {
             socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, steady: plan.time.steady)
     }
 
-    private func bind(_ socket: ZMQSocket, _ endpoint: String) throws {
+    private func bind(_ socket: ZMQSocket, _ endpoint: String, key: String) throws {
         try SocketFiles.prepare(endpoint)
         // libzmq gives an endpoint up a moment after its socket was closed: an earlier host of this process may do so now.
         let limit = ContinuousClock.now + HostSockets.patience
         while true {
             do throws(ZMQError) { return try bindOnce(socket, endpoint) } catch {
-                guard error.code == EADDRINUSE, .now < limit else { throw error }
+                guard error.code == EADDRINUSE else { throw error }
+                guard .now < limit else { throw AddressError(key: key, inUse: endpoint) }
                 usleep(20_000)
             }
         }
@@ -79,5 +80,33 @@ struct HostSockets: HostConnections {
             throw ZMQError(code: EADDRINUSE, operation: "bind", endpoint: endpoint)
         }
         try socket.bind(endpoint)
+    }
+
+    // MARK: Before a change
+
+    /// Sees whether a host with this plan could serve those of its addresses that another one, which works, does not.
+    ///
+    /// - Throws: ``AddressError``.
+    func checkAddresses(beside present: HostPlan) throws {
+        if plan.bind != present.bind { try check(plan.bind, key: "bind") }
+        if let door = plan.door, door != present.door { try check(door, key: "door") }
+    }
+
+    private func check(_ endpoint: String, key: String) throws {
+        do { try tryOut(endpoint, key: key) } catch let error as AddressError { throw error } catch {
+            throw AddressError(key: key, reason: "\(error); choose another `\(key)`")
+        }
+    }
+
+    private func tryOut(_ endpoint: String, key: String) throws {
+        // To close a socket takes its file away a moment later, then perhaps another's.
+        guard endpoint.hasPrefix("tcp://") else {
+            try SocketFiles.prepare(endpoint)
+            if SocketFiles.isServed(endpoint) { throw AddressError(key: key, inUse: endpoint) }
+            return
+        }
+        let socket = try ZMQSocket(context.zmq, .router, options)
+        defer { socket.close() }
+        try bind(socket, endpoint, key: key)
     }
 }

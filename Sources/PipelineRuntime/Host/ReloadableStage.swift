@@ -14,7 +14,7 @@ package final class ReloadableStage: Sendable {
         var isOver = false
     }
 
-    private struct Successor {
+    fileprivate struct Successor: Sendable {
         var host: StageHost
         var change: StageTransports.Change
     }
@@ -82,47 +82,78 @@ package final class ReloadableStage: Sendable {
 
     // MARK: Reloading
 
-    /// Goes on with what the pipeline file says by now. One call at a time.
+    /// What the stage could go on with.
+    package struct Prospect: Sendable {
+        /// What is other, for the operator: of transports what they say, of all else the keys.
+        package let said: [String]
+        fileprivate let next: Successor
+    }
+
+    /// Sees whether the stage could go on with what the pipeline file says by now, and changes nothing. One call at a time.
     ///
-    /// - Returns: What is other about its transports; nil where nothing at all is other. By then the new host works.
-    /// - Throws: ``ReloadError``, or what is wrong with a transport; the stage goes on as it was.
-    package func reload(to next: StageHost) async throws -> [String]? {
+    /// - Returns: For ``take(_:)`` or ``drop(_:)``; nil where nothing is other.
+    /// - Throws: ``ReloadError``, or what is wrong with a transport or an address.
+    package func prospect(of next: StageHost) async throws -> Prospect? {
         let present = host
-        guard next.plan.logDirectory == present.plan.logDirectory,
-            next.plan.command.isEmpty == present.plan.command.isEmpty
-        else { throw ReloadError.otherPlace(stage: present.plan.stage) }
+        // It opens its transports before.
+        guard await present.control.wait(until: { $0.phase != .starting }) else { throw ReloadError.ended }
+        if let obstacle = present.plan.obstacle(to: next.plan) { throw obstacle }
+        try await next.checkAddresses(beside: present.plan)
         let change = try await transports.change(to: next.bindings(), of: next)
-        guard !change.said.isEmpty || !next.plan.isLike(present.plan) else {
-            await transports.drop(change)
-            return nil
+        let keys = next.plan.keysThatDiffer(from: present.plan).filter { !change.tells(of: $0) }
+        let said = change.said + (keys.isEmpty ? [] : [keys.joined(separator: ", ")])
+        if !said.isEmpty { return Prospect(said: said, next: Successor(host: next, change: change)) }
+        await transports.drop(change)
+        return nil
+    }
+
+    package func drop(_ prospect: Prospect) async { await transports.drop(prospect.next.change) }
+
+    /// Goes on with it. When this returns, the new host works.
+    ///
+    /// - Throws: ``ReloadError/ended``.
+    package func take(_ prospect: Prospect) async throws {
+        let present: StageHost? = state.withLock { state in
+            guard !state.isStopping, !state.isOver else { return nil }
+            state.next = prospect.next
+            return state.host
         }
-        let isTaken = state.withLock { state in
-            guard !state.isStopping, !state.isOver else { return false }
-            state.next = Successor(host: next, change: change)
-            return true
-        }
-        guard isTaken else {
-            await transports.drop(change)
+        guard let present else {
+            await drop(prospect)
             throw ReloadError.ended
         }
         present.control.stop()
-        guard await next.control.wait(until: { $0.phase != .starting && $0.phase != .stopped }) else {
+        let control = prospect.next.host.control
+        guard await control.wait(until: { $0.phase != .starting && $0.phase != .stopped }) else {
             throw ReloadError.ended
         }
-        return change.said
+    }
+}
+
+extension StageTransports.Change {
+    /// Whether what is said names the transport that a key belongs to.
+    fileprivate func tells(of key: String) -> Bool {
+        let words = key.split(separator: ".")
+        guard words.count > 1, words[0] == "transports" else { return false }
+        return said.contains { $0.hasPrefix("\(words[1]) ") || $0.hasPrefix("\(words[1]):") }
     }
 }
 
 package enum ReloadError: Error, Hashable, CustomStringConvertible {
-    /// The stage's log, or what does its work, is another.
-    case otherPlace(stage: String)
+    case otherLog(String, present: String)
+    case otherUpstream(String, present: String)
+    /// A program does what a stage of this process did, or the other way round.
+    case otherProgram
     /// The stage stopped meanwhile.
     case ended
 
     package var description: String {
         switch self {
-        case .otherPlace(let stage):
-            "\(stage) would have another log or be another program: that takes a restart"
+        case .otherLog(let log, let present):
+            "by `data` and `log` it would write \(log), and it writes \(present): that takes a restart"
+        case .otherUpstream(let log, let present):
+            "by `data` and `from` it would read \(log), and it reads \(present): that takes a restart"
+        case .otherProgram: "`command` comes or goes: that takes a restart"
         case .ended: "the stage was stopped"
         }
     }

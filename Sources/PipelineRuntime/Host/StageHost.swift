@@ -69,6 +69,12 @@ public struct StageHost: Sendable {
         surroundings.sink == nil ? try registry.transports(of: stage) : []
     }
 
+    func checkAddresses(beside present: HostPlan) async throws {
+        try await SocketThread.run(name: "addresses") {
+            try HostSockets(plan, context).checkAddresses(beside: present)
+        }
+    }
+
     func transport(_ binding: TransportBinding) throws -> any Transport {
         try registry.transport(binding, of: plan, console: surroundings.console)
     }

@@ -68,6 +68,14 @@ struct UnderWay {
         }
     }
 
+    // MARK: Questions
+
+    /// The answer to a question whose transport is no more; nil where a transport can give it.
+    func lostAnswer(to delivery: Delivery) -> TransportAnswer? {
+        guard delivery.isQuestion, late[delivery.id.number] != lives[delivery.transport, default: 0] else { return nil }
+        return TransportAnswer(delivery.id, .deferred, reason: "its answer was lost", attempts: 1)
+    }
+
     // MARK: Parts
 
     /// To be called before a part goes out.

@@ -1,6 +1,7 @@
 import Foundation
 import PipelineKit
 import Synchronization
+import ZeroMQ
 
 /// Runs every stage of a pipeline as a process of its own, and starts again those that end.
 ///
@@ -28,9 +29,10 @@ public final class Supervisor: Sendable {
 
     private let programs: [Program]
     private let observer: @Sendable (Event) -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     private struct State {
+        var file: PipelineText?
         var isStopping = false
         var children: [String: ChildProcess] = [:]
         var failure: Int32?
@@ -39,9 +41,14 @@ public final class Supervisor: Sendable {
     /// How long a stage may take to stop before it is killed.
     static let grace = Duration.seconds(15)
 
-    public init(_ programs: [Program], observer: @escaping @Sendable (Event) -> Void) {
+    /// - Parameter file: What every stage's process is started from, whatever is written to the file later; nil for
+    ///   programs that run from none.
+    package init(
+        _ programs: [Program], from file: PipelineText? = nil, observer: @escaping @Sendable (Event) -> Void
+    ) {
         self.programs = programs
         self.observer = observer
+        state = Mutex(State(file: file))
     }
 
     /// The processes that run now.
@@ -73,12 +80,6 @@ public final class Supervisor: Sendable {
         }
     }
 
-    /// Passes a signal on to those of the stages that run now.
-    public func signal(_ number: Int32, to stages: [String]) {
-        let children = state.withLock { state in stages.compactMap { state.children[$0] } }
-        for child in children { child.signal(number) }
-    }
-
     /// Ends every stage at once.
     public func kill() {
         for child in state.withLock({ Array($0.children.values) }) { child.signal(SIGKILL) }
@@ -87,8 +88,7 @@ public final class Supervisor: Sendable {
     private func keepRunning(_ program: Program) async throws {
         var backOff = BackOff()
         while !isStopping {
-            let child = try ChildProcess(
-                program.command, environment: ["BELFRY_SUPERVISED": "1"], standard: .lifeline(output: STDOUT_FILENO))
+            let child = try await start(program)
             state.withLock { $0.children[program.stage] = child }
             if isStopping { stop() }
             observer(.started(stage: program.stage, pid: child.pid))
@@ -101,6 +101,16 @@ public final class Supervisor: Sendable {
             observer(.ended(stage: program.stage, status: status, reason: exit.text, restartIn: pause))
             await rest(pause)
         }
+    }
+
+    private func start(_ program: Program) async throws -> ChildProcess {
+        let file = state.withLock { $0.file }
+        let child = try ChildProcess(
+            program.command, environment: ["BELFRY_SUPERVISED": "1"], standard: .lifeline(output: STDOUT_FILENO))
+        if let file {
+            try await SocketThread.run(name: "start") { child.withLine { $0.say(SupervisorWord(file)) } }
+        }
+        return child
     }
 
     private var isStopping: Bool { state.withLock { $0.isStopping } }
@@ -119,4 +129,58 @@ public final class Supervisor: Sendable {
             do { try await Task.sleep(for: min(.milliseconds(50), limit - .now)) } catch { return }
         }
     }
+}
+
+// MARK: - Another file
+
+extension Supervisor {
+    /// What a stage's process said of another file.
+    package enum Answer: Hashable, Sendable {
+        case ready
+        /// It has said why.
+        case refused
+        /// It was not there, or ended before it answered.
+        case absent
+    }
+
+    /// Asks every stage whether it could go on with another file, and has all of them do it, or none.
+    ///
+    /// From then on processes are started from that file. One call at a time.
+    ///
+    /// - Returns: Each stage's answer. Where all are ready, all go on with the file.
+    package func change(to file: PipelineText) async throws -> [String: Answer] {
+        let asked = state.withLock { $0.children }
+        var answers = try await ask(asked, SupervisorWord(file))
+        let isTaken = state.withLock { state in
+            for (stage, child) in asked where state.children[stage] !== child { answers[stage] = .absent }
+            guard answers.values.allSatisfy({ $0 == .ready }) else { return false }
+            state.file = file
+            return true
+        }
+        for child in asked.values { child.withLine { $0.say(isTaken ? .take : .leave) } }
+        return answers
+    }
+
+    private func ask(_ children: [String: ChildProcess], _ word: SupervisorWord) async throws -> [String: Answer] {
+        try await withThrowingTaskGroup(of: (String, Answer).self) { group in
+            for (stage, child) in children {
+                group.addTask { (stage, try await self.ask(child, word)) }
+            }
+            let absent = Dictionary(uniqueKeysWithValues: programs.map { ($0.stage, Answer.absent) })
+            return try await group.reduce(into: absent) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    private func ask(_ child: ChildProcess, _ word: SupervisorWord) async throws -> Answer {
+        try await SocketThread.run(name: "ask") {
+            child.withLine { line in
+                line.say(word)
+                return line.answer().map { $0 ? .ready : .refused } ?? .absent
+            }
+        }
+    }
+}
+
+extension SupervisorWord {
+    init(_ file: PipelineText) { self = .file(folder: file.folder, text: file.text) }
 }

@@ -20,6 +20,8 @@ extension ToolFailure {
         case let error as OutputError: self.init(.inputOutput, error.description)
         case let error as EventLogError: self.init(ToolFailure.status(of: error), error.description)
         case let error as ZMQError: self.init(ToolFailure.status(of: error), error.description)
+        case let error as AddressError: self.init(.unavailable, error.description)
+        case let error as ReloadError: self.init(.configuration, error.description)
         case let error as LinkError: self.init(ToolFailure.status(of: error), error.description)
         case let error as TransportError:
             self.init(error.isOfConfiguration ? .configuration : .inputOutput, error.description)

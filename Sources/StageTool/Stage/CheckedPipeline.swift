@@ -1,3 +1,4 @@
+import Glibc
 import PipelineKit
 import PipelineRuntime
 
@@ -9,17 +10,16 @@ package struct CheckedPipeline {
     /// - Parameter path: What messages call it.
     package init(path: String, file: PipelineFile) { (self.path, self.file) = (path, file) }
 
-    /// - Throws: ``ToolFailure`` with 66 where there is no file; ``PipelineFileError`` with everything wrong with it.
-    package init(path: String, check: (PipelineStage) throws(PipelineFileError) -> Void) throws {
-        try PipelineArgument.check(path)
-        self.path = path
-        file = try PipelineFile.load(path: path, check: check)
+    /// - Throws: ``PipelineFileError`` with everything wrong with it.
+    package init(_ text: PipelineText, check: (PipelineStage) throws(PipelineFileError) -> Void) throws {
+        path = text.path
+        file = try PipelineFile.parse(text, check: check)
     }
 
     /// Checks the settings of the stages that a program has; those of the others are for theirs to check.
-    package init(path: String, of registry: Registry) throws {
+    package init(_ text: PipelineText, of registry: Registry) throws {
         let check = StageCheck(registry: registry)
-        try self.init(path: path) { stage throws(PipelineFileError) in
+        try self.init(text) { stage throws(PipelineFileError) in
             if registry.stages[stage.kind] != nil { try check(stage) }
         }
     }
@@ -42,5 +42,24 @@ package struct CheckedPipeline {
             throw ToolFailure(.usage, "\(path) has several stages of kind \(kind): choose one with --stage (\(names))")
         }
         return first
+    }
+}
+
+extension PipelineText {
+    /// Reads the file that was named on a command line.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 where there is no file; ``PipelineFileError`` where it is no text.
+    package init(argument path: String) throws {
+        try PipelineArgument.check(path)
+        try self.init(path: path)
+    }
+
+    /// The same for a process that runs from it: relative paths begin where the file's folder is now, wherever a link that
+    /// leads there points later. No stage comes to another log by that.
+    package init(running path: String) throws {
+        let file = try PipelineText(argument: path)
+        let real = realpath(file.folder, nil)
+        defer { free(real) }
+        self.init(path: path, folder: real.map { String(cString: $0) } ?? file.folder, text: file.text)
     }
 }

@@ -36,8 +36,8 @@ struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand, HangupTaker {
     }
 
     func run() async throws {
-        let runner = try StageRunner(Linked.registry) { [options] in
-            try options.read(kind: "ingest", Linked.registry)
+        let runner = try StageRunner(Linked.registry, options.pipeline) { [options] in
+            try options.read($0, kind: "ingest", Linked.registry)
         }
         let sources = inputs.map(InputSource.init(path:)).filter { !($0.isStandardInput && StageRunner.isSupervised) }
         try InputSource.check(sources)

@@ -11,9 +11,9 @@ struct StageOptions: ParsableArguments {
 
     @OptionGroup(visibility: .hidden) var worker: WorkerOptions
 
-    /// Reads the file and checks it.
-    func read(kind: String, _ registry: Registry) throws -> ReadStage {
-        let checked = try CheckedPipeline(path: pipeline, of: registry)
+    /// Checks what the file says.
+    func read(_ text: PipelineText, kind: String, _ registry: Registry) throws -> ReadStage {
+        let checked = try CheckedPipeline(text, of: registry)
         return ReadStage(checked, try checked.stage(self, kind: kind))
     }
 }

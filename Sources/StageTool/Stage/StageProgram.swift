@@ -36,7 +36,9 @@ struct StageProgram<Kind: StageKind, Linked: LinkedStages>: AsyncParsableCommand
     func run() async throws {
         let registry = Linked.registry
         guard !options.worker.replayWorker else { return try options.worker.run(registry) }
-        try await StageRunner(registry) { [options] in try options.read(kind: Kind.kind, registry) }.run()
+        try await StageRunner(registry, options.pipeline) { [options] in
+            try options.read($0, kind: Kind.kind, registry)
+        }.run()
     }
 }
 

@@ -2,44 +2,71 @@ import PipelineKit
 import PipelineRuntime
 
 extension StageRunner {
-    /// Reads the pipeline file again, once for each signal or for several that came meanwhile.
-    func reload(at signals: AsyncStream<Void>) async {
-        for await _ in signals { await reload() }
+    /// What may change a stage while it works.
+    enum Request: Sendable {
+        /// SIGHUP to a stage that was started by hand.
+        case hangup
+        /// What `belfry up` says.
+        case word(SupervisorWord)
     }
 
-    private func reload() async {
+    /// Deals with one after the other.
+    func answer(_ requests: AsyncStream<Request>) async {
+        var prospect: ReloadableStage.Prospect?
+        for await request in requests {
+            switch request {
+            case .hangup: await hangup()
+            case .word(.file(let folder, let text)):
+                let file = PipelineText(path: pipeline, folder: folder, text: text)
+                let isReady = await goesOn { prospect = try await self.prospect(of: file) }
+                SupervisorLine.ofThisProcess.answer(isReady)
+            case .word(.take):
+                if let prospect { _ = await goesOn { try await take(prospect) } }
+                prospect = nil
+            case .word(.leave):
+                if let prospect { await running.drop(prospect) }
+                prospect = nil
+            }
+        }
+        if let prospect { await running.drop(prospect) }
+    }
+
+    private func hangup() async {
         let stage = host.plan.stage
+        let isReloaded = await goesOn {
+            guard let prospect = try await self.prospect(of: PipelineText(running: pipeline)) else {
+                return StandardError.write("\(stage): \(pipeline) has nothing new")
+            }
+            try await take(prospect)
+        }
+        if !isReloaded, running.isGoingOn { StandardError.write("\(stage): goes on with the settings of before") }
+    }
+
+    private func prospect(of file: PipelineText) async throws -> ReloadableStage.Prospect? {
+        let next = try read(file)
+        guard next.stage.name == host.plan.stage else {
+            throw ToolFailure(.configuration, "\(pipeline) has no stage \(host.plan.stage) any more")
+        }
+        return try await running.prospect(of: StageHost(next.stage, of: next.checked.file, in: surroundings))
+    }
+
+    private func take(_ prospect: ReloadableStage.Prospect) async throws {
+        try await running.take(prospect)
+        StandardError.write("\(host.plan.stage): reloaded \(pipeline): \(prospect.said.joined(separator: "; "))")
+    }
+
+    /// - Returns: Whether it could be done. If not, why is said, unless the stage has ended.
+    private func goesOn(_ body: () async throws -> Void) async -> Bool {
         do {
-            let next = try readAgain()
-            let said = try await running.reload(to: try StageHost(next.stage, of: next.checked.file, in: surroundings))
-            say(said, stage, next.checked.path)
+            try await body()
+            return true
         } catch ReloadError.ended {
-            return
+            return false
         } catch {
-            StandardError.write(StageRunner.text(of: error, stage) + "\n\(stage): goes on with the settings of before")
+            let stage = host.plan.stage
+            let failure = StageRunner.naming(stage, error) as? ToolFailure
+            StandardError.write(failure?.message ?? "\(stage): \(error)")
+            return false
         }
-    }
-
-    private func readAgain() throws -> ReadStage {
-        let next = try read()
-        let plan = host.plan
-        guard next.stage.name == plan.stage else {
-            throw ToolFailure(.configuration, "\(next.checked.path) has no stage \(plan.stage) any more")
-        }
-        return next
-    }
-
-    /// Under `up` a stage that the change is nothing to keeps quiet.
-    private func say(_ said: [String]?, _ stage: String, _ path: String) {
-        if let said {
-            let what = said.isEmpty ? "other settings" : said.joined(separator: "; ")
-            StandardError.write("\(stage): reloaded \(path): \(what)")
-        } else if !StageRunner.isSupervised {
-            StandardError.write("\(stage): \(path) has nothing new")
-        }
-    }
-
-    private static func text(of error: any Error, _ stage: String) -> String {
-        (naming(stage, error) as? ToolFailure)?.message ?? "\(stage): \(error)"
     }
 }

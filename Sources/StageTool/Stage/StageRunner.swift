@@ -11,7 +11,8 @@ package struct ReadStage: Sendable {
     package init(_ checked: CheckedPipeline, _ stage: PipelineStage) { (self.checked, self.stage) = (checked, stage) }
 }
 
-/// One stage in this process, until it is asked to stop. On SIGHUP it reads its pipeline file again.
+/// One stage in this process, until it is asked to stop. On SIGHUP it reads its pipeline file again; one that `belfry up`
+/// has started takes the file from there, at the start and later.
 package struct StageRunner {
     /// How long a stage waits for its upstream before it says so.
     private static let quietWait = Duration.seconds(2)
@@ -20,17 +21,30 @@ package struct StageRunner {
     private let upstream: String
     package let context: HostContext
     let surroundings: HostSurroundings
-    let read: @Sendable () throws -> ReadStage
+    let pipeline: String
+    let read: @Sendable (PipelineText) throws -> ReadStage
 
-    /// - Parameter read: Reads the pipeline file and checks it; called again for every SIGHUP.
-    package init(_ registry: Registry, read: @escaping @Sendable () throws -> ReadStage) throws {
+    /// - Parameters:
+    ///   - pipeline: The path of the pipeline file.
+    ///   - read: Checks what it says; called again for every reload.
+    package init(
+        _ registry: Registry, _ pipeline: String, read: @escaping @Sendable (PipelineText) throws -> ReadStage
+    ) throws {
         context = try HostContext()
         surroundings = HostSurroundings(
             registry: registry, context: context, console: { try StandardOutput.write(line: $0) })
-        let first = try read()
+        let first = try read(try StageRunner.file(pipeline))
         upstream = first.stage.from ?? ""
         running = ReloadableStage(try StageHost(first.stage, of: first.checked.file, in: surroundings))
-        self.read = read
+        (self.pipeline, self.read) = (pipeline, read)
+    }
+
+    private static func file(_ pipeline: String) throws -> PipelineText {
+        guard isSupervised else { return try PipelineText(running: pipeline) }
+        guard case .file(let folder, let text) = SupervisorLine.ofThisProcess.next() else {
+            throw ToolFailure(.unavailable, "belfry up has ended")
+        }
+        return PipelineText(path: pipeline, folder: folder, text: text)
     }
 
     package var host: StageHost { running.host }
@@ -42,32 +56,46 @@ package struct StageRunner {
     ///
     /// - Parameter work: Done beside the stage, once it runs.
     package func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
-        let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        watchSignals(hangup)
-        if StageRunner.isSupervised { Lifeline.watch { [running] in running.stop() } }
+        // `up` waits for an answer to each word; of several signals that came meanwhile one is enough.
+        let (requests, request) = AsyncStream.makeStream(
+            of: Request.self, bufferingPolicy: StageRunner.isSupervised ? .unbounded : .bufferingNewest(1))
+        watchSignals(request)
+        if StageRunner.isSupervised {
+            Lifeline.watch {
+                request.yield(.word($0))
+            } ended: { [running] in
+                running.stop()
+            }
+        }
         let first = host
         async let beside: Void = doWhenRunning(first, work)
         async let said: Void = announce(first)
-        async let reloading: Void = reload(at: hangups)
-        defer { hangup.finish() }
+        async let reloading: Void = answer(requests)
+        defer { request.finish() }
         do { try await running.run() } catch { throw StageRunner.naming(host.plan.stage, error) }
-        hangup.finish()
+        request.finish()
         await said
         await reloading
         defer { if !StageRunner.isSupervised { StandardError.write("\(host.plan.stage): stopped") } }
         try await beside
     }
 
-    private func watchSignals(_ hangup: AsyncStream<Void>.Continuation) {
+    private func watchSignals(_ request: AsyncStream<Request>.Continuation) {
         let terminal = Terminal()
-        StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { [running] number, _ in
+        StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { [self] number, _ in
             // Under `up`, a Ctrl-C is the supervisor's to pass on, and so is the end of its terminal.
             switch number {
             case SIGTERM: running.stop()
-            case SIGHUP where !terminal.isGone: hangup.yield()
+            case SIGHUP where !terminal.isGone && StageRunner.isSupervised: refuseHangup()
+            case SIGHUP where !terminal.isGone: request.yield(.hangup)
             default: if !StageRunner.isSupervised { running.stop() }
             }
         }
+    }
+
+    private func refuseHangup() {
+        StandardError.write(
+            "\(host.plan.stage): SIGHUP is for belfry up, process \(getppid()), which reads the file for all stages")
     }
 
     /// Tells whoever started the stage by hand how it fares; `belfry up` does that for its own.
@@ -105,14 +133,15 @@ package struct StageRunner {
     }
 }
 
-/// Standard input as `belfry up` gives it to its stages: nothing comes, and it ends when `up` does.
+/// Standard input as `belfry up` gives it to its stages: it ends when `up` does.
 package enum Lifeline {
-    package static func watch(_ ended: @escaping @Sendable () -> Void) {
+    package static func watch(
+        _ heard: @escaping @Sendable (SupervisorWord) -> Void = { _ in }, ended: @escaping @Sendable () -> Void
+    ) {
         Task.detached {
             do {
                 try await SocketThread.run(name: "lifeline") {
-                    var bytes: UInt64 = 0
-                    while read(STDIN_FILENO, &bytes, 8) > 0 {}
+                    while let word = SupervisorLine.ofThisProcess.next() { heard(word) }
                     ended()
                 }
             } catch {

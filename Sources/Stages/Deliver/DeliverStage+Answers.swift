@@ -38,31 +38,19 @@ extension DeliverStage {
         }
     }
 
-    /// The older push of the same collapse ID need not be sent any more. One that a transport still has may have been
-    /// sent: while the newer one waits too, there is time to learn of it.
+    /// The older push of the same collapse ID need not be sent any more. What became of one that a transport still has is
+    /// asked for.
     private mutating func supersede(
         by line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry, into out: inout Outbox
     ) {
         guard !line.rest.isEmpty, pending.hasSome(of: line.device.owner),
-            let collapseID = WaitingHeaders(head: line.head, rest: line.rest).collapseID
+            let collapseID = WaitingHeaders(head: line.head, rest: line.rest).collapseID,
+            let older = pending.superseded(by: collapseID, at: line.device)
         else { return }
-        let older = pending.superseded(by: collapseID, at: line.device)
-        let waits = line.result.isWait
-        if !waits || older?.isUnderWay == true {
-            drop(pending.overtaken(line.device.collapseKey(collapseID)), for: entry.push, into: &out)
-        }
-        guard let older else { return }
-        if waits, older.isUnderWay {
-            pending.noteOvertaken(older, by: entry.push)
-        } else {
-            drop(older, for: entry.push, into: &out)
-        }
-    }
-
-    private mutating func drop(_ older: PendingPush?, for newer: UInt64, into out: inout Outbox) {
-        guard let older, pending.remove(older.key) != nil else { return }
+        if older.isUnderWay { return pending.noteOvertaken(older, by: entry.push) }
+        pending.remove(older.key)
         var note = older.note(PushNote(.superseded))
-        note.superseder = newer
+        note.superseder = entry.push
         write(note, of: older, into: &out)
     }
 
@@ -73,7 +61,6 @@ extension DeliverStage {
         if push.isNotice {
             fold(answer, toNotice: push, at: now, into: &out)
         } else {
-            if !answer.outcome.isWait { drop(pending.overtaken(by: push), for: push.push, into: &out) }
             fold(answer, to: push, at: now, into: &out)
         }
     }
@@ -275,21 +262,6 @@ extension DeliverStage {
 
 extension PendingPush {
     static let heldWord = "held"
-}
-
-extension TransportAnswer.Outcome {
-    /// Whether the push is not over with it.
-    fileprivate var isWait: Bool { self == .deferred || self == .stopped }
-}
-
-extension OutcomeLedger.Result {
-    fileprivate var isWait: Bool {
-        switch self {
-        case .answered(let answer): answer.outcome.isWait
-        case .held: true
-        case .none, .ended: false
-        }
-    }
 }
 
 extension AppState {

@@ -145,16 +145,17 @@ extension DeliverStage {
         return note
     }
 
-    private mutating func handOut(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
-        // A transport that was opened meanwhile has neither, and keeps the order in which they come.
-        if let older = pending.overtaken(by: push), older.due != nil, let older = present(older) {
-            deliver(older, at: now, into: &out)
-        }
-        deliver(push, at: now, into: &out)
+    /// Whether the push is under way, and would not be sent again by now.
+    private func isOnlyAskedFor(_ push: PendingPush, at now: Instant) -> Bool {
+        guard push.isUnderWay else { return false }
+        return push.superseder != nil || push.lastMoment(settings.retryFor) <= now
+            || !push.isNotice && registry.apps.isHeld(push.device.appIndex)
     }
 
-    private mutating func deliver(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
-        out.deliver(push.delivery)
+    private mutating func handOut(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
+        var delivery = push.delivery
+        delivery.isQuestion = isOnlyAskedFor(push, at: now)
+        out.deliver(delivery)
         pending.noteHandedOut(push, at: now)
         window.append(push.key)
     }

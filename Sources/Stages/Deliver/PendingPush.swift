@@ -78,9 +78,13 @@ struct PendingPush {
     ///   - retryFor: The longest that a push may wait.
     ///   - moment: The time is later than that.
     func end(_ retryFor: Duration, after moment: Instant?) -> Instant {
-        let end = min(headers.expiresAt ?? .distantFuture, came.advanced(by: retryFor))
-            .advanced(by: isUnderWay ? Self.lastAnswerWait : .zero)
+        let end = lastMoment(retryFor).advanced(by: isUnderWay ? Self.lastAnswerWait : .zero)
         return moment.map { max(end, $0.advanced(by: .microseconds(1))) } ?? end
+    }
+
+    /// When it is sent no more.
+    func lastMoment(_ retryFor: Duration) -> Instant {
+        min(headers.expiresAt ?? .distantFuture, came.advanced(by: retryFor))
     }
 
     /// So much later the answer to what is under way is still asked for.

@@ -5,8 +5,6 @@ import PipelineKit
 struct PendingPushes {
     private(set) var byKey: [PendingKey: PendingPush] = [:]
     private var byCollapseKey: [[UInt8]: PendingKey] = [:]
-    /// Pushes that transports still have, though newer ones took their places.
-    private var overtaken: [[UInt8]: PendingKey] = [:]
     /// How many wait for each user.
     private var owners: [[UInt8]: Int] = [:]
     private var queue = DueQueue()
@@ -41,23 +39,8 @@ struct PendingPushes {
         } else {
             owners[push.device.owner, default: 0] += 1
         }
-        if let collapseKey = push.collapseKey { note(key, under: collapseKey, isOvertaken: push.superseder != nil) }
+        if push.superseder == nil, let collapseKey = push.collapseKey { byCollapseKey[collapseKey] = key }
         queue.insert(push)
-    }
-
-    private mutating func note(_ key: PendingKey, under collapseKey: [UInt8], isOvertaken: Bool) {
-        if isOvertaken { overtaken[collapseKey] = key } else { byCollapseKey[collapseKey] = key }
-    }
-
-    /// What a transport still has of the collapse ID, older than what waits or comes.
-    func overtaken(_ collapseKey: [UInt8]?) -> PendingPush? {
-        guard !overtaken.isEmpty else { return nil }
-        return collapseKey.flatMap { overtaken[$0] }.flatMap { byKey[$0] }
-    }
-
-    /// What a transport still has of the push's collapse ID, older than the push.
-    func overtaken(by push: PendingPush) -> PendingPush? {
-        push.superseder == nil && !overtaken.isEmpty ? overtaken(push.collapseKey) : nil
     }
 
     /// Another takes its place, unless it turns out to have been sent.
@@ -72,10 +55,7 @@ struct PendingPushes {
     mutating func remove(_ key: PendingKey) -> PendingPush? {
         guard let push = byKey.removeValue(forKey: key) else { return nil }
         queue.remove(push)
-        if let collapseKey = push.collapseKey {
-            if byCollapseKey[collapseKey] == key { byCollapseKey[collapseKey] = nil }
-            if overtaken[collapseKey] == key { overtaken[collapseKey] = nil }
-        }
+        if let collapseKey = push.collapseKey, byCollapseKey[collapseKey] == key { byCollapseKey[collapseKey] = nil }
         let left = (owners[push.device.owner] ?? 1) - 1
         owners[push.device.owner] = left > 0 ? left : nil
         return push

@@ -47,8 +47,17 @@ public final class CourierTransport: Transport {
         }
         do { try await listen() } catch {
             await office.close()
-            throw TransportError("cannot listen on \(settings.host):\(settings.port): \(error); choose another listen")
+            throw settings.failure(toListen: error, as: context.name)
         }
+    }
+
+    /// A courier that is to listen elsewhere is made anew, once somebody else is known not to listen there.
+    public func change(to settings: CourierSettings) async throws(TransportError) -> TransportChange? {
+        guard (settings.host, settings.port) != (self.settings.host, self.settings.port) else { return nil }
+        do { try await CourierServer.tryOut(host: settings.host, port: settings.port) } catch {
+            throw settings.failure(toListen: error, as: context.name)
+        }
+        return nil
     }
 
     /// The port that clients connect to; nil while closed.

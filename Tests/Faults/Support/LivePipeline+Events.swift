@@ -40,9 +40,11 @@ extension LivePipeline {
     }
 
     /// Writes the file anew, with other transports.
-    func edit(transport: String) throws {
-        try folder.write(LivePipeline.yaml("match", "", "0s", transport), to: "pipeline.yaml")
+    func edit(window: String = "0s", transport: String) throws {
+        try edit(LivePipeline.yaml("match", "", window, transport))
     }
+
+    func edit(_ text: String) throws { try folder.write(text, to: "pipeline.yaml") }
 
     /// Waits until somebody said a line that begins so, a number of times in all.
     func waitForLine(_ start: String, _ count: Int = 1) throws {

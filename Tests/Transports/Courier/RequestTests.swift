@@ -80,7 +80,9 @@ import Testing
         let other = try CourierTransport(
             settings.decode(CourierSettings.self), context: TransportContext(name: "courier") { _ in })
         let error = await #expect(throws: TransportError.self) { try await other.open() }
-        #expect(error?.reason.contains("choose another listen") == true)
+        #expect(
+            error?.reason == "transports.courier.listen: 127.0.0.1:\(port): port in use: another process listens there "
+                + "(`ss -ltnp` shows which); stop it or choose another `listen`")
         try await rig.stop()
     }
 }

@@ -1,4 +1,5 @@
 import BuiltIns
+import PipelineKit
 import PipelineRuntime
 import ZeroMQ
 
@@ -7,6 +8,7 @@ final class StageProcesses: Sendable {
     let plans: [HostPlan]
     let context: HostContext
     private let programs: [Supervisor.Program]
+    private let text: PipelineText
     private let failure = FirstFailure()
 
     init(_ checked: CheckedPipeline) throws {
@@ -15,6 +17,7 @@ final class StageProcesses: Sendable {
         let stages = checked.file.stagesInOrder
         let folder = StagePrograms()
         self.context = context
+        text = try PipelineText(path: checked.path)
         plans = try stages.map { try StageHost($0, of: checked.file, in: surroundings).plan }
         programs = stages.map { folder.program(for: $0, pipeline: checked.path) }
     }
@@ -27,7 +30,7 @@ final class StageProcesses: Sendable {
     func whileRunning<Result: Sendable>(
         _ interruption: Interruption, untilReady: Bool = true, _ body: @escaping @Sendable ([Int32]) throws -> Result
     ) async throws -> Result {
-        let supervisor = Supervisor(programs) { [failure] in failure.take($0) }
+        let supervisor = Supervisor(programs, from: text) { [failure] in failure.take($0) }
         async let running = supervisor.run()
         do {
             let result = try await SocketThread.run(name: "bench") { [self] in

@@ -33,6 +33,13 @@ struct CourierServer: Sendable {
         }
     }
 
+    /// Sees whether it could listen there, and takes no connection.
+    static func tryOut(host: String, port: Int) async throws {
+        try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .bind(host: host, port: port).get().close()
+    }
+
     /// Takes no more connections.
     func stopListening() async throws { try await listener.close() }
 

@@ -1,0 +1,22 @@
+/// An address that a stage is to serve and cannot.
+package struct AddressError: Error, Hashable, CustomStringConvertible {
+    /// The key of the stage that gives the address, or its default.
+    package let key: String
+    /// What is wrong, and what to do.
+    package let reason: String
+
+    init(key: String, reason: String) { (self.key, self.reason) = (key, reason) }
+
+    /// - Parameter endpoint: One that another process serves.
+    init(key: String, inUse endpoint: String) {
+        let (what, tool) = endpoint.hasPrefix("tcp://") ? ("port", "ss -ltnp") : ("socket", "ss -lxp")
+        self.init(
+            key: key,
+            reason: """
+                \(endpoint): \(what) in use: another process serves it (`\(tool)` shows which); \
+                stop it or choose another `\(key)`
+                """)
+    }
+
+    package var description: String { reason }
+}

@@ -1,0 +1,51 @@
+import EventLog
+import JSON
+
+/// By which keys two records of settings differ. Their values are nobody's to see.
+enum SettingsDifference {
+    /// - Parameters: Records as ``PipelineKit/SettingsReader/record(without:)`` writes them.
+    /// - Returns: Key paths in alphabetical order, as `transports.apns.apps[2].topic` and `window`; of what only one of the
+    ///   two has, the key alone.
+    static func keys(of record: String, _ other: String) -> [String] {
+        if record == other { return [] }
+        do throws(JSONError) {
+            return try with(record) { one throws(JSONError) in
+                try with(other) { keys(of: one, $0, at: "") }
+            }
+        } catch {
+            return ["settings"]
+        }
+    }
+
+    private static func with<Result>(
+        _ record: String, _ body: (JSONValue) throws(JSONError) -> Result
+    ) throws(JSONError) -> Result {
+        var parser = JSONParser(limits: JSONLimits(bytesMax: SettingsFile.bytesMax))
+        let bytes = Array(record.utf8)
+        return try bytes.withUnsafeBytes { bytes in
+            Swift.Result { () throws(JSONError) in try body(try parser.parse(bytes)) }
+        }.get()
+    }
+
+    private static func keys(of one: JSONValue, _ other: JSONValue, at path: String) -> [String] {
+        if one.raw.elementsEqual(other.raw) { return [] }
+        if one.isObject, other.isObject { return keys(ofObjects: one, other, at: path) }
+        guard one.isArray, other.isArray, one.count == other.count else { return [path] }
+        return zip(one.elements, other.elements).enumerated().flatMap { index, pair in
+            keys(of: pair.0, pair.1, at: "\(path)[\(index)]")
+        }
+    }
+
+    private static func keys(ofObjects one: JSONValue, _ other: JSONValue, at path: String) -> [String] {
+        let (one, other) = (members(of: one), members(of: other))
+        return Set(one.keys).union(other.keys).sorted().flatMap { name in
+            let place = path.isEmpty ? name : "\(path).\(name)"
+            guard let one = one[name], let other = other[name] else { return [place] }
+            return keys(of: one, other, at: place)
+        }
+    }
+
+    private static func members(of object: JSONValue) -> [String: JSONValue] {
+        Dictionary(object.members.map { ($0.string ?? "", $1) }) { $1 }
+    }
+}

@@ -1,0 +1,60 @@
+import Glibc
+
+/// One end of the socket between `belfry up` and a stage's process. Both calls block: use a thread.
+package struct SupervisorLine: Sendable {
+    private let descriptor: Int32
+
+    /// - Parameter descriptor: A stream socket, which stays the caller's to close.
+    package init(descriptor: Int32) { self.descriptor = descriptor }
+
+    /// That of a process which `belfry up` has started.
+    package static let ofThisProcess = SupervisorLine(descriptor: STDIN_FILENO)
+
+    // MARK: `belfry up`
+
+    /// Where the other end is gone, nobody needs to be told.
+    package func say(_ word: SupervisorWord) {
+        let bytes = word.bytes
+        let length = UInt32(bytes.count).littleEndian
+        send(withUnsafeBytes(of: length, Array.init) + bytes)
+    }
+
+    /// - Returns: Whether the process could go on with the file; nil where it ended before it said so.
+    package func answer() -> Bool? { receive(1).map { $0[0] == UInt8(ascii: "y") } }
+
+    // MARK: A stage's process
+
+    /// - Returns: Nil where `belfry up` has ended.
+    package func next() -> SupervisorWord? {
+        guard let head = receive(MemoryLayout<UInt32>.size) else { return nil }
+        let count = head.reversed().reduce(0) { $0 << 8 | Int($1) }
+        guard count <= SupervisorWord.bytesMax, let bytes = receive(count) else { return nil }
+        return SupervisorWord(bytes)
+    }
+
+    package func answer(_ isReady: Bool) { send([UInt8(ascii: isReady ? "y" : "n")]) }
+
+    // MARK: Bytes
+
+    private func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func receive(_ count: Int) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            var piece = [UInt8](repeating: 0, count: count - bytes.count)
+            let length = read(descriptor, &piece, piece.count)
+            if length < 0, errno == EINTR { continue }
+            guard length > 0 else { return nil }
+            bytes += piece[..<length]
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,53 @@
+import Glibc
+import PipelineKit
+import Testing
+
+@testable import PipelineRuntime
+
+/// Another file for all stages or for none. Shells play the stages: they answer before they are asked.
+@Suite(.timeLimit(.minutes(1))) struct Supervisors {
+    private static let first = PipelineText(path: "p.yaml", folder: "/tmp", text: "first")
+    private static let next = PipelineText(path: "p.yaml", folder: "/tmp", text: "next")
+    private static let ready = "printf y >&0; exec sleep 60"
+    private static let refusing = "printf n >&0; exec sleep 60"
+    /// Ends when the first byte of a question comes.
+    private static let ending = "head -c \(SupervisorWord(first).bytes.count + 5) > /dev/null"
+
+    @Test func allAreReadyOrTheAnswersSayWhoIsNot() async throws {
+        #expect(try await answers(["a": Self.ready, "b": Self.ready]) == ["a": .ready, "b": .ready])
+        #expect(try await answers(["a": Self.ready, "b": Self.refusing]) == ["a": .ready, "b": .refused])
+        #expect(try await answers(["a": Self.ready, "b": Self.ending]) == ["a": .ready, "b": .absent])
+    }
+
+    @Test func aWordComesAsItWasSaid() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        let (up, stage) = (SupervisorLine(descriptor: ends[0]), SupervisorLine(descriptor: ends[1]))
+        for word in [
+            SupervisorWord.file(folder: "/srv/ü", text: "a: 1\nb: \"\u{0}\"\n"), .file(folder: "/", text: ""), .take,
+            .leave,
+        ] {
+            up.say(word)
+            #expect(stage.next() == word)
+        }
+        stage.answer(true)
+        stage.answer(false)
+        #expect(up.answer() == true && up.answer() == false)
+        close(ends[0])
+        #expect(stage.next() == nil)
+        stage.answer(true)
+        close(ends[1])
+    }
+
+    private func answers(_ scripts: [String: String]) async throws -> [String: Supervisor.Answer] {
+        let programs = scripts.map { Supervisor.Program(stage: $0, command: ["/bin/sh", "-c", $1]) }
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let supervisor = Supervisor(programs, from: Self.first) { if case .started = $0 { start.yield() } }
+        async let running = supervisor.run()
+        for await _ in started.prefix(scripts.count) {}
+        let answers = try await supervisor.change(to: Self.next)
+        supervisor.stop()
+        #expect(try await running == 0)
+        return answers
+    }
+}
