@@ -55,15 +55,24 @@ import Testing
     @Test func `a part that cannot be noted goes out later`() {
         let lane = RecordedLane(inFlightMax: 2)
         let crew = TransportCrew(lanes: ["apns": lane.lane])
-        crew.deliver(pushes([(1, 3), (2, 1)])) { _ in false }
+        crew.deliver(pushes([(1, 3), (2, 1)])) { _ in nil }
         #expect(lane.parts.isEmpty && crew.canGoOn && !crew.isIdle)
         #expect(crew.cut?.push == 1 && crew.cut?.isWithinPush == false)
         var noted: [Delivery.ID] = []
         crew.goOn { part in
             noted = part.map(\.id)
-            return true
+            return .init(pushes: part)
         }
         #expect(lane.parts == [["1 d0", "1 d1"]] && noted == lane.last && !crew.canGoOn)
+    }
+
+    @Test func `a part that nothing of goes out is answered at once`() {
+        let lane = RecordedLane(inFlightMax: 2)
+        let crew = TransportCrew(lanes: ["apns": lane.lane])
+        crew.deliver(pushes([(1, 2), (2, 1)])) { part in
+            .init(pushes: [], answers: part.map { TransportAnswer($0.id, .deferred) })
+        }
+        #expect(lane.parts.isEmpty && crew.hasAnswers && crew.takeAnswers()?.count == 2 && crew.canGoOn)
     }
 
     private func answer(_ lane: RecordedLane, _ crew: TransportCrew) {
@@ -98,6 +107,6 @@ private final class RecordedLane: Sendable {
 }
 
 extension TransportCrew {
-    fileprivate func deliver(_ deliveries: [Delivery]) { deliver(deliveries) { _ in true } }
-    fileprivate func goOn() { goOn { _ in true } }
+    fileprivate func deliver(_ deliveries: [Delivery]) { deliver(deliveries) { .init(pushes: $0) } }
+    fileprivate func goOn() { goOn { .init(pushes: $0) } }
 }

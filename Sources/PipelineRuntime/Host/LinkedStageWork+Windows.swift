@@ -63,18 +63,28 @@ extension LinkedStageWork {
         try transports.goOn(noting: noteGoingOut)
     }
 
-    /// - Returns: False where there is no room for what is to be known of a part: then it does not go out yet.
-    private func noteGoingOut(_ part: ArraySlice<Delivery>) throws -> Bool {
-        guard underWay != nil else { return goesOut() }
+    /// - Returns: Nil where there is no room for what is to be known of a part: then it does not go out yet.
+    private func noteGoingOut(_ part: ArraySlice<Delivery>) throws -> TransportCrew.GoingOut? {
+        let going = goingOut(of: part)
         let isNoted = try outlet.attempt { () throws(EventLogError) in
-            try underWay?.note(part, after: outlet.log.lastSequence)
+            try underWay?.note(going.pushes, after: outlet.log.lastSequence)
         }
-        return isNoted && goesOut()
+        guard isNoted else { return nil }
+        isPartOnRecord = false
+        return going
     }
 
-    private func goesOut() -> Bool {
-        isPartOnRecord = false
-        return true
+    private func goingOut(of part: ArraySlice<Delivery>) -> TransportCrew.GoingOut {
+        guard underWay != nil, part.contains(where: \.isQuestion) else { return .init(pushes: part) }
+        var going = TransportCrew.GoingOut(pushes: [])
+        for delivery in part {
+            if let lost = underWay?.lostAnswer(to: delivery) {
+                going.answers.append(lost)
+            } else {
+                going.pushes.append(delivery)
+            }
+        }
+        return going
     }
 
     /// - Returns: False where there is no room for what transports still have.

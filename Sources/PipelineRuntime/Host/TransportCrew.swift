@@ -135,25 +135,32 @@ final class TransportCrew: Sendable {
 
     /// Hands out the first part of a window. Its answers are there when ``work(answered:)`` says so, or at once with a
     /// sink.
-    func deliver(_ deliveries: [Delivery], noting note: (ArraySlice<Delivery>) throws -> Bool) rethrows {
+    func deliver(_ deliveries: [Delivery], noting note: (ArraySlice<Delivery>) throws -> GoingOut?) rethrows {
         guard !deliveries.isEmpty else { return }
         if let sink { return pour(deliveries, into: sink) }
         state.withLock { $0.rest += deliveries }
         try goOn(noting: note)
     }
 
+    /// What of a part goes out, and the answers to the rest.
+    struct GoingOut {
+        var pushes: ArraySlice<Delivery>
+        var answers: [TransportAnswer] = []
+    }
+
     /// Hands out the next part.
     ///
-    /// - Parameter note: Told of the part before it goes out. Where it says no, the part is still to be handed out.
-    func goOn(noting note: (ArraySlice<Delivery>) throws -> Bool) rethrows {
+    /// - Parameter note: Told of the part before it goes out. Where it gives nil, the part is still to be handed out.
+    func goOn(noting note: (ArraySlice<Delivery>) throws -> GoingOut?) rethrows {
         let part = state.withLock { $0.rest.prefix(partCount($0.rest)) }
-        guard try note(part) else { return }
+        guard let going = try note(part) else { return }
         state.withLock { state in
             state.rest = part.count < state.rest.count ? state.rest.dropFirst(part.count) : []
             state.isWithinPush = state.rest.first?.id.push == part.last?.id.push
-            state.outstanding += part.count
+            state.outstanding += going.pushes.count
+            state.answers += going.answers
         }
-        for (name, window) in Dictionary(grouping: part, by: \.transport) { lanes[name]?.send(window) }
+        for (name, window) in Dictionary(grouping: going.pushes, by: \.transport) { lanes[name]?.send(window) }
     }
 
     /// As many whole pushes as the transports may have; of a push to more devices than that, some of them.

@@ -18,6 +18,8 @@ struct UnderWay {
     private var doubtful: Set<UInt64> = []
     /// What an open transport still has of earlier parts, and which one.
     private var late: [UInt64: UInt64] = [:]
+    /// Questions of the part that no transport was asked.
+    private var lost: Set<UInt64> = []
     private var after: UInt64
     private var part: [Entry] = []
     private var lateOfPart: [Entry] = []
@@ -70,9 +72,10 @@ struct UnderWay {
 
     // MARK: Questions
 
-    /// The answer to a question whose transport is no more; nil where a transport can give it.
-    func lostAnswer(to delivery: Delivery) -> TransportAnswer? {
+    /// The answer to a question whose transport is no more; nil where there is one that can give it.
+    mutating func lostAnswer(to delivery: Delivery) -> TransportAnswer? {
         guard delivery.isQuestion, late[delivery.id.number] != lives[delivery.transport, default: 0] else { return nil }
+        lost.insert(delivery.id.number)
         return TransportAnswer(delivery.id, .deferred, reason: "its answer was lost", attempts: 1)
     }
 
@@ -112,6 +115,7 @@ struct UnderWay {
 
     private mutating func mark(_ answer: inout TransportAnswer) {
         let number = answer.id.number
+        if lost.remove(number) != nil { return }
         if doubtful.remove(number) != nil || answer.id.push <= horizon { answer.mayRepeat = true }
         late[number] = nil
         guard answer.isUnderWay else { return }
