@@ -30,6 +30,12 @@ enum SmallFile {
         return try read(descriptor, path, bytesMax: bytesMax)
     }
 
+    /// Whether it can be read more than once: a pipe gives what it has to the first who reads.
+    static func isRegular(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     private static func checkMode(of descriptor: Int32, _ path: String, _ readers: Readers) throws(Complaint) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failed("read", path) }

@@ -81,6 +81,15 @@ import Testing
         #expect(try sealed("key: {$file: lost}").record() == #"{"key":{"$file":"lost"}}"#)
     }
 
+    /// It has its content but once, for the transport.
+    @Test func `a pipe is left to whom it is for`() throws {
+        for name in ["key", "trust"] {
+            try FileManager.default.removeItem(atPath: folder.file(name))
+            try #require(mkfifo(folder.file(name), 0o600) == 0)
+        }
+        #expect(try sealed("key: {$file: key}\ntrust: trust").record() == #"{"key":{"$file":"key"},"trust":"trust"}"#)
+    }
+
     @Test func `no one writes a seal in a pipeline file`() {
         #expect(throws: PipelineFileError.self) { try sealed("key: {$file: key, $seal: 12ab}").decode(Transport.self) }
     }
