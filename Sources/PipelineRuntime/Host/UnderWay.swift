@@ -103,8 +103,10 @@ struct UnderWay {
     }
 
     private mutating func mark(_ answer: inout TransportAnswer) {
+        if answer.id.push <= horizon { answer.mayRepeat = true }
+        guard answer.isUnderWay || !doubtful.isEmpty || !late.isEmpty else { return }
         let number = answer.id.number
-        if doubtful.remove(number) != nil || answer.id.push <= horizon { answer.mayRepeat = true }
+        if doubtful.remove(number) != nil { answer.mayRepeat = true }
         late[number] = nil
         guard answer.isUnderWay else { return }
         answer.isUnderWay = false
