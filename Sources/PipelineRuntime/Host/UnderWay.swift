@@ -114,9 +114,11 @@ struct UnderWay {
     }
 
     private mutating func mark(_ answer: inout TransportAnswer) {
+        if !lost.isEmpty, lost.remove(answer.id.number) != nil { return }
+        if answer.id.push <= horizon { answer.mayRepeat = true }
+        guard answer.isUnderWay || !doubtful.isEmpty || !late.isEmpty else { return }
         let number = answer.id.number
-        if lost.remove(number) != nil { return }
-        if doubtful.remove(number) != nil || answer.id.push <= horizon { answer.mayRepeat = true }
+        if doubtful.remove(number) != nil { answer.mayRepeat = true }
         late[number] = nil
         guard answer.isUnderWay else { return }
         guard let entry = part.first(where: { $0.push == number }) else { return }
