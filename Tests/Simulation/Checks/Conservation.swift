@@ -214,14 +214,17 @@ struct Conservation {
             }
         }
         // A push whose last answer went with its process may end without another: a newer one took its place.
-        for (id, event) in recorded where event.answer != nil {
+        // And the host answers for a transport that went with its process.
+        for (id, event) in recorded where event.answer != nil && event.reason != "its answer was lost" {
             let answer = given[id]
             if event.answer?.outcome != answer?.outcome || event.reason != answer?.reason {
                 problems.append("conservation: the outcome of \(id) is not what its transport said")
             }
         }
         for (id, event) in recorded where event.answer == nil && given[id]?.isUnderWay == true {
-            if event.numbers["attempts"] == 0 { problems.append("conservation: \(id) was sent, its end says that it was not") }
+            if event.numbers["attempts"] == 0 {
+                problems.append("conservation: \(id) was sent, its end says that it was not")
+            }
         }
         // A power cut may take the record of a retirement that its backend was told of already.
         let unrecorded = Set(sent.keys).subtracting(recorded.keys).filter { $0.retired == nil }
