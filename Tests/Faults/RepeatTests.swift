@@ -64,6 +64,37 @@ import ZeroMQ
     }
 }
 
+extension Repeats {
+    /// A newer push takes the place of one that waits, not of one that APNs has. That is asked for, and where nobody can
+    /// be asked any more, it is not sent behind the newer one.
+    @Test(arguments: [false, true])
+    func whatIsUnderWayWhenANewerPushComesIsAskedFor(isKilled: Bool) async throws {
+        let apns = try await RunningAPNs(script: #"{"script":[{"when":{"nth":2},"do":{"latency":4000}}]}"#)
+        let (outcomes, problems) = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(transport: apns.transport())
+            try pipeline.send(Notes.commands(1, collapseID: "notes"))
+            try pipeline.waitFor("outcome")
+            try pipeline.send([Notes.note(2)])
+            try pipeline.waitFor("attempt")
+            try pipeline.send([Notes.note(3)])
+            try pipeline.waitFor("attempt", 2)
+            if isKilled { try pipeline.kill("deliver") }
+            try pipeline.waitFor("outcome", 3)
+            return (try pipeline.outcomes(), try pipeline.stop() + pipeline.problemsOfLogs())
+        }
+        try await apns.stop()
+        #expect(problems == [])
+        #expect(apns.repeated.isEmpty)
+        let ends = outcomes.filter { $0.hasPrefix(#"{"type":"outcome""#) }
+        if isKilled {
+            let end = #""outcome":"superseded","answer":"deferred","by":4,"reason":"its answer was lost","attempts":1"#
+            #expect(ends.contains { $0.contains(end) }, "\(ends)")
+        } else {
+            #expect(ends.allSatisfy { $0.contains(#""outcome":"accepted""#) }, "\(ends)")
+        }
+    }
+}
+
 extension RunningAPNs {
     /// What it got twice.
     fileprivate var repeated: Set<String> { Set(accepted.filter(\.isRepeat).map(\.id)) }

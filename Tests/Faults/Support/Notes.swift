@@ -3,12 +3,15 @@ enum Notes {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
     /// A device, a subscription, and that many notes that it watches.
-    static func commands(_ count: Int) -> [String] {
-        [
+    ///
+    /// - Parameter collapseID: That of all pushes.
+    static func commands(_ count: Int, collapseID: String? = nil) -> [String] {
+        let collapse = collapseID.map { #","collapseIDKey":"\#($0)""# } ?? ""
+        return [
             device("phone", "00ff"),
             #"{"type":"subscription.save",\#(place),"database":"private","user":"_alice","subscription":{"#
                 + #""subscriptionID":"feed","subscriptionType":"query","query":{"recordType":"Note"},"zoneWide":true,"#
-                + #""firesOn":["create"],"notificationInfo":{"alertBody":"A note"}}}"#,
+                + #""firesOn":["create"],"notificationInfo":{"alertBody":"A note"\#(collapse)}}}"#,
         ] + (1...count).map(note)
     }
 
