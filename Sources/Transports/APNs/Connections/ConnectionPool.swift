@@ -21,6 +21,10 @@ final class ConnectionPool {
     var dialing: [APNsConnection] = []
     var dialFailures = 0
     var nextDial = NIODeadline.now()
+    /// How often the server answered a request.
+    var answers = 0
+    /// Whether a window ended in which it answered none, and it has not answered since.
+    private(set) var wasWaitedForInVain = false
     /// Why there is no connection.
     var trouble: String?
     /// What APNs said of all apps of the credential, in GOAWAY.
@@ -32,7 +36,10 @@ final class ConnectionPool {
     var late: [Delivery.ID: Int] = [:]
     /// Their answers, until they are asked for.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
-    var refusalsInARow = 0
+    /// By topic.
+    var refusalsInARow: [String: Int] = [:]
+    /// When a connection was last left for a cause.
+    var left: [Cause: NIODeadline] = [:]
     var ticks: RepeatedTask?
     var isClosed = false
     /// Whether no app uses it any more: it ends what is under way.
@@ -68,7 +75,7 @@ final class ConnectionPool {
         }
         stopped = nil
         beginTicks()
-        let batch = Batch(count: pushes.count, promise)
+        let batch = Batch(count: pushes.count, answersBefore: answers, promise)
         let patience = patience
         for push in pushes { take(push, batch) }
         fill()
@@ -87,20 +94,25 @@ final class ConnectionPool {
 
     private var patience: TimeAmount { isStuck ? .zero : .nanoseconds(surroundings.patience().nanoseconds) }
 
-    /// Whether the server is behind with what it was given, or cannot be reached: windows do not wait for it.
-    private var isStuck: Bool { !late.isEmpty || (connections.isEmpty && dialFailures > 0) }
+    /// Whether the server is behind with what it was given, takes nothing or cannot be reached: windows do not wait for it.
+    private var isStuck: Bool {
+        !late.isEmpty || wasWaitedForInVain || (connections.isEmpty && dialFailures > 0)
+    }
+
+    func noteAnswer() { (answers, wasWaitedForInVain) = (answers + 1, false) }
 
     private func take(_ push: APNsPush, _ batch: Batch) {
         if !late.isEmpty || !lateAnswers.isEmpty, join(push.delivery.id, batch) { return }
         if let told = pausedAnswer(push) { return batch.answer(told) }
         let tag = freeTags.popLast() ?? requests.count
         if tag == requests.count { requests.append(nil) }
-        requests[tag] = Request(push: push, kind: fields.index(of: push.kind), batch: batch)
+        requests[tag] = Request(push: push, kind: fields.index(of: push.kind), taken: batch.begun, batch: batch)
         guard let lane = push.lane else { return waiting.append(tag) }
         if lanes[lane] == nil {
             lanes[lane] = CircularBuffer()
             waiting.append(tag)
         } else {
+            requests[tag]?.isBehind = true
             lanes[lane]?.append(tag)
         }
     }
@@ -129,6 +141,7 @@ final class ConnectionPool {
     /// The window ends: what has no answer yet is told to take longer.
     private func release(_ batch: Batch) {
         guard batch.outstanding > 0 else { return }
+        if batch.answersBefore == answers { wasWaitedForInVain = true }
         for tag in requests.indices where requests[tag]?.batch === batch {
             guard let request = requests[tag] else { continue }
             requests[tag]?.batch = nil
@@ -137,7 +150,8 @@ final class ConnectionPool {
             } else {
                 batch.answer(
                     deferral(
-                        request, .unanswered, reason: trouble ?? noTrouble, tries: dialFailures, attempts: 0))
+                        request, .unanswered, reason: request.isBehind ? Self.behind : trouble ?? noTrouble,
+                        tries: dialFailures, attempts: 0))
                 withdraw(tag)
             }
         }
@@ -147,13 +161,15 @@ final class ConnectionPool {
 
     private var noTrouble: String {
         if connections.contains(where: \.isReady) { return "no room at the server" }
-        return plan.words(for: Trouble.silent, isDialing: connections.isEmpty)
+        return plan.words(for: connections.first?.missing ?? .silent, isDialing: connections.isEmpty)
     }
 
     private var noAnswer: String { plan.words(for: Trouble.silent) }
 
     private func why(_ request: Request) -> String { request.flight == nil ? "waits for room" : Self.inFlight }
 
+    /// An earlier push of its collapse ID is under way.
+    static let behind = "waits for an earlier push"
     static let inFlight = "in_flight"
     static let noAnswerCame = "no answer"
     static let reset = "reset with code "
@@ -290,7 +306,7 @@ final class ConnectionPool {
         fields.use(new)
         if needsOthers {
             renew()
-            (dialFailures, nextDial, stopped, pause) = (0, .now(), nil, nil)
+            (dialFailures, nextDial, stopped, pause, left) = (0, .now(), nil, nil, [:])
         }
         while connections.count > plan.connections, let last = connections.last { replace(last) }
         fill()
@@ -315,7 +331,7 @@ final class ConnectionPool {
 
     /// Answers for pushes that it was given before; those that it does not have are to be sent elsewhere.
     func join(_ ids: [Delivery.ID], _ promise: EventLoopPromise<[TransportAnswer]>) {
-        let batch = Batch(count: ids.count, promise)
+        let batch = Batch(count: ids.count, answersBefore: answers, promise)
         let patience = patience
         for id in ids where !join(id, batch) {
             batch.answer(TransportAnswer(id, .deferred, attempts: 0, until: surroundings.now()))
@@ -342,6 +358,7 @@ final class ConnectionPool {
             lanes[lane] = nil
             return
         }
+        requests[next]?.isBehind = false
         waiting.append(next)
     }
 }
