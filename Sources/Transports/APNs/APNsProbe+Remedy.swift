@@ -97,11 +97,13 @@ extension Trouble {
         switch self {
         case .notFound: "see host, and this machine's DNS"
         case .refused: "see host and port, and that the server runs"
-        case .silent, .closed: "see host and port, and the firewall: APNs needs 443 or 2197; or name a proxy"
+        case .silent, .closed, .noTunnel, .noTLSAnswer:
+            "see host and port, and the firewall: APNs needs 443 or 2197; or name a proxy"
         case .noRoute: "see this machine's network and its routes; or name a proxy"
         case .untrusted: "see trust, and the system's certificates; somebody may stand between here and the server"
         case .otherName: "see host: it must be a name that the server's certificate has"
-        case .noTLS, .noHandshake, .noHTTP2: "see host, port and proxy: APNs speaks HTTP/2 over TLS 1.2 or later"
+        case .noTLS, .noHandshake, .noHTTP2, .noSettings:
+            "see host, port and proxy: APNs speaks HTTP/2 over TLS 1.2 or later"
         }
     }
 }

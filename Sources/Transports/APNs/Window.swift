@@ -49,7 +49,7 @@ struct Window: ~Copyable {
     private mutating func putOff(_ delivery: Delivery) {
         answers.append(
             TransportAnswer(
-                delivery.id, .deferred, reason: "waits for an earlier push", attempts: 0,
+                delivery.id, .deferred, reason: ConnectionPool.behind, attempts: 0,
                 until: now.advanced(by: Self.standOff)))
     }
 

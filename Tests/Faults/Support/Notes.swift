@@ -15,8 +15,10 @@ enum Notes {
         ] + (1...count).map(note)
     }
 
-    static func device(_ name: String, _ token: String, topic: String = "com.example.Notes") -> String {
-        #"{"type":"device.register",\#(place),"user":"_alice","device":"\#(name)","transport":"apns","#
+    static func device(
+        _ name: String, _ token: String, topic: String = "com.example.Notes", transport: String = "apns"
+    ) -> String {
+        #"{"type":"device.register",\#(place),"user":"_alice","device":"\#(name)","transport":"\#(transport)","#
             + #""token":"\#(token)","topic":"\#(topic)"}"#
     }
 

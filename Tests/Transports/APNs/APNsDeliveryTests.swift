@@ -186,7 +186,8 @@ import Testing
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"latency":[2500,2500]}}"#)
             rig.patience.value = .milliseconds(100)
-            _ = await rig.deliver(apnsPush(1, collapse: "c"), apnsPush(2, collapse: "c"))
+            let first = await rig.deliver(apnsPush(1, collapse: "c"), apnsPush(2, collapse: "c"))
+            #expect(first.map(\.reason) == ["in_flight", "waits for an earlier push"])
             let last = await rig.settle(apnsPush(3, collapse: "c"))
             #expect(last.outcome == .accepted)
             #expect(rig.apns.received.map(\.id.last) == ["9", "1", "3"])

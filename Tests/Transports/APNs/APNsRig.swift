@@ -28,9 +28,10 @@ final class APNsRig: Sendable {
     /// - Parameters:
     ///   - settings: Lines of YAML beside those that lead to the server.
     ///   - otherKeys: The IDs of keys that this APNs takes beside its own.
+    ///   - otherTopics: Topics of further apps of the key, whose containers are called the same.
     static func with(
         _ settings: String = "", script: [String] = [], streams: Int = 1_000, otherKeys: [String] = [],
-        _ body: (APNsRig) async throws -> Void
+        otherTopics: [String] = [], dialing: Dialing = .soon, _ body: (APNsRig) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -48,7 +49,9 @@ final class APNsRig: Sendable {
         let apns = try await LocalAPNs.start(configuration)
         if !script.isEmpty { try await apns.control(#"{"script":[\#(script.joined(separator: ","))]}"#) }
         let (clock, patience) = (TestClock(), TestPatience())
-        let transport = try transport(to: apns.port, in: folder, settings, clock: clock, patience: patience)
+        let transport = try transport(
+            to: apns.port, in: folder, settings, otherTopics: otherTopics, clock: clock, patience: patience,
+            dialing: dialing)
         try await transport.open()
         try await body(APNsRig(apns, transport, folder, clock, patience))
         await transport.close()
@@ -56,30 +59,35 @@ final class APNsRig: Sendable {
     }
 
     static func transport(
-        to port: Int, in folder: String, _ settings: String = "", clock: TestClock = TestClock(),
-        patience: TestPatience = TestPatience(), topic: String = "com.example.Notes"
+        to port: Int, in folder: String, _ settings: String = "", otherTopics: [String] = [],
+        clock: TestClock = TestClock(), patience: TestPatience = TestPatience(), topic: String = "com.example.Notes",
+        dialing: Dialing = .soon
     ) throws -> APNsTransport {
-        let text = Self.settings(to: port, in: folder, settings, topic: topic)
+        let text = Self.settings(to: port, in: folder, settings, topic: topic, otherTopics: otherTopics)
         let settings = try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self)
         return APNsTransport(
             settings, context: TransportContext(name: "apns", folder: folder) { _ in },
-            Surroundings(now: { clock.now }, jitter: { 0.5 }, patience: { patience.value }))
+            Surroundings(now: { clock.now }, jitter: { 0.5 }, patience: { patience.value }, dialing: dialing))
     }
 
     static func settings(
-        to port: Int, in folder: String, _ settings: String = "", topic: String = "com.example.Notes"
+        to port: Int, in folder: String, _ settings: String = "", topic: String = "com.example.Notes",
+        otherTopics: [String] = []
     ) -> String {
         let credential =
             settings.contains("certificate")
             ? "certificate: \(folder)/client.pem, certificateKey: { $file: \(folder)/client-key.pem }"
             : "team: TEAMLOCAL1, key: KEYLOCAL12, keyFile: { $file: \(folder)/AuthKey_KEYLOCAL12.p8 }"
+        let others = otherTopics.enumerated().map {
+            "\n  other\($0.offset): { container: \($0.element), topic: \($0.element), \(credential) }"
+        }
         return """
             host: localhost
             port: \(port)
             trust: \(folder)/ca.pem
             \(settings.replacing("certificate", with: ""))
             apps:
-              notes: { container: iCloud.com.example.Notes, topic: \(topic), \(credential) }
+              notes: { container: iCloud.com.example.Notes, topic: \(topic), \(credential) }\(others.joined())
             """
     }
 
@@ -114,6 +122,20 @@ final class APNsRig: Sendable {
     func connect(thenBehave script: String) async throws {
         #expect(await settle(apnsPush(9)).outcome == .accepted)
         try await apns.control(#"{"script":[\#(script)]}"#)
+    }
+}
+
+extension Dialing {
+    /// Another try comes soon enough for a test to wait for it.
+    static let soon = Dialing(firstWait: .milliseconds(10))
+    /// No other try comes as long as a test lasts: a connection more is one that did not wait.
+    static let never = Dialing(firstWait: .seconds(3_600), longestWait: .seconds(3_600))
+}
+
+extension Delivery.App {
+    /// See ``APNsRig/with(_:script:streams:otherKeys:otherTopics:dialing:_:)``.
+    static func other(_ topic: String) -> Delivery.App {
+        Delivery.App(container: topic, environment: "development", topic: topic)
     }
 }
 

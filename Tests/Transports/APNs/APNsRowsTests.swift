@@ -70,7 +70,9 @@ import Testing
     {
         try await APNsRig.with(script: [Self.always(status, reason)]) { rig in
             for number: UInt64 in 1...6 {
-                let told = await rig.deliver(apnsPush(number))[0]
+                var told = await rig.deliver(apnsPush(number))[0]
+                // Behind one that was left there is a wait.
+                while told.status == nil, !Task.isCancelled { told = await rig.deliver(apnsPush(number))[0] }
                 #expect(told.outcome == .deferred && told.status == status && told.reason == reason)
                 #expect(told.until == rig.clock.now.advanced(by: .seconds(900)))
             }
@@ -107,23 +109,26 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (#""reset":"REFUSED_STREAM""#, nil, "given back by the server too often", 0),
-        (#""status":400,"reason":"IdleTimeout""#, 400, "IdleTimeout", 10),
-    ])
-    func aServerThatOnlyGivesBackIsLeftForAWhile(
-        _ conduct: String, _ status: Int?, _ reason: String, _ attempts: Int
-    ) async throws {
-        try await APNsRig.with(script: [#"{"do":{\#(conduct)}}"#]) { rig in
+    @Test func aServerThatOnlyGivesBackIsLeftForAWhile() async throws {
+        try await APNsRig.with(script: [#"{"do":{"reset":"REFUSED_STREAM"}}"#]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
-            #expect(told.outcome == .deferred && told.status == status && told.reason == reason, "\(told)")
-            #expect(told.attempts == attempts && !told.mayRepeat && rig.apns.receivedCount == 10)
+            #expect(told.outcome == .deferred && told.reason == "given back by the server too often", "\(told)")
+            #expect(told.attempts == 0 && !told.mayRepeat && rig.apns.receivedCount == 10)
             #expect(try await rig.dialFailures == 1)
             let last = rig.apns.received.last?.connection ?? 0
             try await rig.apns.control(#"{"script":[]}"#)
             #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
             #expect(rig.apns.received.last?.connection == last + 1)
             #expect(try await rig.dialFailures == 0)
+        }
+    }
+
+    @Test func whatAnotherConnectionDoesNotMendWaitsWithItsReason() async throws {
+        try await APNsRig.with(script: [Self.always(400, "IdleTimeout")]) { rig in
+            let told = await rig.deliver(apnsPush(1))[0]
+            #expect(told.outcome == .deferred && told.status == 400 && told.reason == "IdleTimeout", "\(told)")
+            #expect(told.attempts == 2 && !told.mayRepeat)
+            #expect(rig.apns.received.map(\.connection) == [1, 2])
         }
     }
 

@@ -13,11 +13,14 @@ struct Treatment: Hashable, Sendable {
         case unknownAddress
         /// Nothing of this app is taken until somebody mends it.
         case stop
-        /// At once, on whatever connection has room.
-        case again
-        /// Once more at once; the second time as `stop`.
-        case onceMore
+        /// Once more at once, over another connection; refused there too, it ends in this way.
+        case onceMore(End)
         /// After a wait.
+        case later(Wait)
+    }
+
+    enum End: Hashable, Sendable {
+        case stop
         case later(Wait)
     }
 
@@ -78,19 +81,19 @@ struct Treatment: Hashable, Sendable {
         "BadTopic": .init(.stop),
         "DeviceTokenNotForTopic": .init(.unknownAddress),
         "DuplicateHeaders": .init(.fail),
-        "IdleTimeout": .init(.again, .replace),
+        "IdleTimeout": .init(.onceMore(.later(.unanswered)), .replace),
         "InvalidPushType": .init(.fail),
         "MissingDeviceToken": .init(.fail),
         "MissingTopic": .init(.stop),
         "PayloadEmpty": .init(.fail),
-        "TopicDisallowed": .init(.onceMore, .replace),
+        "TopicDisallowed": .init(.onceMore(.stop), .replace),
         "BadCertificate": .init(.stop, .renew),
         "BadCertificateEnvironment": .init(.stop, .renew),
-        "ExpiredProviderToken": .init(.onceMore, .refreshToken),
+        "ExpiredProviderToken": .init(.onceMore(.stop), .refreshToken),
         "Forbidden": .init(.fail),
         "InvalidProviderToken": .init(.stop, .renew),
         "MissingProviderToken": .init(.stop),
-        "UnrelatedKeyIdInToken": .init(.again, .replace),
+        "UnrelatedKeyIdInToken": .init(.onceMore(.later(.unanswered)), .replace),
         "BadEnvironmentKeyIdInToken": .init(.stop),
         "BadEnvironmentKeyInToken": .init(.stop),
         "TopicMismatch": .init(.stop),
@@ -99,7 +102,7 @@ struct Treatment: Hashable, Sendable {
         "ExpiredToken": .init(.unregistered),
         "Unregistered": .init(.unregistered),
         "PayloadTooLarge": .init(.fail),
-        "TooManyProviderTokenUpdates": .init(.later(.tokenPause), .keepToken),
+        "TooManyProviderTokenUpdates": .init(.onceMore(.later(.tokenPause)), .keepToken),
         "TooManyRequests": .init(.later(.slowDevice)),
         "InternalServerError": .init(.later(.serverError), .suspect),
         "ServiceUnavailable": .init(.later(.serverError)),
@@ -110,7 +113,7 @@ struct Treatment: Hashable, Sendable {
     private static func byStatus(_ status: Int) -> Treatment {
         switch status {
         case 410: .init(.unregistered)
-        case 421: .init(.again, .replace)
+        case 421: .init(.onceMore(.later(.unanswered)), .replace)
         case 408: .init(.later(.unanswered))
         case 429: .init(.later(.slowDevice))
         case 500...: .init(.later(.serverError))

@@ -9,7 +9,10 @@ final class APNsConnection: ChannelInboundHandler {
     var session = HTTP2Session()
     /// With tokens APNs allows one stream until it has answered a request (Sending notification requests to APNs).
     var isTrusted: Bool
+    /// Whether the server's SETTINGS are there.
     private(set) var isReady = false
+    /// Whether something was answered on it that is no reason to leave it.
+    var isProven = false
     /// Whether no request is to be written any more: it ends when the last is answered.
     private(set) var isRetired = false
     var isDead = false
@@ -18,6 +21,10 @@ final class APNsConnection: ChannelInboundHandler {
     var isGivenUp = false
     private weak var pool: ConnectionPool?
     private var context: ChannelHandlerContext?
+    let begun = NIODeadline.now()
+    /// Whether it stands as far as the server, beyond a proxy.
+    private var isOpen = false
+    private var isSecure = false
     private var lifeSigns = LifeSigns(at: .now())
     private var hasReported = false
     /// Why it ends, if nobody says anything else.
@@ -40,6 +47,13 @@ final class APNsConnection: ChannelInboundHandler {
     var capacity: Int {
         guard isReady, !isRetired, context != nil else { return 0 }
         return isTrusted ? session.streamsMax ?? 0 : 1
+    }
+
+    /// What of the server, or of the proxy before it, has not come yet.
+    var missing: Trouble? {
+        if isReady { return nil }
+        if isSecure { return .noSettings }
+        return isOpen ? .noTLSAnswer : .noTunnel
     }
 
     // MARK: Requests
@@ -76,6 +90,13 @@ final class APNsConnection: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
+    /// Gives up a server that is not ready in time. Nothing is waited for any more, not even the end of TLS.
+    func endIfOverdue(at now: NIODeadline, _ deadline: TimeAmount) {
+        guard let missing, now - begun > deadline else { return }
+        report(missing)
+        end()
+    }
+
     /// Sends a PING where the connection has been silent for too long.
     ///
     /// - Returns: Whether the connection is dead.
@@ -97,12 +118,15 @@ final class APNsConnection: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
+    func channelActive(context: ChannelHandlerContext) { isOpen = true }
+
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case TLSUserEvent.handshakeCompleted(let agreed) = event {
             guard agreed == "h2" else {
                 report(Trouble.noHTTP2)
                 return context.close(promise: nil)
             }
+            isSecure = true
             flush()
         }
         context.fireUserInboundEventTriggered(event)

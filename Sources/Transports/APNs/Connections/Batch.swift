@@ -6,11 +6,15 @@ final class Batch {
     private let promise: EventLoopPromise<[TransportAnswer]>
     private var answers: [TransportAnswer] = []
     private(set) var outstanding: Int
+    /// How often the pool's server had answered when it began.
+    let answersBefore: Int
+    let begun = NIODeadline.now()
     /// Ends the wait for answers.
     var timeout: Scheduled<Void>?
 
-    init(count: Int, _ promise: EventLoopPromise<[TransportAnswer]>) {
+    init(count: Int, answersBefore: Int, _ promise: EventLoopPromise<[TransportAnswer]>) {
         outstanding = count
+        self.answersBefore = answersBefore
         self.promise = promise
         answers.reserveCapacity(count)
     }
@@ -30,6 +34,7 @@ struct Request {
     let push: APNsPush
     /// The number of its ``APNsPush/kind`` in the pool.
     let kind: Int
+    let taken: NIODeadline
     /// Who waits for its answer; nil once it has been told that it takes longer.
     var batch: Batch?
     /// How often it was written to a connection, for as far as that counts.
@@ -39,6 +44,8 @@ struct Request {
     /// How often a window ended before its answer came.
     var handouts = 0
     var wasAskedOnceMore = false
+    /// Whether it waits for another one of its lane.
+    var isBehind = false
     var mayRepeat = false
     /// Where it is under way; nil while it waits for room.
     var flight: Flight?

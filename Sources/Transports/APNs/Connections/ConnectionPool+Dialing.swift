@@ -3,10 +3,6 @@ import NIOPosix
 import NIOSSL
 
 extension ConnectionPool {
-    /// Establishing a connection to APNs: keep connections, and do not open and close them fast.
-    private static let dialWait = (first: Int64(1_000), most: Int64(60_000))
-    private static let connectTimeout = TimeAmount.seconds(10)
-
     /// Opens connections up to the plan's number, each with a fresh look at DNS.
     func dialIfNeeded() {
         guard stopped == nil, connections.count + dialing.count < plan.connections, NIODeadline.now() >= nextDial else {
@@ -21,9 +17,9 @@ extension ConnectionPool {
         let connection = APNsConnection(self, isTrusted: plan.key == nil)
         dialing.append(connection)
         let loopBound = NIOLoopBound((self, connection), eventLoop: loop)
-        let (plan, loop) = (plan, loop)
+        let (plan, loop, deadline) = (plan, loop, dialDeadline)
         ClientBootstrap(group: loop)
-            .connectTimeout(Self.connectTimeout)
+            .connectTimeout(deadline)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -37,6 +33,8 @@ extension ConnectionPool {
                 pool.dialed(connection, result.map { _ in () })
             }
     }
+
+    private var dialDeadline: TimeAmount { .nanoseconds(surroundings.dialing.deadline.nanoseconds) }
 
     private static func prepare(_ channel: any Channel, _ plan: PoolPlan, _ connection: APNsConnection) throws {
         let pipeline = channel.pipeline.syncOperations
@@ -72,6 +70,13 @@ extension ConnectionPool {
         connection.retire()
     }
 
+    /// Opening connections and leaving them fast looks like an attack: one that was left soon, and on which nothing was
+    /// taken, counts as one that failed.
+    func waitAfter(_ connection: APNsConnection, _ reason: String) {
+        let wait = TimeAmount.nanoseconds(surroundings.dialing.longestWait.nanoseconds)
+        if !connection.isProven, .now() - connection.begun < wait { dialFailed(reason) }
+    }
+
     /// The connection is gone; its requests have already been given back.
     func connectionFailed(_ connection: APNsConnection, _ error: any Error) {
         connection.isDead = true
@@ -83,8 +88,7 @@ extension ConnectionPool {
     func dialFailed(_ reason: String) {
         trouble = reason
         dialFailures += 1
-        let wait = min(Self.dialWait.first << min(Int64(dialFailures - 1), 16), Self.dialWait.most)
-        nextDial = .now() + .milliseconds(Int64(Double(wait) * (0.5 + surroundings.jitter() / 2)))
+        nextDial = .now() + surroundings.dialing.wait(afterFailures: dialFailures, jitter: surroundings.jitter())
         if surroundings.asksOnce { releaseAll() }
     }
 
@@ -103,6 +107,7 @@ extension ConnectionPool {
             guard let flight = requests[tag]?.flight, flight.deadline <= now else { continue }
             flight.connection.cancel(tag: tag, stream: flight.stream)
         }
+        for connection in connections { connection.endIfOverdue(at: now, dialDeadline) }
         for connection in connections + retiring where connection.checkHealth(at: now) {
             connection.end(because: Trouble.silent)
         }

@@ -21,6 +21,10 @@ final class ConnectionPool {
     var dialing: [APNsConnection] = []
     var dialFailures = 0
     var nextDial = NIODeadline.now()
+    /// How often the server answered a request.
+    var answers = 0
+    /// Whether a window ended in which it answered none, and it has not answered since.
+    var wasWaitedForInVain = false
     /// Why there is no connection.
     var trouble: String?
     /// What APNs said of all apps of the credential, in GOAWAY.
@@ -32,7 +36,10 @@ final class ConnectionPool {
     var late: [Delivery.ID: Int] = [:]
     /// Their answers, until they are asked for.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
-    var refusalsInARow = 0
+    /// By topic.
+    var refusalsInARow: [String: Int] = [:]
+    /// When a connection was last left for a cause.
+    var left: [Cause: NIODeadline] = [:]
     var ticks: RepeatedTask?
     var isClosed = false
     /// Whether no app uses it any more: it ends what is under way.
@@ -52,133 +59,6 @@ final class ConnectionPool {
         self.loop = loop
         self.surroundings = surroundings
         fields = SharedFields(plan)
-    }
-
-    // MARK: Taking pushes
-
-    /// Takes the pushes of one window; the promise gets one answer for each.
-    func take(_ pushes: [APNsPush], _ promise: EventLoopPromise<[TransportAnswer]>) {
-        guard !pushes.isEmpty else { return promise.succeed([]) }
-        guard !isClosed else {
-            return promise.succeed(
-                pushes.map {
-                    TransportAnswer(
-                        $0.delivery.id, .deferred, reason: Self.closed, attempts: 0, until: surroundings.now())
-                })
-        }
-        stopped = nil
-        beginTicks()
-        let batch = Batch(count: pushes.count, promise)
-        let patience = patience
-        for push in pushes { take(push, batch) }
-        fill()
-        flushAll()
-        wait(for: batch, patience)
-    }
-
-    private func wait(for batch: Batch, _ patience: TimeAmount) {
-        guard batch.outstanding > 0 else { return }
-        let loopBound = NIOLoopBound((self, batch), eventLoop: loop)
-        batch.timeout = loop.scheduleTask(in: patience) {
-            let (pool, batch) = loopBound.value
-            pool.release(batch)
-        }
-    }
-
-    private var patience: TimeAmount { isStuck ? .zero : .nanoseconds(surroundings.patience().nanoseconds) }
-
-    /// Whether the server is behind with what it was given, or cannot be reached: windows do not wait for it.
-    private var isStuck: Bool { !late.isEmpty || (connections.isEmpty && dialFailures > 0) }
-
-    private func take(_ push: APNsPush, _ batch: Batch) {
-        if !late.isEmpty || !lateAnswers.isEmpty, join(push.delivery.id, batch) { return }
-        if let told = pausedAnswer(push) { return batch.answer(told) }
-        let tag = freeTags.popLast() ?? requests.count
-        if tag == requests.count { requests.append(nil) }
-        requests[tag] = Request(push: push, kind: fields.index(of: push.kind), batch: batch)
-        guard let lane = push.lane else { return waiting.append(tag) }
-        if lanes[lane] == nil {
-            lanes[lane] = CircularBuffer()
-            waiting.append(tag)
-        } else {
-            lanes[lane]?.append(tag)
-        }
-    }
-
-    func pausedAnswer(_ push: APNsPush) -> TransportAnswer? {
-        guard let (until, answer) = pause else { return nil }
-        guard surroundings.now() < until else {
-            pause = nil
-            return nil
-        }
-        return TransportAnswer(
-            push.delivery.id, .deferred, status: answer.status, reason: answer.reason, attempts: 0, until: until)
-    }
-
-    /// A push that is still under way is not sent twice.
-    private func join(_ id: Delivery.ID, _ batch: Batch) -> Bool {
-        if let found = lateAnswers.removeValue(forKey: id) {
-            batch.answer(found.answer)
-            return true
-        }
-        guard let tag = late.removeValue(forKey: id) else { return false }
-        requests[tag]?.batch = batch
-        return true
-    }
-
-    /// The window ends: what has no answer yet is told to take longer.
-    private func release(_ batch: Batch) {
-        guard batch.outstanding > 0 else { return }
-        for tag in requests.indices where requests[tag]?.batch === batch {
-            guard let request = requests[tag] else { continue }
-            requests[tag]?.batch = nil
-            if request.flight != nil || request.attempts > 0 {
-                batch.answer(keep(tag, request))
-            } else {
-                batch.answer(
-                    deferral(
-                        request, .unanswered, reason: trouble ?? noTrouble, tries: dialFailures, attempts: 0))
-                withdraw(tag)
-            }
-        }
-        // Once for all: a window may hold thousands.
-        waiting.removeAll { requests[$0] == nil }
-    }
-
-    private var noTrouble: String {
-        if connections.contains(where: \.isReady) { return "no room at the server" }
-        return plan.words(for: Trouble.silent, isDialing: connections.isEmpty)
-    }
-
-    private var noAnswer: String { plan.words(for: Trouble.silent) }
-
-    private func why(_ request: Request) -> String { request.flight == nil ? "waits for room" : Self.inFlight }
-
-    static let inFlight = "in_flight"
-    static let noAnswerCame = "no answer"
-    static let reset = "reset with code "
-    /// What is said of a push that the server may have taken.
-    static let unanswered = [inFlight, noAnswerCame]
-
-    func releaseAll() {
-        for batch in requests.compactMap({ $0?.batch }) { release(batch) }
-    }
-
-    private func keep(_ tag: Int, _ request: Request) -> TransportAnswer {
-        requests[tag]?.handouts += 1
-        late[request.push.delivery.id] = tag
-        var answer = deferral(
-            request, .unanswered, reason: surroundings.asksOnce ? trouble ?? noAnswer : why(request),
-            tries: request.handouts + 1, attempts: 0)
-        answer.isUnderWay = true
-        return answer
-    }
-
-    /// Takes a push back that was never written. Its tag may still stand in ``waiting``.
-    private func withdraw(_ tag: Int) {
-        if let lane = requests[tag]?.push.lane { leave(lane, tag) }
-        requests[tag] = nil
-        freeTags.append(tag)
     }
 
     // MARK: Writing
@@ -290,7 +170,7 @@ final class ConnectionPool {
         fields.use(new)
         if needsOthers {
             renew()
-            (dialFailures, nextDial, stopped, pause) = (0, .now(), nil, nil)
+            (dialFailures, nextDial, stopped, pause, left) = (0, .now(), nil, nil, [:])
         }
         while connections.count > plan.connections, let last = connections.last { replace(last) }
         fill()
@@ -315,7 +195,7 @@ final class ConnectionPool {
 
     /// Answers for pushes that it was given before; those that it does not have are to be sent elsewhere.
     func join(_ ids: [Delivery.ID], _ promise: EventLoopPromise<[TransportAnswer]>) {
-        let batch = Batch(count: ids.count, promise)
+        let batch = Batch(count: ids.count, answersBefore: answers, promise)
         let patience = patience
         for id in ids where !join(id, batch) {
             batch.answer(TransportAnswer(id, .deferred, attempts: 0, until: surroundings.now()))
@@ -333,7 +213,7 @@ final class ConnectionPool {
         }
     }
 
-    private func leave(_ lane: [UInt8], _ tag: Int) {
+    func leave(_ lane: [UInt8], _ tag: Int) {
         if lanes[lane]?.first == tag || lanes[lane]?.contains(tag) == true {
             lanes[lane]?.removeAll { $0 == tag }
             return
@@ -342,6 +222,7 @@ final class ConnectionPool {
             lanes[lane] = nil
             return
         }
+        requests[next]?.isBehind = false
         waiting.append(next)
     }
 }

@@ -63,6 +63,7 @@ struct Surroundings: Sendable {
     var jitter: @Sendable () -> Double
     /// How long a window waits for its answers: what takes longer is asked for again.
     var patience: @Sendable () -> Duration = { .seconds(2) }
+    var dialing = Dialing()
     /// Whether the first connection that fails ends the window: somebody wants to know why.
     var asksOnce = false
 }

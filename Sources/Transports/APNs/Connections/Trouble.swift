@@ -15,6 +15,9 @@ enum Trouble: String, Error, CaseIterable {
     case noTLS = "speaks no TLS"
     case noHandshake = "did not agree on TLS"
     case noHTTP2 = "speaks no HTTP/2"
+    case noTunnel = "does not answer CONNECT"
+    case noTLSAnswer = "does not answer the TLS handshake"
+    case noSettings = "sends no SETTINGS of HTTP/2"
 
     /// - Returns: Nil for what has no words of its own.
     init?(_ error: any Error) {
@@ -79,8 +82,9 @@ extension PoolPlan {
     /// - Parameter isDialing: Whether there was no connection yet, be it to the proxy.
     func words(for error: any Error, isDialing: Bool = false) -> String {
         let proxy = proxy.map { "the proxy \(Self.place($0.host, $0.port))" }
-        let whom = isDialing ? proxy ?? place : place
-        if let trouble = Trouble(error) { return "\(whom) \(trouble.rawValue)" }
+        let trouble = Trouble(error)
+        let whom = isDialing || trouble == .noTunnel ? proxy ?? place : place
+        if let trouble { return "\(whom) \(trouble.rawValue)" }
         switch error {
         case let error as ProxyRefused: return "\(proxy ?? whom) opened no tunnel: \(error.reason)"
         case let error as ProtocolBreach: return "\(place) breaks HTTP/2: \(error.reason)"

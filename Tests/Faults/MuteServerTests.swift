@@ -1,0 +1,31 @@
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// Two transports, and the server of one takes nothing.
+@Suite(.serialized) struct MuteServers {
+    /// Forty windows one after the other, of which each has a push for the other server, too: where each waited for it,
+    /// they would take longer than the test may.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            #"{"streams":0}"#, #"{"script":[{"do":{"silence":true}}]}"#,
+            #"{"script":[{"do":{"goaway":{"lastStream":"before"}}}]}"#,
+        ])
+    func aServerThatTakesNothingNeverStallsAnotherApp(_ conduct: String) async throws {
+        let (apns, mute) = (try await RunningAPNs(), try await RunningAPNs(script: conduct))
+        let problems = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(transport: apns.transport() + "\n      mute: " + mute.transport())
+            try pipeline.send([Notes.device("tablet", "01ff", transport: "mute")] + Notes.commands(1))
+            for number in 2...41 {
+                try pipeline.up.wait("\(number - 1) requests") { apns.accepted.count >= number - 1 }
+                try pipeline.send([Notes.note(number)], from: "note-\(number)")
+            }
+            try pipeline.up.wait("all requests") { apns.accepted.count == 41 }
+            return try pipeline.stop() + pipeline.problemsOfLogs()
+        }
+        try await apns.stop()
+        try await mute.stop()
+        #expect(problems == [] && mute.accepted.isEmpty)
+    }
+}

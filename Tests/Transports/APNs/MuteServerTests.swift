@@ -1,0 +1,110 @@
+import Foundation
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import TransportAPNs
+
+/// Servers that take connections and then fail at whatever comes next. A window that waited for one twice would outlive
+/// the test's time: patience is an hour after the first.
+@Suite(.timeLimit(.minutes(1))) struct MuteServers {
+    private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
+
+    @Test(arguments: bad)
+    func aServerThatTakesNothingIsWaitedForOnceAndTakenAgainWhenItIsWell(_ conduct: RawServer.Conduct) async throws {
+        let dialing = Dialing(
+            deadline: .milliseconds(300), firstWait: .milliseconds(10), longestWait: .milliseconds(50))
+        try await Self.with(conduct, dialing, "timeout: 500ms") { transport, server, patience in
+            var told = await transport.deliver([apnsPush(1)])
+            patience.value = .seconds(3_600)
+            for _ in 1...20 {
+                #expect(told[0].outcome == .deferred, "\(told)")
+                told = await transport.deliver([apnsPush(1)])
+            }
+            server.conduct = .answers
+            // One that stands is as it was.
+            if conduct == .noRoom || conduct == .silence { try await transport.endConnections() }
+            while told[0].outcome == .deferred, !Task.isCancelled {
+                told = await transport.deliver([apnsPush(1)])
+            }
+            #expect(told[0].outcome == .accepted)
+            patience.value = .milliseconds(1)
+        }
+    }
+
+    @Test(arguments: [RawServer.Conduct.noTLS, .noSettings, .goAwayAtOnce, .goAwayAfterRequest])
+    func aConnectionOnWhichNothingWasTakenIsFollowedByAWait(_ conduct: RawServer.Conduct) async throws {
+        var dialing = Dialing.never
+        dialing.deadline = .milliseconds(100)
+        try await Self.with(conduct, dialing) { transport, server, patience in
+            var failures = 0
+            while failures == 0, !Task.isCancelled {
+                _ = await transport.deliver([apnsPush(1)])
+                failures = try await transport.onPool(\.dialFailures)
+            }
+            for number: UInt64 in 1...50 { _ = await transport.deliver([apnsPush(number)]) }
+            #expect(server.connections == 1)
+        }
+    }
+
+    @Test(arguments: [
+        (RawServer.Conduct.noTLS, "does not answer the TLS handshake"),
+        (.noSettings, "sends no SETTINGS of HTTP/2"), (.goAwayAtOnce, "says GOAWAY"),
+    ])
+    func whatDoesNotComeIsNamed(_ conduct: RawServer.Conduct, _ words: String) async throws {
+        var dialing = Dialing.never
+        dialing.deadline = .milliseconds(100)
+        try await Self.with(conduct, dialing) { transport, server, patience in
+            while try await transport.onPool(\.dialFailures) == 0, !Task.isCancelled {
+                _ = await transport.deliver([apnsPush(1)])
+            }
+            let told = await transport.deliver([apnsPush(1)])
+            #expect(told[0].reason == "localhost:\(server.port) \(words)")
+        }
+    }
+
+    @Test func aProxyThatDoesNotAnswerIsNamed() async throws {
+        let folder = try Folder()
+        let server = try await RawServer(.noTLS, in: folder.path)
+        var dialing = Dialing.never
+        dialing.deadline = .milliseconds(100)
+        let transport = try APNsRig.transport(
+            to: server.port, in: folder.path, "proxy: http://127.0.0.1:\(server.port)",
+            patience: TestPatience(.milliseconds(100)), dialing: dialing)
+        try await transport.open()
+        while try await transport.onPool(\.dialFailures) == 0, !Task.isCancelled {
+            _ = await transport.deliver([apnsPush(1)])
+        }
+        let told = await transport.deliver([apnsPush(1)])
+        #expect(told[0].reason == "the proxy 127.0.0.1:\(server.port) does not answer CONNECT")
+        await transport.close()
+        try await server.stop()
+    }
+
+    private static func with(
+        _ conduct: RawServer.Conduct, _ dialing: Dialing, _ settings: String = "",
+        _ body: (APNsTransport, RawServer, TestPatience) async throws -> Void
+    ) async throws {
+        let folder = try Folder()
+        let server = try await RawServer(conduct, in: folder.path)
+        let patience = TestPatience(.milliseconds(100))
+        let transport = try APNsRig.transport(
+            to: server.port, in: folder.path, settings, patience: patience, dialing: dialing)
+        try await transport.open()
+        try await body(transport, server, patience)
+        await transport.close()
+        try await server.stop()
+    }
+}
+
+extension APNsTransport {
+    func onPool<Result: Sendable>(_ body: @escaping @Sendable (ConnectionPool) throws -> Result) async throws -> Result
+    {
+        let pool = try #require(lines.first).pool
+        return try await pool.loop.submit { try body(pool.bound.value) }.get()
+    }
+
+    fileprivate func endConnections() async throws {
+        try await onPool { for connection in $0.connections { connection.end() } }
+    }
+}
