@@ -11,6 +11,8 @@ public struct Outbox: ~Copyable {
     package private(set) var rejections: [Rejected] = []
     package private(set) var deliveries: [Delivery] = []
     package private(set) var saved: [SavedSubscription] = []
+    /// What the operator is told.
+    package private(set) var said: [String] = []
     /// The lines of ``deliveries``.
     package private(set) var deliveryBytes = 0
     /// What of the events is one part of what the stage has to say.
@@ -61,6 +63,10 @@ public struct Outbox: ~Copyable {
     /// after the event that saves it was appended.
     public mutating func saved(_ subscription: SavedSubscription) { saved.append(subscription) }
 
+    /// Tells the operator, in one line, what only they can mend, or that it is over. It is said after the events beside it
+    /// were appended, and never while the stage is fed its past; events alone are remembered.
+    public mutating func tell(_ line: String) { said.append(line) }
+
     /// Hands a push to the transport it names; the answer comes back through ``Stage/receive(_:at:into:)-(TransportAnswer,_,_)``.
     public mutating func deliver(_ delivery: Delivery) {
         deliveries.append(delivery)
@@ -85,6 +91,7 @@ public struct Outbox: ~Copyable {
         events.shrink(to: 4 << 20)
         (count, partStart) = (0, 0)
         if !saved.isEmpty { saved = [] }
+        if !said.isEmpty { said = [] }
     }
 
     /// Forgets the first events: the log has them.
@@ -97,6 +104,7 @@ public struct Outbox: ~Copyable {
         events = rest
         (count, partStart) = (count - number, 0)
         if !saved.isEmpty { saved = [] }
+        if !said.isEmpty { said = [] }
     }
 
     /// Forgets everything: what a stage says again while its past is fed to it.

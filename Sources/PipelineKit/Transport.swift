@@ -8,6 +8,13 @@ public protocol Transport: Sendable {
     /// The word a pipeline file names the transport by, after `use:`.
     static var kind: String { get }
 
+    /// A device's token as this transport sends it, and tells it from others. By default what was registered.
+    ///
+    /// Pure, as a stage is: deliver asks for every registration, and asks again when it is fed its past.
+    ///
+    /// - Throws: Why no device can have such a one; the registration is then set aside.
+    static func address(_ token: String) throws(Rejection) -> String
+
     /// Checks only; touches nothing outside.
     init(_ settings: Settings, context: TransportContext) throws(SettingsError)
 
@@ -42,6 +49,7 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
+    public static func address(_ token: String) throws(Rejection) -> String { token }
     public var inFlightMax: Int { .max }
     public func open() async throws(TransportError) {}
     public func change(to settings: Settings) async throws(TransportError) -> TransportChange? { nil }

@@ -133,6 +133,32 @@ import ZeroMQ
         #expect(accepted.count == 25 && Set(accepted.map(\.id)).count == 25 && accepted.allSatisfy { !$0.isRepeat })
     }
 
+    /// As with the host of the other environment: no answer says so, and no probe shows it.
+    @Test func anAppWhoseDevicesAreAllUnknownIsToldOnceWithTheRemedy() async throws {
+        let unknown = #"{"status":400,"reason":"BadDeviceToken"}"#
+        let apns = try await RunningAPNs(script: #"{"script":[{"do":\#(unknown)}]}"#)
+        let (said, found, problems) = try await SocketThread.run(name: "faults") {
+            let pipeline = try LivePipeline(transport: apns.transport())
+            try pipeline.send((1...20).map { Notes.device("d\($0)", "\($0 + 10)ff") } + Notes.commands(1))
+            try pipeline.waitFor("app.stopped")
+            try pipeline.waitForLine("deliver: apns: iCloud.com.example.Notes development com.example.Notes: nothing")
+            try pipeline.kill("deliver")
+            try pipeline.waitForRestarts()
+            try pipeline.send([Notes.note(2)], from: "later")
+            try pipeline.waitFor("attempt", 21)
+            let doctor = try Spawned(
+                "belfry", ["doctor", pipeline.file], output: pipeline.folder.file("found"))
+            _ = try doctor.end()
+            let problems = try pipeline.stop()
+            let said = pipeline.up.lines.filter { $0.contains("nothing more is sent") }
+            return (said, try pipeline.folder.lines(of: "found"), problems)
+        }
+        try await apns.stop()
+        #expect(problems == [])
+        #expect(said.count == 1 && said[0].contains("Compare the transport's host and the app's environment"))
+        #expect(found.contains { $0.contains("Compare the transport's host and the app's environment") })
+    }
+
     /// Two tokens within minutes of each other are one too many.
     @Test func theDoctorsTokenIsTheStagesOwn() async throws {
         let apns = try await RunningAPNs()

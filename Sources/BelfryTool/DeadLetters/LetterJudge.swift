@@ -17,7 +17,7 @@ enum Obsolescence: String, CaseIterable, ExpressibleByArgument {
     var meaning: String {
         switch self {
         case .redriven: "It was redriven already; if that came to nothing, it is a letter of its own."
-        case .expired: "Its `apns-expiration` has passed."
+        case .expired: "Its `apns-expiration` has passed: included, it goes out with 0, for one attempt."
         case .superseded:
             "A newer push of its collapse ID got through, waits or is redriven; or a newer command about the same came."
         case .registeredAnew: "The device has registered with another token, topic or transport since."

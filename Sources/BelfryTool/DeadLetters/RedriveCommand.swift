@@ -17,7 +17,7 @@ struct RedriveCommand: AsyncParsableCommand {
             Left out is what is obsolete:
 
               redriven                already, whatever came of it: that is a letter of its own
-              expired                 its apns-expiration has passed (only `expired: send` in deliver sends it all the same)
+              expired                 its apns-expiration has passed: --include sends it once, with apns-expiration 0
               superseded              a newer push of its collapse ID got through to the device, waits, or is redriven \
             with it; or a newer command about the same record, device or subscription came
               device.registered_anew  with another token, topic or transport: --include sends there
@@ -72,7 +72,7 @@ struct RedriveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let plan = RedrivePlan(try place.find(filter, including: include), limit: limit)
-        let commands = RedriveCommands(folder: plan.found.logs.folder)
+        let commands = RedriveCommands(folder: plan.found.logs.folder, now: .wall())
         var text = RedriveText(plan: plan, content: commands.content)
         let isForPeople = !json && StandardOutput.isTerminal
         if isForPeople { try write(text.preview()) }

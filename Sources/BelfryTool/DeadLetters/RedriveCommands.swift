@@ -10,6 +10,8 @@ struct RedriveCommands: Sendable {
 
     /// The folder of the logs.
     let folder: String
+    /// What has expired by then is sent once, and not stored.
+    let now: Instant
 
     /// What the door takes: one line may have so many bytes.
     private static let lineBytesMax = 1_000_000 - 1
@@ -53,12 +55,12 @@ struct RedriveCommands: Sendable {
         return try event.withJSON { json in
             let body = json["type"]?.equals("push.redrive") ?? false ? json["push"] : json
             guard let body, body.isObject else { throw Unfit(reason: "\(letter.subject) holds no push") }
-            let whole = Self.redrive(letter, body, leavingOut: [])
-            return whole.count <= Self.lineBytesMax ? whole : Self.redrive(letter, body, leavingOut: ["unpruned"])
+            let whole = redrive(letter, body, leavingOut: [])
+            return whole.count <= Self.lineBytesMax ? whole : redrive(letter, body, leavingOut: ["unpruned"])
         }
     }
 
-    private static func redrive(_ letter: Letter, _ push: JSONValue, leavingOut: Set<String>) -> [UInt8] {
+    private func redrive(_ letter: Letter, _ push: JSONValue, leavingOut: Set<String>) -> [UInt8] {
         var buffer = ByteBuffer(capacity: push.raw.count + 512)
         buffer.append("{\"type\":\"push.redrive\"")
         for key in ["container", "environment", "user"] {
@@ -73,28 +75,38 @@ struct RedriveCommands: Sendable {
         buffer.append(",\"sequence\":")
         buffer.appendJSON(letter.subject.sequence)
         buffer.append("},\"push\":")
-        write(push, leavingOut, letter.past?.isBadgeOld ?? false, to: &buffer)
+        write(push, leavingOut, letter.past, to: &buffer)
         buffer.append("}")
         return Array(buffer.bytes)
     }
 
     /// What a plugin added to the push, deliver would not read.
-    private static func write(
-        _ push: JSONValue, _ leavingOut: Set<String>, _ leavesBadge: Bool, to buffer: inout ByteBuffer
+    private func write(
+        _ push: JSONValue, _ leavingOut: Set<String>, _ past: PastPush?, to buffer: inout ByteBuffer
     ) {
+        let leavesBadge = past?.isBadgeOld ?? false
+        let isExpired = past?.expiresAt.map { $0 <= now } ?? false
         var separator = "{"
-        for key in pushMembers where !leavingOut.contains(key) {
+        for key in Self.pushMembers where !leavingOut.contains(key) {
             guard let value = push.member(key) else { continue }
             buffer.append(raw: separator + "\"\(key)\":")
             switch key {
-            case "payload" where leavesBadge, "unpruned" where leavesBadge: writeWithoutBadge(value, to: &buffer)
+            case "headers" where isExpired: Self.writeForOneAttempt(value, to: &buffer)
+            case "payload" where leavesBadge, "unpruned" where leavesBadge: Self.writeWithoutBadge(value, to: &buffer)
             case "payloadByTopic" where leavesBadge:
-                members(value, to: &buffer) { writeWithoutBadge($1, to: &$2) }
+                Self.members(value, to: &buffer) { Self.writeWithoutBadge($1, to: &$2) }
             default: buffer.append(value.raw)
             }
             separator = ","
         }
         buffer.append("}")
+    }
+
+    /// APNs: an expiration of 0 is for one attempt (Sending notification requests to APNs).
+    private static func writeForOneAttempt(_ headers: JSONValue, to buffer: inout ByteBuffer) {
+        members(headers, to: &buffer) { key, value, buffer in
+            key.equals("apns-expiration") ? buffer.append("\"0\"") : buffer.append(value.raw)
+        }
     }
 
     private static func writeWithoutBadge(_ payload: JSONValue, to buffer: inout ByteBuffer) {

@@ -21,10 +21,17 @@ struct AppsCheck: DoctorCheck {
         return Finding(
             .warning, "app.stopped",
             "\(stage): \(app.transport) takes nothing from \(name): \(app.waiting.of("push")) waiting, next try at \(app.probeAt)",
-            fix: "belfry doctor apns says what is wrong; app.stopped in the log of \(stage) has the answer",
+            fix: fix(stage, app),
             [
                 "stage": .text(stage), "app": .text(name), "transport": .text(app.transport),
                 "waiting": .count(app.waiting),
             ])
+    }
+
+    private static func fix(_ stage: String, _ app: DeliverStage.StoppedApp) -> String {
+        guard app.isOfUnknownDevices else {
+            return "belfry doctor apns says what is wrong; app.stopped in the log of \(stage) has the answer"
+        }
+        return "its devices are unknown there, and none was known yet: \(DeliverStage.StoppedApp.remedyOfSuspicion)"
     }
 }

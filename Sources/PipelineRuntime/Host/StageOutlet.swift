@@ -7,6 +7,7 @@ final class StageOutlet {
     let log: EventLogWriter
     let server: LinkServer
     private let deadLetters: DeadLetters
+    private let stage: String
     private let sync: SyncPolicy
     private let steady: @Sendable () -> ContinuousClock.Instant
     private var placeChecked: ContinuousClock.Instant
@@ -29,6 +30,7 @@ final class StageOutlet {
     /// says whether someone has.
     init(_ plan: HostPlan, _ sockets: some HostConnections) throws {
         log = try EventLogWriter(plan.logOptions)
+        stage = plan.stage
         sync = plan.logOptions.sync
         server = LinkServer(
             socket: try sockets.bindServer(), log: log, directory: plan.logDirectory, steady: plan.time.steady)
@@ -100,6 +102,7 @@ final class StageOutlet {
         let count = out.count
         if count > 0 { try show(first, count, now, out.lines) }
         eventsOut += UInt64(count)
+        for line in out.said { StandardError.write("\(stage): \(line)") }
         out.removeEvents()
     }
 

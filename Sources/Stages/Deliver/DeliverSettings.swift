@@ -22,6 +22,8 @@ public struct DeliverSettings: PluginSettings {
     public let expired: Expired
     /// Where a push that waited is sent.
     public let retryTo: RetryTo
+    /// Which tokens devices may register.
+    public let tokens: Tokens
     /// Where retired devices are told; nil: they are events only.
     public let retired: TransportBinding?
 
@@ -44,13 +46,23 @@ public struct DeliverSettings: PluginSettings {
         case first
     }
 
+    public enum Tokens: String, CaseIterable, Sendable, Hashable {
+        /// Those that the transport could send to; others are set aside.
+        case checked
+        /// All, as they come.
+        case any
+    }
+
     private static let expired = ChangedDefault(
         "expired", before: Expired.send.rawValue, now: Expired.drop.rawValue)
     private static let retryTo = ChangedDefault(
         "retryTo", before: RetryTo.first.rawValue, now: RetryTo.sameApp.rawValue)
 
-    /// Pushes were handed out whatever their age, and again to where they were handed out first.
-    public static let changedDefaults = [expired, retryTo]
+    private static let tokens = ChangedDefault("tokens", before: Tokens.any.rawValue, now: Tokens.checked.rawValue)
+
+    /// Pushes were handed out whatever their age, and again to where they were handed out first; devices could have any
+    /// token.
+    public static let changedDefaults = [expired, retryTo, tokens]
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
         let named = try settings.mappings("transports")
@@ -66,6 +78,7 @@ public struct DeliverSettings: PluginSettings {
         pendingMax = try settings.integer("pendingMax", default: 100_000, in: 0...10_000_000)
         expired = try settings.choice("expired", default: .drop)
         retryTo = try settings.choice("retryTo", default: .sameApp)
+        tokens = try settings.choice("tokens", default: .checked)
         retired = try Self.retired(&settings, beside: transports)
     }
 

@@ -89,6 +89,7 @@ extension DeliverStage {
         if !registry.apps.isWell(place) {
             let app = registry.apps[place]
             if app.hold != nil || app.holdsComing > 0 { bring(.resume(app: place), taken, &note) }
+            if app.hold != nil, app.isSuspicious { tellOfEnd(of: place, into: &out) }
             for suspect in app.suspects { bring(.retire(suspect), taken, &note) }
             registry.apps[place].suspects = []
             registry.apps[place].hasAccepted = true
@@ -177,7 +178,7 @@ extension DeliverStage {
         write(note, of: push, into: &out)
     }
 
-    private static let suspicion =
+    static let suspicion =
         "\(AppState.suspectsMax) devices are unknown there and none was known yet: is it the wrong environment or topic?"
 
     private mutating func stop(

@@ -45,6 +45,7 @@ extension DeliverStage {
         registry.apps[app].holdsComing -= 1
         if registry.apps[app].hold == nil {
             registry.apps.hold(app, at: now)
+            if reason == Self.suspicion { tellOfSuspicion(of: app, into: &out) }
         } else if wasProbe {
             registry.apps[app].hold?.postpone(at: now)
         } else {

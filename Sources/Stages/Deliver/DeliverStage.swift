@@ -34,11 +34,14 @@ public struct DeliverStage: Stage {
     public private(set) var deadline: Instant?
     let settings: DeliverSettings
     let upstream: LogIdentity
+    /// What tells whether a token is one; none where any is taken.
+    private let tokenRules: TokenRules
 
     public init(_ settings: DeliverSettings, context: StageContext) throws(SettingsError) {
         registry = DeviceRegistry(transports: Set(settings.transports.map(\.name)))
         self.settings = settings
         upstream = context.upstream
+        tokenRules = TokenRules(settings, context.registry)
     }
 
     public static func transports(of settings: DeliverSettings) -> [TransportBinding] {
@@ -61,7 +64,7 @@ public struct DeliverStage: Stage {
                 let devices = registry.device(redrive.device).map { [$0] } ?? []
                 send(redrive.push, to: devices, event.sequence, redriveOf: redrive.former, at: now, into: &out)
             } else if event.isOfType("device.register") {
-                try registry.register(Registration(event.json), at: now)
+                try registry.register(Registration(event.json, tokenRules), at: now)
             } else if event.isOfType("device.unregister") {
                 registry.unregister(try DeviceName(event.json))
             } else if let missing = Self.unfinished.first(where: { event.json["type"]?.equals($0.type) ?? false }) {

@@ -27,10 +27,10 @@ struct Registration {
     /// Container, environment, transport, topic and token, as a key: what no two devices hold at a time.
     let address: [UInt8]
 
-    init(_ event: JSONValue) throws(Rejection) {
+    init(_ event: JSONValue, _ rules: TokenRules = TokenRules()) throws(Rejection) {
         device = try DeviceName(event)
         transport = try event.text("transport")
-        token = try event.text("token")
+        token = try rules.address(event.text("token"), at: transport)
         topic = event["topic"].map(\.isNull) ?? true ? nil : try event.text("topic")
         address = try event.key("container", "environment", "transport") + Self.key(topic) + Self.key(token)
     }

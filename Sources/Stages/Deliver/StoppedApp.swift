@@ -11,6 +11,13 @@ extension DeliverStage {
         public let probeAt: Instant
         /// How many of its pushes wait.
         public let waiting: Int
+        /// Whether nothing but unknown devices was met: no other question to the other side shows what is wrong.
+        public let isOfUnknownDevices: Bool
+
+        /// What to do about devices that are all unknown.
+        public static let remedyOfSuspicion =
+            "Compare the transport's host and the app's environment and topic with what the app is built for, and the "
+            + "tokens with what it was given (a probe does not show which tokens are known)"
     }
 
     /// In the order in which they were stopped.
@@ -20,7 +27,8 @@ extension DeliverStage {
             let key = registry.apps.keys[place]
             return StoppedApp(
                 transport: key.transport, container: key.app.container, environment: key.app.environment,
-                topic: key.app.topic, probeAt: hold.probeAt, waiting: pending.held(of: place).count)
+                topic: key.app.topic, probeAt: hold.probeAt, waiting: pending.held(of: place).count,
+                isOfUnknownDevices: registry.apps[place].isSuspicious)
         }
     }
 }

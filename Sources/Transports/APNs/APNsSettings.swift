@@ -88,6 +88,8 @@ struct APNsApp: PluginSettings {
 
     var address: [String] { [container, environment, topic] }
 
+    var usesCertificate: Bool { if case .certificate = credential { true } else { false } }
+
     init(from settings: inout SettingsReader) throws(SettingsError) {
         container = try settings.string("container")
         environment = try settings.choice(

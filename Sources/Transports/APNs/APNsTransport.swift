@@ -42,6 +42,14 @@ public final class APNsTransport: Transport {
         let pool: PoolOnLoop
     }
 
+    /// In lower case: as tokens are compared and sent.
+    public static func address(_ token: String) throws(Rejection) -> String {
+        guard DeviceToken.isToken(token.utf8) else {
+            throw Rejection(code: "device.token", reason: DeviceToken.rule, path: "token")
+        }
+        return token.lowercased()
+    }
+
     public convenience init(_ settings: APNsSettings, context: TransportContext) throws(SettingsError) {
         self.init(
             settings, context: context,

@@ -37,7 +37,8 @@ struct Window: ~Copyable {
             return answers.append(.init(delivery.id, .stopped, reason: reason, attempts: 0))
         }
         do throws(UnsendablePush) {
-            let push = try reader.read(delivery, topic: lines[line].app.topic)
+            let app = lines[line].app
+            let push = try reader.read(delivery, topic: app.topic, usesCertificate: app.usesCertificate)
             if !taken.isEmpty, let lane = push.lane, taken.contains(lane) { return putOff(delivery) }
             parts[line].append(push)
         } catch {

@@ -121,6 +121,23 @@ import Testing
         #expect(try logs.find(now: 100, including: [.expired]).story == ["outcomes:1"])
     }
 
+    @Test func `one that is redriven all the same goes out for one attempt`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        logs.outcome("failed", logs.push(collapseID: "c", expiration: 100))
+        try logs.write()
+        let letter = try #require(try logs.find(now: 100, including: [.expired]).letters.first?.letter)
+        func line(at seconds: Int64) throws -> String {
+            let commands = RedriveCommands(
+                folder: logs.path, now: Instant(microseconds: (1_767_225_600 + seconds) * 1_000_000))
+            return String(decoding: try commands.command(letter), as: UTF8.self)
+        }
+        #expect(try line(at: 99).contains(#""apns-expiration":"1767225700""#))
+        #expect(
+            try line(at: 100)
+                == line(at: 99).replacing(#""apns-expiration":"1767225700""#, with: #""apns-expiration":"0""#))
+    }
+
     @Test func `a newer push of the collapse ID that got through, or waits, is what counts`() throws {
         let logs = try LetterLogs()
         for device in ["mac", "pad", "tv"] { logs.register(device, token: device) }
@@ -191,7 +208,7 @@ import Testing
         try logs.write()
         let found = try logs.find()
         #expect(found.story == ["outcomes:1", "outcomes:2", "outcomes:3 superseded pushes:\(newer)"])
-        let commands = RedriveCommands(folder: logs.path)
+        let commands = RedriveCommands(folder: logs.path, now: .epoch)
         let lines = try found.letters.map { String(decoding: try commands.command($0.letter), as: UTF8.self) }
         #expect(
             lines[0].contains(
@@ -211,7 +228,7 @@ import Testing
         logs.outcome("failed", logs.add("pushes", odd))
         try logs.write()
         let letter = try #require(try logs.find().letters.first?.letter)
-        let line = String(decoding: try RedriveCommands(folder: logs.path).command(letter), as: UTF8.self)
+        let line = String(decoding: try RedriveCommands(folder: logs.path, now: .epoch).command(letter), as: UTF8.self)
         #expect(
             line == #"{"type":"push.redrive",\#(LetterLogs.place),"user":"_alice","device":"mac","#
                 + #""redriveOf":{"log":"pushes","sequence":2},"push":\#(push)}"#)
@@ -226,7 +243,7 @@ import Testing
         let payload = push.replacing(#""alert":"Hi""#, with: #""alert":"\#(long)""#)
         for push in [unpruned, payload] { logs.outcome("failed", logs.add("pushes", push)) }
         try logs.write()
-        let commands = RedriveCommands(folder: logs.path)
+        let commands = RedriveCommands(folder: logs.path, now: .epoch)
         let letters = try logs.find().letters.map(\.letter)
         #expect(String(decoding: try commands.command(letters[0]), as: UTF8.self).hasSuffix(#""push":\#(push)}"#))
         #expect(throws: RedriveCommands.Unfit.self) { try commands.command(letters[1]) }

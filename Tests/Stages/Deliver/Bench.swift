@@ -11,18 +11,20 @@ struct Bench {
     private(set) var deliveries: [Delivery] = []
     private(set) var outcomes: [String] = []
     private(set) var rejections: [Rejection] = []
+    /// What the operator was told.
+    private(set) var said: [String] = []
     private var sequence: UInt64 = 0
     /// Moved by hand.
     private(set) var now = Instant(microseconds: 1_000_000)
 
     init(
         transports: String = "transports: {apns: {use: file}, hook: {use: webhook}}",
-        upstream: LogIdentity = LogIdentity(seed: "bench", name: "pushes")
+        upstream: LogIdentity = LogIdentity(seed: "bench", name: "pushes"), registry: Registry = Registry()
     ) throws {
         let settings = try SettingsReader(text: transports, file: "bench.yaml").decode(DeliverSettings.self)
         let log = LogIdentity(seed: "bench", name: "outcomes")
         stage = try DeliverStage(
-            settings, context: StageContext(log: log, upstream: upstream, upstreamName: "pushes"))
+            settings, context: StageContext(log: log, upstream: upstream, upstreamName: "pushes", registry: registry))
     }
 
     /// Feeds events, which get the next sequences.
@@ -105,6 +107,7 @@ struct Bench {
 
     private mutating func collect(_ out: inout Outbox) {
         outcomes += String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
+        said += out.said
         rejections += out.takeRejections().map(\.rejection)
         deliveries += out.takeDeliveries()
     }

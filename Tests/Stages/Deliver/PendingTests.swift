@@ -268,6 +268,37 @@ import Testing
         #expect(story.contains("app.resumed"))
     }
 
+    @Test func `the operator is told once of an app whose devices are all unknown, and when one is known`() throws {
+        var bench = try Bench()
+        for number in 0..<25 { try bench.feed(register("d\(number)")) }
+        try bench.feed(push())
+        answers(&bench, .unknownAddress)
+        #expect(bench.said == [])
+        bench.advance(to: 2)
+        let app = "apns: iCloud.Notes development com.example.Notes"
+        #expect(bench.said.count == 1)
+        #expect(bench.said.first?.hasPrefix("\(app): nothing more is sent: 20 devices are unknown there") == true)
+        #expect(bench.stage.stoppedApps.map(\.isOfUnknownDevices) == [true])
+        try bench.feed(push())
+        bench.advance(to: 62)
+        answers(&bench, .unknownAddress)
+        bench.advance(to: 63)
+        #expect(bench.said.count == 1)
+        bench.advance(to: 200)
+        answers(&bench, .accepted)
+        bench.advance(to: 201)
+        #expect(bench.said.dropFirst() == ["\(app): a device is known there: pushes are sent again"])
+    }
+
+    @Test func `a stop that the transport answered is told by the transport alone`() throws {
+        var bench = try Bench()
+        try bench.feed(register("mac"), push())
+        answers(&bench, .stopped)
+        bench.advance(to: 2)
+        #expect(bench.stage.stoppedApps.map(\.isOfUnknownDevices) == [false])
+        #expect(bench.said == [])
+    }
+
     @Test func `a stopped app is probed at growing intervals, and goes on where it stopped`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), register("pad", topic: "other"), push(collapseID: nil))

@@ -48,9 +48,6 @@ struct UnsendablePush: Error {
 
 /// Reads deliveries into pushes.
 struct APNsPushReader: ~Copyable {
-    /// APNs: bytes of UTF-8 as sent (Sending notification requests to APNs).
-    static let payloadBytesMax = 4_096
-    static let voipPayloadBytesMax = 5_120
     /// APNs announces MAX_HEADER_LIST_SIZE 8000; what is shared needs the rest.
     private static let ownFieldsBytesMax = 4_096
 
@@ -58,11 +55,25 @@ struct APNsPushReader: ~Copyable {
     let collapsesRepeats: Bool
     private var parser = JSONParser()
     private var line: [UInt8] = []
+    /// The kind of the push before, which keeps its rules: most pushes of a window are of one.
+    private var fitting: (kind: APNsPush.Kind, usesCertificate: Bool)?
 
     init(collapsesRepeats: Bool) { self.collapsesRepeats = collapsesRepeats }
 
-    /// - Parameter topic: The app's, for devices that registered none.
-    mutating func read(_ delivery: Delivery, topic: String) throws(UnsendablePush) -> APNsPush {
+    /// - Parameters:
+    ///   - topic: The app's, for devices that registered none.
+    ///   - usesCertificate: Whether a certificate stands in for the app's tokens.
+    mutating func read(
+        _ delivery: Delivery, topic: String, usesCertificate: Bool = false
+    ) throws(UnsendablePush) -> APNsPush {
+        let push = try read(delivery, topic)
+        if let fitting, fitting.kind == push.kind, fitting.usesCertificate == usesCertificate { return push }
+        try PushRules.check(push.kind, usesCertificate: usesCertificate)
+        fitting = (push.kind, usesCertificate)
+        return push
+    }
+
+    private mutating func read(_ delivery: Delivery, _ topic: String) throws(UnsendablePush) -> APNsPush {
         let delivery = delivery.rest.isEmpty ? delivery.dividedBeforePayload : delivery
         line.removeAll(keepingCapacity: true)
         line += delivery.head
@@ -82,9 +93,9 @@ struct APNsPushReader: ~Copyable {
     private static func push(
         _ delivery: Delivery, _ json: JSONValue, _ topic: String, _ collapsesRepeats: Bool
     ) throws(UnsendablePush) -> APNsPush {
-        guard let token = json["token"]?.plain, let headers = json["headers"], let payload = json["payload"],
-            payload.isObject
+        guard let token = json["token"]?.plain, let headers = json["headers"], let payload = json["payload"]
         else { throw UnsendablePush("not a push with a token, headers and a payload") }
+        guard payload.isObject else { throw UnsendablePush("a payload that is no JSON object") }
         try DeviceToken.check(token)
         let header = try PushHeaders(headers)
         guard let id = header.id else { throw UnsendablePush("not a push with an apns-id") }
@@ -92,7 +103,7 @@ struct APNsPushReader: ~Copyable {
         guard start >= 0 else { throw UnsendablePush("a payload in the wrong place") }
         let kind = APNsPush.Kind(
             topic: header.topic ?? topic, pushType: header.pushType ?? "alert", priority: header.priority ?? "10")
-        try PushRules.check(kind, payload, bytes: payload.raw.count)
+        try PushRules.check(payload, of: kind)
         let collapse = header.collapseID ?? (collapsesRepeats && kind.pushType == "alert" ? id : nil)
         var fields: [UInt8] = []
         fields.reserveCapacity(token.count + 128 + (collapse?.count ?? 0))
@@ -131,10 +142,14 @@ enum DeviceToken {
     /// Belfry's own limit: APNs gives none (Sending notification requests to APNs: "variable length").
     static let digitsMax = 512
 
+    static let rule = "a device token is 2 to \(digitsMax) hexadecimal digits, an even number of them"
+
     static func check(_ token: UnsafeRawBufferPointer) throws(UnsendablePush) {
-        guard 2...digitsMax ~= token.count, token.count.isMultiple(of: 2), token.allSatisfy(isDigit) else {
-            throw UnsendablePush("a device token is 2 to \(digitsMax) hexadecimal digits, an even number of them")
-        }
+        guard isToken(token) else { throw UnsendablePush(rule) }
+    }
+
+    static func isToken(_ text: some Collection<UInt8>) -> Bool {
+        2...digitsMax ~= text.count && text.count.isMultiple(of: 2) && text.allSatisfy(isDigit)
     }
 
     static func lowercase(_ byte: UInt8) -> UInt8 { byte | 0x20 }

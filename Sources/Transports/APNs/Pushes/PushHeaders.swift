@@ -47,25 +47,3 @@ struct PushHeaders {
         return Instant(microseconds: seconds * 1_000_000)
     }
 }
-
-/// What APNs would refuse, refused before it is sent.
-enum PushRules {
-    // Sending notification requests to APNs; Pushing background updates to your App.
-    static func check(_ kind: APNsPush.Kind, _ payload: JSONValue, bytes: Int) throws(UnsendablePush) {
-        let limit = kind.pushType == "voip" ? APNsPushReader.voipPayloadBytesMax : APNsPushReader.payloadBytesMax
-        guard bytes <= limit else { throw UnsendablePush("a payload of \(bytes) bytes; APNs takes \(limit)") }
-        guard !kind.topic.isEmpty else { throw UnsendablePush("a push without a topic") }
-        guard ["10", "5", "1"].contains(kind.priority) else {
-            throw UnsendablePush("apns-priority is 10, 5 or 1, not \(kind.priority)")
-        }
-        if kind.pushType == "background" { try checkBackground(kind, payload) }
-    }
-
-    private static func checkBackground(_ kind: APNsPush.Kind, _ payload: JSONValue) throws(UnsendablePush) {
-        guard kind.priority == "5" else { throw UnsendablePush("a background push has apns-priority 5") }
-        guard let aps = payload["aps"] else { return }
-        guard aps["alert"] == nil, aps["badge"] == nil, aps["sound"] == nil else {
-            throw UnsendablePush("a background push has no alert, badge or sound")
-        }
-    }
-}

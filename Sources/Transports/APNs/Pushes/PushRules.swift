@@ -1,0 +1,79 @@
+import JSON
+
+/// What APNs would refuse, or take and show nobody, refused before it is sent.
+///
+/// Rules: Sending notification requests to APNs; Pushing background updates to your App; Communicating with APNs.
+enum PushRules {
+    /// What pushes of a kind have in common.
+    ///
+    /// - Parameter usesCertificate: Whether a certificate stands in for tokens.
+    static func check(_ kind: APNsPush.Kind, usesCertificate: Bool) throws(UnsendablePush) {
+        guard !kind.topic.isEmpty else { throw UnsendablePush("a push without a topic") }
+        guard ["10", "5", "1"].contains(kind.priority) else {
+            throw UnsendablePush("apns-priority is 10, 5 or 1, not \(kind.priority)")
+        }
+        guard kind.pushType != "background" || kind.priority == "5" else {
+            throw UnsendablePush("a background push has apns-priority 5")
+        }
+        guard !usesCertificate || !needToken.contains(kind.pushType) else {
+            throw UnsendablePush("a \(kind.pushType) push needs a token: a certificate cannot send it")
+        }
+        try checkSuffix(kind)
+    }
+
+    private static let needToken: Set<String> = ["location", "liveactivity"]
+
+    /// What follows the bundle ID in a topic.
+    private static let suffixes = [
+        "voip": ".voip", "complication": ".complication", "controls": ".push-type.controls",
+        "fileprovider": ".pushkit.fileprovider", "liveactivity": ".push-type.liveactivity",
+        "location": ".location-query", "pushtotalk": ".voip-ptt", "widgets": ".push-type.widgets",
+    ]
+
+    /// Types that Belfry does not know may have any topic.
+    private static func checkSuffix(_ kind: APNsPush.Kind) throws(UnsendablePush) {
+        let topic = kind.topic
+        if let suffix = suffixes[kind.pushType] {
+            guard !topic.hasSuffix(suffix) || topic.utf8.count == suffix.utf8.count else { return }
+            throw UnsendablePush("the topic of a \(kind.pushType) push ends with \(suffix), not as \(topic)")
+        }
+        guard ["alert", "background"].contains(kind.pushType),
+            let other = suffixes.first(where: { topic.hasSuffix($0.value) })
+        else { return }
+        throw UnsendablePush("the topic \(topic) is for \(other.key) pushes, not for \(kind.pushType)")
+    }
+
+    static func check(_ payload: JSONValue, of kind: APNsPush.Kind) throws(UnsendablePush) {
+        let (bytes, limit) = (payload.raw.count, payloadBytesMax(kind))
+        guard bytes <= limit else { throw UnsendablePush("a payload of \(bytes) bytes; APNs takes \(limit)") }
+        guard let aps = payload["aps"] else { return }
+        guard kind.pushType != "background" else { return try checkBackground(aps) }
+        guard aps.hasOnlyContentAvailable else { return }
+        if kind.pushType == "alert" {
+            throw UnsendablePush("an alert push with nothing but content-available in aps: send it as background")
+        }
+        guard kind.priority == "10", payload.count == 1 else { return }
+        throw UnsendablePush("a push with nothing but content-available has apns-priority 5")
+    }
+
+    // APNs: bytes of UTF-8 as sent.
+    private static func payloadBytesMax(_ kind: APNsPush.Kind) -> Int { kind.pushType == "voip" ? 5_120 : 4_096 }
+
+    private static func checkBackground(_ aps: JSONValue) throws(UnsendablePush) {
+        guard aps["alert"] == nil, aps["badge"] == nil, aps["sound"] == nil else {
+            throw UnsendablePush("a background push has no alert, badge or sound")
+        }
+    }
+}
+
+extension JSONValue {
+    /// Whether it is an `aps` that only wakes the app.
+    fileprivate var hasOnlyContentAvailable: Bool {
+        var isThere = false
+        for (key, _) in members {
+            guard key.equals("content-available") else { return false }
+            isThere = true
+        }
+        return isThere
+    }
+}

@@ -1,0 +1,61 @@
+import PipelineKit
+import Testing
+
+@testable import Deliver
+
+/// What a transport asks of a token, deliver asks of a registration.
+@Suite struct TokenRuleTests {
+    /// Takes texts in capitals for tokens, except `NONE`.
+    private struct Strict: Transport {
+        struct Settings: PluginSettings {
+            init(from settings: inout SettingsReader) throws(SettingsError) {}
+        }
+
+        static let kind = "strict"
+
+        static func address(_ token: String) throws(Rejection) -> String {
+            guard token != "NONE" else { throw Rejection(code: "device.token", reason: "none", path: "token") }
+            return token.lowercased()
+        }
+
+        init(_ settings: Settings, context: TransportContext) throws(SettingsError) {}
+
+        func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] { [] }
+    }
+
+    private func bench(_ settings: String = "") throws -> Bench {
+        var registry = Registry()
+        registry.register(Strict.self)
+        return try Bench(
+            transports: "transports: {apns: {use: strict}, hook: {use: webhook}}\n" + settings, registry: registry)
+    }
+
+    @Test func `a token that can be none is set aside, and what was registered before stays`() throws {
+        var bench = try bench()
+        try bench.feed(register("mac", token: "aa"), register("mac", token: "NONE"), register("pad", token: "NONE"))
+        #expect(
+            bench.rejections
+                == Array(repeating: Rejection(code: "device.token", reason: "none", path: "token"), count: 2))
+        try bench.feed(push())
+        #expect(bench.takeDeliveries().map(\.text).filter { $0.contains(#""token":"aa""#) }.count == 1)
+    }
+
+    @Test func `it is compared and sent as the transport writes it`() throws {
+        var bench = try bench()
+        try bench.feed(register("mac", token: "AB"), register("pad", token: "ab"), push())
+        let deliveries = bench.takeDeliveries()
+        #expect(deliveries.map(\.id.device) == ["pad"] && deliveries[0].text.contains(#""token":"ab""#))
+    }
+
+    @Test func `other transports take any, and so does every one where the pipeline or an old log says so`() throws {
+        var bench = try bench()
+        try bench.feed(
+            register("mac", transport: "hook", token: "NONE"), register("pad", transport: "lost", token: "NONE"))
+        #expect(bench.rejections.isEmpty)
+        bench = try self.bench("tokens: any")
+        try bench.feed(
+            register("mac", token: "NONE"), register("pad", token: "AB"), register("tv", token: "ab"), push())
+        #expect(bench.rejections.isEmpty && bench.takeDeliveries().map(\.id.device) == ["mac", "pad", "tv"])
+        #expect(DeliverSettings.changedDefaults.contains(ChangedDefault("tokens", before: "any", now: "checked")))
+    }
+}

@@ -1,0 +1,119 @@
+import EventLog
+import PipelineKit
+import Testing
+
+@testable import TransportAPNs
+
+/// What is refused before it is sent, one rule at a time, and what is not.
+@Suite struct PushRuleTests {
+    private static let app = "com.example.Notes"
+
+    /// Why the push is refused; nil where it is not.
+    private func refusal(
+        _ type: String, priority: String? = nil, topic: String = Self.app, body: String = #"{"aps":{"alert":"Hi"}}"#,
+        certificate: Bool = false
+    ) -> String? {
+        var reader = APNsPushReader(collapsesRepeats: true)
+        return refusal(by: &reader, type, priority: priority, topic: topic, body: body, certificate: certificate)
+    }
+
+    private func refusal(
+        by reader: inout APNsPushReader, _ type: String, priority: String? = nil, topic: String = Self.app,
+        body: String = #"{"aps":{"alert":"Hi"}}"#, certificate: Bool = false
+    ) -> String? {
+        let priority = (priority ?? (type == "background" ? "5" : "10"))
+        let line =
+            #"{"token":"00ff","headers":{"apns-id":"976ec45b-c157-8d46-a9cc-000000000001","#
+            + #""apns-push-type":"\#(type)","apns-priority":"\#(priority)"},"payload":\#(body)}"#
+        let push = Delivery(id: .init(push: 1, device: "phone"), transport: "apns", line: Array(line.utf8))
+        do throws(UnsendablePush) {
+            _ = try reader.read(push, topic: topic, usesCertificate: certificate)
+            return nil
+        } catch { return error.reason }
+    }
+
+    private static let onlyAwake = #"{"aps":{"content-available":1}}"#
+    private static let awakeAndMore = #"{"aps":{"content-available":1},"ck":{"ce":2}}"#
+
+    @Test func `an alert shows something`() {
+        for body in [Self.onlyAwake, Self.awakeAndMore] {
+            #expect(refusal("alert", body: body)?.contains("send it as background") == true)
+        }
+        for aps in [#"{"content-available":1,"badge":0}"#, #"{"sound":"x"}"#, #"{"mutable-content":1}"#, "{}"] {
+            #expect(refusal("alert", body: #"{"aps":\#(aps)}"#) == nil)
+        }
+        #expect(refusal("alert", body: "{}") == nil, "a legal body for some")
+    }
+
+    @Test func `what only wakes the app has priority 5`() {
+        #expect(refusal("voip", topic: Self.app + ".voip", body: Self.onlyAwake)?.contains("apns-priority 5") == true)
+        #expect(refusal("voip", priority: "5", topic: Self.app + ".voip", body: Self.onlyAwake) == nil)
+        #expect(refusal("voip", topic: Self.app + ".voip", body: Self.awakeAndMore) == nil)
+    }
+
+    @Test func `a background push has priority 5 and nothing for the user`() {
+        #expect(refusal("background", body: Self.awakeAndMore) == nil)
+        for priority in ["10", "1"] {
+            #expect(refusal("background", priority: priority, body: Self.awakeAndMore)?.contains("priority 5") == true)
+        }
+        for key in ["alert", "badge", "sound"] {
+            let body = #"{"aps":{"content-available":1,"\#(key)":1}}"#
+            #expect(refusal("background", body: body)?.contains("no alert, badge or sound") == true)
+        }
+    }
+
+    private static let suffixes = [
+        ("voip", ".voip"), ("complication", ".complication"), ("controls", ".push-type.controls"),
+        ("fileprovider", ".pushkit.fileprovider"), ("liveactivity", ".push-type.liveactivity"),
+        ("location", ".location-query"), ("pushtotalk", ".voip-ptt"), ("widgets", ".push-type.widgets"),
+    ]
+
+    @Test(arguments: suffixes) func `a topic ends as its push type asks`(type: String, suffix: String) {
+        #expect(refusal(type, topic: Self.app + suffix) == nil)
+        for topic in [Self.app, suffix, Self.app + (type == "voip" ? ".voip-ptt" : ".voip")] {
+            #expect(refusal(type, topic: topic) == "the topic of a \(type) push ends with \(suffix), not as \(topic)")
+        }
+        for (bundle, body) in [("alert", #"{"aps":{"alert":"Hi"}}"#), ("background", Self.onlyAwake)] {
+            let refusal = refusal(bundle, topic: Self.app + suffix, body: body)
+            #expect(refusal == "the topic \(Self.app)\(suffix) is for \(type) pushes, not for \(bundle)")
+        }
+    }
+
+    @Test func `of a type that is not known any topic will do`() {
+        for topic in [Self.app, Self.app + ".voip"] {
+            #expect(refusal("mdm", topic: topic) == nil && refusal("holograms", topic: topic) == nil)
+        }
+    }
+
+    @Test(arguments: [("location", ".location-query"), ("liveactivity", ".push-type.liveactivity")])
+    func `some need a token`(type: String, suffix: String) {
+        let refusal = refusal(type, topic: Self.app + suffix, certificate: true)
+        #expect(refusal == "a \(type) push needs a token: a certificate cannot send it")
+        #expect(self.refusal("alert", certificate: true) == nil)
+    }
+
+    @Test(arguments: ["null", "[]", #""text""#, "7"]) func `a body is a JSON object`(body: String) {
+        #expect(refusal("alert", body: body) == "a payload that is no JSON object")
+    }
+
+    @Test func `a push whose like was good is judged by itself`() {
+        var reader = APNsPushReader(collapsesRepeats: true)
+        #expect(refusal(by: &reader, "alert") == nil)
+        #expect(refusal(by: &reader, "alert", body: Self.onlyAwake) != nil)
+        #expect(refusal(by: &reader, "alert", topic: Self.app + ".voip") != nil)
+        #expect(refusal(by: &reader, "location", topic: Self.app + ".location-query") == nil)
+        #expect(refusal(by: &reader, "location", topic: Self.app + ".location-query", certificate: true) != nil)
+        #expect(refusal(by: &reader, "alert") == nil)
+    }
+
+    @Test func `a token is an even number of hexadecimal digits`() throws {
+        for token in ["00", "6A0f", String(repeating: "f", count: 512)] {
+            #expect(try APNsTransport.address(token) == token.lowercased())
+        }
+        for token in ["", "zz", "abc", "a/b", "0", "ＡＢ", "%0a0", String(repeating: "f", count: 514)] {
+            #expect(throws: Rejection(code: "device.token", reason: DeviceToken.rule, path: "token")) {
+                try APNsTransport.address(token)
+            }
+        }
+    }
+}
