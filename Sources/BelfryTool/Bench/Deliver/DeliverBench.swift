@@ -4,7 +4,8 @@ import PipelineKit
 import PipelineRuntime
 import TransportAPNs
 
-/// Sends pushes to a server on this machine through the APNs transport, and the same requests with `h2load`.
+/// Sends pushes to a server on this machine through the APNs transport, the same through the deliver stage, and the same
+/// requests with `h2load`.
 struct DeliverBench: Sendable {
     let count: Int
     let interruption: Interruption
@@ -23,9 +24,12 @@ struct DeliverBench: Sendable {
         var bytesAtFirstTenth = 0.0
         var bytesAtEnd = 0.0
         var latency: Percentiles?
+        /// Through the deliver stage and its log.
+        var stage = DeliverStageBench.Measure()
 
         var bytesGained: Double { bytesAtEnd - bytesAtFirstTenth }
         var ratio: Double { perSecond / h2load }
+        var stageRatio: Double { stage.perSecond / h2load }
     }
 
     /// - Parameter measuresLatency: Whether to send once more, at half the rate, and time it.
@@ -45,20 +49,23 @@ struct DeliverBench: Sendable {
             measure.latency = Percentiles(try await pace.run(pushes))
         }
         await transport.close()
+        measure.stage = try await DeliverStageBench(
+            transport: Self.settings(server, connections), count: count, folder: folder, interruption: interruption
+        ).run()
         return measure
     }
 
+    /// Members of a YAML flow mapping.
+    private static func settings(_ server: DeliverBenchServer, _ connections: Int) -> String {
+        """
+        host: localhost, port: \(server.port), trust: \(server.trust), connections: \(connections), apps: { bench: { \
+        container: \(DeliverBenchPushes.app.container), topic: com.example.Bench, team: TEAMLOCAL1, \
+        key: KEYLOCAL12, keyFile: { $file: \(server.keyFile) } } }
+        """
+    }
+
     private func transport(to server: DeliverBenchServer, _ connections: Int) throws -> any Transport {
-        let text = """
-            host: localhost
-            port: \(server.port)
-            trust: \(server.trust)
-            connections: \(connections)
-            apps:
-              bench: { container: \(DeliverBenchPushes.app.container), topic: com.example.Bench, team: TEAMLOCAL1,
-                       key: KEYLOCAL12, keyFile: { $file: \(server.keyFile) } }
-            """
-        let settings = try SettingsReader(text: text, file: "bench deliver")
+        let settings = try SettingsReader(text: "{ \(Self.settings(server, connections)) }", file: "bench deliver")
         return try APNsTransport(
             try settings.decode(APNsSettings.self), context: TransportContext(name: "apns") { _ in })
     }
@@ -71,15 +78,15 @@ struct DeliverBench: Sendable {
         _ transport: any Transport, _ pushes: DeliverBenchPushes, into measure: inout Measure
     ) async throws {
         let windows = max(10, count / Self.window)
-        let before = try ownUse()
+        let before = try ProcessUse.own()
         var tenth = before
         let began = ContinuousClock.now
         for number in 0..<windows {
             try check(await transport.deliver(pushes.window))
-            if number == windows / 10 { tenth = try ownUse() }
+            if number == windows / 10 { tenth = try ProcessUse.own() }
         }
         let seconds = (ContinuousClock.now - began) / .seconds(1)
-        let after = try ownUse()
+        let after = try ProcessUse.own()
         let sent = Double(windows * Self.window)
         measure.perSecond = sent / seconds
         measure.cpuMicroseconds = (after.seconds - before.seconds) / sent * 1e6
@@ -91,13 +98,6 @@ struct DeliverBench: Sendable {
         try interruption.check()
         guard let other = answers.first(where: { $0.outcome != .accepted }) else { return }
         throw ToolFailure(.software, "a push was \(other.outcome.rawValue): \(other.reason ?? "no reason")")
-    }
-
-    private func ownUse() throws -> ProcessUse {
-        guard let use = ProcessUse(pid: getpid()) else {
-            throw ToolFailure(.software, "/proc has nothing of this process")
-        }
-        return use
     }
 }
 

@@ -7,7 +7,8 @@ struct DeliverBenchCommand: AsyncParsableCommand {
         discussion: """
             The server is nghttpd, which answers every push with 200; beside the APNs transport, in the same run and \
             against the same server, h2load sends the same request. With one connection and four, 100 streams and \
-            1,000. Then once more, with one connection and 100 streams, at half the rate, to see how long a push takes.
+            1,000. Then once more, with one connection and 100 streams, at half the rate, to see how long a push takes. \
+            And all of them through the deliver stage too: from a log of pushes, until every outcome is in its own log.
 
             Needs the Debian packages nghttp2-server and nghttp2-client.
 
@@ -64,6 +65,10 @@ struct DeliverBenchReport: BenchReport {
                 measure.perSecond.text(decimals: 0), measure.h2load.text(decimals: 0),
                 measure.ratio.text(decimals: 2), measure.cpuMicroseconds.text(decimals: 2),
                 (measure.bytesAtFirstTenth / 1e6).text(decimals: 1), (measure.bytesAtEnd / 1e6).text(decimals: 1))
+            table.add(
+                "  by the deliver stage", measure.stage.perSecond.text(decimals: 0),
+                measure.h2load.text(decimals: 0), measure.stageRatio.text(decimals: 2),
+                measure.stage.cpuMicroseconds.text(decimals: 2), "", "")
         }
         let latency = measures.compactMap(\.latency).first.map { ["", "at half the first rate: \($0.text)"] } ?? []
         return [
@@ -85,6 +90,9 @@ struct DeliverBenchReport: BenchReport {
                         "cpuMicrosecondsPerPush": .number(measure.cpuMicroseconds),
                         "bytesAtFirstTenth": .number(measure.bytesAtFirstTenth),
                         "bytesAtEnd": .number(measure.bytesAtEnd), "bytesGained": .number(measure.bytesGained),
+                        "stagePushesPerSecond": .number(measure.stage.perSecond),
+                        "stageRatioToH2load": .number(measure.stageRatio),
+                        "stageCPUMicrosecondsPerPush": .number(measure.stage.cpuMicroseconds),
                     ])
                 }),
             "latencyMilliseconds": measures.compactMap(\.latency).first?.report ?? .object([]),

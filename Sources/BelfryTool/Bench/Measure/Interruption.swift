@@ -15,6 +15,8 @@ final class Interruption: Sendable {
         return interruption
     }
 
+    var isAsked: Bool { signal.load(ordering: .relaxed) != 0 }
+
     /// - Throws: `ExitCode` as shells report a signal, once there was one.
     func check() throws {
         let number = signal.load(ordering: .relaxed)

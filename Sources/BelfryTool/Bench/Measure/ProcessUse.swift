@@ -20,6 +20,13 @@ struct ProcessUse: Hashable, Sendable {
         self.init(stat: stat, status: status, ticksPerSecond: Double(sysconf(Int32(_SC_CLK_TCK))))
     }
 
+    static func own() throws -> ProcessUse {
+        guard let use = ProcessUse(pid: getpid()) else {
+            throw ToolFailure(.software, "/proc has nothing of this process")
+        }
+        return use
+    }
+
     /// - Parameters:
     ///   - stat: Fields 14 and 15 are user and system time in ticks; field 2, in parentheses, may hold spaces.
     ///   - status: Has lines like `VmHWM:     1234 kB`.
