@@ -119,11 +119,7 @@ import ZeroMQ
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
-            let pipeline = try LivePipeline(transport: apns.transport(key: other.key))
-            try pipeline.send(Notes.commands(20))
-            try pipeline.waitFor("app.stopped")
-            try pipeline.waitFor("attempt", 20)
-            #expect(apns.accepted.isEmpty)
+            let pipeline = try LivePipeline.stopped(at: apns, key: other.key)
             let problems = try pipeline.stop(isStoppedCleanly ? SIGTERM : SIGKILL)
             try pipeline.startAgain(transport: apns.transport())
             try pipeline.send((21...25).map(Notes.note))

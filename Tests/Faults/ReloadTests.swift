@@ -69,11 +69,7 @@ import ZeroMQ
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
-            let pipeline = try LivePipeline(transport: apns.transport(key: other.key))
-            try pipeline.send(Notes.commands(20))
-            try pipeline.waitFor("app.stopped")
-            try pipeline.waitFor("attempt", 20)
-            #expect(apns.accepted.isEmpty)
+            let pipeline = try LivePipeline.stopped(at: apns, key: other.key)
             if mending == .inPlaceWhileStopped { #expect(try pipeline.stop() == []) }
             if mending == .anotherFile {
                 try pipeline.edit(transport: apns.transport())

@@ -38,6 +38,16 @@ extension LivePipeline {
         try folder.write(LivePipeline.yaml("match", "", "0s", transport), to: "pipeline.yaml")
     }
 
+    /// A pipeline with a key that is not this APNs': its app is stopped, and twenty pushes wait.
+    static func stopped(at apns: RunningAPNs, key: String) throws -> LivePipeline {
+        let pipeline = try LivePipeline(transport: apns.transport(key: key))
+        try pipeline.send(Notes.commands(20))
+        try pipeline.waitFor("app.stopped")
+        try pipeline.waitFor("attempt", 20)
+        guard apns.accepted.isEmpty else { throw FaultError("a key is taken that is not this APNs'") }
+        return pipeline
+    }
+
     /// Waits until somebody said a line that begins so, a number of times in all.
     func waitForLine(_ start: String, _ count: Int = 1) throws {
         try up.wait(start) { up.lines.count { $0.hasPrefix(start) } >= count }

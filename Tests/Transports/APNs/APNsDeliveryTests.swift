@@ -97,18 +97,10 @@ import Testing
         }
     }
 
-    @Test func aRefusalThatAnotherConnectionMendsIsMendedThere() async throws {
-        try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"status":400,"reason":"TopicDisallowed"}}"#]) {
-            rig in
-            let told = await rig.deliver(apnsPush(1))[0]
-            #expect(told.outcome == .accepted && told.attempts == 2)
-            #expect(rig.apns.received.map(\.connection).count == 2)
-            #expect(Set(rig.apns.received.map(\.connection)).count == 2)
-        }
-    }
-
     @Test(arguments: [
-        #"{"goaway":{"reason":"Shutdown"}}"#, #"{"goaway":{"text":"bye","twice":true}}"#,
+        #"{"goaway":{"reason":"Shutdown"}}"#, #"{"goaway":{"reason":"IdleTimeout"}}"#,
+        #"{"goaway":{"reason":"Service Unavailable"}}"#, #"{"goaway":{"reason":"ExpiredProviderToken"}}"#,
+        #"{"goaway":{"reason":"FromTheFuture"}}"#, #"{"goaway":{"text":"bye","twice":true}}"#,
         #"{"goaway":{"lastStream":"before"}}"#, #"{"goaway":{"close":false}}"#,
         #"{"goaway":{"twice":true,"close":false}}"#,
     ])

@@ -43,6 +43,17 @@ import Testing
         #expect(session.room == 1)
     }
 
+    @Test func theNumbersOfStreamsEnd() {
+        var session = HTTP2Session.met()
+        session.nextStream = HTTP2Session.lastStreamMax - 6
+        #expect(session.room == 3 && !session.isSpent)
+        let streams = (1...3).map { session.submit(.of("{}"), tag: $0) }
+        #expect(streams == [6, 4, 2].map { HTTP2Session.lastStreamMax - $0 })
+        #expect(session.room == 0 && session.isSpent)
+        session.take(ServerFrames.answer(streams[2], status: 200))
+        #expect(session.told() == ["3: 200 "] && session.room == 0)
+    }
+
     @Test func answersAreToldByTag() {
         var session = HTTP2Session.met()
         for tag in [5, 6, 7] { session.submit(.of("{}"), tag: tag) }

@@ -51,6 +51,17 @@ import Testing
         #expect(keeper.token != token)
     }
 
+    @Test func noTokenIsMadeForTwentyMinutesWhereTheyChangeTooOften() throws {
+        var keeper = TokenKeeper(try Self.key(), refreshAge: .seconds(2_400))
+        let token = try keeper.current(at: Self.start).0
+        keeper.keep(at: Self.start.advanced(by: .seconds(2_000)))
+        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(3_100))).0 == token)
+        #expect(try !keeper.refuse(at: Self.start.advanced(by: .seconds(3_100))))
+        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(3_201))).isNew)
+        keeper.keep(at: Self.start.advanced(by: .seconds(6_000)))
+        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(6_800))).isNew, "none outlives its hour")
+    }
+
     @Test func aTokenOutlivesARestartUnlessItsTimeLiesAhead() throws {
         let kept = try ProviderToken(signedBy: Self.key(), at: Self.start)
         var keeper = TokenKeeper(try Self.key(), kept: kept, refreshAge: .seconds(2_400))

@@ -37,27 +37,17 @@ import Testing
     }
 
     @Test func `what a server does not answer holds up its window alone, and is joined later`() async throws {
-        let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
-        let gate = DispatchSemaphore(value: 0)
-        let server = TestServer { request, _ in
-            guard request.headers["webhook-id"]?.hasSuffix("-mac") == true else { return .status(200) }
-            arrivals.yield()
-            gate.wait()
-            return .status(200)
-        }
-        defer { server.stop() }
-        let rig = try await Rig(server, "concurrency: 2\ntimeout: 60s")
-        async let first = rig.deliver(push(1))
-        for await _ in arrived { break }
-        rig.endWindows()
-        #expect(await first.map(\.reason) == ["in_flight"])
+        let slow = try await SlowServer("concurrency: 2\ntimeout: 60s")
+        defer { slow.stop() }
+        let rig = slow.rig
+        await slow.begin(push(1))
         #expect(rig.transport.inFlightMax == 1)
         // Windows end at once from now on, and only another device's push is sent.
         let others = await rig.deliver(push(1), push(2))
         #expect(others.map(\.outcome) == [.deferred, .deferred] && others.map(\.attempts) == [0, 0])
-        gate.signal()
+        slow.goOn()
         #expect(await rig.settle(push(1)) == TransportAnswer(push(1).id, .accepted, status: 200))
-        #expect(server.requests.count { $0.headers["webhook-id"] == "id-1_alice-mac" } == 1)
+        #expect(slow.sent(to: "mac") == ["id-1_alice-mac"])
         #expect(rig.transport.inFlightMax == 2)
         await rig.transport.close()
     }
@@ -130,10 +120,7 @@ import Testing
         }
         defer { server.stop() }
         let rig = try await Rig(server, "concurrency: 3\ntimeout: 100ms")
-        async let first = rig.deliver(push(1))
-        for await _ in arrived { break }
-        rig.endWindows()
-        _ = await first
+        _ = await rig.begin(push(1), arrived)
         let waits = await [rig.deliver(push(2, to: "a"))[0], rig.deliver(push(3, to: "b"))[0]]
         #expect(waits.allSatisfy { $0.outcome == .deferred && $0.attempts == 0 })
         isSilent.withLock { $0 = false }
@@ -204,10 +191,7 @@ private final class SlowServer: Sendable {
     /// Returns once the push is under way, and put off.
     func begin(_ push: Delivery) async {
         held.id.withLock { $0 = WebhookPush(push)?.apnsID }
-        async let answers = rig.deliver(push)
-        for await _ in arrived { break }
-        rig.endWindows()
-        #expect(await answers.map(\.reason) == ["in_flight"])
+        #expect(await rig.begin(push, arrived).map(\.reason) == ["in_flight"])
     }
 
     func goOn() { gate.signal() }
@@ -220,6 +204,18 @@ private final class SlowServer: Sendable {
 
     private final class Held: Sendable {
         let id = Mutex<String?>(nil)
+    }
+}
+
+extension Rig {
+    /// Ends windows once the push is under way.
+    ///
+    /// - Parameter arrived: Has an element for each request that the server got.
+    fileprivate func begin(_ push: Delivery, _ arrived: AsyncStream<Void>) async -> [TransportAnswer] {
+        async let answers = deliver(push)
+        for await _ in arrived { break }
+        endWindows()
+        return await answers
     }
 }
 

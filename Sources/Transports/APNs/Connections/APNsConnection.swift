@@ -6,12 +6,7 @@ final class APNsConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Establishing a connection to APNs: a health check by PING is allowed.
-    static let silenceMax = TimeAmount.seconds(15)
-    static let idleMax = TimeAmount.minutes(55)
-    static let pongWait = TimeAmount.seconds(10)
-
-    private(set) var session = HTTP2Session()
+    var session = HTTP2Session()
     /// With tokens APNs allows one stream until it has answered a request (Sending notification requests to APNs).
     var isTrusted: Bool
     private(set) var isReady = false
@@ -19,10 +14,11 @@ final class APNsConnection: ChannelInboundHandler {
     private(set) var isRetired = false
     var isDead = false
     var serverErrorsInARow = 0
+    /// Whether it gave a request back too often.
+    var isGivenUp = false
     private weak var pool: ConnectionPool?
     private var context: ChannelHandlerContext?
-    private var lastRead = NIODeadline.now()
-    private var pingSent: NIODeadline?
+    private var lifeSigns = LifeSigns(at: .now())
     private var hasReported = false
     /// Why it ends, if nobody says anything else.
     private var ending: any Error = Trouble.closed
@@ -84,12 +80,15 @@ final class APNsConnection: ChannelInboundHandler {
     ///
     /// - Returns: Whether the connection is dead.
     func checkHealth(at now: NIODeadline) -> Bool {
-        if let pingSent { return now - pingSent > Self.pongWait }
-        guard isReady, now - lastRead > (active > 0 ? Self.silenceMax : Self.idleMax) else { return false }
-        pingSent = now
-        session.ping()
-        flush()
-        return false
+        guard isReady else { return false }
+        switch lifeSigns.check(at: now, isBusy: active > 0) {
+        case .well: return false
+        case .dead: return true
+        case .ask:
+            session.ping()
+            flush()
+            return false
+        }
     }
 
     // MARK: The channel
@@ -110,8 +109,7 @@ final class APNsConnection: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        lastRead = .now()
-        pingSent = nil
+        lifeSigns.noteRead(at: .now())
         unwrapInboundIn(data).withUnsafeReadableBytes { session.receive($0) }
     }
 

@@ -6,7 +6,7 @@ extension ConnectionPool {
     func handle(_ event: HTTP2Event, from connection: APNsConnection) {
         switch event {
         case .answer(let tag, let head, let body): answered(tag, head, body, by: connection)
-        case .refused(let tag): returned(tag)
+        case .refused(let tag): returned(tag, by: connection)
         case .broken(let tag, let code): broke(tag, code)
         case .goAway(_, _, let data): goneAway(connection, data)
         case .settings, .pong, .failed: break
@@ -32,6 +32,7 @@ extension ConnectionPool {
         connection.isTrusted = true
         connection.serverErrorsInARow = 0
         refusalsInARow = 0
+        pause = nil
         guard let request = requests[tag] else { return }
         end(
             tag,
@@ -48,9 +49,9 @@ extension ConnectionPool {
         case .unregistered: finish(tag, .unregistered, answer)
         case .unknownAddress: finish(tag, .unknownAddress, answer)
         case .stop: stop(tag, treatment, answer)
-        case .again: again(tag)
-        case .onceMore: onceMore(tag, answer)
-        case .later(.tokenPause): onceMoreOrLater(tag, .tokenPause, answer)
+        case .again: again(tag, answer, by: connection)
+        case .onceMore: onceMore(tag, answer, by: connection)
+        case .later(.tokenPause): onceMoreOrPause(tag, answer, by: connection)
         case .later(let wait): later(tag, wait, answer)
         }
     }
@@ -58,7 +59,10 @@ extension ConnectionPool {
     private func apply(_ treatment: Treatment.Connection, to connection: APNsConnection) {
         switch treatment {
         case .keep: connection.serverErrorsInARow = 0
-        case .replace, .keepToken: replace(connection)
+        case .replace: replace(connection)
+        case .keepToken:
+            replace(connection)
+            fields.keepToken(at: surroundings.now())
         case .renew: if !connection.isRetired { renew() }
         case .refreshToken: refreshToken(connection)
         case .suspect:
@@ -94,25 +98,48 @@ extension ConnectionPool {
 
     // MARK: Another try
 
-    private func again(_ tag: Int) {
+    /// - Parameter answer: Why; nil where the server did not even read it.
+    private func again(_ tag: Int, _ answer: APNsAnswer?, by connection: APNsConnection) {
         requests[tag]?.flight = nil
         requests[tag]?.returned += 1
         guard let request = requests[tag], request.returned < Self.returnsMax else {
-            return later(tag, .unanswered, nil, reason: "given back by the server too often")
+            giveUp(connection)
+            return later(tag, .unanswered, answer, reason: answer == nil ? "given back by the server too often" : nil)
         }
         waiting.prepend(tag)
     }
 
-    private func onceMore(_ tag: Int, _ answer: APNsAnswer) {
-        guard requests[tag]?.wasAskedOnceMore == false else { return finish(tag, .stopped, answer) }
-        requests[tag]?.wasAskedOnceMore = true
-        again(tag)
+    /// A server that only ever gives back is no better than one that cannot be reached, and is not dialled more often.
+    private func giveUp(_ connection: APNsConnection) {
+        guard !connection.isGivenUp else { return }
+        connection.isGivenUp = true
+        replace(connection)
+        dialFailed("\(plan.place) gives back what it is sent")
     }
 
-    private func onceMoreOrLater(_ tag: Int, _ wait: Treatment.Wait, _ answer: APNsAnswer) {
-        guard requests[tag]?.wasAskedOnceMore == false else { return later(tag, wait, answer) }
+    private func onceMore(_ tag: Int, _ answer: APNsAnswer, by connection: APNsConnection) {
+        guard requests[tag]?.wasAskedOnceMore == false else { return finish(tag, .stopped, answer) }
         requests[tag]?.wasAskedOnceMore = true
-        again(tag)
+        again(tag, answer, by: connection)
+    }
+
+    /// Another connection did not help: nothing of the key is sent for as long as no other token may be made.
+    private func onceMoreOrPause(_ tag: Int, _ answer: APNsAnswer, by connection: APNsConnection) {
+        guard let request = requests[tag], request.wasAskedOnceMore else {
+            requests[tag]?.wasAskedOnceMore = true
+            return again(tag, answer, by: connection)
+        }
+        let told = deferral(request, .tokenPause, answer, attempts: request.attempts)
+        end(tag, told)
+        guard let until = told.until, pause == nil else { return }
+        pause = (until, answer)
+        while let tag = waiting.popFirst() { putOff(tag) }
+    }
+
+    private func putOff(_ tag: Int) {
+        guard let request = requests[tag], var told = pausedAnswer(request.push) else { return }
+        (told.attempts, told.mayRepeat) = (request.attempts, request.mayRepeat)
+        end(tag, told)
     }
 
     private func later(_ tag: Int, _ wait: Treatment.Wait, _ answer: APNsAnswer?, reason: String? = nil) {
@@ -121,9 +148,9 @@ extension ConnectionPool {
     }
 
     /// The server did not process it: sending it again costs nothing and repeats nothing (RFC 9113, section 8.7).
-    private func returned(_ tag: Int) {
+    private func returned(_ tag: Int, by connection: APNsConnection) {
         requests[tag]?.attempts -= 1
-        again(tag)
+        again(tag, nil, by: connection)
     }
 
     /// Nobody knows whether the server processed it.

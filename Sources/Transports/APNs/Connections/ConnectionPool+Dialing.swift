@@ -80,7 +80,7 @@ extension ConnectionPool {
         if !connection.isRetired { dialFailed(plan.words(for: error)) }
     }
 
-    private func dialFailed(_ reason: String) {
+    func dialFailed(_ reason: String) {
         trouble = reason
         dialFailures += 1
         let wait = min(Self.dialWait.first << min(Int64(dialFailures - 1), 16), Self.dialWait.most)

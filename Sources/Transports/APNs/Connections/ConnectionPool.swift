@@ -25,6 +25,8 @@ final class ConnectionPool {
     var trouble: String?
     /// What APNs said of all apps of the credential, in GOAWAY.
     var stopped: APNsReason?
+    /// Until when nothing is sent, and what APNs said: it counts too many tokens of the key.
+    var pause: (until: Instant, answer: APNsAnswer)?
     var lanes: [[UInt8]: CircularBuffer<Int>] = [:]
     /// Pushes that take longer than a window may, by what they are.
     var late: [Delivery.ID: Int] = [:]
@@ -90,6 +92,7 @@ final class ConnectionPool {
 
     private func take(_ push: APNsPush, _ batch: Batch) {
         if !late.isEmpty || !lateAnswers.isEmpty, join(push.delivery.id, batch) { return }
+        if let told = pausedAnswer(push) { return batch.answer(told) }
         let tag = freeTags.popLast() ?? requests.count
         if tag == requests.count { requests.append(nil) }
         requests[tag] = Request(push: push, kind: fields.index(of: push.kind), batch: batch)
@@ -100,6 +103,16 @@ final class ConnectionPool {
         } else {
             lanes[lane]?.append(tag)
         }
+    }
+
+    func pausedAnswer(_ push: APNsPush) -> TransportAnswer? {
+        guard let (until, answer) = pause else { return nil }
+        guard surroundings.now() < until else {
+            pause = nil
+            return nil
+        }
+        return TransportAnswer(
+            push.delivery.id, .deferred, status: answer.status, reason: answer.reason, attempts: 0, until: until)
     }
 
     /// A push that is still under way is not sent twice.
@@ -181,6 +194,10 @@ final class ConnectionPool {
             while room > 0, let tag = waiting.popFirst() {
                 write(tag, to: connection)
                 room -= 1
+            }
+            if connection.session.isSpent {
+                connection.flush()
+                replace(connection)
             }
         }
     }
@@ -273,7 +290,7 @@ final class ConnectionPool {
         fields.use(new)
         if needsOthers {
             renew()
-            (dialFailures, nextDial, stopped) = (0, .now(), nil)
+            (dialFailures, nextDial, stopped, pause) = (0, .now(), nil, nil)
         }
         while connections.count > plan.connections, let last = connections.last { replace(last) }
         fill()

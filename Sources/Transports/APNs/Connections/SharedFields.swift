@@ -60,6 +60,9 @@ struct SharedFields {
         use(token)
     }
 
+    /// APNs counted too many tokens.
+    mutating func keepToken(at now: Instant) { keeper?.keep(at: now) }
+
     private mutating func renewIfDue(at now: Instant) throws {
         guard let (token, isNew) = try keeper?.current(at: now), isNew || authorization == nil else { return }
         isNew ? use(token) : adopt(token)

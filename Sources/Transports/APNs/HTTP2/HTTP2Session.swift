@@ -63,12 +63,15 @@ struct HTTP2Session {
 
     /// How many requests it takes now. None after GOAWAY, and none when the numbers are used up.
     var room: Int {
-        guard goAwayLast == nil, !hasFailed, nextStream <= Self.lastStreamMax - 2, let streamsMax else { return 0 }
-        return max(0, streamsMax - streams.count)
+        guard goAwayLast == nil, !hasFailed, let streamsMax else { return 0 }
+        return min(max(0, streamsMax - streams.count), numbersLeft)
     }
 
-    /// Whether it will never take another request.
-    var isSpent: Bool { goAwayLast != nil || hasFailed || nextStream > Self.lastStreamMax - 2 }
+    /// How many streams it has numbers for (RFC 9113, section 5.1.1).
+    private var numbersLeft: Int { max(0, (Int(Self.lastStreamMax) - Int(nextStream)) / 2) }
+
+    /// Whether the numbers of its streams are used up.
+    var isSpent: Bool { numbersLeft == 0 }
 
     mutating func takeOutput() -> ByteBuffer {
         defer { output.clear(minimumCapacity: 0) }

@@ -12,6 +12,7 @@ struct TokenKeeper {
     private let key: SigningKey
     private let refreshAge: Duration
     private(set) var token: ProviderToken?
+    private var keptUntil = Instant.epoch
 
     /// - Parameters:
     ///   - kept: What was stored before a restart. Nothing, if another key signed it: the file of the key was mended.
@@ -24,7 +25,7 @@ struct TokenKeeper {
 
     /// - Returns: The token to send now, and whether it was just made.
     mutating func current(at now: Instant) throws -> (ProviderToken, isNew: Bool) {
-        if let token, token.issued <= now.advanced(by: .seconds(300)), now - token.issued < refreshAge {
+        if let token, token.issued <= now.advanced(by: .seconds(300)), now - token.issued < ageMax(at: now) {
             return (token, false)
         }
         return (try make(at: now), true)
@@ -34,10 +35,15 @@ struct TokenKeeper {
     ///
     /// - Returns: Whether there is another now: a young one is kept, for a second would be refused as one too many.
     mutating func refuse(at now: Instant) throws -> Bool {
-        guard let token, now - token.issued >= Self.ageOfReplaced else { return false }
+        guard let token, now >= keptUntil, now - token.issued >= Self.ageOfReplaced else { return false }
         _ = try make(at: now)
         return true
     }
+
+    /// APNs counted too many tokens: none is made for 20 minutes, while the last one lives.
+    mutating func keep(at now: Instant) { keptUntil = now.advanced(by: Self.ageOfReplaced) }
+
+    private func ageMax(at now: Instant) -> Duration { now < keptUntil ? Self.ageMax - .seconds(60) : refreshAge }
 
     private mutating func make(at now: Instant) throws -> ProviderToken {
         let made = try ProviderToken(signedBy: key, at: now)

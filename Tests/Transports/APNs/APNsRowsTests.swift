@@ -1,0 +1,193 @@
+import EventLog
+import LocalAPNs
+import NIOCore
+import PipelineKit
+import Testing
+
+@testable import TransportAPNs
+
+/// What answers, resets and GOAWAY mean for the connection and for what comes next, row by row.
+@Suite(.timeLimit(.minutes(2))) struct APNsRows {
+    private static func always(_ status: Int, _ reason: String) -> String {
+        #"{"do":{"status":\#(status),"reason":"\#(reason)"}}"#
+    }
+
+    private static func once(_ conduct: String) -> String { #"{"when":{"first":1},"do":{\#(conduct)}}"# }
+
+    @Test(arguments: [
+        #""status":400,"reason":"TopicDisallowed""#, #""status":400,"reason":"IdleTimeout""#,
+        #""status":403,"reason":"UnrelatedKeyIdInToken""#, #""status":421,"reason":"Misdirected""#,
+        #""status":429,"reason":"TooManyProviderTokenUpdates""#, #""status":403,"reason":"ExpiredProviderToken""#,
+    ])
+    func aRefusalThatAnotherConnectionMendsIsMendedThere(_ answer: String) async throws {
+        try await APNsRig.with(script: [Self.once(answer)]) { rig in
+            let told = await rig.deliver(apnsPush(1))[0]
+            #expect(told.outcome == .accepted && told.attempts == 2, "\(told)")
+            #expect(rig.apns.received.map(\.connection) == [1, 2])
+            #expect(Set(rig.apns.received.map(\.tokenIssuedAt)).count == 1, "a young token stays")
+        }
+    }
+
+    @Test func anOldTokenThatIsCalledExpiredIsReplacedWithItsConnection() async throws {
+        try await APNsRig.with { rig in
+            #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
+            rig.clock.advance(by: .seconds(25 * 60))
+            try await rig.apns.control(#"{"clock":"+25m"}"#)
+            let expired = Self.once(#""status":403,"reason":"ExpiredProviderToken""#)
+            try await rig.apns.control(#"{"script":[\#(expired)]}"#)
+            #expect(await rig.deliver(apnsPush(2))[0].outcome == .accepted)
+            #expect(rig.apns.received.map(\.connection) == [1, 1, 2])
+            #expect(Set(rig.apns.received.map(\.tokenIssuedAt)).count == 2)
+        }
+    }
+
+    /// Each connection more would be one more of what APNs complains of.
+    @Test func whereTokensChangeTooOftenOneReconnectionIsTriedAndThenTheKeyPauses() async throws {
+        try await APNsRig.with(script: [Self.always(429, "TooManyProviderTokenUpdates")]) { rig in
+            let first = await rig.deliver((1...20).map { apnsPush($0) })
+            let until = try #require(first[0].until)
+            #expect(until >= rig.clock.now.advanced(by: .seconds(300)))
+            for number: UInt64 in 21...40 {
+                let told = await rig.deliver(apnsPush(number))[0]
+                #expect(told.outcome == .deferred && told.until == until && told.attempts == 0, "\(told)")
+                #expect(told.status == 429 && told.reason == "TooManyProviderTokenUpdates")
+            }
+            #expect(first.allSatisfy { $0.outcome == .deferred && $0.until == until })
+            #expect(rig.apns.received.map(\.connection) == [1, 2])
+            rig.clock.advance(by: until - rig.clock.now)
+            try await rig.apns.control(#"{"script":[]}"#)
+            #expect(await rig.deliver((1...40).map { apnsPush($0) }).allSatisfy { $0.outcome == .accepted })
+            #expect(Set(rig.apns.received.map(\.tokenIssuedAt)).count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        (500, "InternalServerError", [1, 1, 1, 1, 1, 2]), (503, "ServiceUnavailable", [1, 1, 1, 1, 1, 1]),
+        (503, "Shutdown", [1, 2, 3, 4, 5, 6]),
+    ])
+    func aServerInTroubleIsAskedAgainOverWhatConnection(_ status: Int, _ reason: String, _ connections: [Int])
+        async throws
+    {
+        try await APNsRig.with(script: [Self.always(status, reason)]) { rig in
+            for number: UInt64 in 1...6 {
+                let told = await rig.deliver(apnsPush(number))[0]
+                #expect(told.outcome == .deferred && told.status == status && told.reason == reason)
+                #expect(told.until == rig.clock.now.advanced(by: .seconds(900)))
+            }
+            #expect(rig.apns.received.map(\.connection) == connections)
+        }
+    }
+
+    @Test(arguments: [
+        (403, "Forbidden", true), (400, "FromTheFuture", true), (302, "Moved", true), (400, "BadMessageId", false),
+    ])
+    func tenRefusalsInARowThatNoPushIsToBlameForStopTheApp(_ status: Int, _ reason: String, _ stops: Bool)
+        async throws
+    {
+        try await APNsRig.with(script: [Self.always(status, reason)]) { rig in
+            var told: [TransportAnswer] = []
+            for number: UInt64 in 1...11 { told.append(await rig.deliver(apnsPush(number))[0]) }
+            #expect(told.prefix(9).allSatisfy { $0.outcome == .failed })
+            #expect(told.suffix(2).allSatisfy { $0.outcome == (stops ? .stopped : .failed) })
+            #expect(told.allSatisfy { $0.status == status && $0.reason == reason })
+            try await rig.apns.control(#"{"script":[]}"#)
+            #expect(await rig.deliver(apnsPush(12))[0].outcome == .accepted)
+            try await rig.apns.control(#"{"script":[\#(Self.always(status, reason))]}"#)
+            #expect(await rig.deliver(apnsPush(13))[0].outcome == .failed, "an acceptance ends the row")
+        }
+    }
+
+    @Test func aStreamThatIsResetOtherwiseMayHaveBeenRead() async throws {
+        try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"reset":"INTERNAL_ERROR"}}"#]) { rig in
+            let told = await rig.deliver(apnsPush(1))[0]
+            #expect(told.outcome == .deferred && told.mayRepeat && told.attempts == 1)
+            #expect(told.reason == "reset with code 2")
+            #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
+            #expect(rig.apns.received.last?.isRepeat == true)
+        }
+    }
+
+    @Test(arguments: [
+        (#""reset":"REFUSED_STREAM""#, nil, "given back by the server too often", 0),
+        (#""status":400,"reason":"IdleTimeout""#, 400, "IdleTimeout", 10),
+    ])
+    func aServerThatOnlyGivesBackIsLeftForAWhile(
+        _ conduct: String, _ status: Int?, _ reason: String, _ attempts: Int
+    ) async throws {
+        try await APNsRig.with(script: [#"{"do":{\#(conduct)}}"#]) { rig in
+            let told = await rig.deliver(apnsPush(1))[0]
+            #expect(told.outcome == .deferred && told.status == status && told.reason == reason, "\(told)")
+            #expect(told.attempts == attempts && !told.mayRepeat && rig.apns.receivedCount == 10)
+            #expect(try await rig.dialFailures == 1)
+            let last = rig.apns.received.last?.connection ?? 0
+            try await rig.apns.control(#"{"script":[]}"#)
+            #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
+            #expect(rig.apns.received.last?.connection == last + 1)
+            #expect(try await rig.dialFailures == 0)
+        }
+    }
+
+    /// A handshake alone proves nothing: this server makes one each time, and hangs up on the first request.
+    @Test func theWaitBetweenConnectionsIsResetByAnAnswerAndNotByAHandshake() async throws {
+        try await APNsRig.with(script: [#"{"do":{"drop":true}}"#]) { rig in
+            while rig.apns.received.count < 2 { _ = await rig.deliver(apnsPush(1)) }
+            while try await rig.dialFailures < 2 { _ = await rig.deliver(apnsPush(1)) }
+            try await rig.apns.control(#"{"script":[]}"#)
+            #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
+            #expect(try await rig.dialFailures == 0)
+        }
+    }
+
+    @Test func aCertificateThatGoAwayCallsWrongStopsItsAppAndIsNotDialledForEver() async throws {
+        let end = #"{"do":{"goaway":{"reason":"BadCertificateEnvironment","lastStream":"before"}}}"#
+        try await APNsRig.with("certificate", script: [end]) { rig in
+            let told = await rig.deliver((1...5).map { apnsPush($0) })
+            #expect(told.allSatisfy { $0.outcome == .stopped && $0.reason == "BadCertificateEnvironment" }, "\(told)")
+            #expect(rig.apns.received.isEmpty)
+            try await rig.apns.control(#"{"script":[]}"#)
+            #expect(await rig.settle(apnsPush(6)).outcome == .accepted)
+            #expect(rig.apns.received.last?.connection == 2)
+        }
+    }
+
+    @Test func aConnectionThatDoesNotAnswerItsPingIsDead() async throws {
+        try await APNsRig.with { rig in
+            try await rig.connect(thenBehave: #"{"do":{"silence":true}}"#)
+            rig.patience.value = .milliseconds(100)
+            #expect(await rig.deliver(apnsPush(1)).map(\.reason) == ["in_flight"])
+            // All in one turn of the loop, in which no answer can come.
+            let isDead = try await rig.onPool { pool in
+                let connection = pool.connections[0]
+                let found = [16, 25, 27].map { connection.checkHealth(at: .now() + .seconds($0)) }
+                connection.end(because: Trouble.silent)
+                return found
+            }
+            #expect(isDead == [false, false, true])
+            try await rig.apns.control(#"{"script":[]}"#)
+            let told = await rig.settle(apnsPush(1))
+            #expect(told.outcome == .accepted && rig.apns.received.last?.connection == 2)
+            #expect(rig.apns.received.last?.isRepeat == true)
+        }
+    }
+
+    @Test func aConnectionWhoseStreamsHaveNoNumbersLeftIsReplaced() async throws {
+        try await APNsRig.with { rig in
+            #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
+            try await rig.onPool { $0.connections[0].session.nextStream = HTTP2Session.lastStreamMax - 4 }
+            let told = await rig.deliver((2...9).map { apnsPush($0) })
+            #expect(told.allSatisfy { $0.outcome == .accepted && $0.attempts == 1 && !$0.mayRepeat }, "\(told)")
+            #expect(rig.apns.received.map(\.connection) == [1, 1, 1] + [Int](repeating: 2, count: 6))
+        }
+    }
+}
+
+extension APNsRig {
+    fileprivate func onPool<Result: Sendable>(
+        _ body: @escaping @Sendable (ConnectionPool) throws -> Result
+    ) async throws -> Result {
+        let pool = try #require(transport.lines.first).pool
+        return try await pool.loop.submit { try body(pool.bound.value) }.get()
+    }
+
+    fileprivate var dialFailures: Int { get async throws { try await onPool(\.dialFailures) } }
+}
