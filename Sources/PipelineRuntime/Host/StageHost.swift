@@ -69,8 +69,8 @@ public struct StageHost: Sendable {
         surroundings.sink == nil ? try registry.transports(of: stage) : []
     }
 
-    func transport(_ binding: TransportBinding) throws -> any Transport {
-        try registry.transport(binding, of: plan, console: surroundings.console)
+    func transport(_ binding: TransportBinding, _ commons: TransportCommons) throws -> any Transport {
+        try registry.transport(binding, of: plan, commons: commons, console: surroundings.console)
     }
 
     /// See ``Transport/change(to:)``.

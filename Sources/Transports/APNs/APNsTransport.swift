@@ -59,11 +59,15 @@ public final class APNsTransport: Transport {
 
     public func open() async throws(TransportError) {
         let settings = settings
-        let plans = try PoolPlans(settings, folder: context.folder, transport: context.name)
+        let plans = try PoolPlans(settings, token: token(of:))
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: min(plans.pools.count, System.coreCount))
         let pools = try await pools(plans, beside: [:], on: threads)
         let lines = Self.lines(settings, plans, pools)
         state.withLock { $0.work = Work(threads: threads, lines: lines, pools: pools, plans: plans) }
+    }
+
+    private func token(of key: SigningKey) -> SharedToken {
+        context.commons.one { StageTokens() }.token(of: key, context, jitter: surroundings.jitter)
     }
 
     private static func lines(
@@ -135,7 +139,7 @@ public final class APNsTransport: Transport {
 
     public func change(to settings: APNsSettings) async throws(TransportError) -> TransportChange? {
         guard let work = state.withLock({ $0.work }) else { return nil }
-        let plans = try PoolPlans(settings, folder: context.folder, transport: context.name)
+        let plans = try PoolPlans(settings, token: token(of:))
         let pools = try await pools(plans, beside: work.pools, on: work.threads)
         let said = SettingsNews(from: (self.settings, work.plans), to: (settings, plans)).said
         return TransportChange(said: said) { [self] in apply(settings, plans, pools) }

@@ -57,12 +57,12 @@ final class APNsRig: Sendable {
 
     static func transport(
         to port: Int, in folder: String, _ settings: String = "", clock: TestClock = TestClock(),
-        patience: TestPatience = TestPatience(), topic: String = "com.example.Notes"
+        patience: TestPatience = TestPatience(), topic: String = "com.example.Notes", context: TransportContext? = nil
     ) throws -> APNsTransport {
         let text = Self.settings(to: port, in: folder, settings, topic: topic)
         let settings = try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self)
         return APNsTransport(
-            settings, context: TransportContext(name: "apns", folder: folder) { _ in },
+            settings, context: context ?? TransportContext(name: "apns", folder: folder) { _ in },
             Surroundings(now: { clock.now }, jitter: { 0.5 }, patience: { patience.value }))
     }
 
