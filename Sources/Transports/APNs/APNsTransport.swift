@@ -19,6 +19,7 @@ public final class APNsTransport: Transport {
     private let context: TransportContext
     private let surroundings: Surroundings
     private let stopped: StoppedApps
+    private let certificates: CertificateWatch
     private let state: Mutex<State>
 
     private struct State {
@@ -52,6 +53,7 @@ public final class APNsTransport: Transport {
         state = Mutex(State(settings: settings))
         self.context = context
         stopped = StoppedApps(context)
+        certificates = CertificateWatch(context)
         self.surroundings = surroundings
     }
 
@@ -64,6 +66,7 @@ public final class APNsTransport: Transport {
         let pools = try await pools(plans, beside: [:], on: threads)
         let lines = Self.lines(settings, plans, pools)
         state.withLock { $0.work = Work(threads: threads, lines: lines, pools: pools, plans: plans) }
+        certificates.look(at: settings, now: surroundings.now())
     }
 
     private func token(of key: SigningKey) -> SharedToken {
@@ -130,6 +133,7 @@ public final class APNsTransport: Transport {
         }
         let leaving = await leaving()
         let now = surroundings.now()
+        certificates.look(at: settings, now: now)
         let answers = await Window(pushes, lines, leaving, at: now, collapsesRepeats: settings.collapsesRepeats).wait()
         stopped.note(answers, to: pushes)
         return answers
