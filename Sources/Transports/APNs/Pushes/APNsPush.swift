@@ -82,10 +82,11 @@ struct APNsPushReader: ~Copyable {
     private static func push(
         _ delivery: Delivery, _ json: JSONValue, _ topic: String, _ collapsesRepeats: Bool
     ) throws(UnsendablePush) -> APNsPush {
-        guard let token = json["token"]?.plain, let headers = json["headers"], let payload = json["payload"],
+        guard let token = json["token"].flatMap(DecodedText.init), let headers = json["headers"],
+            let payload = json["payload"],
             payload.isObject
         else { throw UnsendablePush("not a push with a token, headers and a payload") }
-        try DeviceToken.check(token)
+        guard token.withBytes(DeviceToken.isOne) else { throw UnsendablePush(DeviceToken.rule) }
         let header = try PushHeaders(headers)
         guard let id = header.id else { throw UnsendablePush("not a push with an apns-id") }
         let start = payload.offset - delivery.head.count
@@ -95,16 +96,16 @@ struct APNsPushReader: ~Copyable {
         try PushRules.check(kind, payload, bytes: payload.raw.count)
         let collapse = header.collapseID ?? (collapsesRepeats && kind.pushType == "alert" ? id : nil)
         var fields: [UInt8] = []
-        fields.reserveCapacity(token.count + 128 + (collapse?.count ?? 0))
-        let pathEnd = writePath(token, to: &fields)
-        HPACK.append("apns-id", id, to: &fields)
-        if let expiration = header.expiration { HPACK.append("apns-expiration", expiration, to: &fields) }
-        if let collapse { HPACK.append("apns-collapse-id", collapse, to: &fields) }
+        fields.reserveCapacity(256)
+        let pathEnd = token.withBytes { writePath($0, to: &fields) }
+        id.withBytes { HPACK.append("apns-id", $0, to: &fields) }
+        header.expiration?.withBytes { HPACK.append("apns-expiration", $0, to: &fields) }
+        collapse?.withBytes { HPACK.append("apns-collapse-id", $0, to: &fields) }
         guard fields.count <= ownFieldsBytesMax else { throw UnsendablePush("its headers are too long") }
         return APNsPush(
             delivery, kind: kind, fields: fields, pathEnd: pathEnd,
             bodyRange: start..<(start + payload.raw.count),
-            lane: header.collapseID.map { Array(token) + [0] + $0 }, expiration: header.expiresAt)
+            lane: header.collapseID.map { token.bytes + [0] + $0.bytes }, expiration: header.expiresAt)
     }
 
     private static func writePath(_ token: UnsafeRawBufferPointer, to fields: inout [UInt8]) -> Int {
@@ -131,10 +132,10 @@ enum DeviceToken {
     /// Belfry's own limit: APNs gives none (Sending notification requests to APNs: "variable length").
     static let digitsMax = 512
 
-    static func check(_ token: UnsafeRawBufferPointer) throws(UnsendablePush) {
-        guard 2...digitsMax ~= token.count, token.count.isMultiple(of: 2), token.allSatisfy(isDigit) else {
-            throw UnsendablePush("a device token is 2 to \(digitsMax) hexadecimal digits, an even number of them")
-        }
+    static let rule = "a device token is 2 to \(digitsMax) hexadecimal digits, an even number of them"
+
+    static func isOne(_ text: UnsafeRawBufferPointer) -> Bool {
+        2...digitsMax ~= text.count && text.count.isMultiple(of: 2) && text.allSatisfy(isDigit)
     }
 
     static func lowercase(_ byte: UInt8) -> UInt8 { byte | 0x20 }
