@@ -1,4 +1,5 @@
 import EventLog
+import Synchronization
 
 /// Where pushes go: APNs, a webhook, a file. Everything a transport does to the world, it does here; what it learnt
 /// comes back as answers, so that the stage stays pure.
@@ -83,6 +84,8 @@ public struct TransportContext: Sendable {
     public var inputLog: String?
     /// When the pipeline's logs reach the disk: what a transport accepts is to be as durable.
     public var sync: SyncPolicy
+    /// What it shares with the other transports of its stage.
+    public var commons = TransportCommons()
 
     public init(
         name: String, folder: String? = nil, inputLog: String? = nil, sync: SyncPolicy = .always,
@@ -93,6 +96,24 @@ public struct TransportContext: Sendable {
         self.inputLog = inputLog
         self.sync = sync
         self.console = console
+    }
+}
+
+/// What the transports of a stage have in common, such as the provider token of a key that two of them use. It lives as
+/// long as the stage's process works, over changes of its settings.
+public final class TransportCommons: Sendable {
+    private let things = Mutex<[ObjectIdentifier: any Sendable]>([:])
+
+    public init() {}
+
+    /// The only thing of its type: who asks first makes it.
+    public func one<Thing: Sendable>(_ make: () -> Thing) -> Thing {
+        things.withLock { things in
+            if let thing = things[ObjectIdentifier(Thing.self)] as? Thing { return thing }
+            let thing = make()
+            things[ObjectIdentifier(Thing.self)] = thing
+            return thing
+        }
     }
 }
 

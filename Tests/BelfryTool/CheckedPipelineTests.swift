@@ -1,6 +1,9 @@
+import EventLog
 import Foundation
+import LocalAPNs
 import PipelineKit
 import Testing
+import TransportAPNs
 
 @testable import BelfryTool
 
@@ -158,5 +161,40 @@ struct CheckedPipelineTests {
                 {"valid":false,"errors":[{"file":"a.yaml","line":3,"column":5,"key":"stages.x",\
                 "reason":"say \\"hi\\"","hint":"did you mean y?"}],"warnings":[]}
                 """)
+    }
+
+    @Test func `a certificate that ends soon is a warning where its apps stand`() throws {
+        let folder = try TemporaryFolder()
+        var server = LocalAPNs.Configuration()
+        server.folder = folder.path
+        // It lasts for 396 days.
+        let made = Date().addingTimeInterval(-386.5 * 86_400)
+        _ = try Credentials(server, now: made)
+        let path = try folder.file(
+            "soon.yaml",
+            """
+            pipeline: soon
+            stages:
+              ingest: {}
+              match: { from: ingest }
+              coalesce: { from: match }
+              payload: { from: coalesce }
+              deliver:
+                from: payload
+                transports:
+                  apns:
+                    use: apns
+                    apps:
+                      notes: { container: iCloud.Notes, topic: Notes, certificate: client.pem, certificateKey: { $file: client-key.pem } }
+
+            """)
+        let now = Instant(microseconds: Int64(Date().timeIntervalSince1970) * 1_000_000)
+        let warnings = try CheckedPipeline(path: path).certificateWarnings(at: now)
+        #expect(warnings.map(\.keyPath) == ["stages.deliver.transports.apns.apps"])
+        let warning = try #require(warnings.first)
+        #expect(warning.reason.hasPrefix("notes: the certificate \(folder.path)/client.pem ends on "))
+        #expect(warning.reason.hasSuffix(", in 9 days") && warning.hint == EndingCertificate.remedy)
+        let earlier = now.advanced(by: .seconds(-30 * 86_400))
+        #expect(try CheckedPipeline(path: path).certificateWarnings(at: earlier) == [])
     }
 }

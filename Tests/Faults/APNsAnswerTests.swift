@@ -166,11 +166,11 @@ import ZeroMQ
             let folder = try Folder()
             let file = try folder.write(LivePipeline.yaml("match", "", "0s", apns.transport()), to: "pipeline.yaml")
             let doctor = try Spawned("belfry", ["doctor", "apns", file], output: folder.file("said")).end()
-            let token = try folder.lines(of: "data/logs/outcomes/apns-TEAMLOCAL1-KEYLOCAL12.token")
+            let token = try folder.lines(of: "data/logs/outcomes/TEAMLOCAL1-KEYLOCAL12.token")
             let pipeline = try LivePipeline(folder: folder, transport: apns.transport())
             try pipeline.send(Notes.commands(1))
             try pipeline.waitFor("outcome")
-            #expect(try folder.lines(of: "data/logs/outcomes/apns-TEAMLOCAL1-KEYLOCAL12.token") == token)
+            #expect(try folder.lines(of: "data/logs/outcomes/TEAMLOCAL1-KEYLOCAL12.token") == token)
             return (doctor, try pipeline.stop() + pipeline.problemsOfLogs())
         }
         try await apns.stop()

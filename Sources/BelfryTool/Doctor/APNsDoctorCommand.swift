@@ -12,7 +12,7 @@ struct APNsDoctorCommand: AsyncParsableCommand {
 
               belfry doctor apns Pipelines/production.yaml
 
-            One finding an app, as JSON in a pipe. Exits with 0 when all are right, else with 1.
+            One finding an app, and one more for a certificate that ends within 30 days, as JSON in a pipe. Exits with 0 when all are right, else with 1.
             """)
 
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
@@ -39,7 +39,9 @@ struct APNsDoctorCommand: AsyncParsableCommand {
         do {
             let settings = try route.binding.settings.decode(APNsSettings.self)
             let context = TransportContext(name: route.binding.name, folder: route.folder) { _ in }
-            return try await APNsProbe(settings, context: context).run().map(Finding.init)
+            return try await APNsProbe(settings, context: context).run().flatMap {
+                [Finding($0)] + [$0.certificate.map(Finding.init)].compactMap(\.self)
+            }
         } catch {
             return [
                 Finding(
@@ -53,6 +55,12 @@ struct APNsDoctorCommand: AsyncParsableCommand {
 }
 
 extension Finding {
+    fileprivate init(_ certificate: EndingCertificate) {
+        self.init(
+            certificate.isOver ? .error : .warning, "apns.certificate", "\(certificate.app): \(certificate.text)",
+            fix: EndingCertificate.remedy, ["app": .text(certificate.app), "days": .count(certificate.days)])
+    }
+
     fileprivate init(_ found: APNsProbe.Finding) {
         let said = [found.status.map(String.init), found.reason].compactMap { $0 }.joined(separator: " ")
         self.init(

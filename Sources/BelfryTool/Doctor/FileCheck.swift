@@ -1,3 +1,4 @@
+import EventLog
 import PipelineKit
 
 /// Whether the pipeline file is right, as `belfry validate` sees it.
@@ -10,8 +11,9 @@ struct FileCheck: DoctorCheck {
             let checked = try CheckedPipeline(path: patient.place)
             try checked.checkKeys()
             let names = checked.file.stagesInOrder.map(\.name).joined(separator: ", ")
-            return [Finding(.ok, "file.valid", "\(patient.place) is valid: stages \(names)")]
+            return try [Finding(.ok, "file.valid", "\(patient.place) is valid: stages \(names)")]
                 + checked.file.secretFileErrors().map { Self.finding(.warning, "file.secret", $0) }
+                + checked.certificateWarnings(at: .wall()).map { Self.finding(.warning, "file.certificate", $0) }
         } catch let error as PipelineFileError {
             return error.errors.map { Self.finding(.error, "file.invalid", $0) }
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -13,7 +14,8 @@ struct ValidateCommand: ParsableCommand {
 
             The file of a secret, {$file: PATH}, that is missing here, cannot be read or may be read by others is a \
             warning, for a file may be checked on another machine than its stages run on: there a start refuses it. What \
-            {$env: NAME} and {$credential: NAME} stand for is only there for a stage that runs, and is not looked for.
+            {$env: NAME} and {$credential: NAME} stand for is only there for a stage that runs, and is not looked for. \
+            An app's certificate that is over, or ends within 30 days, is a warning too.
 
               belfry validate Pipelines/quickstart.yaml
               belfry validate --json Pipelines/quickstart.yaml | jq .valid
@@ -29,7 +31,7 @@ struct ValidateCommand: ParsableCommand {
         do {
             let checked = try CheckedPipeline(path: pipeline)
             try checked.checkKeys()
-            let warnings = checked.file.secretFileErrors()
+            let warnings = try checked.file.secretFileErrors() + checked.certificateWarnings(at: .wall())
             if !json { for warning in warnings { StandardError.write("warning: \(warning)") } }
             try StandardOutput.write(line: json ? Self.report([], warnings) : summary(checked.file))
         } catch let error as PipelineFileError where json {

@@ -63,10 +63,11 @@ extension Registry {
     /// - Parameters:
     ///   - folder: Where a transport may keep what is its own; nil: nowhere.
     ///   - plan: The stage's that runs the transport.
+    ///   - commons: What it shares with the stage's others.
     ///   - console: Where the console transport writes its lines.
     package func transport(
         _ binding: TransportBinding, folder: String? = nil, of plan: HostPlan? = nil,
-        console: @escaping @Sendable (String) throws -> Void
+        commons: TransportCommons = TransportCommons(), console: @escaping @Sendable (String) throws -> Void
     ) throws(PipelineFileError) -> any Transport {
         guard let type = transports[binding.kind] else {
             let known = transports.keys.sorted()
@@ -79,6 +80,7 @@ extension Registry {
             name: binding.name, folder: folder ?? plan?.logDirectory, inputLog: plan?.inputLog,
             sync: plan?.sync ?? .always,
             console: console)
+        context.commons = commons
         if let plan { context.tell = { StandardError.write("\(plan.stage): \($0)") } }
         return try Registry.transport(type, binding, context)
     }

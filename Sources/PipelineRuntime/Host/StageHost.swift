@@ -75,8 +75,8 @@ public struct StageHost: Sendable {
         }
     }
 
-    func transport(_ binding: TransportBinding) throws -> any Transport {
-        try registry.transport(binding, of: plan, console: surroundings.console)
+    func transport(_ binding: TransportBinding, _ commons: TransportCommons) throws -> any Transport {
+        try registry.transport(binding, of: plan, commons: commons, console: surroundings.console)
     }
 
     /// See ``Transport/change(to:)``.

@@ -5,6 +5,7 @@ import Synchronization
 /// The transports of one stage, open for as long as its process works: a host that follows another goes on with them.
 final class StageTransports: Sendable {
     private let places = Mutex<[String: Place]>([:])
+    private let commons = TransportCommons()
 
     fileprivate struct Place {
         var open: OpenTransport
@@ -47,7 +48,7 @@ final class StageTransports: Sendable {
         let present = places.withLock { $0 }
         var made: [(String, Place)] = []
         for binding in bindings where present[binding.name] == nil {
-            made.append((binding.name, try Self.make(binding, of: host)))
+            made.append((binding.name, try make(binding, of: host)))
         }
         for (name, place) in made.sorted(by: { $0.0 < $1.0 }) {
             try await place.transport.open()
@@ -56,8 +57,8 @@ final class StageTransports: Sendable {
         return places.withLock { $0.mapValues(\.open) }
     }
 
-    private static func make(_ binding: TransportBinding, of host: StageHost) throws -> Place {
-        Place(open: OpenTransport(transport: try host.transport(binding)), origin: Origin(binding, host.plan))
+    private func make(_ binding: TransportBinding, of host: StageHost) throws -> Place {
+        Place(open: OpenTransport(transport: try host.transport(binding, commons)), origin: Origin(binding, host.plan))
     }
 
     func close() async {
@@ -92,7 +93,7 @@ final class StageTransports: Sendable {
     private func add(_ binding: TransportBinding, of host: StageHost, to change: inout Change) async throws {
         let (name, origin) = (binding.name, Origin(binding, host.plan))
         guard let place = places.withLock({ $0[name] }) else {
-            let place = try Self.make(binding, of: host)
+            let place = try make(binding, of: host)
             try await place.transport.open()
             return change.open(name, place)
         }

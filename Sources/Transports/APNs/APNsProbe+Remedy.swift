@@ -5,7 +5,7 @@ extension APNsProbe.Finding {
     public var text: String {
         let (topic, environment) = (asked.topic, asked.environment)
         return switch verdict {
-        case .good: "key, team, topic, environment and clock are right"
+        case .good: "\(whatIsAsked), topic, environment and clock are right"
         case .credential: "APNs does not take \(credential)"
         case .environment: "\(credential) is not for \(environment)"
         case .topic: "\(topic) is no topic of \(credential)"
@@ -19,10 +19,20 @@ extension APNsProbe.Finding {
     /// Nil where nothing is wrong.
     public var remedy: String? {
         switch verdict {
-        case .credential: otherKeyFile ?? verdict.remedy
+        case .credential: ofCertificate ?? otherKeyFile ?? verdict.remedy
         case .unreachable: reason.flatMap(Trouble.remedy) ?? verdict.remedy
         default: verdict.remedy
         }
+    }
+
+    private var whatIsAsked: String {
+        if case .certificate = asked.credential { return "certificate" }
+        return "key, team"
+    }
+
+    private var ofCertificate: String? {
+        guard case .certificate = asked.credential else { return nil }
+        return certificate.map { _ in EndingCertificate.remedy } ?? APNsProbe.certificateRemedy
     }
 
     private var credential: String {
@@ -67,9 +77,17 @@ extension APNsProbe {
         case .good: return nil
         case .unclear: return isForLater(status) ? later : nil
         case .unreachable: return MissingApp.remedy(reason) ?? Trouble.remedy(reason) ?? unanswered(reason)
-        case .credential, .environment, .topic, .token: return verdict.remedy
+        case .credential, .environment, .topic, .token: return ofCertificate(reason) ?? verdict.remedy
         }
     }
+
+    /// APNs' reason tells that it was one; belfry doctor apns knows its end.
+    private static func ofCertificate(_ reason: String) -> String? {
+        reason == "BadCertificate" ? certificateRemedy : nil
+    }
+
+    static let certificateRemedy =
+        "compare the certificate with developer.apple.com, Certificates: it may be over, be revoked, or be another app's"
 
     private static func isForLater(_ status: Int?) -> Bool {
         status.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false

@@ -17,6 +17,8 @@ public struct APNsProbe: Sendable {
         public let reason: String?
         public let verdict: Verdict
         public let took: Duration
+        /// Where the app has one that is over or soon will be.
+        public let certificate: EndingCertificate?
 
         /// The app's name in the pipeline file.
         public var app: String { asked.name }
@@ -25,7 +27,7 @@ public struct APNsProbe: Sendable {
     public enum Verdict: String, Sendable, CaseIterable {
         /// Everything but the device token is right.
         case good
-        /// The key, its ID or the team is wrong, or the key was revoked.
+        /// The key, its ID or the team is wrong, or the key or certificate was revoked, or the certificate is over.
         case credential
         /// The key or certificate is for the other environment.
         case environment
@@ -74,7 +76,8 @@ public struct APNsProbe: Sendable {
         let verdict = Self.verdict(status: answer?.status, reason: answer?.reason ?? "")
         return Finding(
             asked: line.app, host: settings.host(of: line.app.environment), status: answer?.status,
-            reason: answer?.reason, verdict: verdict, took: ContinuousClock.now - began)
+            reason: answer?.reason, verdict: verdict, took: ContinuousClock.now - began,
+            certificate: EndingCertificate(line.app, at: .wall()))
     }
 
     /// One digit is no token, so no device has it; priority 5 and no wish to be stored, should anybody take it.

@@ -19,6 +19,7 @@ public final class APNsTransport: Transport {
     private let context: TransportContext
     private let surroundings: Surroundings
     private let stopped: StoppedApps
+    private let certificates: CertificateWatch
     private let state: Mutex<State>
 
     private struct State {
@@ -60,6 +61,7 @@ public final class APNsTransport: Transport {
         state = Mutex(State(settings: settings))
         self.context = context
         stopped = StoppedApps(context)
+        certificates = CertificateWatch(context)
         self.surroundings = surroundings
     }
 
@@ -67,11 +69,16 @@ public final class APNsTransport: Transport {
 
     public func open() async throws(TransportError) {
         let settings = settings
-        let plans = try PoolPlans(settings, folder: context.folder, transport: context.name)
+        let plans = try PoolPlans(settings, token: token(of:))
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: min(plans.pools.count, System.coreCount))
         let pools = try await pools(plans, beside: [:], on: threads)
         let lines = Self.lines(settings, plans, pools)
         state.withLock { $0.work = Work(threads: threads, lines: lines, pools: pools, plans: plans) }
+        certificates.look(at: settings, now: surroundings.now())
+    }
+
+    private func token(of key: SigningKey) -> SharedToken {
+        context.commons.one { StageTokens() }.token(of: key, context, jitter: surroundings.jitter)
     }
 
     private static func lines(
@@ -134,6 +141,7 @@ public final class APNsTransport: Transport {
         }
         let leaving = await leaving()
         let now = surroundings.now()
+        certificates.look(at: settings, now: now)
         let answers = await Window(pushes, lines, leaving, at: now, collapsesRepeats: settings.collapsesRepeats).wait()
         stopped.note(answers, to: pushes)
         return answers
@@ -143,7 +151,7 @@ public final class APNsTransport: Transport {
 
     public func change(to settings: APNsSettings) async throws(TransportError) -> TransportChange? {
         guard let work = state.withLock({ $0.work }) else { return nil }
-        let plans = try PoolPlans(settings, folder: context.folder, transport: context.name)
+        let plans = try PoolPlans(settings, token: token(of:))
         let pools = try await pools(plans, beside: work.pools, on: work.threads)
         let said = SettingsNews(from: (self.settings, work.plans), to: (settings, plans)).said
         return TransportChange(said: said) { [self] in apply(settings, plans, pools) }

@@ -36,6 +36,7 @@ struct WebhookPush: Sendable {
             let headers = isNotice ? nil : json["headers"]
             let id = isNotice ? json["id"] : headers?["apns-id"]
             guard let id = id?.string, let user = (isNotice ? json["data"] : json)?["user"]?.string else { return nil }
+            guard !id.isEmpty, id.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
             (self.id, self.user) = (id, user)
             collapseID = headers?["apns-collapse-id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         }

@@ -260,8 +260,8 @@ import Testing
             try await again.open()
             #expect(await again.deliver([apnsPush(2)])[0].outcome == .accepted)
             await again.close()
-            let kept = try String(contentsOfFile: "\(rig.folder)/apns-TEAMLOCAL1-KEYLOCAL12.token", encoding: .utf8)
-            #expect(kept.split(separator: " ").count == 2)
+            let kept = try String(contentsOfFile: "\(rig.folder)/TEAMLOCAL1-KEYLOCAL12.token", encoding: .utf8)
+            #expect(kept.split(separator: " ").count == 3)
             #expect(Set(rig.apns.received.map(\.tokenIssuedAt)).count == 1)
         }
     }

@@ -61,12 +61,12 @@ final class APNsRig: Sendable {
     static func transport(
         to port: Int, in folder: String, _ settings: String = "", otherTopics: [String] = [],
         clock: TestClock = TestClock(), patience: TestPatience = TestPatience(), topic: String = "com.example.Notes",
-        dialing: Dialing = .soon
+        dialing: Dialing = .soon, context: TransportContext? = nil
     ) throws -> APNsTransport {
         let text = Self.settings(to: port, in: folder, settings, topic: topic, otherTopics: otherTopics)
         let settings = try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self)
         return APNsTransport(
-            settings, context: TransportContext(name: "apns", folder: folder) { _ in },
+            settings, context: context ?? TransportContext(name: "apns", folder: folder) { _ in },
             Surroundings(now: { clock.now }, jitter: { 0.5 }, patience: { patience.value }, dialing: dialing))
     }
 

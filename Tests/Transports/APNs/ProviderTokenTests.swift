@@ -33,18 +33,18 @@ import Testing
     }
 
     @Test func aTokenIsSharedUntilItsAgeAndThenMadeAnew() throws {
-        var keeper = TokenKeeper(try Self.key(), refreshAge: .seconds(2_400))
-        let first = try keeper.current(at: Self.start)
+        var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
+        let first = try keeper.current(at: Self.start, age: .seconds(2_400))
         #expect(first.isNew)
-        let later = try keeper.current(at: Self.start.advanced(by: .seconds(2_390)))
+        let later = try keeper.current(at: Self.start.advanced(by: .seconds(2_390)), age: .seconds(2_400))
         #expect(!later.isNew && later.0 == first.0)
-        let renewed = try keeper.current(at: Self.start.advanced(by: .seconds(2_400)))
+        let renewed = try keeper.current(at: Self.start.advanced(by: .seconds(2_400)), age: .seconds(2_400))
         #expect(renewed.isNew && renewed.0 != first.0)
     }
 
     @Test func aYoungTokenThatIsRefusedIsKept() throws {
-        var keeper = TokenKeeper(try Self.key(), refreshAge: .seconds(2_400))
-        let token = try keeper.current(at: Self.start).0
+        var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
+        let token = try keeper.current(at: Self.start, age: .seconds(2_400)).0
         #expect(try !keeper.refuse(at: Self.start.advanced(by: .seconds(1_199))))
         #expect(keeper.token == token)
         #expect(try keeper.refuse(at: Self.start.advanced(by: .seconds(1_201))))
@@ -52,22 +52,24 @@ import Testing
     }
 
     @Test func noTokenIsMadeForTwentyMinutesWhereTheyChangeTooOften() throws {
-        var keeper = TokenKeeper(try Self.key(), refreshAge: .seconds(2_400))
-        let token = try keeper.current(at: Self.start).0
+        var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
+        let token = try keeper.current(at: Self.start, age: .seconds(2_400)).0
         keeper.keep(at: Self.start.advanced(by: .seconds(2_000)))
-        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(3_100))).0 == token)
+        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(3_100)), age: .seconds(2_400)).0 == token)
         #expect(try !keeper.refuse(at: Self.start.advanced(by: .seconds(3_100))))
-        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(3_201))).isNew)
+        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(3_201)), age: .seconds(2_400)).isNew)
         keeper.keep(at: Self.start.advanced(by: .seconds(6_000)))
-        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(6_800))).isNew, "none outlives its hour")
+        #expect(
+            try keeper.current(at: Self.start.advanced(by: .seconds(6_800)), age: .seconds(2_400)).isNew,
+            "none outlives its hour")
     }
 
     @Test func aTokenOutlivesARestartUnlessItsTimeLiesAhead() throws {
         let kept = try ProviderToken(signedBy: Self.key(), at: Self.start)
-        var keeper = TokenKeeper(try Self.key(), kept: kept, refreshAge: .seconds(2_400))
-        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(60))).0 == kept)
-        var behind = TokenKeeper(try Self.key(), kept: kept, refreshAge: .seconds(2_400))
-        #expect(try behind.current(at: Self.start.advanced(by: .seconds(-3_600))).isNew)
+        var keeper = TokenKeeper(try Self.key(), kept: kept, jitter: { 0.5 })
+        #expect(try keeper.current(at: Self.start.advanced(by: .seconds(60)), age: .seconds(2_400)).0 == kept)
+        var behind = TokenKeeper(try Self.key(), kept: kept, jitter: { 0.5 })
+        #expect(try behind.current(at: Self.start.advanced(by: .seconds(-3_600)), age: .seconds(2_400)).isNew)
     }
 
     @Test func aKeptTokenOfAnotherKeyIsLeftAside() throws {
@@ -76,8 +78,8 @@ import Testing
         let kept = try ProviderToken(signedBy: other, at: Self.start)
         for text in [kept.text, "", "a.b.c", "\(kept.text).x"] {
             let stored = ProviderToken(text: text, issued: kept.issued)
-            var keeper = TokenKeeper(try Self.key(), kept: stored, refreshAge: .seconds(2_400))
-            #expect(try keeper.current(at: Self.start).isNew, "\(text)")
+            var keeper = TokenKeeper(try Self.key(), kept: stored, jitter: { 0.5 })
+            #expect(try keeper.current(at: Self.start, age: .seconds(2_400)).isNew, "\(text)")
         }
     }
 

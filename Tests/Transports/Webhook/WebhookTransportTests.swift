@@ -119,7 +119,8 @@ import Testing
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let id = Delivery.ID(push: 1, device: "mac")
-        for line in ["{}", "no json"] {
+        let split = #"{"user":"_bob","headers":{"apns-id":"1\r\nauthorization: me"}}"#
+        for line in ["{}", "no json", split, split.replacing(#"\r\n"#, with: #"\u007f"#)] {
             let answers = try await Rig(server).deliver(Delivery(id: id, transport: "hook", line: Array(line.utf8)))
             #expect(answers.map(\.outcome) == [.failed])
         }

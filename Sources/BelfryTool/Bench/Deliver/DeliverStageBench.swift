@@ -62,7 +62,8 @@ struct DeliverStageBench: Sendable {
                   apns: { use: apns, \(transport) }
 
             """, to: path)
-        return try CheckedPipeline(path: path, check: StageCheck(registry: Self.registry).callAsFunction).file
+        return try CheckedPipeline(PipelineText(path: path), check: StageCheck(registry: Self.registry).callAsFunction)
+            .file
     }
 
     /// - Returns: Nil where the stage ended before the last push, or somebody wants it to.

@@ -14,7 +14,7 @@ extension ConnectionPool {
     }
 
     private func dial() {
-        let connection = APNsConnection(self, isTrusted: plan.key == nil)
+        let connection = APNsConnection(self, isTrusted: plan.token == nil)
         dialing.append(connection)
         let loopBound = NIOLoopBound((self, connection), eventLoop: loop)
         let (plan, loop, deadline) = (plan, loop, dialDeadline)

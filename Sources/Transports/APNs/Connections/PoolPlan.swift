@@ -17,10 +17,8 @@ struct PoolPlan: Sendable {
     let timeout: Duration
     let backoff: Backoff
     /// Nil with a certificate.
-    let key: SigningKey?
+    let token: SharedToken?
     let tokenAge: Duration
-    /// Where the token is kept across restarts.
-    let tokenFile: String?
     let credential: Credential
     /// What its apps are called at APNs. A connection has those that the plan had when it was opened.
     var topics: Set<String> = []

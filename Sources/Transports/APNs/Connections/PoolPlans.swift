@@ -9,27 +9,26 @@ struct PoolPlans {
     private(set) var poolOfApp: [PoolPlan.Identity] = []
 
     /// Reads keys and certificates.
-    init(_ settings: APNsSettings, folder: String?, transport: String) throws(TransportError) {
+    ///
+    /// - Parameter token: The one that a key has.
+    init(_ settings: APNsSettings, token: (SigningKey) -> SharedToken) throws(TransportError) {
         for app in settings.apps {
             let identity = PoolPlan.Identity(
                 host: settings.host(of: app.environment), port: settings.port, proxy: settings.proxy,
                 credential: app.credentialName)
             if pools[identity] == nil {
-                pools[identity] = try PoolPlan(
-                    app, settings, tokenFile: folder.map { Self.tokenFile($0, transport, app) })
+                pools[identity] = try PoolPlan(app, settings, token)
             }
             pools[identity]?.topics.insert(app.topic)
             poolOfApp.append(identity)
         }
     }
-
-    private static func tokenFile(_ folder: String, _ transport: String, _ app: APNsApp) -> String {
-        "\(folder)/\(transport)-\(app.credentialName).token"
-    }
 }
 
 extension PoolPlan {
-    fileprivate init(_ app: APNsApp, _ settings: APNsSettings, tokenFile: String?) throws(TransportError) {
+    fileprivate init(
+        _ app: APNsApp, _ settings: APNsSettings, _ token: (SigningKey) -> SharedToken
+    ) throws(TransportError) {
         do {
             let secret = try app.revealed()
             self.init(
@@ -37,7 +36,7 @@ extension PoolPlan {
                 proxyAuthorization: try settings.proxyLogin.map { ProxyTunnel.basic(try $0.reveal()) },
                 tls: try Self.tls(settings, secret),
                 connections: settings.connections, timeout: settings.timeout, backoff: settings.backoff,
-                key: secret.signingKey, tokenAge: settings.tokenAge, tokenFile: tokenFile,
+                token: secret.signingKey.map(token), tokenAge: settings.tokenAge,
                 credential: secret.credential(trust: settings.trust))
         } catch {
             throw TransportError("app \(app.name): \(error)", isOfConfiguration: true)
@@ -107,7 +106,7 @@ extension APNsApp {
     /// Tells credentials apart: apps of one team's key share connections, a certificate is one app's own.
     var credentialName: String {
         switch credential {
-        case .key(let id, let team, _): "\(team)-\(id)"
+        case .key(let id, let team, _): SigningKey.name(id: id, team: team)
         case .certificate: name
         }
     }

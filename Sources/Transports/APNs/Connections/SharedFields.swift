@@ -3,8 +3,11 @@ import EventLog
 /// The header fields that a pool's requests share: the token's, and those of each kind of push.
 struct SharedFields {
     private let authority: SharedField
-    private var keeper: TokenKeeper?
-    private var tokenFile: TokenFile?
+    private var token: SharedToken?
+    private var tokenAge = Duration.zero
+    /// The token that ``authorization`` has.
+    private var adopted: ProviderToken?
+    private var edition = 0
     private var authorization: SharedField?
     private var kinds: [APNsPush.Kind: Int] = [:]
     private var own: [[SharedField]] = []
@@ -12,20 +15,16 @@ struct SharedFields {
     private var whole: [[SharedField]?] = []
     private var nextID = 1
     private var checked = Instant.epoch
-    /// Why the token will not outlive this process; nil where it will.
-    private(set) var keepingFailure: TokenFileError?
 
     init(_ plan: PoolPlan) {
         authority = SharedField(id: 0, name: ":authority", value: plan.authority)
         use(plan)
     }
 
-    /// Goes on with the plan's key, and with its token where that is still the key's.
+    /// Goes on with the plan's token.
     mutating func use(_ plan: PoolPlan) {
-        tokenFile = plan.tokenFile.map(TokenFile.init)
-        let kept = keeper?.token ?? tokenFile?.read()
-        keeper = plan.key.map { TokenKeeper($0, kept: kept, refreshAge: plan.tokenAge) }
-        (authorization, checked) = (nil, .epoch)
+        (token, tokenAge) = (plan.token, plan.tokenAge)
+        (authorization, adopted, checked) = (nil, nil, .epoch)
         whole = whole.map { _ in nil }
     }
 
@@ -43,11 +42,7 @@ struct SharedFields {
 
     /// The fields of a kind, with the token of this moment.
     mutating func current(_ index: Int, at now: Instant) throws -> [SharedField] {
-        // A token lasts for minutes: to look once a second is enough.
-        if now - checked >= .seconds(1) || now < checked {
-            checked = now
-            try renewIfDue(at: now)
-        }
+        try lookAtToken(at: now)
         if let fields = whole[index] { return fields }
         let fields = [authority] + [authorization].compactMap { $0 } + own[index]
         whole[index] = fields
@@ -55,26 +50,23 @@ struct SharedFields {
     }
 
     /// APNs called the token expired: a new one is made where the last is old enough.
-    mutating func refuseToken(at now: Instant) throws {
-        guard try keeper?.refuse(at: now) == true, let token = keeper?.token else { return }
-        use(token)
-    }
+    func refuseToken(at now: Instant) throws { try token?.refuse(at: now) }
 
     /// APNs counted too many tokens.
-    mutating func keepToken(at now: Instant) { keeper?.keep(at: now) }
+    func keepToken(at now: Instant) { token?.keep(at: now) }
 
-    private mutating func renewIfDue(at now: Instant) throws {
-        guard let (token, isNew) = try keeper?.current(at: now), isNew || authorization == nil else { return }
-        isNew ? use(token) : adopt(token)
-    }
-
-    private mutating func use(_ token: ProviderToken) {
-        adopt(token)
-        // A token that cannot be kept is still good: after a restart there will be one more.
-        keepingFailure = tokenFile?.write(token)
+    /// A token lasts for minutes: to look once a second is enough, and where another pool has come to a new one.
+    private mutating func lookAtToken(at now: Instant) throws {
+        guard let token else { return }
+        let newest = token.edition
+        guard newest != edition || now - checked >= .seconds(1) || now < checked else { return }
+        (checked, edition) = (now, newest)
+        let current = try token.current(at: now, age: tokenAge)
+        if current != adopted { adopt(current) }
     }
 
     private mutating func adopt(_ token: ProviderToken) {
+        adopted = token
         authorization = field("authorization", "bearer \(token.text)")
         whole = whole.map { _ in nil }
     }

@@ -93,10 +93,11 @@ struct APNsPushReader: ~Copyable {
     private static func push(
         _ delivery: Delivery, _ json: JSONValue, _ topic: String, _ collapsesRepeats: Bool
     ) throws(UnsendablePush) -> APNsPush {
-        guard let token = json["token"]?.plain, let headers = json["headers"], let payload = json["payload"]
+        guard let token = json["token"].flatMap(DecodedText.init), let headers = json["headers"],
+            let payload = json["payload"]
         else { throw UnsendablePush("not a push with a token, headers and a payload") }
         guard payload.isObject else { throw UnsendablePush("a payload that is no JSON object") }
-        try DeviceToken.check(token)
+        guard token.withBytes(DeviceToken.isToken) else { throw UnsendablePush(DeviceToken.rule) }
         let header = try PushHeaders(headers)
         guard let id = header.id else { throw UnsendablePush("not a push with an apns-id") }
         let start = payload.offset - delivery.head.count
@@ -106,16 +107,16 @@ struct APNsPushReader: ~Copyable {
         try PushRules.check(payload, of: kind)
         let collapse = header.collapseID ?? (collapsesRepeats && kind.pushType == "alert" ? id : nil)
         var fields: [UInt8] = []
-        fields.reserveCapacity(token.count + 128 + (collapse?.count ?? 0))
-        let pathEnd = writePath(token, to: &fields)
-        HPACK.append("apns-id", id, to: &fields)
-        if let expiration = header.expiration { HPACK.append("apns-expiration", expiration, to: &fields) }
-        if let collapse { HPACK.append("apns-collapse-id", collapse, to: &fields) }
+        fields.reserveCapacity(256)
+        let pathEnd = token.withBytes { writePath($0, to: &fields) }
+        id.withBytes { HPACK.append("apns-id", $0, to: &fields) }
+        header.expiration?.withBytes { HPACK.append("apns-expiration", $0, to: &fields) }
+        collapse?.withBytes { HPACK.append("apns-collapse-id", $0, to: &fields) }
         guard fields.count <= ownFieldsBytesMax else { throw UnsendablePush("its headers are too long") }
         return APNsPush(
             delivery, kind: kind, fields: fields, pathEnd: pathEnd,
             bodyRange: start..<(start + payload.raw.count),
-            lane: header.collapseID.map { Array(token) + [0] + $0 }, expiration: header.expiresAt)
+            lane: header.collapseID.map { token.bytes + [0] + $0.bytes }, expiration: header.expiresAt)
     }
 
     private static func writePath(_ token: UnsafeRawBufferPointer, to fields: inout [UInt8]) -> Int {
@@ -143,10 +144,6 @@ enum DeviceToken {
     static let digitsMax = 512
 
     static let rule = "a device token is 2 to \(digitsMax) hexadecimal digits, an even number of them"
-
-    static func check(_ token: UnsafeRawBufferPointer) throws(UnsendablePush) {
-        guard isToken(token) else { throw UnsendablePush(rule) }
-    }
 
     static func isToken(_ text: some Collection<UInt8>) -> Bool {
         2...digitsMax ~= text.count && text.count.isMultiple(of: 2) && text.allSatisfy(isDigit)

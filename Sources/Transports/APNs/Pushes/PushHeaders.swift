@@ -1,49 +1,57 @@
 import EventLog
 import JSON
 
-/// The `apns-` headers of a push. Views are valid as long as its line.
+/// The `apns-` headers of a push. Valid as long as its line.
 struct PushHeaders {
-    private(set) var id: UnsafeRawBufferPointer?
-    private(set) var expiration: UnsafeRawBufferPointer?
-    private(set) var collapseID: UnsafeRawBufferPointer?
+    private(set) var id: DecodedText?
+    private(set) var expiration: DecodedText?
+    private(set) var collapseID: DecodedText?
     private(set) var topic: String?
     private(set) var pushType: String?
     private(set) var priority: String?
 
     init(_ headers: JSONValue) throws(UnsendablePush) {
         for (key, value) in headers.members {
-            guard let text = value.plain, text.allSatisfy({ 0x20...0x7E ~= $0 }) || key.equals("apns-collapse-id")
-            else {
+            guard let text = DecodedText(value), text.withBytes({ Self.fits($0, isCollapseID(key)) }) else {
                 throw UnsendablePush("the header \(key.string ?? "") is no text that HTTP can carry")
             }
-            take(key, value, text)
+            take(key, text)
         }
-        if let collapseID, collapseID.count > 64 {
+        if let collapseID, collapseID.withBytes({ $0.count > 64 }) {
             throw UnsendablePush("apns-collapse-id is longer than 64 bytes")
         }
     }
 
-    private mutating func take(_ key: JSONValue, _ value: JSONValue, _ text: UnsafeRawBufferPointer) {
+    /// RFC 9113, section 8.2.1: no control characters, and no space at the ends.
+    private static func fits(_ text: UnsafeRawBufferPointer, _ isCollapseID: Bool) -> Bool {
+        guard let first = text.first, let last = text.last else { return true }
+        return first != 0x20 && last != 0x20
+            && text.allSatisfy { $0 >= 0x20 && $0 != 0x7F && ($0 < 0x80 || isCollapseID) }
+    }
+
+    private mutating func take(_ key: JSONValue, _ text: DecodedText) {
         if key.equals("apns-id") {
             id = text
         } else if key.equals("apns-topic") {
-            topic = value.string
+            topic = text.string
         } else if key.equals("apns-push-type") {
-            pushType = value.string
+            pushType = text.string
         } else if key.equals("apns-priority") {
-            priority = value.string
+            priority = text.string
         } else if key.equals("apns-expiration") {
             expiration = text
-        } else if key.equals("apns-collapse-id"), !text.isEmpty {
+        } else if isCollapseID(key), !text.isEmpty {
             collapseID = text
         }
     }
 
     /// When APNs gives up; nil for 0, one attempt, and where there is no such header.
     var expiresAt: Instant? {
-        guard let expiration, let seconds = Int64(String(decoding: expiration, as: UTF8.self)), seconds > 0,
+        guard let expiration, let seconds = Int64(expiration.string), seconds > 0,
             seconds < Instant.distantFuture.microseconds / 1_000_000
         else { return nil }
         return Instant(microseconds: seconds * 1_000_000)
     }
 }
+
+private func isCollapseID(_ key: JSONValue) -> Bool { key.equals("apns-collapse-id") }

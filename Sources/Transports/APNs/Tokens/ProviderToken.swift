@@ -8,13 +8,14 @@ struct ProviderToken: Hashable, Sendable {
     let text: String
     /// Its `iat`, in whole seconds.
     let issued: Instant
+    /// How much older than others it becomes, in whole seconds: chance drew it with the token.
+    let shift: Duration
 
-    init(text: String, issued: Instant) {
-        self.text = text
-        self.issued = issued
+    init(text: String, issued: Instant, shift: Duration = .zero) {
+        (self.text, self.issued, self.shift) = (text, issued, shift)
     }
 
-    init(signedBy key: SigningKey, at now: Instant) throws {
+    init(signedBy key: SigningKey, at now: Instant, shift: Duration = .zero) throws {
         let seconds = now.microseconds / 1_000_000
         let header = #"{"alg":"ES256","kid":"\#(key.id)"}"#
         let claims = #"{"iss":"\#(key.team)","iat":\#(seconds)}"#
@@ -22,6 +23,7 @@ struct ProviderToken: Hashable, Sendable {
         let signature = try key.key.signature(for: Data(content.utf8))
         text = content + "." + Self.base64URL(signature.rawRepresentation)
         issued = Instant(microseconds: seconds * 1_000_000)
+        self.shift = shift
     }
 
     func isSigned(by key: SigningKey) -> Bool {
@@ -57,4 +59,9 @@ struct SigningKey: Sendable {
         self.team = team
         key = try P256.Signing.PrivateKey(pemRepresentation: pem)
     }
+
+    /// Tells it from others.
+    var name: String { Self.name(id: id, team: team) }
+
+    static func name(id: String, team: String) -> String { "\(team)-\(id)" }
 }

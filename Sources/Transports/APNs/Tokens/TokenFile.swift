@@ -11,15 +11,18 @@ struct TokenFile {
     func read() -> ProviderToken? {
         guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-        guard words.count == 2, let seconds = Int64(words[0]), 0...253_402_300_799 ~= seconds else { return nil }
-        return ProviderToken(text: String(words[1]), issued: Instant(microseconds: seconds * 1_000_000))
+        guard words.count == 3, let seconds = Int64(words[0]), 0...253_402_300_799 ~= seconds,
+            let shift = Int64(words[2]), -600...600 ~= shift
+        else { return nil }
+        return ProviderToken(
+            text: String(words[1]), issued: Instant(microseconds: seconds * 1_000_000), shift: .seconds(shift))
     }
 
-    /// Writes `iat` and the token, in one step.
+    /// Writes `iat`, the token, and its shift in seconds, in one step.
     ///
     /// - Returns: What went wrong.
     func write(_ token: ProviderToken) -> TokenFileError? {
-        let text = "\(token.issued.microseconds / 1_000_000) \(token.text)\n"
+        let text = "\(token.issued.microseconds / 1_000_000) \(token.text) \(token.shift.components.seconds)\n"
         let temporary = path + ".new"
         let isMade =
             makeFolder()

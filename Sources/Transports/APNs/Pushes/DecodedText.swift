@@ -1,0 +1,31 @@
+import JSON
+
+/// A string of a push's line, without JSON's escapes. Valid as long as the line.
+enum DecodedText {
+    case asItStands(UnsafeRawBufferPointer)
+    case decoded([UInt8])
+
+    /// Nil where the value is no string.
+    init?(_ value: JSONValue) {
+        if let plain = value.plain {
+            self = .asItStands(plain)
+        } else if let bytes = value.withUTF8({ Array($0) }) {
+            self = .decoded(bytes)
+        } else {
+            return nil
+        }
+    }
+
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        switch self {
+        case .asItStands(let bytes): try body(bytes)
+        case .decoded(let bytes): try bytes.withUnsafeBytes(body)
+        }
+    }
+
+    var bytes: [UInt8] { withBytes { Array($0) } }
+
+    var string: String { withBytes { String(decoding: $0, as: UTF8.self) } }
+
+    var isEmpty: Bool { withBytes { $0.isEmpty } }
+}
