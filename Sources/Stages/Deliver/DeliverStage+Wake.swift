@@ -96,12 +96,17 @@ extension DeliverStage {
 
     // MARK: Pushes
 
-    /// The push as it is to be sent by now; nil where its device is not registered any more, or only for another app.
+    /// The push as it is to be sent, or asked for, by now; nil where its device is not registered any more, or only for
+    /// another app.
     private func present(_ push: PendingPush) -> PendingPush? {
         guard settings.retryTo != .first, !push.isNotice else { return push }
-        guard let device = registry.current(push.device) else { return nil }
-        if settings.retryTo == .sameApp, device.isOfOtherApp(than: push.device) { return nil }
+        guard let device = place(of: push) else { return push.isUnderWay ? push : nil }
         return push.moved(to: device)
+    }
+
+    private func place(of push: PendingPush) -> Device? {
+        guard let device = registry.current(push.device) else { return nil }
+        return settings.retryTo == .sameApp && device.isOfOtherApp(than: push.device) ? nil : device
     }
 
     private mutating func abandon(_ push: PendingPush, into out: inout Outbox) {
@@ -149,6 +154,7 @@ extension DeliverStage {
     /// Whether the push is under way, and would not be sent again by now.
     private func isOnlyAskedFor(_ push: PendingPush, at now: Instant) -> Bool {
         guard push.isUnderWay else { return false }
+        if settings.retryTo != .first, !push.isNotice, place(of: push) == nil { return true }
         return push.superseder != nil || push.lastMoment(settings.retryFor) <= now
             || !push.isNotice && registry.apps.isHeld(push.device.appIndex)
     }

@@ -125,6 +125,29 @@ import Testing
         #expect(asked.map(\.id.push) == [2] && asked[0].isQuestion)
     }
 
+    @Test(arguments: [unregister("mac"), register("mac", topic: "com.example.Other")])
+    func `it is asked for when its device has gone`(_ news: String) throws {
+        var bench = try bench()
+        try bench.feed(news)
+        bench.advance(to: 10)
+        let asked = try #require(bench.takeDeliveries().first)
+        #expect(asked.isQuestion)
+        bench.answer(late(asked, until: 12))
+        bench.advance(to: 12)
+        bench.answer(TransportAnswer(try #require(bench.takeDeliveries().first).id, .accepted, status: 200))
+        #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 2 mac", "accepted 2 mac"])
+    }
+
+    @Test func `what was not sent after all goes to no device that has gone`() throws {
+        var bench = try bench()
+        try bench.feed(unregister("mac"))
+        bench.advance(to: 10)
+        bench.answer(waits(try #require(bench.takeDeliveries().first), until: 12))
+        bench.advance(to: 12)
+        #expect(bench.deliveries.isEmpty)
+        #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 2 mac", "unregistered 2 mac"])
+    }
+
     @Test func `nothing is a question that would be sent by now`() throws {
         var bench = try bench()
         bench.advance(to: 10)
