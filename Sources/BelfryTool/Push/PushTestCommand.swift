@@ -44,7 +44,7 @@ struct PushTestCommand: AsyncParsableCommand {
 
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)
-        let device = try target.device(in: pipeline)
+        let device = try target.device(in: checked, at: pipeline)
         let route = try TransportRoute.find(device.transport, in: checked)
         let push = TestPush(device, payload: try text())
         let transport = try Registry.builtIns.transport(route.binding, folder: route.folder) {

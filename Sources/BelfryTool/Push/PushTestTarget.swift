@@ -38,13 +38,14 @@ struct PushTestTarget: ParsableArguments {
     }
 
     /// - Throws: ``ToolFailure`` with 66 where the logs know no such device.
-    func device(in pipeline: String) throws -> TestDevice {
+    func device(in checked: CheckedPipeline, at pipeline: String) throws -> TestDevice {
         if let token {
             return TestDevice(
                 name: "test", transport: transport, token: token, user: "",
                 app: .init(container: container ?? "", environment: environment, topic: topic))
         }
-        return try TestDevice.find(user: user ?? "", device: device ?? "", in: pipeline)
+        return try TestDevice.find(
+            user: user ?? "", device: device ?? "", in: pipeline, TransportRoute.kinds(in: checked))
     }
 }
 
@@ -63,13 +64,17 @@ struct TestDevice {
         }
     }
 
-    /// Looks for its last registration in the log of ingest.
-    static func find(user: String, device: String, in pipeline: String) throws -> TestDevice {
+    /// Looks for its last registration in the log of ingest, of those that deliver takes.
+    ///
+    /// - Parameter kinds: The pipeline's transports, by their names.
+    static func find(
+        user: String, device: String, in pipeline: String, _ kinds: [String: any Transport.Type]
+    ) throws -> TestDevice {
         let logs = try logs(of: pipeline)
         let log = logs.log(of: logs.path[0])
         let histories = try DeviceHistory.all(
             in: log, user: ExactText(user), device: ExactText(device), IndexFinder())
-        guard let last = histories.last?.entries.last else {
+        guard let last = histories.last?.entries.last(where: { $0.isTaken(by: kinds) }) else {
             throw ToolFailure(.noInput, "\(user) never had a device \(device) (belfry state \(pipeline) devices)")
         }
         guard last.isRegistration else {
@@ -80,5 +85,14 @@ struct TestDevice {
             name: device, transport: address[2], token: last.token.string, user: user,
             app: .init(
                 container: address[0], environment: address[1], topic: address[3].isEmpty ? nil : address[3]))
+    }
+}
+
+extension DeviceHistory.Entry {
+    /// Whether deliver makes something of it: see ``Transport/address(_:)``.
+    func isTaken(by kinds: [String: any Transport.Type]) -> Bool {
+        guard isRegistration, let kind = kinds[address[2].string] else { return true }
+        do throws(Rejection) { _ = try kind.address(token.string) } catch { return false }
+        return true
     }
 }

@@ -21,6 +21,11 @@ struct TransportRoute {
         }
     }
 
+    /// What the pipeline's transports are, by their names.
+    static func kinds(in checked: CheckedPipeline) throws -> [String: any Transport.Type] {
+        try all(in: checked).reduce(into: [:]) { $0[$1.binding.name] = Registry.builtIns.transports[$1.binding.kind] }
+    }
+
     /// - Throws: ``ToolFailure`` with 64 where the pipeline has no such transport.
     static func find(_ name: String, in checked: CheckedPipeline) throws -> TransportRoute {
         let routes = try all(in: checked)
