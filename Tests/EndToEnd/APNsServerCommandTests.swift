@@ -12,6 +12,7 @@ struct APNsServerCommandTests {
     }
 
     private func push(to port: String, in folder: Folder) throws -> String {
+        Cost.spend(.processes)
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
         process.currentDirectoryURL = URL(fileURLWithPath: folder.path)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A log that is not there must never be taken for one in which nothing happened.
@@ -23,7 +24,7 @@ struct AbsentLogCommandTests {
         ]
     }
 
-    @Test(arguments: ["changes", "matches", "notifications", "pushes", "outcomes"])
+    @Test(arguments: Tier.some(of: ["changes", "matches", "notifications", "pushes", "outcomes"]))
     func `a log folder that is gone is named by every command`(name: String) async throws {
         let notes = try Notes()
         let folder = try await logs(notes)

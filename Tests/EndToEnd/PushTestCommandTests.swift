@@ -33,7 +33,7 @@ struct PushTestCommandTests {
             fix: "the device may get it all the same; belfry doctor apns asks the server again"),
     ]
 
-    @Test(arguments: troubles)
+    @Test(arguments: Tier.some(of: troubles))
     func `a server that takes the push and accepts nothing is told of, with what to do`(trouble: Trouble) async throws {
         let house = try await APNsHouse()
         try await house.control(#"{"script":[{"do":{\#(trouble.conduct)}}]}"#)

@@ -14,9 +14,9 @@ import ZeroMQ
 
     @Test(
         .enabled(if: FileSizeLimit.isPermitted, Comment(rawValue: FileSizeLimit.missing)),
-        arguments: ["ingest", "match", "coalesce", "payload"])
+        arguments: Tier.some(of: ["ingest", "match", "coalesce", "payload"]))
     func aLogThatMayGrowNoFurtherHoldsItsStageUp(_ stage: String) async throws {
-        let seed = Seeded.drawn(for: "full disk \(stage)")
+        let seed = Seeded.ofThisRun
         let log = try #require(Self.logs[stage])
         let (result, health, said) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
@@ -45,7 +45,7 @@ import ZeroMQ
 
     @Test(.enabled(if: SmallDisk.isPermitted, Comment(rawValue: SmallDisk.missing)))
     func aDataFolderWithoutRoomHoldsThePipelineUp() async throws {
-        let seed = Seeded.drawn(for: "full folder")
+        let seed = Seeded.ofThisRun
         let (result, said) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(onSmallDisk: true)
             let load = Disturbed(pipeline, seed: seed, changes: 800)

@@ -4,14 +4,14 @@ import ZeroMQ
 
 /// Two transports, and the server of one takes nothing.
 @Suite(.serialized) struct MuteServers {
+    private static let conducts = [
+        #"{"streams":0}"#, #"{"script":[{"do":{"silence":true}}]}"#,
+        #"{"script":[{"do":{"goaway":{"lastStream":"before"}}}]}"#,
+    ]
+
     /// Forty windows one after the other, of which each has a push for the other server, too: where each waited for it,
     /// they would take longer than the test may.
-    @Test(
-        .timeLimit(.minutes(1)),
-        arguments: [
-            #"{"streams":0}"#, #"{"script":[{"do":{"silence":true}}]}"#,
-            #"{"script":[{"do":{"goaway":{"lastStream":"before"}}}]}"#,
-        ])
+    @Test(.timeLimit(.minutes(1)), arguments: Tier.some(of: conducts))
     func aServerThatTakesNothingNeverStallsAnotherApp(_ conduct: String) async throws {
         let (apns, mute) = (try await RunningAPNs(), try await RunningAPNs(script: conduct))
         let problems = try await SocketThread.run(name: "faults") {

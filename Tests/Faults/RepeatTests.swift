@@ -9,7 +9,7 @@ import ZeroMQ
 @Suite(.serialized) struct Repeats {
     private static let streams = 8
 
-    @Test(arguments: ["deliver", "all"])
+    @Test(arguments: Tier.some(of: ["deliver", "all"]))
     func whatAKillSendsAgainSaysSo(_ victim: String) async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: Self.streams)
         let (outcomes, doubted, problems) = try await SocketThread.run(name: "faults") {
@@ -36,7 +36,7 @@ import ZeroMQ
     }
 
     /// It was told to take longer, which is on record; then whoever had it under way is gone.
-    @Test(arguments: [true, false])
+    @Test(arguments: Tier.some(of: [true, false]))
     func aLatePushWhoseTransportIsGoneSaysSo(isReload: Bool) async throws {
         let apns = try await RunningAPNs(
             script: #"{"script":[{"when":{"nth":2},"do":{"latency":20000}},{"do":{"latency":5}}]}"#)
@@ -67,9 +67,9 @@ import ZeroMQ
 extension Repeats {
     /// A newer push takes the place of one that waits, not of one that APNs has. That is asked for, and where nobody can
     /// be asked any more, it is not sent behind the newer one.
-    @Test(arguments: [false, true])
+    @Test(arguments: Tier.some(of: [false, true]))
     func whatIsUnderWayWhenANewerPushComesIsAskedFor(isKilled: Bool) async throws {
-        let apns = try await RunningAPNs(script: #"{"script":[{"when":{"nth":2},"do":{"latency":4000}}]}"#)
+        let apns = try await RunningAPNs(script: #"{"script":[{"when":{"nth":2},"do":{"latency":2800}}]}"#)
         let (outcomes, problems) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
             try pipeline.send(Notes.commands(1, collapseID: "notes"))

@@ -6,9 +6,9 @@ import ZeroMQ
 
 /// `kill -9` of any stage while changes flow: in the end the pushes are those of an undisturbed run.
 @Suite(.serialized) struct Restart {
-    @Test(arguments: LivePipeline.stages)
+    @Test(arguments: Tier.some(of: LivePipeline.stages))
     func aStageThatIsKilledAgainAndAgainLosesAndInventsNothing(_ stage: String) async throws {
-        let seed = Seeded.drawn(for: "kill \(stage)")
+        let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             try Disturbed(LivePipeline(), seed: seed).run(killing: [stage], times: 3)
         }
@@ -18,7 +18,7 @@ import ZeroMQ
 
     @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
     func aPluginInPythonAndItsHostAreKilledAndNothingIsLost() async throws {
-        let seed = Seeded.drawn(for: "kill the plugin's host")
+        let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
             return try Disturbed(pipeline, seed: seed).run(killing: ["filter", "match"], times: 4)
@@ -28,7 +28,7 @@ import ZeroMQ
     }
 
     @Test func allStagesKilledInAnyOrderLoseAndInventNothing() async throws {
-        let seed = Seeded.drawn(for: "kill all")
+        let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             try Disturbed(LivePipeline(), seed: seed).run(killing: LivePipeline.stages, times: 8)
         }
@@ -45,7 +45,7 @@ final class Disturbed {
     private(set) var accepted: UInt64 = 0
     private var sent = 0
 
-    init(_ pipeline: LivePipeline, seed: UInt64, changes: Int = 3_000) {
+    init(_ pipeline: LivePipeline, seed: UInt64, changes: Int = Tier.rounds(800, full: 3_000)) {
         self.pipeline = pipeline
         random = Seeded(seed)
         commands = Workload(seed: random.next(), changes: changes).commands
@@ -94,7 +94,7 @@ final class Disturbed {
 
     var isHalfway: Bool { sent > commands.count / 2 }
 
-    func choose(of stages: [String]) -> String { random.one(of: stages) }
+    func shuffle(_ stages: [String]) -> [String] { stages.shuffled(using: &random) }
 
     func places(_ count: Int) -> [Int] { (0..<count).map { _ in random.below(commands.count) } }
 

@@ -5,9 +5,9 @@ import ZeroMQ
 
 /// The whole of it stopped or killed in mid-flow, and started again.
 @Suite(.serialized) struct WholeRestart {
-    @Test(arguments: [SIGTERM, SIGKILL])
+    @Test(arguments: Tier.some(of: [SIGTERM, SIGKILL]))
     func stoppingOrKillingTheSupervisorInMidFlowLosesNothing(_ signal: Int32) async throws {
-        let seed = Seeded.drawn(for: "signal \(signal) to the supervisor")
+        let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             try Disturbed(LivePipeline(), seed: seed).run(startingAgainAfter: signal, times: 2)
         }

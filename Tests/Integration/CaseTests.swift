@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func aCaseShowsTheOutcomeAgainNamesNobodyAndHasNoLineTooMany() async throws {
-        var random = Seeded(Seeded.drawn(for: "cases"))
+        var random = Seeded(Seeded.ofThisRun)
         let story = CaseStory(seed: random.next(), length: 300)
         let pipeline = try await Self.run(story.commands)
         let export = try Self.export(pipeline)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func aCaseOfSilenceKeepsItsReasons() async throws {
-        var random = Seeded(Seeded.drawn(for: "silent cases"))
+        var random = Seeded(Seeded.ofThisRun)
         let pipeline = try await Self.run(CaseStory(seed: random.next(), length: 400).commands)
         let export = try Self.export(pipeline)
         let people = try Self.people(pipeline)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func theChainWritesWhatAPipelineOfSocketsWrites() async throws {
-        var random = Seeded(Seeded.drawn(for: "chain"))
+        var random = Seeded(Seeded.ofThisRun)
         let story = CaseStory(seed: random.next(), length: 600)
         let pipeline = try await Self.run(story.commands)
         let chain = try Chain(PipelineFile.fiveStages(), registry: .builtIns, seed: PipelineRun.standardSeed)

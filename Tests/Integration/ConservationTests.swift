@@ -14,7 +14,7 @@ import Testing
     private let outcomes: [Event]
 
     init() async throws {
-        let story = Story(seed: Seeded.drawn(for: "conservation"), length: 2_500)
+        let story = Story(seed: Seeded.ofThisRun, length: Tier.rounds(1_200, full: 2_500))
         let pipeline = try VirtualPipeline(
             PipelineFile.fiveStages())
         try await pipeline.live(story.commands, cuts: [], drains: true)

@@ -14,8 +14,8 @@ import Testing
     }
 
     @Test func cutsOfTheInputChangeNoByteOfAnyLog() async throws {
-        var random = Seeded(Seeded.drawn(for: "cuts"))
-        let commands = Story(seed: random.next(), length: 1_500).commands
+        var random = Seeded(Seeded.ofThisRun)
+        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
         let expected = try await uninterrupted(commands)
         for longest in [1, 3, 40, 700] {
             let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
@@ -26,8 +26,8 @@ import Testing
     }
 
     @Test func stoppingAndStartingEverythingAtRandomChangesNoByteOfAnyLog() async throws {
-        var random = Seeded(Seeded.drawn(for: "restarts"))
-        let commands = Story(seed: random.next(), length: 1_500).commands
+        var random = Seeded(Seeded.ofThisRun)
+        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
         let expected = try await uninterrupted(commands)
         for stops in [1, 4, 16] {
             let pipeline = try VirtualPipeline(PipelineFile.fiveStages())

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct DiskFull {
     @Test(.timeLimit(.minutes(3)), arguments: [30, 200])
     func shortagesAtRandomWritesChangeNoByteOfAnyLog(every: Int) async throws {
-        var random = Seeded(Seeded.drawn(for: "disk full"))
+        var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: 800).commands
         let expected = try VirtualPipeline(PipelineFile.fiveStages())
         try await expected.live(commands, cuts: [], drains: true)

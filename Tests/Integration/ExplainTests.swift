@@ -49,14 +49,15 @@ import Testing
 
     @Test(arguments: ["latest", "debounce, pendingPerUser: 1", "none"])
     func theAnswerIsWhatTheLogsHoldForEveryChangeAndDeviceOfAStory(_ policy: String) async throws {
-        var random = Seeded(Seeded.drawn(for: "explain"))
+        var random = Seeded(Seeded.ofThisRun)
         let pipeline = try Self.pipeline(policy: policy)
-        try await pipeline.live(Story(seed: random.next(), length: 700).commands, cuts: [], drains: true)
+        let story = Story(seed: random.next(), length: Tier.rounds(450, full: 700))
+        try await pipeline.live(story.commands, cuts: [], drains: true)
         let accepted = try Self.accepted(pipeline)
         let finder = IndexFinder()
         var (yes, no) = (0, 0)
         for (index, event) in try pipeline.events(of: "changes").enumerated()
-        where event.contains("record.") && random.below(3) == 0 {
+        where event.contains("record.") && random.isOneIn(Tier.rounds(5, full: 3)) {
             let (user, device) = ("_u\(random.below(5))", "d\(random.below(3))")
             let answer: ExplainedAnswer
             do { answer = try Self.answer(index + 1, user: user, device: device, in: pipeline) } catch is ToolFailure {
@@ -71,7 +72,7 @@ import Testing
             #expect(!isOdd, "change \(index + 1), \(user), \(device)")
             if isPushed { yes += 1 } else { no += 1 }
         }
-        #expect(yes > 2 && no > 2, "\(yes) pushed, \(no) not")
+        #expect(yes > 0 && no > 0, "\(yes) pushed, \(no) not")
     }
 
     /// `change user device` of every push that was accepted.
@@ -209,7 +210,7 @@ import Testing
 
     /// What is read once for all of a user's subscriptions is what is read for each.
     @Test func eachSubscriptionIsToldAsIfItAloneWereAskedAbout() async throws {
-        var random = Seeded(Seeded.drawn(for: "explain each"))
+        var random = Seeded(Seeded.ofThisRun)
         let ids = (0..<24).map { "s\($0)" }
         var commands = [Self.register("mac"), Self.register("phone")]
         commands += ids.enumerated().map { number, id in
@@ -223,7 +224,7 @@ import Testing
         try await pipeline.live(Self.timed(commands), cuts: [], drains: true)
         let notifications = try pipeline.events(of: "notifications")
         var (replaced, spent) = (0, 0)
-        for change in 27...66 {
+        for change in stride(from: 27, through: 66, by: Tier.rounds(2, full: 1)) {
             let all = try Self.answer(change, user: "_a", in: pipeline)
             for id in ids {
                 let one = try Self.answer(change, user: "_a", subscription: id, in: pipeline)
@@ -236,7 +237,7 @@ import Testing
                 spent += told.contains(.firesOnceSpent) ? 1 : 0
             }
         }
-        #expect(replaced > 5 && spent > 5, "\(replaced) replaced, \(spent) spent")
+        #expect(replaced > 0 && spent > 0, "\(replaced) replaced, \(spent) spent")
     }
 
     @Test func whatLeavesEarlySaysWhy() async throws {

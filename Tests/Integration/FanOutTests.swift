@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func theSizeOfPartsChangesNoLine() async throws {
-        var random = Seeded(Seeded.drawn(for: "sizes of parts"))
+        var random = Seeded(Seeded.ofThisRun)
         let commands = Self.story(watchers: 40, changes: 12, &random)
         let whole = try VirtualPipeline(Self.file())
         try await whole.live(commands, cuts: [], drains: true)
@@ -94,7 +94,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(3)), arguments: ["matches", "notifications"])
     func aCrashBehindAnyBatchLosesAndRepeatsNothing(_ log: String) async throws {
-        var random = Seeded(Seeded.drawn(for: "cuts of \(log)"))
+        var random = Seeded(Seeded.ofThisRun)
         let commands = Self.story(watchers: 14, changes: 8, &random)
         let whole = try VirtualPipeline(Self.file(), partBytes: 900)
         try await whole.live(commands, cuts: [], drains: true)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func aStepThatBeganUnderOtherSettingsEndsUnderThem() async throws {
-        var random = Seeded(Seeded.drawn(for: "settings in the middle"))
+        var random = Seeded(Seeded.ofThisRun)
         let commands = Self.story(watchers: 14, changes: 8, &random)
         let whole = try VirtualPipeline(Self.file(), partBytes: 900)
         try await whole.live(commands, cuts: [], drains: true)

@@ -42,7 +42,7 @@ import Testing
 
     @Test(arguments: [nil, 64 << 10])
     func logsMadeUnderSeveralSettingsReplayIdenticallyUnderAnyPipelineFile(snapshotBytes: Int?) async throws {
-        let seed = Seeded.drawn(for: "settings")
+        let seed = Seeded.ofThisRun
         let log = LogSettings(sync: .never, snapshotBytes: snapshotBytes)
         let pipeline = try await play([1_000, 5_000, 10, 3_000], seed: seed, log: log)
         for window in [1, 3_000] {
@@ -67,7 +67,7 @@ import Testing
 
     @Test func aWiderWindowSendsNothingTwice() async throws {
         let log = LogSettings(sync: .never, snapshotBytes: nil)
-        let pipeline = try await play([10, 20_000], seed: Seeded.drawn(for: "wider window"), log: log)
+        let pipeline = try await play([10, 20_000], seed: Seeded.ofThisRun, log: log)
         var told: Set<String> = []
         for event in try pipeline.events(of: "notifications") where event.hasPrefix("{\"type\":\"notification\"") {
             let causes = event.prefix { $0 != "]" }
@@ -81,7 +81,7 @@ import Testing
     /// As a log is that an earlier build left: with settings that name no policy and no limit, or with none at all.
     @Test(arguments: [true, false])
     func aLogFromBeforeThereWerePoliciesGoesOnAndReplaysAsItWas(hasSettings: Bool) async throws {
-        let seed = Seeded.drawn(for: "earlier build")
+        let seed = Seeded.ofThisRun
         let commands = Story(seed: seed, length: 500).commands
         let then = try Self.file(window: 1_000, policy: "debounce, pendingPerUser: 1000000000")
         let old = try VirtualPipeline(then)

@@ -1,11 +1,13 @@
 import Glibc
 import PipelineRuntime
+import TestSupport
 import Testing
 
 @Suite struct ChildProcessTests {
     /// Children that start at the same moment must not hold each other's pipes.
     @Test func theEndOfOneIsNoticedWhileThoseStartedBesideItRun() async throws {
-        for round in 0..<300 {
+        for round in 0..<Tier.rounds(2, full: 300) {
+            Cost.spend(.processes, 6)
             let children = try await withThrowingTaskGroup(of: ChildProcess.self) { group in
                 for _ in 0..<6 {
                     group.addTask { try ChildProcess(["sleep", "60"], standard: .lifeline(output: STDERR_FILENO)) }

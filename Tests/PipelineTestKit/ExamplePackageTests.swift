@@ -4,22 +4,18 @@ import Testing
 
 /// A package outside this one builds against `PipelineTestKit`, and its test passes.
 ///
-/// It is built apart, in `.build/example`, which takes half a minute the first time. `BELFRY_SKIP_EXAMPLE` skips it.
+/// It is built apart, in `.build/example`, which takes minutes the first time.
 @Suite struct ExamplePackage {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    private static var isWanted: Bool {
-        ProcessInfo.processInfo.environment["BELFRY_SKIP_EXAMPLE"] == nil && !hasSanitizer
-    }
-
-    /// Sanitizers belong to this build; the example would be built without and tell nothing new.
     private static var hasSanitizer: Bool {
         dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
     }
 
     @Test(
-        .enabled(if: isWanted, "BELFRY_SKIP_EXAMPLE is set, or this runs under a sanitizer"), .timeLimit(.minutes(15)))
+        .full, .enabled(if: !hasSanitizer, "the example would be built without the sanitizer"), .timeLimit(.minutes(15))
+    )
     func thePackageBuildsAndItsTestPasses() async throws {
         try Self.forgetPlan()
         let folder = try Folder()
@@ -39,6 +35,7 @@ import Testing
     }
 
     private static func test(output: FileHandle) async throws -> Int32 {
+        Cost.spend(.processes)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [

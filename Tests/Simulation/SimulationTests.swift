@@ -1,4 +1,3 @@
-import Glibc
 import PipelineRuntime
 import Replay
 import TestSupport
@@ -6,38 +5,35 @@ import Testing
 
 /// Whole worlds from seeds: nothing that can go wrong may lose, double or change anything.
 ///
-/// `BELFRY_SIM_SEED=17 swift test --filter SimulationTests` runs one again; `BELFRY_SIM_WORLDS=5000` runs more.
+/// The worlds of a run begin with the run's seed, so a run under a world's seed begins with that world.
 @Suite(.serialized) struct Simulation {
-    private static func number(_ name: String) -> UInt64? { getenv(name).flatMap { UInt64(String(cString: $0)) } }
+    private static func seeds(_ ordinary: Int, full: Int) -> Range<UInt64> {
+        Seeded.ofThisRun..<Seeded.ofThisRun + UInt64(Tier.rounds(ordinary, full: full))
+    }
 
     @Test func noWorldLosesDoublesOrChangesAnything() throws {
         let context = try HostContext()
-        let one = Self.number("BELFRY_SIM_SEED")
-        let worlds = one == nil ? Self.number("BELFRY_SIM_WORLDS") ?? 300 : 1
-        let start = one ?? UInt64.random(in: 1...1_000_000)
+        let seeds = Self.seeds(50, full: 1_000)
         let (faults, begun) = (FaultCounts(), ContinuousClock.now)
-        for seed in start..<start + worlds {
+        for seed in seeds {
             let world = try World(seed: seed, context: context)
             let problems = try world.run()
             faults.add(world.faults)
             world.end()
             guard problems.isEmpty else {
-                Issue.record(
-                    "BELFRY_SIM_SEED=\(seed) swift test --filter SimulationTests\n\(problems.joined(separator: "\n"))")
+                Issue.record("the world of seed \(seed):\n\(problems.joined(separator: "\n"))")
                 return
             }
         }
-        print("\(worlds) worlds from seed \(start) in \(ContinuousClock.now - begun): \(faults.text)")
-        guard one == nil else { return }
+        print("\(seeds.count) worlds from seed \(seeds.lowerBound) in \(ContinuousClock.now - begun): \(faults.text)")
+        guard Tier.current == .full else { return }
         for fault in Fault.allCases { #expect(faults[fault] > 0, "\(fault.rawValue) has never happened") }
     }
 
     /// What waited, was held, retired and handed out again comes out the same from the logs, with every tool.
     @Test func aWorldIsReplayedByTheToolsToo() async throws {
         let context = try HostContext()
-        let one = Self.number("BELFRY_SIM_SEED")
-        let start = one ?? UInt64.random(in: 1...1_000_000)
-        for seed in start..<start + (one == nil ? 12 : 1) {
+        for seed in Self.seeds(4, full: 40) {
             let world = try World(seed: seed, context: context)
             _ = try world.run()
             world.end()

@@ -4,7 +4,10 @@ import Foundation
 public final class Folder: Sendable {
     public let path: String
 
-    public init(in parent: String = "/tmp") throws {
+    /// Where tests make their folders: in memory in the ordinary check, as `deploy/test` says by `TMPDIR`.
+    public static let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+
+    public init(in parent: String = Folder.parent) throws {
         path = "\(parent)/belfry-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }

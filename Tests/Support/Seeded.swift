@@ -30,18 +30,10 @@ public struct Seeded: RandomNumberGenerator {
 }
 
 extension Seeded {
-    /// Three seeds that stay and one that is new in each run; a failure names its seed.
-    public static let seeds: [UInt64] = [1, 2, 3, .random(in: 4...UInt64.max)]
-
-    /// A new seed for each run; `BELFRY_SEED` repeats one.
-    public static func drawn() -> UInt64 {
+    /// The seed of this run of the tests: `BELFRY_SEED`, which `deploy/test` draws anew for each run, or one drawn here.
+    public static let ofThisRun: UInt64 =
         getenv("BELFRY_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 1...999_999)
-    }
 
-    /// A new seed for each run, printed, so that a failure can be repeated; `BELFRY_SEED` repeats one.
-    public static func drawn(for test: String) -> UInt64 {
-        let seed = drawn()
-        print("\(test): BELFRY_SEED=\(seed)")
-        return seed
-    }
+    /// A seed that stays and the seed of this run; in the full check, two more that stay.
+    public static let seeds: [UInt64] = (Tier.current == .full ? [1, 2, 3] : [1]) + [ofThisRun]
 }

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 @testable import BelfryTool
@@ -71,6 +72,7 @@ import Testing
     }
 
     private func bench(_ arguments: [String]) throws -> (status: Int32, output: [UInt8]) {
+        Cost.spend(.processes, arguments.first == "pipeline" ? 6 : 1)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: StagePrograms().folder + "/belfry")
         process.arguments = ["bench"] + arguments

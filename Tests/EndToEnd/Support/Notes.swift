@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 
 /// A pipeline of five stages in a folder of its own, whose path is short enough for `ipc` endpoints, and commands for it.
 final class Notes: Sendable {
-    let folder = "/tmp/belfry-\(UUID().uuidString.prefix(8))"
+    let folder = Folder.parent + "/belfry-\(UUID().uuidString.prefix(8))"
     var pipeline: String { folder + "/notes.yaml" }
 
     /// - Parameter ingest: Settings of the source.

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// One of Belfry's executables at work, as whoever started it sees it.
@@ -26,6 +27,7 @@ final class Program: Sendable {
         _ name: String, _ arguments: [String], in directory: String? = nil, closingOutput: Bool = false,
         onTerminal: Bool = false
     ) throws {
+        Cost.spend(onProgram: arguments)
         process = Process()
         process.executableURL = URL(fileURLWithPath: try Program.folder() + "/" + name)
         process.arguments = arguments

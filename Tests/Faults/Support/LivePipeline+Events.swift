@@ -15,22 +15,34 @@ extension LivePipeline {
     /// Waits for events of a type in deliver's log.
     func waitFor(_ type: String, _ count: Int = 1) throws {
         up.read(wait: .zero)
+        var (reader, found): (EventLogReader?, Int) = (nil, 0)
         do {
             try up.wait("\(count) of \(type)") {
-                try outcomes().count { $0.hasPrefix("{\"type\":\"\(type)\"") } >= count
+                if reader == nil { reader = try readerOfOutcomes() }
+                while let batch = try reader?.next() {
+                    found += Self.lines(of: batch).count { $0.hasPrefix("{\"type\":\"\(type)\"") }
+                }
+                return found >= count
             }
         } catch { throw try FaultError("\(error)\n\(outcomes().joined(separator: "\n"))") }
     }
 
     func outcomes() throws -> [String] {
-        let directory = data + "/logs/outcomes"
-        guard try EventLogs.isLog(directory: directory) else { return [] }
-        let reader = try EventLogReader(directory: directory, from: .beginning)
+        let reader = try readerOfOutcomes()
         var lines: [String] = []
-        while let batch = try reader.next() {
-            lines += String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
-        }
+        while let batch = try reader?.next() { lines += Self.lines(of: batch) }
         return lines
+    }
+
+    private static func lines(of batch: EventLogReader.Batch) -> [String] {
+        String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    /// From the beginning; nil where deliver has not made its log yet.
+    private func readerOfOutcomes() throws -> EventLogReader? {
+        let directory = data + "/logs/outcomes"
+        return try EventLogs.isLog(directory: directory)
+            ? EventLogReader(directory: directory, from: .beginning) : nil
     }
 
     /// The `apns-id` of each push whose end says that it may have come twice.

@@ -106,6 +106,7 @@ final class LivePipeline {
         }
         guard let pid = pids.removeValue(forKey: stage) else { return }
         killed.insert(stage)
+        Cost.spend(.kills)
         Glibc.kill(pid, SIGKILL)
     }
 

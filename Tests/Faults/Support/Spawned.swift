@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 
 /// A program of ours as a process of its own. Belongs to one thread.
 final class Spawned {
@@ -23,6 +24,7 @@ final class Spawned {
 
     /// - Parameter words: Any program's path, and its arguments.
     init(_ words: [String], output: String = "/dev/null", input: String? = "/dev/null") throws {
+        Cost.spend(onProgram: words)
         (pid, errors) = try Spawned.one.withLock { _ in
             try Spawned.spawn(words[0], Array(words.dropFirst()), output: output, input: input)
         }

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func aDifferenceCountsOnlyWhereItIsAboutThat() async throws {
-        var random = Seeded(Seeded.drawn(for: "focus"))
+        var random = Seeded(Seeded.ofThisRun)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.live(Story(seed: random.next(), length: 500).commands, cuts: [], drains: true)
         let events = try pipeline.events(of: "matches")

@@ -9,10 +9,10 @@ import Testing
 /// A log that snapshots divide is replayed in parts at the same time, and nothing is missed where they meet.
 @Suite struct ReplaySpanTests {
     @Test func spansBetweenSnapshotsSayWhatOneReplayDoes() async throws {
-        var random = Seeded(Seeded.drawn(for: "spans"))
+        var random = Seeded(Seeded.ofThisRun)
         let log = LogSettings(sync: .never, segmentBytes: 64 << 10, snapshotBytes: 8 << 10)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log)
-        let commands = Story(seed: random.next(), length: 1_200).commands
+        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_200)).commands
         for start in stride(from: 0, to: commands.count, by: 300) {
             let end = min(start + 300, commands.count)
             try await pipeline.live(

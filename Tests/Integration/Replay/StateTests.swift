@@ -19,8 +19,8 @@ import Testing
     @Test(arguments: ["latest", "debounce"])
     func aStateAtAnyChangeIsThatOfStagesThatSawNoMore(_ policy: String) async throws {
         let file = try Self.file(policy)
-        var random = Seeded(Seeded.drawn(for: "state"))
-        let commands = Story(seed: random.next(), length: 300).commands
+        var random = Seeded(Seeded.ofThisRun)
+        let commands = Story(seed: random.next(), length: Tier.rounds(150, full: 300)).commands
         let pipeline = try VirtualPipeline(file)
         try await pipeline.live(commands, cuts: [5, 50, 3], drains: true)
         defer { withExtendedLifetime(pipeline) {} }

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func nothingChangedMakesNoDifferenceToARandomStory() async throws {
-        var random = Seeded(Seeded.drawn(for: "whatif"))
+        var random = Seeded(Seeded.ofThisRun)
         let pipeline = try VirtualPipeline(Self.file())
         try await pipeline.live(Story(seed: random.next(), length: 600).commands, cuts: [7, 90, 2], drains: true)
         let report = try Self.whatIf(Self.file(), pipeline.folderOfLogs)
@@ -48,9 +48,9 @@ import Testing
             "policy: none",
         ])
     func otherSettingsGiveThePushesOfARunWithThem(_ policy: String, _ settings: String) async throws {
-        var random = Seeded(Seeded.drawn(for: "\(policy), then \(settings)"))
+        var random = Seeded(Seeded.ofThisRun)
         let own = try Self.file("policy: \(policy), window: 1s, maximumDelay: 3s")
-        let commands = Story(seed: random.next(), length: 600).commands
+        let commands = Story(seed: random.next(), length: Tier.rounds(250, full: 600)).commands
         let pipeline = try VirtualPipeline(own)
         try await pipeline.live(commands, cuts: [], drains: true)
         let rest = settings.hasPrefix("window") ? "policy: \(policy)" : "window: 1s"

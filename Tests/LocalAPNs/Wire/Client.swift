@@ -70,6 +70,7 @@ struct Run {
     let status: Int32
 
     init(_ path: String, _ arguments: [String], input: String = "") throws {
+        Cost.spend(.processes)
         let process = Process()
         let (out, give) = (Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: path)

@@ -29,6 +29,7 @@ final class World {
     private var badness = 1
 
     init(seed: UInt64, context: HostContext, canary: Canary? = nil) throws {
+        Cost.spend(.worlds)
         self.seed = seed
         self.canary = canary
         self.context = context

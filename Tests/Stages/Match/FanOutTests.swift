@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func partsOfAnySizeSayTheSame() throws {
-        var random = Seeded(Seeded.drawn(for: "parts"))
+        var random = Seeded(Seeded.ofThisRun)
         var lines = (0..<Self.watchers).map { Self.subscription($0, &random) }
         for _ in 0..<12 { lines.append(Self.change(&random)) }
         lines += (0..<20).map { _ in Self.subscription(random.below(Self.watchers), &random) }

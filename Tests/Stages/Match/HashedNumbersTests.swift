@@ -6,7 +6,7 @@ import Testing
 @Suite struct HashedNumbersTests {
     /// What is kept beside it in a dictionary, with hashes that often meet, and removed as often as added.
     @Test func itFindsWhatStandsThereAndNothingElse() {
-        var random = Seeded(Seeded.drawn(for: "hashed numbers"))
+        var random = Seeded(Seeded.ofThisRun)
         var (numbers, model) = (HashedNumbers(capacity: 1), [Int32: Int]())
         for step in 0..<20_000 {
             let number = Int32(random.below(400))

@@ -40,6 +40,7 @@ final class TLSServer: Sendable {
     func bodies() throws -> [String] { try folder.lines(of: "bodies") }
 
     private static func start(_ program: String, _ arguments: [String], output: Pipe) throws -> Process {
+        Cost.spend(.processes)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
