@@ -29,10 +29,12 @@ var libraries: [Target] {
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CNGHTTP2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCRC32C"),
         .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CVector"),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
+        .target(name: "Signing", dependencies: ["COpenSSL"]),
         .target(name: "JSON", dependencies: ["CVector"]),
         .target(name: "EventLog", dependencies: ["CCRC32C"]),
         .target(name: "CloudKitModel", dependencies: ["JSON"]),
@@ -113,7 +115,9 @@ var tests: [Target] {
             path: "Tests/Support")
     ]
         + libraries.filter {
-            !["CZeroMQ", "CCurl", "CNGHTTP2", "CCRC32C", "CSpawn", "CVector", "BuiltIns", "StageTool"].contains($0.name)
+            ![
+                "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CCRC32C", "CSpawn", "CVector", "BuiltIns", "StageTool",
+            ].contains($0.name)
         }.map {
             .tests(of: $0, $0.name == "BelfryClient" ? ["PipelineTestKit"] : [])
         }

@@ -1,0 +1,100 @@
+import COpenSSL
+
+/// What a certificate says, before it is signed.
+package struct CertificateDraft: Sendable {
+    /// What the key of a certificate may be used for.
+    package enum Use: Sendable {
+        /// To sign certificates of servers and clients, but not of other authorities.
+        case authority
+        case server([ServerName])
+        case client
+    }
+
+    /// A name that clients connect to.
+    package enum ServerName: Sendable {
+        case dns(String)
+        /// 4 or 16 bytes.
+        case address([UInt8])
+    }
+
+    /// Object identifiers, as numbers with dots, and texts.
+    package var subject: [(id: String, text: String)]
+    package var key: PublicKey
+    package var use: Use
+    /// In seconds since 1970.
+    package var validSince: Int64
+    /// In seconds since 1970.
+    package var validUntil: Int64
+
+    package init(
+        subject: [(id: String, text: String)], key: PublicKey, use: Use, validSince: Int64, validUntil: Int64
+    ) {
+        self.subject = subject
+        self.key = key
+        self.use = use
+        self.validSince = validSince
+        self.validUntil = validUntil
+    }
+
+    /// - Parameter issuer: nil: itself.
+    /// - Returns: A certificate with a serial number drawn at random.
+    package func signed(by key: PrivateKey, of issuer: Certificate? = nil) throws(SigningError) -> Certificate {
+        guard let certificate = X509_new() else { throw .last() }
+        defer { X509_free(certificate) }
+        // X.509 counts versions from 0.
+        try SigningError.check(X509_set_version(certificate, 2))
+        try drawSerialNumber(of: certificate)
+        try setNames(of: certificate, issuer)
+        try setValidity(of: certificate)
+        try SigningError.check(self.key.with { X509_set_pubkey(certificate, $0) })
+        try addExtensions(to: certificate)
+        try key.sign(certificate: certificate)
+        return try Certificate(der: try DER.bytes { i2d_X509(certificate, $0) })
+    }
+
+    /// RFC 5280, section 4.1.2.2: positive, at most 20 bytes with the sign.
+    private static let serialNumberBits: Int32 = 159
+
+    private func drawSerialNumber(of certificate: OpaquePointer) throws(SigningError) {
+        guard let number = BN_new() else { throw .last() }
+        defer { BN_free(number) }
+        try SigningError.check(
+            BN_rand(number, CertificateDraft.serialNumberBits, BN_RAND_TOP_ANY, BN_RAND_BOTTOM_ANY))
+        guard BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil else { throw .last() }
+    }
+
+    private func setNames(of certificate: OpaquePointer, _ issuer: Certificate?) throws(SigningError) {
+        guard let name = X509_NAME_new() else { throw .last() }
+        defer { X509_NAME_free(name) }
+        for (id, text) in subject { try X509Name.add(text, id, to: name) }
+        try SigningError.check(X509_set_subject_name(certificate, name))
+        try SigningError.check(
+            issuer.map { $0.withSubject { X509_set_issuer_name(certificate, $0) } }
+                ?? X509_set_issuer_name(certificate, name))
+    }
+
+    private func setValidity(of certificate: OpaquePointer) throws(SigningError) {
+        guard ASN1_TIME_set(X509_getm_notBefore(certificate), Int(validSince)) != nil,
+            ASN1_TIME_set(X509_getm_notAfter(certificate), Int(validUntil)) != nil
+        else { throw .last() }
+    }
+
+    private func addExtensions(to certificate: OpaquePointer) throws(SigningError) {
+        for (kind, value) in extensions {
+            guard let made = X509V3_EXT_nconf_nid(nil, nil, kind, value) else { throw .last() }
+            defer { X509_EXTENSION_free(made) }
+            try SigningError.check(X509_add_ext(certificate, made, -1))
+        }
+        if case .server(let names) = use { try ServerNames(names).add(to: certificate) }
+    }
+
+    /// In the words of x509v3_config(5).
+    private var extensions: [(kind: Int32, value: String)] {
+        switch use {
+        case .authority:
+            [(NID_basic_constraints, "critical,CA:TRUE,pathlen:0"), (NID_key_usage, "critical,keyCertSign")]
+        case .server: [(NID_ext_key_usage, "serverAuth")]
+        case .client: [(NID_ext_key_usage, "clientAuth")]
+        }
+    }
+}

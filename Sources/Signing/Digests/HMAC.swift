@@ -1,0 +1,24 @@
+import COpenSSL
+
+/// Authentication codes by HMAC with SHA-256 (RFC 2104).
+package enum HMAC {
+    /// The process ends if memory is lacking: that alone makes it fail.
+    ///
+    /// - Parameter parts: The message, without a copy of it in one piece.
+    /// - Returns: 32 bytes.
+    package static func code(of parts: [[UInt8]], key: [UInt8]) -> [UInt8] {
+        let mac = EVP_MAC_fetch(nil, OSSL_MAC_NAME_HMAC, nil)
+        let context = EVP_MAC_CTX_new(mac)
+        defer {
+            EVP_MAC_CTX_free(context)
+            EVP_MAC_free(mac)
+        }
+        var (code, count) = ([UInt8](repeating: 0, count: 32), 0)
+        let isDone =
+            context != nil && hmac_sha256_begin(context, key, key.count) == 1
+            && parts.allSatisfy { EVP_MAC_update(context, $0, $0.count) == 1 }
+            && EVP_MAC_final(context, &code, &count, code.count) == 1
+        precondition(isDone && count == code.count, "no HMAC was computed: \(SigningError.last())")
+        return code
+    }
+}

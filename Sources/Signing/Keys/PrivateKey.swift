@@ -1,0 +1,72 @@
+import COpenSSL
+
+/// A private key on the curve P-256 (FIPS 186-5), which signs by ECDSA with SHA-256.
+package struct PrivateKey: Sendable {
+    private let key: Frozen
+    package let publicKey: PublicKey
+
+    private init(_ owned: Owned) throws(SigningError) {
+        key = Frozen(owned)
+        publicKey = try PublicKey(key)
+    }
+
+    /// Makes a new key. The process ends if the system has no memory or no randomness for it.
+    package init() {
+        do throws(SigningError) { try self.init(Owned(p256_generate(), freedBy: EVP_PKEY_free)) } catch {
+            preconditionFailure("no key was made: \(error)")
+        }
+    }
+
+    /// - Parameter pem: PKCS#8 (RFC 5208), as in a `.p8` file of Apple's, or SEC 1 (RFC 5915); and no other text.
+    /// - Throws: If it is not that, or the key is on another curve.
+    package init(pem: String) throws(SigningError) {
+        let number = try PrivateNumber(PEMBlock(pem))
+        let owned = try DER.object(of: number.sec1, freedBy: EVP_PKEY_free) { d2i_PrivateKey(EVP_PKEY_EC, nil, $0, $1) }
+        try owned.with { key throws(SigningError) in
+            // The public half was computed, not read: without this it would be missing in what is written, too.
+            try SigningError.check(EVP_PKEY_set_int_param(key, OSSL_PKEY_PARAM_EC_INCLUDE_PUBLIC, 1))
+            try PrivateKey.checkRange(of: key)
+        }
+        try self.init(owned)
+    }
+
+    /// - Throws: If the number is 0, or not below the order of the curve.
+    private static func checkRange(of key: OpaquePointer) throws(SigningError) {
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { throw .last() }
+        defer { EVP_PKEY_CTX_free(context) }
+        try SigningError.check(EVP_PKEY_check(context))
+    }
+
+    /// PKCS#8, without a line feed at the end.
+    package var pem: String {
+        get throws(SigningError) {
+            guard let info = key.with(EVP_PKEY2PKCS8) else { throw .last() }
+            defer { PKCS8_PRIV_KEY_INFO_free(info) }
+            return PEMBlock(label: PrivateNumber.pkcs8Label, bytes: try DER.bytes { i2d_PKCS8_PRIV_KEY_INFO(info, $0) })
+                .text
+        }
+    }
+
+    /// - Returns: 64 bytes: r, then s (RFC 7518, section 3.4). Another signature at each call.
+    package func signature(for bytes: [UInt8]) throws(SigningError) -> [UInt8] {
+        try ECDSASignature(der: try derSignature(for: bytes)).raw
+    }
+
+    /// - Returns: A sequence of r and s in DER (RFC 3279, section 2.2.3). Another signature at each call.
+    package func derSignature(for bytes: [UInt8]) throws(SigningError) -> [UInt8] {
+        guard let context = EVP_MD_CTX_new() else { throw .last() }
+        defer { EVP_MD_CTX_free(context) }
+        var signature = [UInt8](repeating: 0, count: ECDSASignature.derBytesMax)
+        var count = signature.count
+        try key.with { key throws(SigningError) in
+            try SigningError.check(EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key))
+            try SigningError.check(EVP_DigestSign(context, &signature, &count, bytes, bytes.count))
+        }
+        return Array(signature.prefix(count))
+    }
+
+    /// - Parameter certificate: An unsigned X509, which becomes one of this key's.
+    func sign(certificate: OpaquePointer) throws(SigningError) {
+        try SigningError.check(key.with { X509_sign(certificate, $0, EVP_sha256()) })
+    }
+}

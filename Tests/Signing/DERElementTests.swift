@@ -1,0 +1,38 @@
+import Testing
+
+@testable import Signing
+
+@Suite struct DERElementTests {
+    @Test func `elements are read down to the innermost`() throws {
+        let element = try #require(DERElement([0x30, 0x09, 0x0c, 0x02, 0x61, 0x62, 0x30, 0x03, 0x0c, 0x01, 0x63]))
+        #expect(element.identifier == DERElement.Identifier.sequence)
+        #expect(element.elements.map(\.identifier) == [0x0c, 0x30])
+        #expect(element.elements[0].content == [0x61, 0x62] && element.elements[0].elements.isEmpty)
+        #expect(element.elements[1].elements.map(\.content) == [[0x63]])
+    }
+
+    @Test func `a long element has its length in several bytes`() throws {
+        let element = try #require(DERElement([0x04, 0x82, 0x01, 0x00] + [UInt8](repeating: 7, count: 256)))
+        #expect(element.content == [UInt8](repeating: 7, count: 256))
+    }
+
+    @Test(
+        arguments: [
+            [], [0x30], [0x30, 0x01], [0x04, 0x02, 0x00], [0x04, 0x00, 0x00],
+            // Inside: too long, and an open end.
+            [0x30, 0x03, 0x04, 0x05, 0x00], [0x30, 0x80, 0x00, 0x00],
+            // Lengths in more bytes than are needed.
+            [0x04, 0x81, 0x01, 0x00], [0x30, 0x04, 0x04, 0x81, 0x01, 0x00],
+            [0x04, 0x88, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+        ] as [[UInt8]])
+    func `what is not one element in DER is none`(bytes: [UInt8]) {
+        #expect(DERElement(bytes) == nil)
+    }
+
+    @Test func `elements nested without end are none`() {
+        var bytes: [UInt8] = []
+        for _ in 0..<60 { bytes = [0x30, UInt8(bytes.count)] + bytes }
+        #expect(DERElement(bytes) == nil)
+        #expect(DERElement(Array(bytes.suffix(80))) != nil)
+    }
+}
