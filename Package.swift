@@ -91,7 +91,7 @@ var stages: [Target] {
 var transports: [Target] {
     [
         .transport("File"),
-        .transport("Webhook", ["CCurl", .product(name: "Crypto", package: "swift-crypto")]),
+        .transport("Webhook", ["CCurl", "Signing"]),
         .transport("Courier", http + [.product(name: "GRDB", package: "GRDB.swift")]),
         .transport("APNs", ["CNGHTTP2"] + network + [.product(name: "Crypto", package: "swift-crypto")]),
     ]

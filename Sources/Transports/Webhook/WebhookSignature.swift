@@ -1,10 +1,10 @@
-import Crypto
 import Foundation
 import PipelineKit
+import Signing
 
 /// Signs requests so that their receiver knows whom they are from (Standard Webhooks 1.0.0, "Signature scheme").
 struct WebhookSigner: Sendable, Equatable {
-    private let keys: [SymmetricKey]
+    private let keys: [[UInt8]]
 
     /// - Parameter secrets: `whsec_` and 24 to 64 bytes in Base64. Several while one takes another's place.
     init(_ secrets: [Secret]) throws(TransportError) {
@@ -15,15 +15,11 @@ struct WebhookSigner: Sendable, Equatable {
     func signatures(id: String, timestamp: Int64, body: [UInt8]) -> String? {
         guard !keys.isEmpty else { return nil }
         let start = Array("\(id).\(timestamp).".utf8)
-        return keys.map { key in
-            var code = HMAC<SHA256>(key: key)
-            code.update(data: start)
-            code.update(data: body)
-            return "v1,\(Data(code.finalize()).base64EncodedString())"
-        }.joined(separator: " ")
+        return keys.map { "v1,\(Data(HMAC.code(of: [start, body], key: $0)).base64EncodedString())" }
+            .joined(separator: " ")
     }
 
-    private static func key(_ secret: Secret) throws(TransportError) -> SymmetricKey {
+    private static func key(_ secret: Secret) throws(TransportError) -> [UInt8] {
         let text: String
         do throws(SettingsError) { text = try secret.reveal() } catch {
             throw TransportError("\(error)", isOfConfiguration: true)
@@ -35,7 +31,7 @@ struct WebhookSigner: Sendable, Equatable {
                 "the \(secret) is not whsec_ and 24 to 64 bytes in Base64; "
                     + "make one with: echo whsec_$(openssl rand -base64 32)", isOfConfiguration: true)
         }
-        return SymmetricKey(data: key)
+        return Array(key)
     }
 
     private static let prefix = "whsec_"

@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import PipelineKit
+import Signing
 import TestSupport
 import Testing
 
@@ -28,8 +28,7 @@ import Testing
     private static func signature(_ request: TestServer.Request, _ key: Data) -> String {
         let text =
             "\(request.headers["webhook-id"] ?? "").\(request.headers["webhook-timestamp"] ?? "").\(request.body)"
-        let code = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: SymmetricKey(data: key))
-        return "v1,\(Data(code).base64EncodedString())"
+        return "v1,\(Data(HMAC.code(of: [Array(text.utf8)], key: Array(key))).base64EncodedString())"
     }
 
     // By Python's hmac and base64.
