@@ -93,7 +93,7 @@ var transports: [Target] {
         .transport("File"),
         .transport("Webhook", ["CCurl", "Signing"]),
         .transport("Courier", http + [.product(name: "GRDB", package: "GRDB.swift")]),
-        .transport("APNs", ["CNGHTTP2"] + network + [.product(name: "Crypto", package: "swift-crypto")]),
+        .transport("APNs", ["CNGHTTP2", "Signing"] + network),
     ]
 }
 

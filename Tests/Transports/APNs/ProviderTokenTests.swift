@@ -1,17 +1,17 @@
-import Crypto
 import EventLog
 import Foundation
+import Signing
 import Testing
 
 @testable import TransportAPNs
 
 /// Establishing a token-based connection to APNs.
 @Suite struct ProviderTokens {
-    private static let signing = P256.Signing.PrivateKey()
+    private static let signing = PrivateKey()
     private static let start = Instant(rfc3339: "2026-01-01T00:00:00.7Z")!
 
     private static func key() throws -> SigningKey {
-        try SigningKey(id: "KEY1234567", team: "ABCDE12345", pem: signing.pemRepresentation)
+        try SigningKey(id: "KEY1234567", team: "ABCDE12345", pem: signing.pem)
     }
 
     private static func decoded(_ text: Substring) throws -> Data {
@@ -29,7 +29,7 @@ import Testing
         let signature = try Self.decoded(parts[2])
         #expect(signature.count == 64)
         let content = Data(token.text.dropLast(parts[2].count + 1).utf8)
-        #expect(try Self.signing.publicKey.isValidSignature(.init(rawRepresentation: signature), for: content))
+        #expect(Self.signing.publicKey.isValid(rawSignature: Array(signature), for: Array(content)))
     }
 
     @Test func aTokenIsSharedUntilItsAgeAndThenMadeAnew() throws {
@@ -74,7 +74,7 @@ import Testing
 
     @Test func aKeptTokenOfAnotherKeyIsLeftAside() throws {
         let other = try SigningKey(
-            id: "KEY1234567", team: "ABCDE12345", pem: P256.Signing.PrivateKey().pemRepresentation)
+            id: "KEY1234567", team: "ABCDE12345", pem: PrivateKey().pem)
         let kept = try ProviderToken(signedBy: other, at: Self.start)
         for text in [kept.text, "", "a.b.c", "\(kept.text).x"] {
             let stored = ProviderToken(text: text, issued: kept.issued)

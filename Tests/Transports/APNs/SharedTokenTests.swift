@@ -1,8 +1,8 @@
-import Crypto
 import EventLog
 import Foundation
 import LocalAPNs
 import PipelineKit
+import Signing
 import Synchronization
 import TestSupport
 import Testing
@@ -13,10 +13,10 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct SharedTokens {
     private static let start = Instant(rfc3339: "2026-01-01T00:00:00Z")!
     private static let age = Duration.seconds(2_400)
-    private static let signing = P256.Signing.PrivateKey()
+    private static let signing = PrivateKey()
 
-    private static func key(_ signing: P256.Signing.PrivateKey = signing) throws -> TransportAPNs.SigningKey {
-        try SigningKey(id: "KEY1234567", team: "ABCDE12345", pem: signing.pemRepresentation)
+    private static func key(_ signing: PrivateKey = signing) throws -> TransportAPNs.SigningKey {
+        try SigningKey(id: "KEY1234567", team: "ABCDE12345", pem: signing.pem)
     }
 
     private static func token(
@@ -50,7 +50,7 @@ import Testing
 
     @Test func bothEnvironmentsOfAKeyHaveOneTokenAndOneFile() async throws {
         let folder = try Folder()
-        let secret = try folder.write(Self.signing.pemRepresentation + "\n", to: "AuthKey_KEY1234567.p8")
+        let secret = try folder.write(Self.signing.pem + "\n", to: "AuthKey_KEY1234567.p8")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
         let app = "team: ABCDE12345, key: KEY1234567, keyFile: { $file: \(secret) }"
         let text = """
@@ -97,7 +97,7 @@ import Testing
         let context = TransportContext(name: "apns") { _ in }
         var old: SharedToken? = tokens.token(of: try Self.key(), context, jitter: { 0.5 })
         #expect(tokens.token(of: try Self.key(), context, jitter: { 0.5 }) === old)
-        let mended = tokens.token(of: try Self.key(P256.Signing.PrivateKey()), context, jitter: { 0.5 })
+        let mended = tokens.token(of: try Self.key(PrivateKey()), context, jitter: { 0.5 })
         #expect(mended !== old)
         weak let gone = old
         old = nil

@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOSSL
 import PipelineKit
+import Signing
 
 /// What connections have in common that may carry each other's pushes: APNs binds a connection to a team and a key, or
 /// to a certificate (Establishing a token-based connection to APNs).
@@ -39,7 +40,7 @@ extension PoolPlan {
 
     /// What a connection is opened with.
     struct Credential: Equatable {
-        let signingKey: Data?
+        let signingKey: PublicKey?
         let certificates: [NIOSSLCertificate]
         let privateKey: NIOSSLPrivateKey?
         /// The certificates that are trusted instead of the system's.

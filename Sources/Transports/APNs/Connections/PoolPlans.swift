@@ -91,7 +91,7 @@ extension APNsApp {
             switch self {
             case .key(let key):
                 return .init(
-                    signingKey: key.key.rawRepresentation, certificates: [], privateKey: nil, trust: trusted)
+                    signingKey: key.key.publicKey, certificates: [], privateKey: nil, trust: trusted)
             case .certificate(let chain, let key):
                 return .init(signingKey: nil, certificates: chain, privateKey: key, trust: trusted)
             }

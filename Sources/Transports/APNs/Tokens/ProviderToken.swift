@@ -1,6 +1,6 @@
-import Crypto
 import EventLog
 import Foundation
+import Signing
 
 /// What APNs knows a provider by: a JSON Web Token, signed with ES256 (RFC 7515, 7518, 7519).
 struct ProviderToken: Hashable, Sendable {
@@ -20,8 +20,7 @@ struct ProviderToken: Hashable, Sendable {
         let header = #"{"alg":"ES256","kid":"\#(key.id)"}"#
         let claims = #"{"iss":"\#(key.team)","iat":\#(seconds)}"#
         let content = Self.base64URL(header.utf8) + "." + Self.base64URL(claims.utf8)
-        let signature = try key.key.signature(for: Data(content.utf8))
-        text = content + "." + Self.base64URL(signature.rawRepresentation)
+        text = content + "." + Self.base64URL(try key.key.signature(for: Array(content.utf8)))
         issued = Instant(microseconds: seconds * 1_000_000)
         self.shift = shift
     }
@@ -29,10 +28,8 @@ struct ProviderToken: Hashable, Sendable {
     func isSigned(by key: SigningKey) -> Bool {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = Self.bytes(ofBase64URL: parts[2]) else { return false }
-        do {
-            let signature = try P256.Signing.ECDSASignature(rawRepresentation: bytes)
-            return key.key.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
-        } catch { return false }
+        return key.key.publicKey.isValid(
+            rawSignature: Array(bytes), for: Array("\(parts[0]).\(parts[1])".utf8))
     }
 
     private static func bytes(ofBase64URL text: Substring) -> Data? {
@@ -51,13 +48,13 @@ struct ProviderToken: Hashable, Sendable {
 struct SigningKey: Sendable {
     let id: String
     let team: String
-    let key: P256.Signing.PrivateKey
+    let key: PrivateKey
 
     /// - Parameter pem: PKCS#8, as Apple gives it out.
     init(id: String, team: String, pem: String) throws {
         self.id = id
         self.team = team
-        key = try P256.Signing.PrivateKey(pemRepresentation: pem)
+        key = try PrivateKey(pem: pem)
     }
 
     /// Tells it from others.

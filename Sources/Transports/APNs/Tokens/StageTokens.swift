@@ -1,5 +1,5 @@
-import Foundation
 import PipelineKit
+import Signing
 import Synchronization
 
 /// The tokens of a stage's keys: pools and transports that use one key use one token, for what APNs counts may be wider
@@ -8,7 +8,7 @@ final class StageTokens: Sendable {
     /// A key that was mended has another token, and the old one ends with those that use it.
     private struct Name: Hashable {
         let key: String
-        let bytes: Data
+        let publicKey: PublicKey
         let file: String?
     }
 
@@ -25,7 +25,7 @@ final class StageTokens: Sendable {
         of key: SigningKey, _ context: TransportContext, jitter: @escaping @Sendable () -> Double
     ) -> SharedToken {
         let file = context.folder.map { "\($0)/\(key.name).token" }
-        let name = Name(key: key.name, bytes: key.key.rawRepresentation, file: file)
+        let name = Name(key: key.name, publicKey: key.key.publicKey, file: file)
         return places.withLock { places in
             if let token = places[name]?.token { return token }
             let token = SharedToken(key, keptAt: file, jitter: jitter) { context.tell("\(context.name): \($0)") }
