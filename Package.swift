@@ -52,12 +52,9 @@ var libraries: [Target] {
         .target(
             name: "LocalAPNs",
             dependencies: [
-                "JSON",
+                "JSON", "Signing",
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
             ] + network
         ),
         .target(

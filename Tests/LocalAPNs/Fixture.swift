@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Signing
 
 @testable import LocalAPNs
 
@@ -14,7 +14,7 @@ struct Fixture {
     var registry: Registry
     var connection = ConnectionState()
     var now = start
-    let key = P256.Signing.PrivateKey()
+    let key = PrivateKey()
     private var held: String?
 
     init(isStrict: Bool = false, devices: [Device] = []) {
@@ -24,8 +24,8 @@ struct Fixture {
     }
 
     /// A new key of this team, known to the server.
-    mutating func addKey(_ id: String, _ change: (inout SigningKey) -> Void = { _ in }) -> P256.Signing.PrivateKey {
-        let key = P256.Signing.PrivateKey()
+    mutating func addKey(_ id: String, _ change: (inout SigningKey) -> Void = { _ in }) -> PrivateKey {
+        let key = PrivateKey()
         var entry = SigningKey(id: id, team: "TEAM123456", publicKey: key.publicKey)
         change(&entry)
         registry.keys[id] = entry
@@ -33,7 +33,7 @@ struct Fixture {
     }
 
     func token(
-        issuedAt: Int64? = nil, by other: P256.Signing.PrivateKey? = nil, id: String = "KEY1234567",
+        issuedAt: Int64? = nil, by other: PrivateKey? = nil, id: String = "KEY1234567",
         team: String = "TEAM123456"
     ) throws -> String {
         try JWT.text(
@@ -77,9 +77,9 @@ struct Fixture {
 }
 
 enum JWT {
-    static func text(head: String, claims: String, key: P256.Signing.PrivateKey) throws -> String {
+    static func text(head: String, claims: String, key: PrivateKey) throws -> String {
         let signed = Base64URL.text(of: head.utf8) + "." + Base64URL.text(of: claims.utf8)
-        return signed + "." + Base64URL.text(of: try key.signature(for: Data(signed.utf8)).rawRepresentation)
+        return signed + "." + Base64URL.text(of: try key.signature(for: Array(signed.utf8)))
     }
 }
 

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Signing
 import Testing
 
 @testable import LocalAPNs
@@ -36,7 +36,7 @@ struct IdentityTests {
     }
 
     @Test mutating func aSignatureOfAnotherKeyIsInvalid() throws {
-        let token = try fixture.token(by: P256.Signing.PrivateKey())
+        let token = try fixture.token(by: PrivateKey())
         #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
     }
 
@@ -58,7 +58,7 @@ struct IdentityTests {
 
     @Test mutating func aSignatureInDERAndPaddingAreTakenLenientlyOnly() throws {
         let signed = try fixture.token().split(separator: ".").prefix(2).joined(separator: ".")
-        let signature = try fixture.key.signature(for: Data(signed.utf8)).derRepresentation.base64EncodedString()
+        let signature = Data(try fixture.key.derSignature(for: Array(signed.utf8))).base64EncodedString()
         #expect(try refusal(token: "\(signed).\(signature)") == .forbidden("InvalidProviderToken"))
         fixture.check.quirks.tokens = .lenient
         #expect(try refusal(token: "\(signed).\(signature)") == nil)

@@ -1,73 +1,61 @@
-import Crypto
 import Foundation
-import SwiftASN1
-import X509
+import Signing
 
 /// A throwaway certificate authority: signs the server's certificate and the client's.
 package struct Authority: Sendable {
     package let certificate: Certificate
-    private let key: P256.Signing.PrivateKey
+    private let key: PrivateKey
 
     /// 2020-01-01: tests may live in the past.
-    private static let beginning = Date(timeIntervalSince1970: 1_577_836_800)
+    private static let beginning: Int64 = 1_577_836_800
+    private static let commonName = "2.5.4.3"
 
-    init(certificate: Certificate, key: P256.Signing.PrivateKey) {
+    init(certificate: Certificate, key: PrivateKey) {
         self.certificate = certificate
         self.key = key
     }
 
-    init(since now: Date) throws {
-        let key = P256.Signing.PrivateKey()
-        let name = try DistinguishedName { CommonName("Belfry local APNs authority") }
-        self.key = key
-        certificate = try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key.publicKey),
-            notValidBefore: Authority.beginning, notValidAfter: now.addingTimeInterval(3650 * 86_400),
-            issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
-                Critical(KeyUsage(keyCertSign: true))
-            },
-            issuerPrivateKey: .init(key))
+    init(since now: Date) throws(SigningError) {
+        key = PrivateKey()
+        let draft = CertificateDraft(
+            subject: [(Authority.commonName, "Belfry local APNs authority")], key: key.publicKey, use: .authority,
+            validSince: Authority.beginning, validUntil: Authority.day(3650, after: now))
+        certificate = try draft.signed(by: key)
     }
 
-    var keyText: String { key.pemRepresentation }
+    var keyText: String {
+        get throws(SigningError) { try key.pem }
+    }
 
     /// For the names that clients connect to.
-    func server(_ key: P256.Signing.PublicKey, names: [String], since now: Date) throws -> Certificate {
-        try sign(
-            key, try DistinguishedName { CommonName("Belfry local APNs") }, since: now,
-            try Certificate.Extensions {
-                try ExtendedKeyUsage([.serverAuth])
-                SubjectAlternativeNames(names.map(Authority.name))
-            })
+    func server(_ key: PublicKey, names: [String], since now: Date) throws(SigningError) -> Certificate {
+        try sign(key, [(Authority.commonName, "Belfry local APNs")], .server(names.map(Authority.name)), since: now)
     }
 
     /// As Apple's are: the subject's user ID is the topic.
-    func client(_ key: P256.Signing.PublicKey, topic: String, since now: Date) throws -> Certificate {
-        let subject = DistinguishedName([
-            RelativeDistinguishedName(.init(type: CertificateReader.userID, utf8String: topic)),
-            RelativeDistinguishedName(
-                .init(type: .NameAttributes.commonName, utf8String: "Apple Push Services: \(topic)")),
-        ])
-        return try sign(
-            key, subject, since: now, try Certificate.Extensions { try ExtendedKeyUsage([.clientAuth]) })
+    func client(_ key: PublicKey, topic: String, since now: Date) throws(SigningError) -> Certificate {
+        let subject = [
+            (CertificateReader.userID, topic), (Authority.commonName, "Apple Push Services: \(topic)"),
+        ]
+        return try sign(key, subject, .client, since: now)
     }
 
     private func sign(
-        _ publicKey: P256.Signing.PublicKey, _ subject: DistinguishedName, since now: Date,
-        _ extensions: Certificate.Extensions
-    ) throws -> Certificate {
-        try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(publicKey),
-            notValidBefore: Authority.beginning, notValidAfter: now.addingTimeInterval(396 * 86_400),
-            issuer: certificate.subject, subject: subject, signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: extensions, issuerPrivateKey: .init(key))
+        _ publicKey: PublicKey, _ subject: [(String, String)], _ use: CertificateDraft.Use, since now: Date
+    ) throws(SigningError) -> Certificate {
+        let draft = CertificateDraft(
+            subject: subject, key: publicKey, use: use, validSince: Authority.beginning,
+            validUntil: Authority.day(396, after: now))
+        return try draft.signed(by: key, of: certificate)
     }
 
-    private static func name(_ text: String) -> GeneralName {
-        guard let address = AddressBytes.of(text) else { return .dnsName(text) }
-        return .ipAddress(ASN1OctetString(contentBytes: ArraySlice(address)))
+    /// - Returns: Seconds since 1970.
+    private static func day(_ number: Int, after now: Date) -> Int64 {
+        Int64(now.timeIntervalSince1970.rounded()) + Int64(number) * 86_400
+    }
+
+    private static func name(_ text: String) -> CertificateDraft.ServerName {
+        AddressBytes.of(text).map { .address($0) } ?? .dns(text)
     }
 }
 

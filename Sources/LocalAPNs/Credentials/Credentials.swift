@@ -1,13 +1,12 @@
-import Crypto
 import Foundation
-import X509
+import Signing
 
 /// Keys and certificates that are good for this server alone, kept in a folder.
 package struct Credentials: Sendable {
     /// Trust this to trust the server.
     package let authorityPath: String
     /// Signs provider tokens.
-    package let key: P256.Signing.PrivateKey
+    package let key: PrivateKey
     package let keyID: String
     package let team: String
     package let keyPath: String
@@ -30,14 +29,15 @@ package struct Credentials: Sendable {
         try keepClient(options.topic, now)
     }
 
-    private static func key(at path: String, isMade: Bool = true) throws(StartError) -> P256.Signing.PrivateKey {
+    private static func key(at path: String, isMade: Bool = true) throws(StartError) -> PrivateKey {
         guard let text = try SecretFile.read(path) else {
             guard isMade else { throw .content(path: path, reason: "there is no such file") }
-            let key = P256.Signing.PrivateKey()
-            try SecretFile.write(key.pemRepresentation + "\n", to: path, isSecret: true)
+            let key = PrivateKey()
+            let text = try Credentials.making(path) { () throws(SigningError) in try key.pem }
+            try SecretFile.write(text + "\n", to: path, isSecret: true)
             return key
         }
-        do { return try P256.Signing.PrivateKey(pemRepresentation: text) } catch {
+        do { return try PrivateKey(pem: text) } catch {
             throw .content(path: path, reason: "holds no private key of the curve P-256 in PEM")
         }
     }
@@ -47,7 +47,7 @@ package struct Credentials: Sendable {
         if let text = try SecretFile.read(path), try SecretFile.read(keyPath) != nil {
             let certificate = try certificate(text, path)
             let key = try key(at: keyPath)
-            if certificate.notValidAfter > now.addingTimeInterval(400 * 86_400) {
+            if Date(timeIntervalSince1970: Double(certificate.validUntil)) > now.addingTimeInterval(400 * 86_400) {
                 return Authority(certificate: certificate, key: key)
             }
         }
@@ -57,23 +57,27 @@ package struct Credentials: Sendable {
     private static func newAuthority(
         _ path: String, _ keyPath: String, _ now: Date
     ) throws(StartError) -> Authority {
-        let (authority, text) = try Credentials.making(path) {
+        let (authority, keyText) = try Credentials.making(path) { () throws(SigningError) in
             let authority = try Authority(since: now)
-            return (authority, try authority.certificate.serializeAsPEM().pemString)
+            return (authority, try authority.keyText)
         }
-        try SecretFile.write(authority.keyText + "\n", to: keyPath, isSecret: true)
-        try SecretFile.write(text + "\n", to: path, isSecret: false)
+        try SecretFile.write(keyText + "\n", to: keyPath, isSecret: true)
+        try SecretFile.write(authority.certificate.pem + "\n", to: path, isSecret: false)
         return authority
     }
 
     private static func certificate(_ text: String, _ path: String) throws(StartError) -> Certificate {
-        do { return try Certificate(pemEncoded: text) } catch {
+        do { return try Certificate(pem: text) } catch {
             throw .content(path: path, reason: "holds no certificate in PEM")
         }
     }
 
-    private static func making<Made>(_ path: String, _ make: () throws -> Made) throws(StartError) -> Made {
-        do { return try make() } catch { throw .content(path: path, reason: "cannot be made: \(error)") }
+    private static func making<Made>(
+        _ path: String, _ make: () throws(SigningError) -> Made
+    ) throws(StartError) -> Made {
+        do throws(SigningError) { return try make() } catch {
+            throw .content(path: path, reason: "cannot be made: \(error)")
+        }
     }
 
     /// Makes a certificate for another server of this machine.
@@ -83,31 +87,28 @@ package struct Credentials: Sendable {
         let folder = (authorityPath as NSString).deletingLastPathComponent
         let (path, keyPath) = ("\(folder)/server.pem", "\(folder)/server-key.pem")
         let key = try Credentials.key(at: keyPath)
-        let text = try Credentials.making(path) {
-            try authority.server(key.publicKey, names: names, since: now).serializeAsPEM().pemString
+        let certificate = try Credentials.making(path) { () throws(SigningError) in
+            try authority.server(key.publicKey, names: names, since: now)
         }
-        try SecretFile.write(text + "\n", to: path, isSecret: false)
+        try SecretFile.write(certificate.pem + "\n", to: path, isSecret: false)
         return (path, keyPath)
     }
 
     private func keepClient(_ topic: String, _ now: Date) throws(StartError) {
         let clientKey = try Credentials.key(at: clientKeyPath)
         if try isCurrent(clientKey, topic, now) { return }
-        let text = try Credentials.making(clientPath) {
-            try authority.client(clientKey.publicKey, topic: topic, since: now).serializeAsPEM().pemString
+        let certificate = try Credentials.making(clientPath) { () throws(SigningError) in
+            try authority.client(clientKey.publicKey, topic: topic, since: now)
         }
-        try SecretFile.write(text + "\n", to: clientPath, isSecret: false)
+        try SecretFile.write(certificate.pem + "\n", to: clientPath, isSecret: false)
     }
 
-    private func isCurrent(_ key: P256.Signing.PrivateKey, _ topic: String, _ now: Date) throws(StartError) -> Bool {
+    private func isCurrent(_ key: PrivateKey, _ topic: String, _ now: Date) throws(StartError) -> Bool {
         guard let text = try SecretFile.read(clientPath) else { return false }
         let certificate = try Credentials.certificate(text, clientPath)
-        let identity = try Credentials.making(clientPath) {
-            CertificateReader(authorities: [authority.certificate]).read(
-                Array(try certificate.serializeAsPEM().derBytes))
-        }
+        let identity = CertificateReader(authorities: [authority.certificate]).read(certificate.der)
         let soon = Int64(now.timeIntervalSince1970 * 1000) + 30 * 86_400_000
         return identity.isKnown && identity.topics == [topic] && identity.validity.contains(soon)
-            && certificate.publicKey == .init(key.publicKey)
+            && certificate.isFor(key.publicKey)
     }
 }

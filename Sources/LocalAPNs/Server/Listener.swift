@@ -1,11 +1,10 @@
-import Crypto
 import Foundation
 import NIOCore
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import NIOTLS
-import X509
+import Signing
 
 /// Takes connections: TLS first, then HTTP/2, all on one event loop.
 struct Listener {
@@ -14,12 +13,11 @@ struct Listener {
     let reader: CertificateReader
 
     static func tls(_ credentials: Credentials, names: [String]) throws -> NIOSSLContext {
-        let key = P256.Signing.PrivateKey()
+        let key = PrivateKey()
         let certificate = try credentials.authority.server(key.publicKey, names: names, since: Date())
-        let text = Array(try certificate.serializeAsPEM().pemString.utf8)
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: [.certificate(try NIOSSLCertificate(bytes: text, format: .pem))],
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.pemRepresentation.utf8), format: .pem)))
+            certificateChain: [.certificate(try NIOSSLCertificate(bytes: certificate.der, format: .der))],
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(try key.pem.utf8), format: .pem)))
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["h2"]
         configuration.certificateVerification = .optionalVerification

@@ -1,5 +1,5 @@
-import Crypto
 import JSON
+import Signing
 
 /// What a provider says of itself: a JWT signed with one of its team's keys.
 package struct ProviderToken: Sendable {
@@ -12,7 +12,7 @@ package struct ProviderToken: Sendable {
 package struct SigningKey: Sendable {
     package var id: String
     package var team: String
-    package var publicKey: P256.Signing.PublicKey
+    package var publicKey: PublicKey
     package var environments: Set<Environment>
     /// The apps it is good for; nil: all of the team's.
     package var bundles: Set<String>?
@@ -20,7 +20,7 @@ package struct SigningKey: Sendable {
     package var related: String?
 
     package init(
-        id: String, team: String, publicKey: P256.Signing.PublicKey,
+        id: String, team: String, publicKey: PublicKey,
         environments: Set<Environment> = Set(Environment.allCases), bundles: Set<String>? = nil,
         related: String? = nil
     ) {
@@ -68,20 +68,8 @@ struct TokenReader {
     }
 
     private func isSignature(_ bytes: [UInt8], of signed: [UInt8], by key: SigningKey) -> Bool {
-        if let plain = ECDSA.signature(raw: bytes), key.publicKey.isValidSignature(plain, for: signed) { return true }
-        guard isLenient, let der = ECDSA.signature(der: bytes) else { return false }
-        return key.publicKey.isValidSignature(der, for: signed)
-    }
-}
-
-/// Signatures from outside: what cannot be read is none.
-private enum ECDSA {
-    static func signature(raw: [UInt8]) -> P256.Signing.ECDSASignature? {
-        do { return try P256.Signing.ECDSASignature(rawRepresentation: raw) } catch { return nil }
-    }
-
-    static func signature(der: [UInt8]) -> P256.Signing.ECDSASignature? {
-        do { return try P256.Signing.ECDSASignature(derRepresentation: der) } catch { return nil }
+        key.publicKey.isValid(rawSignature: bytes, for: signed)
+            || isLenient && key.publicKey.isValid(derSignature: bytes, for: signed)
     }
 }
 
