@@ -68,7 +68,8 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
-                "StageTool", "BuiltIns", "Deliver", "Match", "Payload", "LocalAPNs", "TransportAPNs", "TransportFile",
+                "StageTool", "BuiltIns", "Deliver", "Match", "Payload", "LocalAPNs", "Signing", "TransportAPNs",
+                "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),

@@ -1,4 +1,5 @@
 import Foundation
+import Signing
 
 /// Which subscriptions watch which changes, as lines `<index of the change, from 0> <subscription ID>`, by index, then by
 /// ID: their number, and the SHA-256 of all of them, each with its line feed.
@@ -37,8 +38,5 @@ struct MatchPairs {
     }
 
     /// In hexadecimal; of all that was ended so far.
-    var digest: String {
-        var hash = hash
-        return hash.finish().hexadecimal
-    }
+    var digest: String { hash.digest.hexadecimal }
 }

@@ -1,3 +1,5 @@
+import Signing
+
 /// Whole numbers drawn from one stream of a seed.
 struct WorkloadDraw {
     private var twister: MersenneTwister
