@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 /// The tree keeps to its own rules: SwiftPM accepts an import of a dependency's dependency, this does not.
@@ -43,6 +44,19 @@ import Testing
         }
     }
 
+    /// The limits of `Tests/tiers.json` hold only for what is counted.
+    @Test func everyTestFileThatStartsAProcessCountsIt() throws {
+        let tests = Self.root.appending(path: "Tests")
+        let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)?.allObjects ?? []
+        let sources = files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+        #expect(sources.count > 200)
+        for source in sources {
+            let text = try String(contentsOf: source, encoding: .utf8)
+            let starts = ["= " + "Process()", "ChildProcess" + "(["].contains { text.contains($0) }
+            #expect(!starts || text.contains("Cost.spend("), "\(source.lastPathComponent)")
+        }
+    }
+
     private static let modules = Result<[Module], any Error> {
         let text = try manifest()
         var parser = JSONParser(limits: JSONLimits(bytesMax: 16 << 20))
@@ -69,6 +83,7 @@ import Testing
 
     /// What SwiftPM reads out of Package.swift, in a folder of its own: the build that runs this test has locked its own.
     private static func manifest() throws -> Data {
+        Cost.spend(.processes)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [
