@@ -78,6 +78,46 @@ import Testing
         #expect(told.count > 20)
     }
 
+    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+
+    private static func command(_ type: String, at time: String, _ rest: String) -> String {
+        #"{"type":"\#(type)","time":"2026-01-01T09:00:\#(time)Z",\#(place),\#(rest)}"#
+    }
+
+    private static func note(_ name: String, at time: String) -> String {
+        command(
+            "record.save", at: time, #""database":"public","record":{"recordName":"\#(name)","recordType":"Note"}"#)
+    }
+
+    /// Coalesce restarts under `latest` while it holds the first change, and serves that change's deadline before the next
+    /// event arrives. `latest` remembers when a change left, so the second change waits for the end of the window. The
+    /// rebuild of the third process has to remember it too.
+    @Test func aRebuildServesEachDeadlineUnderTheSettingsOfItsTime() async throws {
+        let log = LogSettings(sync: .never, snapshotBytes: nil)
+        let subscription =
+            #""subscriptionID":"all","subscriptionType":"query","query":{"recordType":"Note","predicate":"TRUEPREDICATE"},"#
+            + #""firesOn":["create"],"notificationInfo":{"shouldSendContentAvailable":true}"#
+        let commands = [
+            Self.command(
+                "subscription.save", at: "00.000",
+                #""database":"public","user":"_a","subscription":{\#(subscription)}"#),
+            Self.note("first", at: "01.000"), Self.note("second", at: "02.100"),
+        ]
+        let before = try VirtualPipeline(Self.file(window: 1_000, policy: "debounce"), log: log)
+        try await before.live(Array(commands[..<2]), cuts: [], drains: false) { try await $0.coalesceHasTaken(1) }
+        let file = try Self.file(window: 5_000)
+        let after = try VirtualPipeline(file, log: log, folder: before.folder)
+        try await after.live([commands[2]], cuts: [], drains: false) { try await $0.coalesceHasTaken(2) }
+        let history = try SettingsHistory(logDirectory: after.folderOfLogs + "/notifications")
+        #expect(history.entries.map(\.after) == [0, 1])
+        #expect(try after.events(of: "notifications").count == 1, "the second change waits")
+        try await after.live([], cuts: [], drains: true)
+        #expect(try after.events(of: "notifications").count == 2)
+        let recorded = try RecordedPipeline(file, logs: after.folderOfLogs)
+        let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
+        #expect(results.compactMap(\.difference) == [])
+    }
+
     /// As a log is that an earlier build left: with settings that name no policy and no limit, or with none at all.
     @Test(arguments: [true, false])
     func aLogFromBeforeThereWerePoliciesGoesOnAndReplaysAsItWas(hasSettings: Bool) async throws {
@@ -112,5 +152,12 @@ import Testing
         let history = try SettingsHistory(logDirectory: old.folderOfLogs + "/notifications")
         #expect(history.entries.map { $0.settings.contains(#""policy":"latest""#) } == [false, true])
         try await expectReplay("gone on under latest")
+    }
+}
+
+extension PipelineProcess {
+    fileprivate func coalesceHasTaken(_ matches: UInt64) async throws {
+        let coalesce = try #require(host("coalesce"))
+        try await coalesce.wait(for: "\(matches) matches") { $0.taken >= matches }
     }
 }

@@ -215,10 +215,12 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     // MARK: Time
 
-    /// Moves virtual time on; each deadline on the way becomes a batch of its own time.
+    /// Moves virtual time on; each deadline on the way becomes a batch of its own time. A rebuild moves time by the stage's
+    /// own log instead, which says under which settings each deadline was served.
     ///
     /// - Returns: False where the log has no room for what is due on the way: then it is for later.
     private func advance(to time: Instant) throws -> Bool {
+        guard rebuild == nil else { return true }
         guard try finishStep() else { return false }
         while let deadline = clock?.stage.deadline, deadline <= time {
             guard try commitSettled(), try serveDeadlines(through: deadline), try commitSettled() else { return false }
