@@ -162,11 +162,11 @@ public struct DamageReport: Equatable {
 
 extension StageRun {
     /// Restores a fresh stage from every beginning of this one's snapshot, and from it with any one byte changed; what
-    /// is taken must go on with the history without a crash. The ordinary check takes every tenth, from a place that the
-    /// run's seed draws.
+    /// is taken must go on with the history without a crash. The ordinary check takes every tenth place of a snapshot that
+    /// is long, from one that the run's seed draws.
     public func damaged(fresh: () throws -> S, then history: [Arrival]) throws -> DamageReport {
         let whole = snapshot
-        let step = Tier.rounds(10, full: 1)
+        let step = Tier.rounds(whole.count < 500 ? 1 : 10, full: 1)
         let places = stride(from: Int(Seeded.ofThisRun % UInt64(step)), to: whole.count, by: step)
         var report = DamageReport()
         for count in places where try takes(Array(whole[..<count]), fresh, history) { report.prefixesTaken += 1 }
