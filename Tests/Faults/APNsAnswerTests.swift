@@ -67,7 +67,7 @@ import ZeroMQ
     }
 
     /// A wake hands them out two at a time, so that its answers are in many batches: all of them are its past.
-    @Test func pushesThatWaitThroughWakesOfManyPartsSurviveKills() async throws {
+    @Test(.full) func pushesThatWaitThroughWakesOfManyPartsSurviveKills() async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"when":{"first":60},"do":{"status":503}}]}"#)
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport(more: ", inFlightMax: 2, retryAfter5xx: 1s"))

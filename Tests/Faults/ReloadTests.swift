@@ -9,7 +9,7 @@ import ZeroMQ
 
     @Test func anAppIsAddedWhilePushesFlow() async throws {
         // Some take longer than a window: they are under way while the file is read.
-        let slow = #"{"when":{"every":40},"do":{"latency":[2500,3500]}}"#
+        let slow = #"{"when":{"every":120},"do":{"latency":[2500,3500]}}"#
         let apns = try await RunningAPNs(script: #"{"script":[\#(slow),{"do":{"latency":[5,40]}}]}"#)
         let changes = Tier.rounds(300, full: 1_100)
         let problems = try await SocketThread.run(name: "faults") {

@@ -6,7 +6,7 @@ import Testing
 
 /// A disk that is full for a while delays, and does nothing else.
 @Suite(.serialized) struct DiskFull {
-    @Test(.timeLimit(.minutes(3)), arguments: [30, 200])
+    @Test(.timeLimit(.minutes(3)), arguments: Tier.some(of: [30, 200]))
     func shortagesAtRandomWritesChangeNoByteOfAnyLog(every: Int) async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: 800).commands

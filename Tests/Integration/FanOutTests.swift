@@ -143,6 +143,43 @@ import Testing
         }
     }
 
+    @Test func anEventThatBeganUnderNewSettingsEndsUnderThem() async throws {
+        func file(_ strict: String) throws -> PipelineFile {
+            try PipelineFile.parse(
+                """
+                pipeline: fanout
+                data: /nowhere
+                stages:
+                  ingest: {}
+                  match: {from: ingest, strictRecordType: \(strict)}
+                """, file: "fanout.yaml")
+        }
+        let place = #""container":"iCloud.com.example.Notes","environment":"development","database":"private""#
+        let subscriptions = (0..<14).map {
+            """
+            {"type":"subscription.save",\(place),"user":"_a","subscription":{"subscriptionID":"s\($0)",\
+            "subscriptionType":"database","recordType":"Other","notificationInfo":{"alertBody":"Changed"}}}
+            """
+        }
+        let change = """
+            {"type":"record.save",\(place),"owner":"_a","time":"2026-01-31T12:00:01Z","record":{"recordName":"n",\
+            "recordType":"Note","zoneID":{"zoneName":"Notes","ownerRecordName":"_a"}}}
+            """
+        let log = LogSettings(sync: .never, snapshotBytes: nil)
+        let before = try VirtualPipeline(file("narrow"), log: log, partBytes: 900)
+        try await before.live(subscriptions, cuts: [], drains: true)
+        let whole = try VirtualPipeline(file("ignore"), log: log, partBytes: 900, folder: before.folder)
+        try await whole.live([change], cuts: [], drains: true)
+        let all = try Self.parts(whole.folderOfLogs + "/matches", "changes").all
+        for batches in 1..<all {
+            let logs = try RewrittenLogs(of: whole.folderOfLogs)
+            try logs.cut("matches", after: batches)
+            let pipeline = try VirtualPipeline(file("ignore"), log: log, partBytes: 900, folder: logs.folder)
+            try await pipeline.live([], cuts: [], drains: true)
+            #expect(try pipeline.events(of: "matches") == whole.events(of: "matches"), "\(batches)")
+        }
+    }
+
     private static func expectNoDifference(_ logs: String, _ what: String) async throws {
         let recorded = try RecordedPipeline(file(), logs: logs)
         let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()

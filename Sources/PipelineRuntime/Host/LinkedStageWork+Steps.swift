@@ -97,9 +97,13 @@ extension LinkedStageWork {
 
     // MARK: Going on after a restart
 
-    /// A wake needs no input: what the log has a part of goes on at once. An event is waited for.
+    /// A wake needs no input: what the log has a part of goes on at once. An event is waited for, and ends under the
+    /// settings that it began under.
     func resume() throws {
-        guard resumption?.kind == .wake else { return }
+        guard resumption?.kind == .wake else {
+            while let settings = epochs?.next(beforeEvent: committed + 1) { try adopt(settings) }
+            return
+        }
         let time = outlet.log.lastNow
         while let settings = epochs?.next(beforeWakeAt: time) { try adopt(settings) }
         while let moment = clock?.nextWake, moment < time {

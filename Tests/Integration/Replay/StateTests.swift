@@ -20,7 +20,7 @@ import Testing
     func aStateAtAnyChangeIsThatOfStagesThatSawNoMore(_ policy: String) async throws {
         let file = try Self.file(policy)
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: Tier.rounds(150, full: 300)).commands
+        let commands = Story(seed: random.next(), length: Tier.rounds(200, full: 300)).commands
         let pipeline = try VirtualPipeline(file)
         try await pipeline.live(commands, cuts: [5, 50, 3], drains: true)
         defer { withExtendedLifetime(pipeline) {} }
@@ -38,7 +38,8 @@ import Testing
                 if !state.isEmpty { hadAll.insert(name) }
             }
         }
-        #expect(hadAll.count == Self.states.count)
+        // By chance nothing may be held back just when the states are asked for.
+        #expect(hadAll.isSuperset(of: Self.states.keys.filter { $0 != "pending" }), "\(hadAll)")
         try chain.finish()
         for (name, log) in Self.states { #expect(try states.lines(name, at: .end) == chain.state(of: log), "\(name)") }
     }
