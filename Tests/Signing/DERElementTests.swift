@@ -25,7 +25,7 @@ import Testing
             [0x04, 0x81, 0x01, 0x00], [0x30, 0x04, 0x04, 0x81, 0x01, 0x00],
             [0x04, 0x88, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
         ] as [[UInt8]])
-    func `what is not one element in DER is none`(bytes: [UInt8]) {
+    func `bytes that are not exactly one DER element are refused`(bytes: [UInt8]) {
         #expect(DERElement(bytes) == nil)
     }
 
