@@ -36,16 +36,55 @@ package enum Tool {
         StopSignals.outlive(SIGXFSZ)
         allowManyFiles()
         do {
-            var command = try type.parseAsRoot()
-            if !(command is any HangupTaker) { hangup.release() }
+            exit(try await status(of: type, Array(CommandLine.arguments.dropFirst())) { hangup.release() })
+        } catch {
+            endQuietly()
+        }
+    }
+
+    /// Runs a command inside another program, which says with ``StandardDescriptors`` where it reads and writes.
+    ///
+    /// - Parameter leavesHangup: Called before a command that does not go on at SIGHUP.
+    /// - Returns: What a process would exit with.
+    /// - Throws: `OutputError.closed`, when whoever reads what it prints has gone.
+    package static func status<Command: AsyncParsableCommand>(
+        of type: Command.Type, _ arguments: [String], leavesHangup: () -> Void = {}
+    ) async throws(OutputError) -> Int32 {
+        do {
+            var command = try type.parseAsRoot(arguments)
+            if !(command is any HangupTaker) { leavesHangup() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
                 try command.run()
             }
-            exit(ToolStatus.success.rawValue)
+            return ToolStatus.success.rawValue
+        } catch OutputError.closed {
+            throw .closed
         } catch {
-            end(type, with: error)
+            return try explain(error, of: type)
+        }
+    }
+
+    /// Tells the user why a command ended.
+    ///
+    /// - Returns: What to exit with.
+    private static func explain(_ error: any Error, of type: (some ParsableCommand).Type) throws(OutputError) -> Int32 {
+        if let failure = ToolFailure(explaining: error) {
+            if !failure.message.isEmpty { StandardError.write(failure.message) }
+            return failure.status.rawValue
+        }
+        switch type.exitCode(for: error) {
+        case .success:
+            try StandardOutput.write(line: type.fullMessage(for: error))
+            return ToolStatus.success.rawValue
+        case .failure:
+            // What the argument parser does not know ends with 1, which here means "the answer is no".
+            StandardError.write("\(error)")
+            return ToolStatus.software.rawValue
+        case let code:
+            StandardError.write(type.fullMessage(for: error))
+            return code.rawValue
         }
     }
 
@@ -56,18 +95,6 @@ package enum Tool {
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    }
-
-    private static func end(_ type: (some ParsableCommand).Type, with error: any Error) -> Never {
-        if error as? OutputError == .closed { endQuietly() }
-        guard let failure = ToolFailure(explaining: error) else {
-            // What the argument parser does not know ends with 1, which here means "the answer is no".
-            guard type.exitCode(for: error) == .failure else { type.exit(withError: error) }
-            StandardError.write("\(error)")
-            exit(ToolStatus.software.rawValue)
-        }
-        if !failure.message.isEmpty { StandardError.write(failure.message) }
-        exit(failure.status.rawValue)
     }
 
     /// As every program does whose reader has gone.

@@ -8,7 +8,7 @@ struct RecordedOutcomeTests {
     private func outcome(_ word: String, _ more: String = "") throws -> RecordedOutcome {
         let line = #"{"type":"outcome","device":"mac","transport":"apns","outcome":"\#(word)"\#(more)}"#
         var parser = JSONParser()
-        return try Array(line.utf8).withUnsafeBytes { RecordedOutcome(try parser.parse($0)) }
+        return try Array(line.utf8).withUnsafeBytes { RecordedOutcome(try parser.parse($0), sequence: 1) }
     }
 
     @Test func `each outcome has an explanation of its own, and is final`() throws {

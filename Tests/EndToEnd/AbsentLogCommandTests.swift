@@ -32,7 +32,7 @@ struct AbsentLogCommandTests {
         for place in [notes.pipeline, notes.folder + "/data", folder] {
             // The last log's folder is like that of a stage which never ran, where no pipeline file names it.
             for command in commands(on: place, of: notes) where name != "outcomes" || command.contains(notes.pipeline) {
-                let result = try await Program.run("belfry", command)
+                let result = try await Command.run(command)
                 #expect(result.status == 66, "\(command): \(result.errors)")
                 #expect(
                     result.errors.contains("log \(name) ") && result.errors.contains("\(folder)/\(name)"), "\(command)")
@@ -49,7 +49,7 @@ struct AbsentLogCommandTests {
             try FileManager.default.removeItem(atPath: "\(folder)/\(name)/\(file)")
         }
         for place in [[notes.pipeline, "--logs", folder], [folder]] {
-            let state = try await Program.run("belfry", ["state", place[0], "pending"] + place.dropFirst())
+            let state = try await Command.run(["state", place[0], "pending"] + place.dropFirst())
             #expect(state.status == 65 && state.errors.contains("log \(name): all segments are missing"), "\(state)")
         }
     }
@@ -60,19 +60,19 @@ struct AbsentLogCommandTests {
         try FileManager.default.removeItem(atPath: folder + "/matches/log.json")
         for place in [notes.pipeline, notes.folder + "/data", folder] {
             for command in commands(on: place, of: notes) + [["log", "show", "matches", "-p", place]] {
-                let result = try await Program.run("belfry", command)
+                let result = try await Command.run(command)
                 #expect(result.status == 65, "\(command): \(result.errors)")
                 #expect(result.errors.contains("\(folder)/matches/log.json is missing"), "\(command)")
                 #expect(result.errors.contains("belfry log repair \(folder)/matches"), "\(command)")
             }
         }
         for command in ["stat", "verify", "export", "show", "migrate"] {
-            let result = try await Program.run("belfry", ["log", command, folder + "/matches"])
+            let result = try await Command.run(["log", command, folder + "/matches"])
             #expect(result.status == 65 && result.errors.contains("/matches/log.json is missing"), "\(command)")
         }
-        let repaired = try await Program.run("belfry", ["log", "repair", folder + "/matches", "--yes"])
+        let repaired = try await Command.run(["log", "repair", folder + "/matches", "--yes"])
         #expect(repaired.status == 0, "\(repaired.errors)")
-        #expect(try await Program.run("belfry", ["log", "verify", notes.pipeline]).status == 0)
+        #expect(try await Command.run(["log", "verify", notes.pipeline]).status == 0)
     }
 
     @Test func `what is there is shown before what is not`() async throws {
@@ -80,11 +80,11 @@ struct AbsentLogCommandTests {
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: folder + "/pushes")
         for command in ["ls", "stat", "verify"] {
-            let result = try await Program.run("belfry", ["log", command, notes.pipeline])
+            let result = try await Command.run(["log", command, notes.pipeline])
             #expect(result.output.split(separator: "\n").count == 4, "\(result.output)")
         }
-        #expect(try await Program.run("belfry", ["log", "export", notes.pipeline]).output == "")
-        #expect(try await Program.run("belfry", ["log", "verify", folder + "/outcomes"]).status == 0)
+        #expect(try await Command.run(["log", "export", notes.pipeline]).output == "")
+        #expect(try await Command.run(["log", "verify", folder + "/outcomes"]).status == 0)
     }
 
     @Test func `a file of lines is no place, and it is said what to do with it`() async throws {
@@ -93,11 +93,11 @@ struct AbsentLogCommandTests {
         for command in [
             ["ls", file], ["show", file], ["stat", file], ["repair", file], ["show", "changes", "-p", file],
         ] {
-            let result = try await Program.run("belfry", ["log"] + command)
+            let result = try await Command.run(["log"] + command)
             #expect(result.status == 66 && result.errors.hasPrefix("\(file) holds lines, not logs"), "\(result.errors)")
         }
         let folder = try await logs(notes)
-        let repair = try await Program.run("belfry", ["log", "repair", folder])
+        let repair = try await Command.run(["log", "repair", folder])
         #expect(repair.status == 64 && repair.errors.contains("name one of them: changes, matches, "))
     }
 
@@ -106,7 +106,7 @@ struct AbsentLogCommandTests {
         try FileManager.default.createDirectory(atPath: notes.folder + "/empty", withIntermediateDirectories: false)
         for place in [notes.pipeline, notes.folder + "/empty"] {
             for command in commands(on: place, of: notes) where !["replay", "state"].contains(command[0]) {
-                let result = try await Program.run("belfry", command)
+                let result = try await Command.run(command)
                 #expect(result.status == 66, "\(command): \(result.errors)")
                 #expect(result.errors.contains("no log"), "\(command)")
             }
@@ -125,26 +125,26 @@ struct AbsentLogCommandTests {
             {"end":[{"log":"changes","batches":1,"events":1}]}
 
             """
-        let imported = try await Program.run("belfry", ["log", "import", "-", "--to", folder], input: lines)
+        let imported = try await Command.run(["log", "import", "-", "--to", folder], input: lines)
         #expect(imported.status == 0, "\(imported.errors)")
-        let trimmed = try await Program.run("belfry", ["log", "show", folder + "/changes", "--from", "1"])
+        let trimmed = try await Command.run(["log", "show", folder + "/changes", "--from", "1"])
         #expect(trimmed.status == 65 && trimmed.errors.contains("changes no longer holds sequence 1: it begins with 5"))
-        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 0)
+        #expect(try await Command.run(["log", "verify", folder]).status == 0)
         try FileManager.default.removeItem(atPath: folder + "/changes/00000000000000000005.first")
         let commands = [
             ["log", "ls", folder], ["log", "stat", folder], ["log", "stat", folder + "/changes"],
             ["log", "show", folder + "/changes"], ["trace", "changes:5", "-p", folder], ["trace", "n5", "-p", folder],
         ]
         for command in commands + [["log", "export", folder]] {
-            let result = try await Program.run("belfry", command)
+            let result = try await Command.run(command)
             #expect(result.status == 65, "\(command): \(result.errors)")
             #expect(result.errors.contains("log changes: sequences 1 to 4 are missing"), "\(command): \(result.errors)")
             #expect(result.output.isEmpty == command.contains("export"), "\(command)")
         }
-        let verified = try await Program.run("belfry", ["log", "verify", folder])
+        let verified = try await Command.run(["log", "verify", folder])
         #expect(verified.status == 1 && verified.output.contains("sequences 1 to 4 are missing"))
-        #expect(try await Program.run("belfry", ["log", "repair", folder + "/changes", "--yes"]).status == 0)
-        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 0)
+        #expect(try await Command.run(["log", "repair", folder + "/changes", "--yes"]).status == 0)
+        #expect(try await Command.run(["log", "verify", folder]).status == 0)
     }
 
     @Test(arguments: ["changes", "outcomes"])
@@ -153,20 +153,20 @@ struct AbsentLogCommandTests {
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: "\(folder)/\(name)/00000000000000000001.log")
         for command in [["log", "ls", folder], ["log", "stat", folder], ["log", "export", folder]] {
-            let result = try await Program.run("belfry", command)
+            let result = try await Command.run(command)
             #expect(
                 result.status == 65 && result.errors.contains("log \(name): all segments are missing"), "\(command)")
         }
-        let traced = try await Program.run("belfry", ["trace", "n1", "-p", folder])
+        let traced = try await Command.run(["trace", "n1", "-p", folder])
         #expect(traced.status == 65 && traced.errors.contains("log \(name): all segments are missing"))
-        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 1)
-        #expect(try await Program.run("belfry", ["log", "repair", "\(folder)/\(name)"]).status == 65)
+        #expect(try await Command.run(["log", "verify", folder]).status == 1)
+        #expect(try await Command.run(["log", "repair", "\(folder)/\(name)"]).status == 65)
     }
 
     @Test func `a wrong index is noted, wrong settings are damage with advice`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
-        #expect(try await Program.run("belfry", ["trace", "n1", "-p", folder]).status == 0)
+        #expect(try await Command.run(["trace", "n1", "-p", folder]).status == 0)
         try Data("nonsense of sixty-four bytes and more, so that it has a header to be compared with".utf8)
             .write(to: URL(fileURLWithPath: folder + "/changes/index/00000000000000000001.index"))
         let noted = try await Program.run("belfry", ["log", "verify", folder], onTerminal: true)
@@ -178,14 +178,14 @@ struct AbsentLogCommandTests {
             (2, sound + "{}\n"), (1, sound.replacing("\"settings\"", with: "\"sittings\"")), (2, sound + "{"),
         ] {
             try Data(wrong.utf8).write(to: URL(fileURLWithPath: path))
-            let verified = try await Program.run("belfry", ["log", "verify", folder])
+            let verified = try await Command.run(["log", "verify", folder])
             #expect(verified.status == 1 && verified.output.contains("line \(line): "), "\(verified.output)")
-            let replayed = try await Program.run("belfry", ["replay", notes.pipeline, "--logs", folder])
+            let replayed = try await Command.run(["replay", notes.pipeline, "--logs", folder])
             #expect(replayed.status == 65, "\(replayed.errors)")
             #expect(replayed.errors.contains("\(path), line \(line): ") && replayed.errors.contains("remove it alone"))
         }
         try FileManager.default.removeItem(atPath: path)
-        #expect(try await Program.run("belfry", ["replay", notes.pipeline, "--logs", folder]).status == 0)
+        #expect(try await Command.run(["replay", notes.pipeline, "--logs", folder]).status == 0)
     }
 
     @Test func `verify names what is missing or altered beside a log`() async throws {
@@ -208,12 +208,12 @@ struct AbsentLogCommandTests {
             } else {
                 try FileManager.default.removeItem(atPath: file)
             }
-            let verified = try await Program.run("belfry", ["log", "verify", folder])
+            let verified = try await Command.run(["log", "verify", folder])
             #expect(verified.status == 1, "\(file): \(verified)")
             #expect(verified.output.contains("\"file\":\"\(file)\"") && verified.output.contains(reason), "\(verified)")
             try Data(sound.utf8).write(to: URL(fileURLWithPath: file))
         }
-        #expect(try await Program.run("belfry", ["log", "verify", folder]).status == 0)
+        #expect(try await Command.run(["log", "verify", folder]).status == 0)
     }
 
     @Test(arguments: [2, 3, 4])
@@ -228,16 +228,15 @@ struct AbsentLogCommandTests {
             ["log", "ls", folder], ["log", "stat", folder], ["log", "verify", folder], ["log", "export", folder],
             ["trace", "3", "-p", folder], ["replay", folder],
         ] {
-            let result = try await Program.run("belfry", command)
+            let result = try await Command.run(command)
             #expect(result.status == 0 && result.errors.hasPrefix(note), "\(command): \(result)")
         }
-        let explained = try await Program.run(
-            "belfry", ["explain", "--change", "3", "--user", "_alice", "-p", folder])
+        let explained = try await Command.run(["explain", "--change", "3", "--user", "_alice", "-p", folder])
         #expect(explained.status == 1 && explained.output.contains("outcome.pending"), "\(explained)")
         // Retention keeps what readers need, and so knows of them.
         let readers = #"[{"name":"next","first":1}]"# + "\n"
         try Data(readers.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(names[count - 1])/consumers.json"))
-        let known = try await Program.run("belfry", ["log", "ls", folder])
+        let known = try await Command.run(["log", "ls", folder])
         #expect(known.status == 66 && known.errors.contains("log \(names[count]) is missing"), "\(known)")
     }
 }

@@ -11,7 +11,7 @@ struct CaseCommandTests {
         let run = try await Program.run("belfry", ["run", notes.pipeline, "--logs", place], input: input)
         #expect(run.status == 0)
         let file = notes.folder + "/case.ndjson"
-        let exported = try await Program.run("belfry", ["trace", "6", "-p", notes.pipeline, "--export", file])
+        let exported = try await Command.run(["trace", "6", "-p", notes.pipeline, "--export", file])
         #expect(exported.status == 0 && exported.output == "", "\(exported.errors)")
         #expect(exported.errors.contains("case.ndjson: 3 inputs of 11\n"), "\(exported.errors)")
         #expect(exported.errors.contains("run:    belfry run \(notes.pipeline) \(file)\n"))
@@ -20,7 +20,7 @@ struct CaseCommandTests {
         for name in ["_alice", "alice-phone", "6a0f", "groceries"] { #expect(!text.contains(name), "\(name)") }
         let again = try await Program.run("belfry", ["run", notes.pipeline, file])
         #expect(again.status == 0 && again.output.split(separator: "\n").count == 1)
-        let there = try await Program.run("belfry", ["trace", "6", "-p", notes.pipeline, "--export", file])
+        let there = try await Command.run(["trace", "6", "-p", notes.pipeline, "--export", file])
         #expect(there.status == 73)
     }
 
@@ -30,17 +30,18 @@ struct CaseCommandTests {
         let input = Notes.phone() + Notes.change("n1", second: 1)
         _ = try await Program.run("belfry", ["run", notes.pipeline, "--logs", place], input: input)
         func explain(_ arguments: String...) async throws -> Program.Result {
-            try await Program.run("belfry", ["explain", "-p", place, "--change"] + arguments)
+            try await Command.run(["explain", "-p", place, "--change"] + arguments)
         }
         let pushed = try await explain("3", "--device", "alice-phone")
         #expect(pushed.status == 0 && pushed.errors == "")
         #expect(pushed.output.hasPrefix(#"{"change":3,"#) && pushed.output.contains(#""pushed":true"#))
         let same = try await explain("3", "--device", "alice-phone", "--no-index")
         #expect(same.output == pushed.output)
-        let apart = try await Program.run(
-            "belfry", ["explain", "-p", notes.pipeline, "--logs", place, "--change", "3", "--device", "alice-phone"])
+        let apart = try await Command.run([
+            "explain", "-p", notes.pipeline, "--logs", place, "--change", "3", "--device", "alice-phone",
+        ])
         #expect(apart.status == 0 && apart.output == pushed.output, "\(apart)")
-        let export = try await Program.run("belfry", ["trace", "3", "-p", place, "--export", notes.folder + "/case"])
+        let export = try await Command.run(["trace", "3", "-p", place, "--export", notes.folder + "/case"])
         #expect(export.status == 64 && export.errors.contains("with -p FILE, and the logs with --logs"), "\(export)")
         #expect(try await explain("1", "--user", "_alice").status == 1)
         #expect(try await explain("3").status == 64)

@@ -85,7 +85,7 @@ struct DeadLettersCommandTests {
     }
 
     private func letters(_ notes: Notes, _ arguments: String...) async throws -> Program.Result {
-        let result = try await Program.run("belfry", ["dead-letters"] + arguments + [notes.pipeline])
+        let result = try await Command.run(["dead-letters"] + arguments + [notes.pipeline])
         #expect(result.isNDJSON, "\(result)")
         return result
     }
@@ -122,7 +122,7 @@ struct DeadLettersCommandTests {
         #expect(receiver.pushes == before)
 
         let question = ["explain", "--change", "7", "--device", "alice-phone", "-p", notes.pipeline]
-        #expect(try await Program.run("belfry", question).status == 1)
+        #expect(try await Command.run(question).status == 1)
 
         let first = try await letters(notes, "redrive", "--limit", "1", "--yes")
         #expect(first.status == 0, "\(first)")
@@ -133,13 +133,13 @@ struct DeadLettersCommandTests {
         try await settle(notes, 13)
         #expect(Array(receiver.pushes.dropFirst(before.count)) == ["alice-phone n1", "alice-phone n2"])
 
-        let explained = try await Program.run("belfry", question)
+        let explained = try await Command.run(question)
         #expect(explained.status == 0, "\(explained)")
         #expect(explained.output.contains("transport apns accepted the push to alice-phone, when it was redriven"))
-        let traced = try await Program.run("belfry", ["trace", "7", "-p", notes.pipeline])
+        let traced = try await Command.run(["trace", "7", "-p", notes.pipeline])
         #expect(traced.output.contains(#""type":"push.redrive","#), "\(traced)")
 
-        let export = try await Program.run("belfry", ["trace", "outcomes:12", "-p", notes.pipeline, "--export", "-"])
+        let export = try await Command.run(["trace", "outcomes:12", "-p", notes.pipeline, "--export", "-"])
         #expect(export.status == 64 && export.errors.contains("outcome 12 is of a redrive"), "\(export)")
 
         let third = try await letters(notes, "redrive", "--yes")
@@ -151,7 +151,7 @@ struct DeadLettersCommandTests {
         #expect(receiver.pushes.suffix(2) == ["bob-watch n1", "bob-watch n2"])
         up.signal(SIGTERM)
         #expect(await up.result().status == 0)
-        let replay = try await Program.run("belfry", ["replay", notes.pipeline])
+        let replay = try await Command.run(["replay", notes.pipeline])
         #expect(replay.status == 0 && replay.output.hasPrefix(#"{"result":"identical""#), "\(replay)")
     }
 
@@ -206,27 +206,25 @@ struct DeadLettersCommandTests {
 
     @Test func `a door that does not answer, and one that is not named`() async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
-        let silent = try await Program.run(
-            "belfry", ["dead-letters", "redrive", notes.pipeline, "--yes", "--timeout", "0.3"])
+        let silent = try await Command.run(["dead-letters", "redrive", notes.pipeline, "--yes", "--timeout", "0.3"])
         #expect(silent.status == 69, "\(silent)")
         #expect(silent.errors.contains("0 letters redriven before that"), "\(silent.errors)")
-        let folder = try await Program.run(
-            "belfry", ["dead-letters", "redrive", notes.folder + "/data", "--yes"])
+        let folder = try await Command.run(["dead-letters", "redrive", notes.folder + "/data", "--yes"])
         #expect(folder.status == 64 && folder.errors.contains("or --door"), "\(folder.errors)")
         for arguments in [
             ["--include", "device.retired"], ["--limit", "0"], ["--include", "all"], ["--timeout", "0"],
         ] {
-            let wrong = try await Program.run("belfry", ["dead-letters", "redrive", notes.pipeline] + arguments)
+            let wrong = try await Command.run(["dead-letters", "redrive", notes.pipeline] + arguments)
             #expect(wrong.status == 64 && wrong.output.isEmpty, "\(wrong)")
         }
-        let none = try await Program.run("belfry", ["dead-letters", notes.folder + "/nothing"])
+        let none = try await Command.run(["dead-letters", notes.folder + "/nothing"])
         #expect(none.status == 66, "\(none)")
     }
 
     @Test func `a code that no letter can have is refused, with those there are`() async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         for (code, near) in [("bogus", ""), ("field.typo", #"did you mean "field.type"? "#), ("accepted", "")] {
-            let wrong = try await Program.run("belfry", ["dead-letters", notes.pipeline, "--code", code])
+            let wrong = try await Command.run(["dead-letters", notes.pipeline, "--code", code])
             #expect(wrong.status == 64 && wrong.output.isEmpty, "\(wrong)")
             #expect(
                 wrong.errors.contains(
@@ -243,7 +241,7 @@ struct DeadLettersCommandTests {
     func `a limit below zero is told its range`(command: [String]) async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         let more = command[0] == "trace" ? ["1"] : []
-        let result = try await Program.run("belfry", command + [notes.pipeline, "--limit", "-1"] + more)
+        let result = try await Command.run(command + [notes.pipeline, "--limit", "-1"] + more)
         #expect(result.status == 64 && result.errors.contains("--limit takes a number from "), "\(result)")
     }
 
@@ -251,7 +249,7 @@ struct DeadLettersCommandTests {
         let notes = try await notes(refused: #"{"type":"badge.set",\#(Self.place),"user":"_alice","badge":-1}"#)
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await ingest.error("running")
-        let result = try await Program.run("belfry", ["dead-letters", "redrive", notes.pipeline, "--yes"])
+        let result = try await Command.run(["dead-letters", "redrive", notes.pipeline, "--yes"])
         #expect(result.status == 65, "\(result)")
         #expect(
             result.errors.contains(

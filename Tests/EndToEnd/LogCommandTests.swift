@@ -25,9 +25,9 @@ struct LogCommandTests {
         #expect(damaged.status == 1)
         #expect(damaged.output.contains("changes: damaged"))
         #expect(damaged.output.contains("matches: sound"))
-        let listed = try await Program.run("belfry", ["log", "ls", folder])
+        let listed = try await Command.run(["log", "ls", folder])
         #expect(listed.output.split(separator: "\n").count >= 4)
-        let shown = try await Program.run("belfry", ["log", "show", folder + "/changes"])
+        let shown = try await Command.run(["log", "show", folder + "/changes"])
         #expect(shown.status == 65)
         #expect(shown.errors.contains("is damaged at byte"))
     }
@@ -43,12 +43,12 @@ struct LogCommandTests {
         #expect(
             asked.output.contains("changes: damaged at byte ") && asked.output.contains("would be lost: sequences "))
         #expect(asked.output.contains("matches has done its sequence 52") && asked.output.contains("--yes does it"))
-        #expect(try await Program.run("belfry", ["log", "show", folder + "/changes"]).status == 65)
+        #expect(try await Command.run(["log", "show", folder + "/changes"]).status == 65)
         let arguments = ["log", "repair", "changes", "-p", folder, "--yes", "--now", "2026-11-20T09:30:00Z"]
         let done = try await Program.run("belfry", arguments, onTerminal: true)
         #expect(done.status == 0 && done.output.contains("changes now ends with sequence "))
         #expect(FileManager.default.fileExists(atPath: folder + "/changes/damaged-2026-11-20T09:30:00Z"))
-        #expect(try await Program.run("belfry", ["log", "show", folder + "/changes"]).status == 0)
+        #expect(try await Command.run(["log", "show", folder + "/changes"]).status == 0)
         let verified = try await Program.run("belfry", ["log", "verify", folder], onTerminal: true)
         #expect(verified.status == 1)
         #expect(verified.output.contains("changes: sound") && verified.output.contains("of 'changes', which ends with"))
@@ -59,7 +59,7 @@ struct LogCommandTests {
         let ingest = try Program(
             "belfry-ingest", ["--pipeline", notes.pipeline, try notes.write(Notes.phone(), to: "first")])
         await ingest.error("2 lines sent")
-        let result = try await Program.run("belfry", ["log", "repair", "changes", "-p", notes.pipeline])
+        let result = try await Command.run(["log", "repair", "changes", "-p", notes.pipeline])
         #expect(result.status == 69)
         #expect(result.errors.contains("log 'changes' in ") && result.errors.contains("open in process \(ingest.pid)"))
         let second = try await Program.run("belfry-ingest", ["--pipeline", notes.pipeline])
@@ -76,7 +76,7 @@ struct LogCommandTests {
             (["verify", folder], 1), (["repair", folder + "/changes"], 1), (["repair", folder + "/matches"], 0),
             (["migrate", folder], 0), (["migrate", "--dry-run", folder + "/pushes"], 0),
         ] as [([String], Int32)] {
-            let piped = try await Program.run("belfry", ["log"] + command)
+            let piped = try await Command.run(["log"] + command)
             #expect(piped.status == status && piped.isNDJSON, "\(command): \(piped)")
             let asked = try await Program.run("belfry", ["log"] + command + ["--json"], onTerminal: true)
             #expect(asked.output == piped.output, "\(command): \(asked)")
@@ -88,22 +88,23 @@ struct LogCommandTests {
     @Test func `an export is imported as the same logs, and counted and filtered alike`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
-        let exported = try await Program.run("belfry", ["log", "export", folder])
+        let exported = try await Command.run(["log", "export", folder])
         #expect(exported.status == 0)
         let copy = notes.folder + "/copy"
-        let imported = try await Program.run("belfry", ["log", "import", "-", "--to", copy], input: exported.output)
+        let imported = try await Command.run(["log", "import", "-", "--to", copy], input: exported.output)
         #expect(imported.status == 0 && imported.errors.hasPrefix("5 logs in "))
         for command in [["stat"], ["export"], ["migrate", "--dry-run"]] {
             let (old, new) = try await (
-                Program.run("belfry", ["log"] + command + [folder]), Program.run("belfry", ["log"] + command + [copy])
+                Command.run(["log"] + command + [folder]), Command.run(["log"] + command + [copy])
             )
             #expect(old.status == 0 && old.output == new.output && !old.output.isEmpty)
         }
         let file = try notes.write(exported.output, to: "all.ndjson")
-        let again = try await Program.run("belfry", ["log", "import", file, "--to", copy])
+        let again = try await Command.run(["log", "import", file, "--to", copy])
         #expect(again.status == 65 && again.errors.contains("line 1: ") && again.errors.contains("is a log already"))
-        let shown = try await Program.run(
-            "belfry", ["log", "show", copy + "/matches", "--record", "n40", "--from", "-15s", "--bare"])
+        let shown = try await Command.run([
+            "log", "show", copy + "/matches", "--record", "n40", "--from", "-15s", "--bare",
+        ])
         #expect(shown.status == 0 && shown.output.split(separator: "\n").count == 1)
     }
 
@@ -114,10 +115,10 @@ struct LogCommandTests {
         for option in [
             ["--from", "53"], ["--from", "2099-01-01T00:00:00Z"], ["--type", "record.delete"], ["--where", "x=1"],
         ] {
-            let shown = try await Program.run("belfry", ["log", "show", folder + "/changes"] + option)
+            let shown = try await Command.run(["log", "show", folder + "/changes"] + option)
             #expect(shown.status == 0 && shown.output == "" && shown.errors.hasPrefix(said), "\(shown)")
         }
-        let one = try await Program.run("belfry", ["log", "show", folder + "/changes", "--from", "52"])
+        let one = try await Command.run(["log", "show", folder + "/changes", "--from", "52"])
         #expect(one.status == 0 && one.errors == "")
     }
 
@@ -133,7 +134,7 @@ struct LogCommandTests {
         #expect(shown.errors.contains("-p FILE"), "\(shown)")
         try FileManager.default.removeItem(atPath: folder + "/pushes/00000000000000000001.log")
         for command in [["repair", folder + "/pushes"], ["ls", folder]] {
-            let result = try await Program.run("belfry", ["log"] + command)
+            let result = try await Command.run(["log"] + command)
             #expect(result.status == 65 && !result.errors.contains("log repair"), "\(result)")
             #expect(result.errors.contains("all segments are missing") && result.errors.contains("from a copy"))
         }
@@ -156,12 +157,12 @@ struct LogCommandTests {
 
     @Test func `a place without logs is no input`() async throws {
         let notes = try Notes()
-        let missing = try await Program.run("belfry", ["log", "ls", notes.folder + "/nowhere"])
+        let missing = try await Command.run(["log", "ls", notes.folder + "/nowhere"])
         #expect(missing.status == 66)
-        let unused = try await Program.run("belfry", ["log", "ls", notes.pipeline])
+        let unused = try await Command.run(["log", "ls", notes.pipeline])
         #expect(unused.status == 66)
         #expect(unused.output == "" && unused.errors.hasPrefix("no logs yet in "))
-        let unknown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline])
+        let unknown = try await Command.run(["log", "show", "changes", "-p", notes.pipeline])
         #expect(unknown.status == 66)
     }
 

@@ -13,7 +13,7 @@ struct ReplayCommandTests {
     }
 
     private static func belfry(_ command: String, _ notes: Notes, _ more: String...) async throws -> Program.Result {
-        try await Program.run("belfry", [command, notes.pipeline] + more + ["--logs", notes.folder + "/logs"])
+        try await Command.run([command, notes.pipeline] + more + ["--logs", notes.folder + "/logs"])
     }
 
     @Test func `what is identical ends with 0, and pushes go to a file`() async throws {

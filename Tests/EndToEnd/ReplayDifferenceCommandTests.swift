@@ -57,8 +57,7 @@ struct ReplayDifferenceCommandTests {
         bytes[place.lowerBound] ^= 1
         try bytes.write(to: URL(fileURLWithPath: segment))
         for more in [[], ["--json"]] {
-            let damaged = try await Program.run(
-                "belfry", ["replay", notes.pipeline, "--logs", logs.path] + more)
+            let damaged = try await Command.run(["replay", notes.pipeline, "--logs", logs.path] + more)
             #expect(damaged.status == 65 && damaged.output.isEmpty, "\(damaged)")
             let told = try #require(
                 damaged.errors.firstMatch(of: /(\S+) is damaged at byte (\d+), from sequence (\d+) on/))
@@ -98,8 +97,7 @@ struct ReplayDifferenceCommandTests {
         try await notes.record(seconds: 10)
         func seconds(_ more: String...) async throws -> Double {
             let start = ContinuousClock.now
-            let replayed = try await Program.run(
-                "belfry",
+            let replayed = try await Command.run(
                 ["replay", notes.pipeline, "--logs", notes.logs, "--to", "file:" + notes.folder + "/replayed"] + more)
             #expect(replayed.status == 0, "\(replayed)")
             #expect(Notes.names(try notes.read("replayed")) == ["n1", "n2", "n3", "n4", "n5"])
@@ -109,7 +107,7 @@ struct ReplayDifferenceCommandTests {
         #expect(try await seconds("--speed", "1000000") < 40)
         #expect(try await seconds() < 40)
         for wrong in [["--speed", "0", "--to", "console"], ["--speed", "-1", "--to", "console"]] {
-            #expect(try await Program.run("belfry", ["replay", notes.pipeline] + wrong).status == 64)
+            #expect(try await Command.run(["replay", notes.pipeline] + wrong).status == 64)
         }
     }
 

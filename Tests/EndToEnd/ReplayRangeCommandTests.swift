@@ -15,7 +15,7 @@ struct ReplayRangeCommandTests {
     }
 
     private static func replay(_ notes: Notes, _ more: String...) async throws -> Program.Result {
-        try await Program.run("belfry", ["replay", notes.pipeline, "--logs", notes.folder + "/logs"] + more)
+        try await Command.run(["replay", notes.pipeline, "--logs", notes.folder + "/logs"] + more)
     }
 
     @Test func `a range in which nothing lies is refused`() async throws {
@@ -66,7 +66,7 @@ struct ReplayRangeCommandTests {
         let replay = ["replay", notes.pipeline, "--logs", logs.path]
         #expect(try await Program.run("belfry", replay).status == 0)
         for first in [1, 3] { try FileManager.default.removeItem(atPath: Self.segment(first, of: "changes", logs)) }
-        let gone = try await Program.run("belfry", replay + ["--until", "3"])
+        let gone = try await Command.run(replay + ["--until", "3"])
         #expect(gone.status == 65 && gone.output.isEmpty, "\(gone)")
         #expect(gone.errors.contains("all of that range is gone: changes begins at 4\n"), "\(gone.errors)")
         let all = try await Program.run("belfry", replay)
@@ -81,7 +81,7 @@ struct ReplayRangeCommandTests {
         let logs = try RewrittenLogs(of: notes.folder + "/logs")
         try logs.rewrite(log, segmentBytes: 1)
         try FileManager.default.removeItem(atPath: Self.segment(3, of: log, logs))
-        let gap = try await Program.run("belfry", ["replay", notes.pipeline, "--logs", logs.path])
+        let gap = try await Command.run(["replay", notes.pipeline, "--logs", logs.path])
         #expect(gap.status == 65 && gap.output.isEmpty, "\(gap)")
         let place = "3 to 3 are missing"
         #expect(gap.errors.contains("/\(log)/") && gap.errors.contains(place), "\(gap)")
@@ -91,7 +91,7 @@ struct ReplayRangeCommandTests {
         let notes = try await Self.notes()
         let logs = try RewrittenLogs(of: notes.folder + "/logs")
         try logs.rewrite("outcomes", segmentBytes: 1)
-        _ = try await Program.run("belfry", ["trace", "7", "-p", logs.path])
+        _ = try await Command.run(["trace", "7", "-p", logs.path])
         try FileManager.default.removeItem(atPath: Self.segment(5, of: "outcomes", logs))
         let replay = ["replay", notes.pipeline, "--logs", logs.path]
         let lost = try await Program.run("belfry", replay)
@@ -108,7 +108,7 @@ struct ReplayRangeCommandTests {
         try FileManager.default.removeItem(atPath: notes.folder + "/logs/outcomes/00000000000000000001.log")
         for command in [["replay"], ["whatif", "--set", "coalesce.window=1s"]] {
             let place = [notes.pipeline, "--logs", notes.folder + "/logs"]
-            let empty = try await Program.run("belfry", command + place)
+            let empty = try await Command.run(command + place)
             #expect(empty.status == 65 && empty.output.isEmpty, "\(empty)")
             #expect(empty.errors.contains("outcomes is missing what came after 0: "), "\(empty)")
         }

@@ -6,7 +6,7 @@ import Testing
 struct StateCommandTests {
     private static func state(_ notes: Notes, _ name: String, at: String? = nil) async throws -> Program.Result {
         let moment = at.map { ["--at", $0] } ?? []
-        let result = try await Program.run("belfry", ["state", notes.pipeline, name, "--logs", notes.logs] + moment)
+        let result = try await Command.run(["state", notes.pipeline, name, "--logs", notes.logs] + moment)
         #expect(result.status == 0, "\(result)")
         #expect(result.output.isEmpty || result.isNDJSON, "\(result)")
         return result
@@ -58,7 +58,7 @@ struct StateCommandTests {
         let table = try await Program.run("belfry", ["state", notes.pipeline, "badges"] + place, onTerminal: true)
         #expect(table.output.hasPrefix("CONTAINER "), "\(table)")
         #expect(table.output.contains("_alice  1"), "\(table)")
-        let unknown = try await Program.run("belfry", ["state", notes.pipeline, "moods"] + place)
+        let unknown = try await Command.run(["state", notes.pipeline, "moods"] + place)
         #expect(unknown.status == 64, "\(unknown)")
         #expect(unknown.errors.contains("there are: records, subscriptions, pending, badges, devices"), "\(unknown)")
     }
@@ -70,24 +70,24 @@ struct StateCommandTests {
         try FileManager.default.createDirectory(atPath: notes.folder + "/data", withIntermediateDirectories: false)
         try FileManager.default.moveItem(atPath: notes.logs, toPath: notes.folder + "/data/logs")
         for place in [notes.folder + "/data", notes.folder + "/data/logs"] {
-            let replayed = try await Program.run("belfry", ["replay", place])
+            let replayed = try await Command.run(["replay", place])
             #expect(replayed.status == 0 && replayed.output.hasPrefix(#"{"result":"identical","#), "\(replayed)")
-            let badges = try await Program.run("belfry", ["state", place, "badges"])
+            let badges = try await Command.run(["state", place, "badges"])
             #expect(badges.status == 0 && badges.output.contains(#""badge":1}"#), "\(badges)")
-            let other = try await Program.run("belfry", ["whatif", place, "--set", "coalesce.window=0s"])
+            let other = try await Command.run(["whatif", place, "--set", "coalesce.window=0s"])
             #expect(other.status == 1 && other.output.contains(#""added":4,"#), "\(other)")
         }
         let match = "match=" + (try Program.folder()) + "/belfry-match"
-        let program = try await Program.run("belfry", ["replay", notes.folder + "/data", "--stage", match])
+        let program = try await Command.run(["replay", notes.folder + "/data", "--stage", match])
         #expect(program.status == 64 && program.errors.contains("from the pipeline file"), "\(program)")
         let (one, other) = (notes.folder + "/data/logs/notifications", notes.folder + "/data/logs/others")
         try FileManager.default.copyItem(atPath: one, toPath: other)
-        let twice = try await Program.run("belfry", ["replay", notes.folder + "/data"])
+        let twice = try await Command.run(["replay", notes.folder + "/data"])
         #expect(twice.status == 66 && twice.errors.contains("made by 2 stages of kind coalesce"), "\(twice)")
         try FileManager.default.removeItem(atPath: other)
         let lost = one + "/settings.ndjson"
         try FileManager.default.removeItem(atPath: lost)
-        let unknown = try await Program.run("belfry", ["replay", notes.folder + "/data"])
+        let unknown = try await Command.run(["replay", notes.folder + "/data"])
         #expect(unknown.status == 66 && unknown.errors.hasPrefix(lost + " is not there"), "\(unknown)")
     }
 
@@ -101,7 +101,7 @@ struct StateCommandTests {
         let place = [notes.pipeline, "--logs", notes.logs]
         for command in [["replay"] + place, ["whatif", "--set", "match.x=1"] + place, ["state", "badges"] + place] {
             let words = command[0] == "state" ? ["state", notes.pipeline, "badges", "--logs", notes.logs] : command
-            let result = try await Program.run("belfry", words)
+            let result = try await Command.run(words)
             #expect(result.errors.hasPrefix(told), "\(result)")
         }
     }

@@ -16,20 +16,20 @@ struct TraceCommandTests {
     @Test func `a trace is one JSON object where no terminal is`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
-        let traced = try await Program.run("belfry", ["trace", "n2", "-p", folder])
+        let traced = try await Command.run(["trace", "n2", "-p", folder])
         #expect(traced.status == 0 && traced.errors == "")
         #expect(traced.output.hasPrefix(#"{"asked":"n2","as":"record","targets":["changes:4"],"#))
-        let tree = try await Program.run("belfry", ["trace", "4", "--pipeline", folder, "--tree"])
+        let tree = try await Command.run(["trace", "4", "--pipeline", folder, "--tree"])
         #expect(tree.output.split(separator: "\n").count == 5)
         #expect(tree.output.contains("outcome  accepted _alice/alice-phone by apns"))
-        let chart = try await Program.run("belfry", ["trace", "4", "-p", folder, "--mermaid"])
+        let chart = try await Command.run(["trace", "4", "-p", folder, "--mermaid"])
         #expect(chart.output.hasPrefix("flowchart TD\n"))
     }
 
     @Test func `several hits are listed, and it is said how to choose`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
-        let listed = try await Program.run("belfry", ["trace", "n1", "-p", folder, "--tree"])
+        let listed = try await Command.run(["trace", "n1", "-p", folder, "--tree"])
         #expect(listed.status == 0)
         #expect(listed.output.split(separator: "\n").count == 2)
         #expect(listed.errors == "trace one of them, as changes:5\n")
@@ -38,22 +38,22 @@ struct TraceCommandTests {
     @Test func `what is not found ends with 1, an empty ID with 64, no place with 66`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
-        let missing = try await Program.run("belfry", ["trace", "no\u{1B}body", "-p", folder])
+        let missing = try await Command.run(["trace", "no\u{1B}body", "-p", folder])
         #expect(missing.status == 1 && missing.output == "")
         #expect(missing.errors.hasPrefix(#"nothing found for 'no\u{1b}body': no record of that name in changes;"#))
-        #expect(try await Program.run("belfry", ["trace", "", "-p", folder]).status == 64)
-        #expect(try await Program.run("belfry", ["trace", "1", "-p", folder + "/nowhere"]).status == 66)
+        #expect(try await Command.run(["trace", "", "-p", folder]).status == 64)
+        #expect(try await Command.run(["trace", "1", "-p", folder + "/nowhere"]).status == 66)
     }
 
     @Test func `no index leaves nothing behind`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
-        let plain = try await Program.run("belfry", ["trace", "n2", "-p", folder, "--no-index"])
+        let plain = try await Command.run(["trace", "n2", "-p", folder, "--no-index"])
         #expect(!FileManager.default.fileExists(atPath: folder + "/changes/index"))
-        let indexed = try await Program.run("belfry", ["trace", "n2", "-p", folder])
+        let indexed = try await Command.run(["trace", "n2", "-p", folder])
         #expect(FileManager.default.fileExists(atPath: folder + "/changes/index"))
         #expect(plain.output == indexed.output)
-        let verified = try await Program.run("belfry", ["log", "verify", folder])
+        let verified = try await Command.run(["log", "verify", folder])
         #expect(verified.status == 0)
     }
 
@@ -64,7 +64,7 @@ struct TraceCommandTests {
         var bytes = try Data(contentsOf: url)
         bytes[100] ^= 1
         try bytes.write(to: url)
-        let traced = try await Program.run("belfry", ["trace", "n2", "-p", folder])
+        let traced = try await Command.run(["trace", "n2", "-p", folder])
         #expect(traced.status == 65)
         #expect(traced.errors.contains("is damaged at byte"))
     }

@@ -47,7 +47,7 @@ struct WhatIfCommandTests {
         #expect(text.status == 0 && text.output == "no difference in 1 push\n", "\(text)")
         let match = "match=" + (try Program.folder()) + "/belfry-match"
         for change in [["--set", "coalesce.window=2000ms"], ["--stage", match], ["--pipeline-b", notes.pipeline]] {
-            let same = try await Program.run("belfry", ["whatif", notes.pipeline, "--logs", notes.logs] + change)
+            let same = try await Command.run(["whatif", notes.pipeline, "--logs", notes.logs] + change)
             let summary = #"{"type":"summary","pushes":1,"added":0,"removed":0,"changed":0,"categories":{}}"#
             #expect(same.status == 0 && same.output == summary + "\n", "\(same)")
         }

@@ -97,7 +97,7 @@ struct CaseExport {
     private func noteAnswer(_ event: LoggedEvent, _ notes: inout [String]) throws {
         try event.withJSON { json in
             guard CaseOutcome.kind(of: json) == "accepted", json["outcome"]?.equals("accepted") == false else { return }
-            let answer = RecordedOutcome(json).explanation.text
+            let answer = RecordedOutcome(json, sequence: event.sequence).explanation.text
             notes.append("\(answer); a run asks no transport and shows the push instead")
         }
     }
@@ -114,12 +114,12 @@ struct CaseExport {
         try candidates.add(change: sequence)
         try candidates.add(spendersOf: user, before: sequence)
         for cause in flows.flatMap(\.causes) { try candidates.add(change: cause) }
+        // Subscriptions that share a notification share its outcomes.
+        let outcomes = Dictionary(flows.flatMap(\.outcomes).map { ($0.sequence, $0) }) { first, _ in first }.values
         let effects =
             try flows.map { try $0.effect() }.sorted()
-            + flows.flatMap {
-                $0.outcomes.filter { $0.isFinal && !$0.isRedrive }.filter { device == nil || $0.device == device }.map(
-                    \.effect)
-            }.sorted()
+            + outcomes.filter { $0.isFinal && !$0.isRedrive && (device == nil || $0.device == device) }.map(\.effect)
+            .sorted()
         let trial = CaseTrial(
             logs: logs, seed: seed, wanted: .silence(change: sequence, user: user, device: device))
         return Start(
@@ -151,8 +151,7 @@ extension CaseExport {
 
     /// Without what ingest found out, where that gives the same; else with it.
     private func tried(_ lines: [CaseLine], _ start: Start) throws -> ([CaseLine], CaseResult)? {
-        var kept = lines
-        for index in kept.indices { kept[index].keepsDerived = true }
+        let kept = lines.map(\.whole)
         let whole = try start.trial.result(of: kept)
         let plain = try start.trial.result(of: lines)
         if start.isRecorded(plain), start.recorded != nil || plain == whole { return (lines, plain) }
@@ -177,7 +176,8 @@ extension CaseExport {
     private func disguised(
         _ lines: [CaseLine], _ trial: CaseTrial, _ result: CaseResult, _ notes: [String]
     ) throws -> Case {
-        let texts = try lines.reduce(into: Set<ExactText>()) { try $0.formUnion($1.texts()) }
+        // Also of what ingest found out and the case leaves out: the reasons of a silence are found with it.
+        let texts = try lines.reduce(into: Set<ExactText>()) { try $0.formUnion($1.whole.texts()) }
         let areSearched = try lines.contains { try $0.searchesWords() }
         let summary = try EventLogs.summary(directory: logs.log(of: logs.path[0]))
         for attempt in 0..<CaseExport.disguisesMax {

@@ -10,6 +10,9 @@ struct CaseLine {
 
     private static let derived: Set<String> = ["change", "before", "recordType"]
 
+    /// With all that ingest found out.
+    var whole: CaseLine { CaseLine(event: event, keepsDerived: true) }
+
     /// The command, with the time at which it was taken.
     ///
     /// - Parameter replace: Gives the text that stands for another.

@@ -106,11 +106,9 @@ extension CaseTrial {
     private func reasons(
         _ line: CaseLine, _ event: LoggedEvent, _ user: ExactText, _ chain: Chain
     ) throws -> [ExactText] {
-        var whole = line
-        whole.keepsDerived = true
         let log = logs.stage(ofKind: "match")?.logName ?? ""
         return try chain.explain(
-            whole.command(replace), sequence: event.sequence, by: log, for: ExplainedSubject(user: user.string)
+            line.whole.command(replace), sequence: event.sequence, by: log, for: ExplainedSubject(user: user.string)
         ).map { told in
             let name = ["subscriptionID", "container", "environment", "database"].compactMap(told.detail)
             return ExactText((name + [told.code.rawValue] + told.parts.map(\.code.rawValue)).joined(separator: " "))

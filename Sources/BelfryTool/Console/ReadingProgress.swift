@@ -14,7 +14,7 @@ struct ReadingProgress {
     private var isOnLine = false
 
     /// - Parameter total: The bytes to read.
-    init(total: UInt64, isShown: Bool = isatty(STDERR_FILENO) == 1) {
+    init(total: UInt64, isShown: Bool = StandardError.isTerminal) {
         self.total = total
         self.isShown = isShown
         next = start.advanced(by: ReadingProgress.patience)
@@ -23,14 +23,14 @@ struct ReadingProgress {
     mutating func add(_ more: UInt64) {
         bytes += more
         guard isShown, ContinuousClock.now >= next else { return }
-        put("\r\u{1B}[K" + text(after: ContinuousClock.now - start))
+        StandardError.write(unended: "\r\u{1B}[K" + text(after: ContinuousClock.now - start))
         isOnLine = true
         next = ContinuousClock.now.advanced(by: ReadingProgress.pause)
     }
 
     /// Takes it off the line.
     mutating func end() {
-        if isOnLine { put("\r\u{1B}[K") }
+        if isOnLine { StandardError.write(unended: "\r\u{1B}[K") }
         isOnLine = false
     }
 
@@ -40,10 +40,5 @@ struct ReadingProgress {
         let share = total > 0 ? min(bytes * 100 / total, 100) : 100
         let left = rate > 0 ? Double(total - min(bytes, total)) / rate : 0
         return "\(share)% of \(byteText(total)), \(byteText(UInt64(rate)))/s, \(Int(left.rounded(.up))) s left"
-    }
-
-    private func put(_ text: String) {
-        let bytes = Array(text.utf8)
-        _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }

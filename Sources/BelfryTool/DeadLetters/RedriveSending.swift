@@ -100,24 +100,19 @@ private final class Run {
 /// How far the sending has come: on a terminal, and only where it takes a while.
 private struct SendingProgress {
     private static let pause = Duration.milliseconds(250)
-    private let isShown = isatty(STDERR_FILENO) == 1
+    private let isShown = StandardError.isTerminal
     private var next = ContinuousClock.now.advanced(by: .seconds(1))
     private var isOnLine = false
 
     mutating func show(_ count: Int, of total: Int) {
         guard isShown, ContinuousClock.now >= next else { return }
-        put("\r\u{1B}[K\(count.grouped) of \(total.grouped) taken")
+        StandardError.write(unended: "\r\u{1B}[K\(count.grouped) of \(total.grouped) taken")
         isOnLine = true
         next = ContinuousClock.now.advanced(by: Self.pause)
     }
 
     mutating func end() {
-        if isOnLine { put("\r\u{1B}[K") }
+        if isOnLine { StandardError.write(unended: "\r\u{1B}[K") }
         isOnLine = false
-    }
-
-    private func put(_ text: String) {
-        let bytes = Array(text.utf8)
-        _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }

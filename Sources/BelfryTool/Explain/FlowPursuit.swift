@@ -103,7 +103,7 @@ extension FlowPursuit {
         _ = try LogScan.events(in: log, from: start, marks: mark) { event in
             guard event.json.tellsOfPush, let push = event.json["push"]?.sequenceNumber, let flows = flowsOf[push]
             else { return }
-            let outcome = RecordedOutcome(event.json)
+            let outcome = RecordedOutcome(event.json, sequence: event.sequence)
             let place = ExactText("\(push) \(outcome.device?.string ?? "")")
             if outcome.isFinal { waiting.remove(place) } else { waiting.insert(place) }
             for flow in flows { told[flow, default: []].append(outcome) }
@@ -134,7 +134,7 @@ extension FlowPursuit {
                 let flows = flowsOf[former.sequence]
             else { return }
             if let push = event.json["push"]?.sequenceNumber { flowsOf[push] = flows }
-            for flow in flows { told[flow, default: []].append(RecordedOutcome(event.json)) }
+            for flow in flows { told[flow, default: []].append(RecordedOutcome(event.json, sequence: event.sequence)) }
         } isEnough: { _ in
             false
         }

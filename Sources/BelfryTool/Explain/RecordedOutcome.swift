@@ -3,6 +3,8 @@ import PipelineKit
 
 /// What became of a push at one device, or that there was none.
 struct RecordedOutcome {
+    /// In its log.
+    let sequence: UInt64
     let device: ExactText?
     let explanation: Explanation
 
@@ -15,7 +17,8 @@ struct RecordedOutcome {
     let isRedrive: Bool
 
     /// - Parameter json: An `outcome`, or an `attempt`.
-    init(_ json: JSONValue) {
+    init(_ json: JSONValue, sequence: UInt64) {
+        self.sequence = sequence
         let device = json["device"]?.exact
         let outcome = json["outcome"]?.string ?? ""
         let code = OutcomeCode(rawValue: outcome)

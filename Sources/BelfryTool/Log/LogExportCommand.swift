@@ -68,7 +68,7 @@ struct LogImportCommand: ParsableCommand {
         _ file: String, into folder: String, isPartial: Bool = false, notice: (String) -> Void = { _ in }
     ) throws -> [String] {
         let name = file == "-" ? "standard input" : file
-        guard let input = file == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(file, "r") else {
+        guard let input = file == "-" ? fdopen(dup(StandardDescriptors.current.input), "r") : fopen(file, "r") else {
             throw ToolFailure(.noInput, "cannot read \(file): \(String(cString: strerror(errno)))")
         }
         defer { fclose(input) }

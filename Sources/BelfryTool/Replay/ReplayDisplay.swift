@@ -7,7 +7,7 @@ struct ReplayDisplay {
     private let progress: [StageProgress]
     private let started = ContinuousClock.now
     private let more: @Sendable () -> String
-    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let isTerminal = StandardError.isTerminal
 
     private init(_ progress: [StageProgress], _ more: @escaping @Sendable () -> String) {
         (self.progress, self.more) = (progress, more)
@@ -39,15 +39,10 @@ struct ReplayDisplay {
 
     private func show() {
         guard isTerminal else { return StandardError.write(line) }
-        write("\r\u{1B}[K" + line)
+        StandardError.write(unended: "\r\u{1B}[K" + line)
     }
 
-    private func clear() { if isTerminal { write("\r\u{1B}[K") } }
-
-    private func write(_ text: String) {
-        let bytes = Array(text.utf8)
-        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
-    }
+    private func clear() { if isTerminal { StandardError.write(unended: "\r\u{1B}[K") } }
 
     var line: String {
         let seconds = (ContinuousClock.now - started) / .seconds(1)

@@ -10,7 +10,7 @@ final class RunProgress: Sendable {
 
     private let process: PipelineProcess
     private let writer: PushWriter
-    private let isShown = isatty(STDERR_FILENO) == 1 && !StandardOutput.isTerminal
+    private let isShown = StandardError.isTerminal && !StandardOutput.isTerminal
     private let state = Mutex((isOnLine: false, hasEnded: false))
 
     init(_ process: PipelineProcess, _ writer: PushWriter) {
@@ -32,7 +32,7 @@ final class RunProgress: Sendable {
     /// Takes it off the line, for a message or because it is over.
     func clear() {
         state.withLock { state in
-            if state.isOnLine { put("\r\u{1B}[K") }
+            if state.isOnLine { StandardError.write(unended: "\r\u{1B}[K") }
             state.isOnLine = false
         }
     }
@@ -47,13 +47,8 @@ final class RunProgress: Sendable {
         let text = "\r\u{1B}[K\(lines.of("line")), \(writer.pushes.of("push"))"
         state.withLock { state in
             guard !state.hasEnded else { return }
-            put(text)
+            StandardError.write(unended: text)
             state.isOnLine = true
         }
-    }
-
-    private func put(_ text: String) {
-        let bytes = Array(text.utf8)
-        _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }

@@ -1,5 +1,6 @@
 import EventLog
 import Glibc
+import PipelineRuntime
 import Synchronization
 
 /// Says on standard error how far an index has come, where someone may be waiting at a terminal.
@@ -13,7 +14,7 @@ final class IndexProgress: Sendable {
     private static let patience = Duration.milliseconds(500)
     private static let pause = Duration.milliseconds(200)
 
-    private let isShown = isatty(STDERR_FILENO) == 1
+    private let isShown = StandardError.isTerminal
     private let state = Mutex(State())
 
     func report(_ log: String) -> @Sendable (LogIndex.Progress) -> Void {
@@ -23,7 +24,7 @@ final class IndexProgress: Sendable {
     /// Takes it off the line.
     func end() {
         state.withLock { state in
-            if state.shown != nil { put("\r\u{1B}[K") }
+            if state.shown != nil { StandardError.write(unended: "\r\u{1B}[K") }
             state = State()
         }
     }
@@ -41,12 +42,7 @@ final class IndexProgress: Sendable {
             guard now - begun >= IndexProgress.patience, state.shown.map({ now - $0 >= IndexProgress.pause }) ?? true
             else { return }
             state.shown = now
-            put("\r\u{1B}[K" + text)
+            StandardError.write(unended: "\r\u{1B}[K" + text)
         }
-    }
-
-    private func put(_ text: String) {
-        let bytes = Array(text.utf8)
-        _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import PipelineRuntime
 
 /// Why nothing more can be written.
 package enum OutputError: Error, Equatable, CustomStringConvertible {
@@ -16,10 +17,10 @@ package enum OutputError: Error, Equatable, CustomStringConvertible {
 
 /// Data for the next program, or for the person who watches. Written at once, whole lines at a time.
 package enum StandardOutput {
-    package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+    package static var isTerminal: Bool { isatty(StandardDescriptors.current.output) == 1 }
 
     package static func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
-        try Descriptor.write(bytes, to: STDOUT_FILENO)
+        try Descriptor.write(bytes, to: StandardDescriptors.current.output)
     }
 
     package static func write(line: String) throws(OutputError) {

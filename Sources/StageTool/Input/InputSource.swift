@@ -1,4 +1,5 @@
 import Glibc
+import PipelineRuntime
 
 /// Where lines come from: a file, or standard input as `-`.
 package struct InputSource: Hashable, Sendable {
@@ -47,12 +48,13 @@ package struct InputSource: Hashable, Sendable {
     /// Where the shell closed it (`<&-`), the first thing that this process opened has its number: it is of no kind that
     /// a file can be of, and what waits for it to be readable waits for ever.
     private static func openStandardInput() throws(ToolFailure) -> Int32 {
+        let descriptor = StandardDescriptors.current.input
         var status = stat()
-        guard fstat(STDIN_FILENO, &status) == 0, status.st_mode & S_IFMT != 0 else {
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != 0 else {
             throw ToolFailure(
                 .noInput, "cannot read standard input: it is closed; name a file, or give /dev/null for no input")
         }
-        return STDIN_FILENO
+        return descriptor
     }
 
     private static func isDirectory(_ descriptor: Int32) -> Bool {
