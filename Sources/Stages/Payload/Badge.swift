@@ -18,8 +18,6 @@ struct Badge: Equatable {
     private(set) var topics: [Topic] = []
 
     var isUnset: Bool { count == 0 && topics.isEmpty }
-    /// The number with the most digits.
-    var largest: Int { topics.reduce(count) { max($0, $1.count) } }
 
     mutating func raise() {
         count = Badge.next(count)

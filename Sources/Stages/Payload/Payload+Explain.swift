@@ -9,8 +9,8 @@ extension PayloadStage {
             let notification = try Notification(event.json)
             guard notification.fits(subject) else { return [] }
             var counters = badges
-            let badge = notification.info.shouldBadge ? counters.increment(for: notification).largest : 0
-            return explain(PayloadWriter(notification), badge)
+            let badge = notification.info.shouldBadge ? counters.increment(for: notification) : Badge()
+            return explain(Push(notification: notification, badge: badge, expiration: nil))
         } catch {
             return [
                 Explanation(
@@ -20,13 +20,19 @@ extension PayloadStage {
         }
     }
 
-    private func explain(_ payload: PayloadWriter, _ badge: Int) -> [Explanation] {
-        let before = payload.bytes(dropping: 0, badge)
-        let unfit = unfit(payload)
-        guard before > Push.payloadBytesMax else { return [kind(payload.parts)] + unfit }
-        let kept = payload.fittingParts(badge)
-        let after = payload.bytes(dropping: payload.parts.count - kept.count, badge)
-        return [kind(kept), pruned(payload.parts.subtracting(kept).names(payload.notification), before, after)] + unfit
+    private func explain(_ push: Push) -> [Explanation] {
+        let payload = PayloadWriter(push.notification)
+        let kept = push.kept(of: payload)
+        let topics = zip(push.badge.topics, kept.byTopic).map { (topic: $0, kept: $1) }
+        let pruned =
+            [(push.badge.count, kept.own, nil)]
+            + topics.filter { $0.kept != kept.own }.map {
+                ($0.topic.count, $0.kept, String(decoding: $0.topic.name, as: UTF8.self))
+            }
+        return [kind(kept.own)]
+            + pruned.compactMap { badge, kept, topic in
+                kept == payload.parts ? nil : self.pruned(payload, kept, badge, topic)
+            } + unfit(payload)
     }
 
     private func unfit(_ payload: PayloadWriter) -> [Explanation] {
@@ -47,14 +53,18 @@ extension PayloadStage {
                 PayloadStage.kind, .payloadSilent, "the push is silent: its subscription has nothing to show or play")
     }
 
-    private func pruned(_ names: [String], _ before: Int, _ after: Int) -> Explanation {
-        Explanation(
+    /// - Parameter topic: Whose devices get that payload, where its badge was set by itself.
+    private func pruned(_ payload: PayloadWriter, _ kept: PayloadParts, _ badge: Int, _ topic: String?) -> Explanation {
+        let (before, after) = (payload.bytes(payload.parts, badge), payload.bytes(kept, badge))
+        let names = payload.parts.subtracting(kept).names(payload.notification)
+        let whose = topic.map { " of devices of \($0)" } ?? ""
+        return Explanation(
             PayloadStage.kind, .payloadPruned,
-            "the payload had \(before) bytes, and \(Push.payloadBytesMax) are allowed: left out "
+            "the payload\(whose) had \(before) bytes, and \(Push.payloadBytesMax) are allowed: left out "
                 + names.joined(separator: ", "),
             [
                 .init("bytesBefore", UInt64(before)), .init("bytesAfter", UInt64(after)), .init("leftOut", names),
-            ])
+            ] + (topic.map { [.init("topic", $0)] } ?? []))
     }
 }
 

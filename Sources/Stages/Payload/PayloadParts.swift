@@ -1,4 +1,5 @@
-/// The parts of a payload that may be left out, in the order in which they are when it is too long.
+/// The parts of a payload that may be left out, in the order in which they are when it is too long; what has room again
+/// behind that is put back.
 ///
 /// Desired keys go first, last listed first (Apple, CKNotification.isPruned). Then the list in CKNotification.h from
 /// its least important end. What no list names goes last. The notification's and the subscription's ID, the database
@@ -61,6 +62,13 @@ struct PayloadParts: OptionSet {
     }
 
     var count: Int { rawValue.nonzeroBitCount }
+
+    /// What a person notices before what only the app reads; of each, the last in the order of leaving out first.
+    var mostValuableFirst: [PayloadParts] {
+        [intersection(.visible), subtracting(.visible)].flatMap { parts in
+            (0..<UInt32.bitWidth).reversed().map { PayloadParts(rawValue: 1 << $0) }.filter(parts.contains)
+        }
+    }
 
     mutating func insert(_ part: PayloadParts, if isPresent: Bool) {
         if isPresent { formUnion(part) }

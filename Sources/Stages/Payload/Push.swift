@@ -23,14 +23,37 @@ struct Push {
         writeAddress(into: &buffer)
         let start = buffer.count
         let payload = PayloadWriter(notification)
-        if !writeMessage(payload, payload.parts, into: &buffer) {
+        if !writeMessage(
+            payload, Kept(own: payload.parts, byTopic: badge.topics.map { _ in payload.parts }), into: &buffer)
+        {
             buffer.truncate(to: start)
-            _ = writeMessage(payload, payload.fittingParts(badge.largest), into: &buffer)
+            _ = writeMessage(payload, kept(of: payload), into: &buffer)
             writeUnpruned(payload, into: &buffer)
         }
         buffer.append(",\"causes\":")
         buffer.append(notification.causes.raw)
         buffer.append(byte: UInt8(ascii: "}"))
+    }
+
+    /// What stays of the push's payload, and of that of each topic whose badge was set by itself.
+    struct Kept {
+        let own: PayloadParts
+        let byTopic: [PayloadParts]
+
+        var isVisible: Bool { own.isVisible && byTopic.allSatisfy(\.isVisible) }
+    }
+
+    /// Each payload is measured with its own badge. All share their headers: where one of them has no room for anything
+    /// visible, all go in the background.
+    func kept(of payload: PayloadWriter) -> Kept {
+        let kept = kept(of: payload, mayBeVisible: true)
+        return kept.isVisible || !payload.parts.isVisible ? kept : self.kept(of: payload, mayBeVisible: false)
+    }
+
+    private func kept(of payload: PayloadWriter, mayBeVisible: Bool) -> Kept {
+        Kept(
+            own: payload.fittingParts(badge.count, mayBeVisible: mayBeVisible),
+            byTopic: badge.topics.map { payload.fittingParts($0.count, mayBeVisible: mayBeVisible) })
     }
 
     private func writeAddress(into buffer: inout ByteBuffer) {
@@ -51,23 +74,23 @@ struct Push {
 
     /// - Returns: Whether every payload is short enough.
     private func writeMessage(
-        _ payload: PayloadWriter, _ kept: PayloadParts, into buffer: inout ByteBuffer
+        _ payload: PayloadWriter, _ kept: Kept, into buffer: inout ByteBuffer
     ) -> Bool {
         buffer.append(",\"headers\":")
-        writeHeaders(kept, into: &buffer)
+        writeHeaders(kept.own, into: &buffer)
         buffer.append(",\"payload\":")
-        let fits = write(payload, kept, badge.count, into: &buffer)
-        return badge.topics.isEmpty ? fits : writeTopics(payload, kept, into: &buffer) && fits
+        let fits = write(payload, kept.own, badge.count, into: &buffer)
+        return badge.topics.isEmpty ? fits : writeTopics(payload, kept.byTopic, into: &buffer) && fits
     }
 
     /// Writes the payloads for devices of topics whose badges were set by themselves.
     private func writeTopics(
-        _ payload: PayloadWriter, _ kept: PayloadParts, into buffer: inout ByteBuffer
+        _ payload: PayloadWriter, _ kept: [PayloadParts], into buffer: inout ByteBuffer
     ) -> Bool {
         var fits = true
         buffer.append(",\"payloadByTopic\":")
         var payloads = ObjectWriter(&buffer)
-        for topic in badge.topics {
+        for (topic, kept) in zip(badge.topics, kept) {
             payloads.key(topic.name, &buffer)
             fits = write(payload, kept, topic.count, into: &buffer) && fits
         }

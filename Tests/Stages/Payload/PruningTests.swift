@@ -42,50 +42,101 @@ import Testing
 }
 
 @Suite struct `A payload that is too long` {
-    /// Every part that can be left out, in the order in which they are, as paths in the payload.
-    private static let order = [
-        ["ck", "qry", "af", "c"], ["ck", "qry", "af", "a"], ["ck", "qry", "af", "b"],
-        ["aps", "alert", "subtitle"], ["aps", "alert", "title-loc-args"], ["aps", "alert", "title-loc-key"],
-        ["ck", "ckuserid"], ["ck", "cid"], ["ck", "qry", "rid"], ["ck", "qry", "fo"],
-        ["aps", "content-available"], ["aps", "sound"], ["aps", "alert", "launch-image"],
-        ["aps", "alert", "action-loc-key"], ["aps", "alert", "loc-args"], ["aps", "alert", "loc-key"],
-        ["aps", "badge"], ["aps", "mutable-content"], ["aps", "category"], ["ck", "qry", "zoid"], ["ck", "qry", "zid"],
+    /// Every part that can be left out, in the order in which they are.
+    private static let order: [PayloadParts] = [
+        .thirdField, .secondField, .firstField, .subtitle, .subtitleArguments, .subtitleKey, .title, .titleArguments,
+        .titleKey, .userRecordName, .container, .recordName, .reason, .contentAvailable, .sound, .launchImage,
+        .actionKey,
+        .body, .bodyArguments, .bodyKey, .badge, .mutableContent, .category, .zoneOwner, .zoneName,
+    ]
+    private static let seen: PayloadParts = [
+        .subtitle, .subtitleArguments, .subtitleKey, .title, .titleArguments, .titleKey, .sound, .launchImage,
+        .actionKey, .body, .bodyArguments, .bodyKey, .badge, .mutableContent, .category,
     ]
 
-    @Test func `loses its parts in the documented order`() throws {
-        var lost = 0
-        for length in stride(from: 3000, to: 4200, by: 3) {
-            let push = try push(of: SampleNotification.full(zoneName: String(repeating: "z", count: length)))
-            var missing = Self.order.map { path in path.reduce(push["payload"]) { $0?[$1] } == nil }
-            let isInBackground = push["headers", "apns-push-type"] == .text("background")
-            #expect(isInBackground == (push["payload", "aps"]?.keys == ["content-available"]))
-            // What nobody sees any more is a push of the background, which has it again.
-            if isInBackground { missing[Self.order.firstIndex(of: ["aps", "content-available"]) ?? 0] = true }
-            let count = missing.count { $0 }
-            #expect(missing == Self.order.indices.map { $0 < count }, "\(length) bytes")
-            #expect(count >= lost)
-            lost = count
+    /// As the manual tells it, one part at a time.
+    private static func told(_ writer: PayloadWriter, _ badge: Int) -> PayloadParts {
+        var kept = writer.parts
+        var lost: [PayloadParts] = []
+        for part in order where kept.contains(part) && writer.bytes(kept, badge) > 4096 {
+            kept.remove(part)
+            lost.append(part)
         }
-        #expect(lost == Self.order.count)
+        let backwards = Array(lost.reversed())
+        for part in backwards.filter(seen.contains) + backwards.filter({ !seen.contains($0) })
+        where writer.bytes(kept.union(part), badge) <= 4096 { kept.formUnion(part) }
+        return kept
     }
 
-    @Test func `loses no part more than it must`() throws {
-        for length in stride(from: 3000, to: 4200, by: 5) {
-            let notification = SampleNotification.full(zoneName: String(repeating: "z", count: length))
-            let line = try #require(try outputs(of: [notification.line]).lines.first)
-            let sizes = try Self.payloadBytes(of: notification)
-            let fewest = try #require(sizes.firstIndex { $0 <= 4096 })
-            try #expect(payloadText(of: line).utf8.count == sizes[fewest], "\(length) bytes")
-        }
-    }
-
-    /// The payload's length without its first 0, 1, 2, ... parts.
-    private static func payloadBytes(of sample: SampleNotification) throws -> [Int] {
+    private static func withWriter(
+        _ sample: SampleNotification, _ body: (PayloadWriter) throws -> Void
+    ) throws {
         var parser = JSONParser()
         let bytes = Array(sample.line.utf8)
-        return try bytes.withUnsafeBytes { bytes in
-            let writer = PayloadWriter(try Notification(try parser.parse(bytes)))
-            return (0...writer.parts.count).map { writer.bytes(dropping: $0, 1) }
+        try bytes.withUnsafeBytes { try body(PayloadWriter(try Notification(try parser.parse($0)))) }
+    }
+
+    @Test func `loses its parts in the documented order, and what has room is put back`() throws {
+        var lost: PayloadParts = []
+        for length in stride(from: 3000, to: 4200, by: 3) {
+            try Self.withWriter(.full(zoneName: String(repeating: "z", count: length))) { writer in
+                let kept = writer.fittingParts(1)
+                #expect(kept == Self.told(writer, 1), "\(length) bytes")
+                lost.formUnion(writer.parts.subtracting(kept))
+            }
+        }
+        #expect(lost.isSuperset(of: [.thirdField, .subtitle, .container, .reason, .sound, .zoneOwner, .zoneName]))
+    }
+
+    @Test(arguments: [0, 1_000_000_000])
+    func `loses no more than it must, whatever is left out instead`(badge: Int) throws {
+        let texts = { (count: Int) in String(repeating: "x", count: count) }
+        for (body, title, sound) in [(3_850, 30, 10), (3_990, 100, 10), (3_900, 4_000, 3), (4_500, 1_900, 1_900)] {
+            let info =
+                #"{"alertBody":"\#(texts(body))","title":"\#(texts(title))","soundName":"\#(texts(sound))","#
+                + #""shouldBadge":true,"category":"c"}"#
+            try Self.withWriter(SampleNotification(info: info)) { writer in
+                let kept = writer.fittingParts(badge)
+                #expect(kept != writer.parts && writer.bytes(kept, badge) <= 4096)
+                let all = Self.order.filter(writer.parts.contains)
+                for subset in 0..<(1 << all.count) {
+                    let other = PayloadParts(all.indices.filter { subset & 1 << $0 != 0 }.map { all[$0] })
+                    guard other.isStrictSuperset(of: kept) else { continue }
+                    #expect(writer.bytes(other, badge) > 4096, "\(body), \(title), \(sound): \(other)")
+                }
+            }
+        }
+    }
+
+    @Test func `loses the part that is too long and no other`() throws {
+        let long = String(repeating: "x", count: 4_500)
+        let category = try push(of: SampleNotification(info: #"{"alertBody":"hi","category":"\#(long)"}"#))
+        #expect(category["payload", "aps"] == .object(["alert": .text("hi")]))
+        #expect(category["payload", "ck", "p"] == .number("1") && category["payload", "ck", "cid"] != nil)
+        let info = #"{"alertBody":"\#(long.prefix(3_990))","title":"Notes","soundName":"bell"}"#
+        let body = try push(of: SampleNotification(info: info))
+        #expect(body["payload", "aps", "alert"] == .object(["title": .text("Notes")]))
+        #expect(body["payload", "aps", "sound"] == .text("bell"))
+        #expect(body["headers", "apns-push-type"] == .text("alert"))
+    }
+
+    @Test func `is measured with the badge of its own topic`() throws {
+        let set =
+            #"{"type":"badge.set","container":"iCloud.com.example.Notes","environment":"development","#
+            + #""user":"\#(SampleNotification.alice)","topic":"com.example.Nobody","badge":1000000}"#
+        for length in [3_000, 3_700, 3_800] {
+            let info = #"{"shouldBadge":true,"alertBody":"\#(String(repeating: "x", count: length))"}"#
+            let notification = SampleNotification(info: info)
+            let alone = try payloadText(of: #require(try outputs(of: [notification.line]).lines.first))
+            let room = 4096 - alone.utf8.count
+            let full = SampleNotification(
+                info: #"{"shouldBadge":true,"alertBody":"\#(String(repeating: "x", count: length + room))"}"#)
+            let push = try Tree(#require(try outputs(of: [set, full.line]).lines.last))
+            #expect(push["payload", "aps", "alert"]?.text?.count == length + room)
+            #expect(push["payload", "ck", "p"] == nil && push["payload", "ck", "cid"] != nil)
+            let other = push["payloadByTopic"]?["com.example.Nobody"]
+            #expect(other?["aps"]?["badge"] == .number("1000001") && other?["ck"]?["p"] == .number("1"))
+            #expect(other?["aps"]?["alert"]?.text?.count == length + room && other?["ck"]?["ckuserid"] == nil)
         }
     }
 
@@ -122,7 +173,7 @@ import Testing
         let info = #"{"alertBody":"\#(String(repeating: "b", count: 4000))","desiredKeys":["t"]}"#
         var notification = SampleNotification(fields: #"{"t":{"value":"T"}}"#, info: info)
         let pruned = try push(of: notification)
-        #expect(pruned["payload", "ck", "qry", "af"] == nil)
+        #expect(pruned["payload", "aps", "alert"] == nil)
         #expect(pruned["unpruned", "ck", "qry", "af", "t"] == .text("T"))
         #expect(pruned["unpruned", "ck", "p"] == nil)
         #expect(pruned["unpruned", "aps", "alert"]?.text?.count == 4000)

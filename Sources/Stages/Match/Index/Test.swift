@@ -72,7 +72,9 @@ struct Entry {
 
     /// The bits of the columns that the tests compare: where one of them holds nothing, its test fails.
     var columnBits: UInt32 {
-        (0..<Int(bits[0] >> 3 & 3)).reduce(0) { $0 | Forest.bit(UInt8(bits[1] >> UInt32(10 * $1) & 0x7F)) }
+        var columns: UInt32 = 0
+        for index in 0..<(bits[0] >> 3 & 3) { columns |= Forest.bit(UInt8(bits[1] >> (10 * index) & 0x7F)) }
+        return columns
     }
 }
 
