@@ -14,9 +14,17 @@ struct FileCheck: DoctorCheck {
             return try [Finding(.ok, "file.valid", "\(patient.place) is valid: stages \(names)")]
                 + checked.file.secretFileErrors().map { Self.finding(.warning, "file.secret", $0) }
                 + checked.certificateWarnings(at: .wall()).map { Self.finding(.warning, "file.certificate", $0) }
+                + checked.file.stagesInOrder.filter(\.isOpen).map(Self.open)
         } catch let error as PipelineFileError {
             return error.errors.map { Self.finding(.error, "file.invalid", $0) }
         }
+    }
+
+    private static func open(_ stage: PipelineStage) -> Finding {
+        Finding(
+            .warning, "file.open",
+            "stage \(stage.name) says `open: true`: whoever reaches its addresses needs no key",
+            fix: "give it `curve:` keys, or let no other machine reach it", ["stage": .text(stage.name)])
     }
 
     private static func finding(_ severity: Finding.Severity, _ code: String, _ error: SettingsError) -> Finding {

@@ -1,3 +1,12 @@
+/// The hosts that only this machine reaches.
+package enum Loopback {
+    /// - Parameter host: A name or an address, one of IPv6 with or without brackets; or `lo`, ZeroMQ's name of the interface.
+    package static func has(_ host: some StringProtocol) -> Bool {
+        // RFC 1122, section 3.2.1.3: all of 127.0.0.0/8.
+        ["localhost", "lo", "::1", "[::1]"].contains(String(host)) || host.hasPrefix("127.")
+    }
+}
+
 /// Checks the addresses that links are bound to: `tcp://HOST:PORT`, `ipc://PATH`, `inproc://NAME`.
 enum LinkAddress {
     // unix(7): sun_path has 108 bytes, the last of them a NUL.
@@ -30,10 +39,22 @@ enum LinkAddress {
         return "ipc://\(path)"
     }
 
+    /// Whether nobody but this machine reaches it.
+    static func isLocal(_ address: String) -> Bool {
+        guard address.hasPrefix("tcp://") else { return true }
+        let place = address.dropFirst("tcp://".count)
+        return Loopback.has(place[..<(place.lastIndex(of: ":") ?? place.endIndex)])
+    }
+
     private static func checkHostAndPort(_ text: String) throws(Complaint) {
         let colon = text.lastIndex(of: ":")
         let (host, port) = (text[..<(colon ?? text.endIndex)], colon.map { text[text.index(after: $0)...] } ?? "")
         guard !host.isEmpty, !host.contains("/") else { throw malformed("tcp://\(text)") }
+        guard host != "*" else {
+            throw Complaint(
+                "nothing can connect to tcp://\(text), which is also what the stage's readers are told",
+                hint: "write tcp://0.0.0.0\(text[(colon ?? text.endIndex)...]) for all of the machine's addresses")
+        }
         guard let number = UInt16(port), number > 0 else {
             throw Complaint("tcp://\(text) has no port", hint: "end it with a port from 1 to 65535")
         }

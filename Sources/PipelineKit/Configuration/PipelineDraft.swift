@@ -87,7 +87,8 @@ struct PipelineDraft {
             return PipelineStage(
                 name: entry.name, kind: kind, from: common.from, bind: bind,
                 logName: common.logName ?? logName(kind) ?? entry.name, command: common.command,
-                directory: common.directory, curve: common.curve, settings: entry.reader)
+                directory: common.directory, curve: common.curve, isOpen: common.isOpen,
+                settings: entry.reader)
         } catch {
             errors.append(entry.reader.fail("bind", error.reason, hint: error.hint))
             return nil

@@ -18,6 +18,6 @@ extension PipelineStage {
         PipelineStage(
             name: name, kind: kind, from: from, bind: endpoint, logName: logName, command: command,
             directory: directory,
-            curve: nil, settings: settings)
+            curve: nil, isOpen: isOpen, settings: settings)
     }
 }

@@ -21,7 +21,7 @@ extension PipelineStage {
     func with(_ settings: SettingsReader) -> PipelineStage {
         PipelineStage(
             name: name, kind: kind, from: from, bind: bind, logName: logName, command: command, directory: directory,
-            curve: curve, settings: settings)
+            curve: curve, isOpen: isOpen, settings: settings)
     }
 }
 

@@ -14,11 +14,15 @@ public struct PipelineStage: Sendable {
     /// Where `command` is started; nil: where the host was.
     public let directory: String?
     public let curve: CurveSettings?
+    /// Whether others than this machine may reach its link and its door without a key.
+    public let isOpen: Bool
     /// Everything else, for ``SettingsReader/decode(_:)`` with the stage's own settings. Knows the keys above.
     public let settings: SettingsReader
 
     /// The keys that are no stage's own.
-    package static let commonKeys: Set<String> = ["stage", "from", "bind", "log", "command", "directory", "curve"]
+    package static let commonKeys: Set<String> = [
+        "stage", "from", "bind", "log", "command", "directory", "curve", "open",
+    ]
 }
 
 /// The keys that every stage has, before the pipeline around it gives them their defaults.
@@ -30,6 +34,7 @@ struct CommonSettings: PluginSettings {
     let command: [String]
     let directory: String?
     let curve: CurveSettings?
+    let isOpen: Bool
 
     init(from settings: inout SettingsReader) throws(SettingsError) {
         kind = try settings.optionalName("stage")
@@ -42,12 +47,33 @@ struct CommonSettings: PluginSettings {
         command = try settings.strings("command")
         directory = try settings.optionalPath("directory")
         curve = try settings.mapping("curve", as: CurveSettings.self)
+        isOpen = try settings.boolean("open", default: false)
         if settings.contains("command"), command.first?.isEmpty ?? true {
             throw settings.fail("command", "names no program")
         }
         if directory != nil, !settings.contains("command") {
             throw settings.fail("directory", "only a command has a directory")
         }
+        try checkReach(of: bind, "bind", settings)
+        if from == nil { try checkReach(of: CommonSettings.door(settings), "door", settings) }
+    }
+
+    /// Nil also where it is no text: the stage itself says so.
+    private static func door(_ settings: SettingsReader) -> String? {
+        var settings = settings
+        do throws(SettingsError) { return try settings.optionalString("door") } catch { return nil }
+    }
+
+    /// - Throws: ``SettingsError`` where other machines reach an address, and no key keeps anyone out.
+    private func checkReach(
+        of address: String?, _ key: String, _ settings: SettingsReader
+    ) throws(SettingsError) {
+        guard let address, curve == nil, !isOpen, !LinkAddress.isLocal(address) else { return }
+        throw settings.fail(
+            key,
+            "other machines reach \(address), and whoever does may "
+                + (key == "door" ? "send changes" : "read every record, user and token"),
+            hint: "give the stage `curve:` keys; or say `open: true`, where the network keeps everyone else out")
     }
 }
 

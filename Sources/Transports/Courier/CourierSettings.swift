@@ -19,6 +19,13 @@ public struct CourierSettings: PluginSettings {
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
         (host, port) = try Self.listen(&settings)
+        // Read also where it is not needed, so that it may stay when the address changes.
+        let isBehindTLS = try settings.boolean("behindTLS", default: false)
+        guard isBehindTLS || Loopback.has(host) else {
+            throw settings.fail(
+                "listen", "other machines reach \(host), and the courier does not encrypt what it sends",
+                hint: "put TLS in front of it and say `behindTLS: true`, or listen on 127.0.0.1")
+        }
         store = try settings.optionalPath("store")
         keep = try settings.duration(
             "keep", default: .seconds(30 * 86_400), in: .seconds(60)...(.seconds(3650 * 86_400)))

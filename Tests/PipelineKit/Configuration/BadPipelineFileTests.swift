@@ -110,6 +110,9 @@ struct BadFile: Sendable, CustomTestStringConvertible {
                 + #"give one of them another name with "log""#),
     ]
 
+    private static let keyless =
+        "; give the stage `curve:` keys; or say `open: true`, where the network keeps everyone else out"
+
     static let links = [
         BadFile(
             "no scheme", stage("bind: localhost:80"),
@@ -124,6 +127,18 @@ struct BadFile: Sendable, CustomTestStringConvertible {
         BadFile(
             "a large port", stage("bind: 'tcp://localhost:65536'"),
             "p.yaml:3:13: stages.s.bind: tcp://localhost:65536 has no port; end it with a port from 1 to 65535"),
+        BadFile(
+            "any host", stage("bind: 'tcp://*:80'"),
+            "p.yaml:3:13: stages.s.bind: nothing can connect to tcp://*:80, which is also what the stage's readers are "
+                + "told; write tcp://0.0.0.0:80 for all of the machine's addresses"),
+        BadFile(
+            "an open link", stage("bind: 'tcp://0.0.0.0:80'"),
+            "p.yaml:3:13: stages.s.bind: other machines reach tcp://0.0.0.0:80, and whoever does may read every record, user and token"
+                + keyless),
+        BadFile(
+            "an open door", stage("door: 'tcp://[2001:db8::1]:81'"),
+            "p.yaml:3:13: stages.s.door: other machines reach tcp://[2001:db8::1]:81, and whoever does may send changes"
+                + keyless),
         BadFile(
             "a long ipc path", stage("bind: ipc:///\(String(repeating: "x", count: 107))"),
             "p.yaml:3:13: stages.s.bind: the socket's path /\(String(repeating: "x", count: 107)) has 108 bytes, "

@@ -125,7 +125,7 @@ import Testing
         let file = try PipelineFile.parse(text, file: "p.yaml")
         let stage = try #require(file.stage(named: "coalesce"))
         let error = #expect(throws: PipelineFileError.self) { try stage.settings.decode(Coalesce.self) }
-        let known = "known: stage, from, bind, log, command, directory, curve, window"
+        let known = "known: stage, from, bind, log, command, directory, curve, open, window"
         #expect(
             error?.description == """
                 p.yaml:12:5: stages.coalesce.windw: unknown key; did you mean "window"? \(known)
@@ -141,6 +141,16 @@ import Testing
             }
         }
         #expect(error?.errors.map(\.line) == [10, 13, 16, 20, 22])
+    }
+
+    @Test(arguments: [
+        "bind: 'tcp://127.0.0.2:1'", "bind: 'tcp://localhost:1'", "bind: 'tcp://[::1]:1'", "door: 'tcp://127.0.0.1:1'",
+        "bind: 'tcp://0.0.0.0:1', open: true", "bind: 'tcp://10.0.0.1:1', door: 'tcp://10.0.0.1:2', open: true",
+    ])
+    func anAddressMayBeReachedByThisMachineAloneOrByAllThatAFileLetsIn(entry: String) throws {
+        let text = "pipeline: a\nstages:\n  s: {\(entry)}\n"
+        let stage = try PipelineFile.parse(text, file: "p.yaml").sourceStage
+        #expect(stage.isOpen == entry.contains("open"))
     }
 
     @Test func curveKeysAreCheckedAndSecretsStayWhereTheyAre() throws {

@@ -65,11 +65,18 @@ import Testing
 
     @Test(arguments: [
         "listen: here", "origins: [app.example.com]", "origins: [\"https://a/b\"]", "keep: 1s", "port: 1",
+        "listen: 0.0.0.0:7480", "listen: \"[2001:db8::1]:7480\"", "listen: 10.0.0.1:7480\nbehindTLS: false",
     ])
     func `settings are read strictly`(text: String) {
         #expect(throws: PipelineFileError.self) {
             try SettingsReader(text: text, file: "p.yaml").decode(CourierSettings.self)
         }
+    }
+
+    @Test(arguments: ["0.0.0.0:7480\nbehindTLS: true", "127.0.0.1:7480", "\"[::1]:7480\"", "localhost:7480"])
+    func `other machines reach it only behind TLS`(listen: String) throws {
+        let settings = try SettingsReader(text: "listen: \(listen)", file: "p.yaml").decode(CourierSettings.self)
+        #expect(settings.port == 7480)
     }
 
     @Test func `a port that is taken is told with a way out`() async throws {
