@@ -13,8 +13,14 @@ final class TestDoor: Sendable {
         let wake = try WakeSignal()
         self.wake = wake
         thread = Task { [orders] in
-            try await SocketThread.run(name: "test door") {
-                try DoorLoop(try pipeline.producer("test", wake: wake), orders, wake).run()
+            do {
+                try await SocketThread.run(name: "test door") {
+                    try DoorLoop(try pipeline.producer("test", wake: wake), orders, wake).run()
+                }
+                orders.end(TestPipelineError.ended)
+            } catch {
+                orders.end(error)
+                throw error
             }
         }
     }
@@ -46,17 +52,41 @@ final class DoorOrders: Sendable {
         case send([UInt8], count: Int, CheckedContinuation<Admission, any Error>)
         case time(Instant, mark: UInt64, CheckedContinuation<Void, any Error>)
         case close
+
+        /// Tells whoever gave it that nobody will carry it out.
+        func fail(_ error: any Error) {
+            switch self {
+            case .send(_, _, let continuation): continuation.resume(throwing: error)
+            case .time(_, _, let continuation): continuation.resume(throwing: error)
+            case .close: break
+            }
+        }
     }
 
-    private let waiting = Mutex<[Order]>([])
+    private let state = Mutex<(waiting: [Order], end: (any Error)?)>(([], nil))
 
-    func put(_ order: Order) { waiting.withLock { $0.append(order) } }
+    func put(_ order: Order) {
+        let end = state.withLock { state in
+            if state.end == nil { state.waiting.append(order) }
+            return state.end
+        }
+        if let end { order.fail(end) }
+    }
 
     func takeAll() -> [Order] {
-        waiting.withLock { orders in
-            defer { orders = [] }
-            return orders
+        state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
         }
+    }
+
+    /// Nothing is carried out from now on.
+    func end(_ error: any Error) {
+        let left = state.withLock { state in
+            defer { state = ([], error) }
+            return state.waiting
+        }
+        for order in left { order.fail(error) }
     }
 }
 
@@ -75,7 +105,8 @@ final class DoorLoop {
 
     func run() throws {
         producer.onAnswer = { [unowned self] in take($0) }
-        _ = try producer.greet(timeout: .seconds(30))
+        // The door is in this process: only a machine that stands still lets it be silent this long.
+        _ = try producer.greet(timeout: .seconds(600))
         while true {
             for order in orders.takeAll() {
                 guard try carryOut(order) else { return }

@@ -53,6 +53,13 @@ import Testing
         try await belfry.stop()
     }
 
+    @Test(.timeLimit(.minutes(1))) func whatIsAskedOfAPipelineThatHasStoppedIsRefused() async throws {
+        let belfry = try await TestPipeline.start(yaml: Self.yaml)
+        try await belfry.stop()
+        await #expect(throws: TestPipelineError.self) { try await belfry.send(Self.device) }
+        await #expect(throws: TestPipelineError.self) { try await belfry.settle() }
+    }
+
     @Test func manyPipelinesRunBesideEachOther() async throws {
         try await withThrowingTaskGroup(of: [String].self) { group in
             for _ in 0..<6 {
