@@ -8,7 +8,7 @@ extension PipelineFile {
     ///   - transports: Deliver's, braces and all.
     static func fiveStages(
         ingest: String = "", match: String = "", coalesce: String = "window: 1s, maximumDelay: 3s",
-        transports: String = "{apns: {use: console}}"
+        payload: String = "", transports: String = "{apns: {use: console}}"
     ) throws -> PipelineFile {
         func stage(_ settings: String, from upstream: String) -> String {
             "{from: \(upstream)\(settings.isEmpty ? "" : ", ")\(settings)}"
@@ -21,7 +21,7 @@ extension PipelineFile {
               ingest: {\(ingest)}
               match: \(stage(match, from: "ingest"))
               coalesce: \(stage(coalesce, from: "match"))
-              payload: {from: coalesce}
+              payload: \(stage(payload, from: "coalesce"))
               deliver: {from: payload, transports: \(transports)}
             """, file: "five.yaml")
     }
