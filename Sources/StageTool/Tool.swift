@@ -74,18 +74,18 @@ package enum Tool {
             if !failure.message.isEmpty { StandardError.write(failure.message) }
             return failure.status.rawValue
         }
-        switch type.exitCode(for: error) {
-        case .success:
-            try StandardOutput.write(line: type.fullMessage(for: error))
-            return ToolStatus.success.rawValue
-        case .failure:
-            // What the argument parser does not know ends with 1, which here means "the answer is no".
+        let code = type.exitCode(for: error)
+        // What the argument parser does not know ends with 1, which here means "the answer is no".
+        guard code != .failure else {
             StandardError.write("\(error)")
             return ToolStatus.software.rawValue
-        case let code:
-            StandardError.write(type.fullMessage(for: error))
-            return code.rawValue
         }
+        // Empty where a stage's program has said why it ended.
+        let message = type.fullMessage(for: error)
+        if !message.isEmpty {
+            if code == .success { try StandardOutput.write(line: message) } else { StandardError.write(message) }
+        }
+        return code.rawValue
     }
 
     /// As many as the system lets us: a door with many producers is soon beyond the usual 1,024, and libzmq ends a process

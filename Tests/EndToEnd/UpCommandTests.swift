@@ -100,6 +100,7 @@ struct UpCommandTests {
         #expect(second.status == 69 || second.status == 74)
         #expect(second.errors.contains("is already open in process"))
         #expect(!second.errors.contains("ready, process"))
+        #expect(!second.errors.hasSuffix("\n\n"), "an empty line behind the last one")
         let sent = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.phone())
         #expect(sent.status == 0)
         up.signal(SIGTERM)
