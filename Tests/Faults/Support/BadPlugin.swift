@@ -2,7 +2,7 @@
 enum BadPlugin {
     /// - `honest`: passes everything on.
     /// - `dies`: ends four times in all, before or after it has answered; keeps its count in the file of the second argument.
-    /// - `garbage`: before and in each answer, frames and lines that mean nothing; notes the errors it gets.
+    /// - `garbage`: before and in each answer, frames and lines that mean nothing; notes the errors it gets, up to `close`.
     /// - `polite`: ends for SIGTERM alone, and notes it.
     /// - `deaf`: ignores SIGTERM, `close` and the end of its standard input.
     static let program = """
@@ -46,7 +46,7 @@ enum BadPlugin {
 
         if mode == "polite":
             signal.signal(signal.SIGTERM, leave)
-        if mode == "deaf":
+        if mode in ("deaf", "garbage"):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         link.send_json({"type": "open", "protocol": 1, "name": "bad"})
         batches = 0
