@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import Testing
 
@@ -108,5 +109,25 @@ struct DoctorCommandTests {
         #expect(other.output.contains("what answers at \(place) is not match of this pipeline"), "\(other)")
         up.signal(SIGTERM)
         _ = await up.result()
+    }
+
+    /// As a clock leaves it that was wrong when something was written, or that was set back since.
+    @Test func `a log that is ahead of the machine's clock is told, by the stages too`() async throws {
+        let notes = try Notes()
+        let ahead = Instant(microseconds: Instant.wall().microseconds + 3 * 3_600_000_000)
+        let log = try EventLogWriter(EventLogOptions(directory: notes.folder + "/data/logs", name: "changes"))
+        let line = Array("{\"type\":\"other\"}\n".utf8)
+        _ = try line.withUnsafeBytes { try log.append($0, count: 1, now: ahead) }
+        try log.close()
+        let atRest = try await Self.doctor([notes.pipeline, "--only", "logs"])
+        #expect(atRest.status == 1 && Self.codes(atRest).contains("log.ahead"), "\(atRest)")
+        let up = try Program("belfry", ["up", notes.pipeline])
+        await up.error("ingest: the machine's clock is 2 h behind the log's time")
+        await up.error("deliver: ready")
+        let running = try await Self.doctor([notes.pipeline, "--only", "health"])
+        #expect(running.status == 1 && Self.codes(running).contains("health.clock"), "\(running)")
+        #expect(running.output.contains("\"clockBehindSeconds\":10"), "\(running)")
+        up.signal(SIGTERM)
+        #expect(await up.result().status == 0)
     }
 }

@@ -19,11 +19,11 @@ import ZeroMQ
     @Test func `by age what is old goes, and no more than a stage needs to start again`() async throws {
         let folder = try Folder()
         let clock = ControlledTime()
-        let file = try Self.file(folder, "{age: 1h}")
+        let file = try Self.file(folder, "{age: 30s}")
         try await RetainedGate.run(file, time: clock.timeOfDay) { gate in
             try gate.open("relay", keep: 1)
             try gate.send(6)
-            clock.advance(by: .seconds(7_200))
+            clock.advance(by: .seconds(50))
             try gate.send(2)
             #expect(gate.first == 1, "relay needs all")
             try gate.need(from: 4, "relay")
@@ -34,7 +34,7 @@ import ZeroMQ
             #expect(gate.first == 7, "event 7 is young")
         }
         try await RetainedGate.run(file, time: clock.timeOfDay) { gate in
-            clock.advance(by: .seconds(7_200))
+            clock.advance(by: .seconds(50))
             try gate.send(5)
             #expect(gate.first == 9, "relay needs event 9 while it is down too")
         }

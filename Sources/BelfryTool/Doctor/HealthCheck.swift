@@ -67,10 +67,26 @@ struct HealthCheck: DoctorCheck {
         return try EventLogs.summary(directory: directory).identity.description == identity
     }
 
+    /// Nil where the machine's clock and the log's time agree.
+    private static func clock(_ stage: String, _ behind: Duration) -> Finding? {
+        guard behind != .zero else { return nil }
+        let difference = LogTime.text(behind)
+        let what =
+            behind > .zero
+            ? "\(stage): the machine's clock is \(difference) behind the log's time, which goes on from where it is"
+            : "\(stage): the machine's clock went forward at once; the log's time follows, and is \(difference) behind it"
+        return Finding(
+            .warning, "health.clock", what,
+            fix:
+                "set the clock right if it is wrong (`timedatectl`); if the log is, leave it: nothing is held up by that "
+                + "(README, What is promised: Time goes on)",
+            ["stage": .text(stage), "clockBehindSeconds": .number(Double(behind.components.seconds))])
+    }
+
     static func finding(_ stage: String, _ health: StageHealth) -> Finding? {
         let details: KeyValuePairs<String, ReportValue> = ["stage": .text(stage), "phase": .text(health.phase)]
         switch HostReport.Phase(rawValue: health.phase) {
-        case .running: return nil
+        case .running: return clock(stage, health.clockBehind)
         case .diskFull:
             return Finding(
                 .error, "health.disk_full", "\(stage) has no room for its log and takes nothing in",

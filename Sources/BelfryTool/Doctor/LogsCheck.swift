@@ -21,6 +21,7 @@ struct LogsCheck: DoctorCheck {
                 let summary = try EventLogs.summary(directory: log)
                 sizes.append(summary)
                 found += try Self.findings(summary)
+                if patient.logs == nil { found += Self.ahead(summary, of: .wall()) }
             } catch {
                 found.append(Self.damage(log, error))
             }
@@ -45,6 +46,20 @@ struct LogsCheck: DoctorCheck {
             fix:
                 "`belfry log verify \(log)` says all that is wrong, `belfry log repair \(log)` what mending would lose",
             ["log": .text(LogPlace.name(ofLogAt: log))])
+    }
+
+    /// A log whose last event is of a time that is still to come.
+    static func ahead(_ log: LogSummary, of wall: Instant) -> [Finding] {
+        guard let last = log.lastNow, last - wall > LogTime.lagTold else { return [] }
+        return [
+            Finding(
+                .warning, "log.ahead",
+                "\(log.name): its last batch is of \(last.rfc3339), \(LogTime.text(last - wall)) later than the machine's clock",
+                fix:
+                    "set the clock right if it is wrong (`timedatectl`); if the log is, leave it: nothing is held up by that "
+                    + "(README, What is promised: Time goes on)",
+                ["log": .text(log.name), "lastTime": .text(last.rfc3339)])
+        ]
     }
 
     private static func findings(_ log: LogSummary) throws(EventLogError) -> [Finding] {

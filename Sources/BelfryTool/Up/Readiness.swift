@@ -43,6 +43,8 @@ struct StageHealth: Hashable, Sendable {
     var first: UInt64
     var last: UInt64
     var pid: Int64
+    /// See ``HostReport/clockBehind``; whole seconds.
+    var clockBehind = Duration.zero
 
     var isRunning: Bool { phase == HostReport.Phase.running.rawValue }
 
@@ -62,6 +64,7 @@ struct StageHealth: Hashable, Sendable {
         else { return nil }
         (self.stage, self.phase, self.log, self.pid) = (stage, phase, log, pid)
         identity = json["identity"]?.string
+        clockBehind = .seconds(json["clockBehindSeconds"]?.int64 ?? 0)
         (self.first, self.last) = (UInt64(max(0, first)), UInt64(max(0, last)))
     }
 }

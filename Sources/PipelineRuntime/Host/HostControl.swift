@@ -92,6 +92,9 @@ public struct HostReport: Sendable, Hashable {
     public var eventsOut: UInt64 = 0
     public var deadLetters: UInt64 = 0
     public var refusedFrames = 0
+    /// How far the machine's clock is behind the log's time, which goes on meanwhile; negative where it went forward by
+    /// more than a minute at once, and the log's time follows. Zero for less than ten seconds.
+    public var clockBehind = Duration.zero
     /// The first sequence that the stage's own log still has.
     public var first: UInt64 = 1
     /// Last sequence of the stage's own log.

@@ -25,6 +25,9 @@ struct HostHealth {
             $0.field("eventsOut", report.eventsOut)
             $0.field("deadLetters", report.deadLetters)
             $0.field("refusedFrames", report.refusedFrames)
+            if report.clockBehind != .zero {
+                $0.field("clockBehindSeconds", Int(report.clockBehind.components.seconds))
+            }
             if let shortage = report.shortage {
                 $0.field("diskFull") { HostHealth.write(shortage, to: &$0) }
             }

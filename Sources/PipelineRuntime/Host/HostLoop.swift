@@ -113,6 +113,8 @@ struct HostLoop {
         work.fill(&report)
         if work.outlet.isShort { report.phase = .diskFull }
         report.shortage = work.outlet.room.shortage
+        if plan.clock == .wall { _ = work.outlet.now() }
+        report.clockBehind = work.outlet.clockBehind
         if let phase { report.phase = phase }
         report.first = work.outlet.server.first
         report.last = work.outlet.log.lastSequence

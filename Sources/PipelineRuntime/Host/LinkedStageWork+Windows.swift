@@ -41,15 +41,29 @@ extension LinkedStageWork {
         guard clock != nil else { return }
         if var answers = transports.takeAnswers() {
             underWay?.mark(&answers)
+            shift(&answers)
             for answer in answers { clock?.receive(answer, into: &out) }
             guard transports.cut != nil else {
                 windowStep = nil
-                if plan.clock == .wall { clock?.drift(to: plan.time.wall()) }
+                if plan.clock == .wall {
+                    let now = logNow
+                    clock?.drift(to: now)
+                }
                 try commit()
                 return
             }
         }
         if transports.canGoOn { try recordPart() }
+    }
+
+    /// Transports go by the machine's clock, the stage by its log's time.
+    private func shift(_ answers: inout [TransportAnswer]) {
+        let shift = outlet.clockBehind
+        guard shift != .zero else { return }
+        for index in answers.indices {
+            answers[index].until = answers[index].until?.advanced(by: shift)
+            answers[index].since = answers[index].since?.advanced(by: shift)
+        }
     }
 
     /// Puts on record what the last part came to, and hands out the next. Where the log has no room it is tried again.

@@ -79,7 +79,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     var timeout: Duration {
         guard plan.clock == .wall, mayWake, let deadline = clock?.stage.deadline else { return inlet.patience }
-        return min(inlet.patience, max(.zero, deadline - plan.time.wall()))
+        return min(inlet.patience, max(.zero, deadline - logNow))
     }
 
     var isIdle: Bool { transports.isIdle && (step == nil || outlet.isShort) }
@@ -215,6 +215,9 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     // MARK: Time
 
+    /// What time it is, where the stage goes by the machine's clock.
+    var logNow: Instant { outlet.now(from: clock?.now ?? .epoch) }
+
     /// Moves virtual time on; each deadline on the way becomes a batch of its own time. A rebuild moves time by the stage's
     /// own log instead, which says under which settings each deadline was served.
     ///
@@ -251,12 +254,12 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     private func wakeWhenDue() throws {
         try finishRebuild()
-        guard plan.clock == .wall, mayWake, let deadline = clock?.stage.deadline, deadline <= plan.time.wall() else {
+        guard plan.clock == .wall, mayWake, let deadline = clock?.stage.deadline, deadline <= logNow else {
             return
         }
         guard try commit() else { return }
         mustRecord = true
-        guard try serveDeadlines(through: plan.time.wall()) else { return }
+        guard try serveDeadlines(through: logNow) else { return }
         try commit()
     }
 }

@@ -54,7 +54,7 @@ struct Retention {
     }
 
     private func trim(_ outlet: StageOutlet, _ need: StageNeed) throws -> UInt64? {
-        let now = plan.clock == .wall ? plan.time.wall() : outlet.log.lastNow
+        let now = plan.clock == .wall ? outlet.now() : outlet.log.lastNow
         try outlet.trimDeadLetters(before: now.advanced(by: .zero - plan.retention.deadLettersAge))
         guard let needs else { return nil }
         let segments = try outlet.log.segments()

@@ -213,7 +213,7 @@ final class SourceStageWork<S: Stage>: HostWork {
     private func admit(
         _ lines: UnsafeRawBufferPointer, of producer: String, first: UInt64, after before: UInt64
     ) throws -> Admission {
-        if plan.clock == .wall { clock.advance(to: plan.time.wall(), into: &out) }
+        if plan.clock == .wall { clock.advance(to: outlet.now(from: clock.now), into: &out) }
         var admission = Admission(through: before)
         var number = first
         for line in Lines(lines) {

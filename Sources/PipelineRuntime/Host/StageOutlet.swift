@@ -13,6 +13,7 @@ final class StageOutlet {
     private var placeChecked: ContinuousClock.Instant
     private(set) var room: DiskRoom
     private var retention: Retention
+    private var time: LogTime
     private(set) var eventsOut: UInt64 = 0
 
     enum Commit {
@@ -39,8 +40,22 @@ final class StageOutlet {
         placeChecked = steady()
         room = DiskRoom(stage: plan.stage)
         retention = Retention(plan)
+        time = LogTime(plan.time)
         server.first = try log.segments().first?.firstSequence ?? 1
     }
+
+    /// What time it is, where the stage goes by the machine's clock.
+    ///
+    /// - Parameter latest: The latest time that the stage has taken in.
+    func now(from latest: Instant = .epoch) -> Instant {
+        let wasTold = clockBehind != .zero
+        let now = time.now(from: max(latest, log.lastNow))
+        if wasTold != (clockBehind != .zero) { StandardError.write("\(stage): \(time.text)") }
+        return now
+    }
+
+    /// How far the machine's clock is behind the log's time: see ``LogTime/behind``.
+    var clockBehind: Duration { time.behind }
 
     /// Drops what of the logs may go.
     ///

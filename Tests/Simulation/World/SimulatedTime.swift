@@ -4,10 +4,9 @@ import Synchronization
 
 /// Time that passes only when the simulation says so. The wall clock may be set; the steady one only goes on.
 final class SimulatedTime: Sendable {
-    fileprivate struct State {
+    private struct State {
         var elapsed = Duration.zero
         var wall = Instant(microseconds: 1_767_225_600_000_000)
-        var latestWall = Instant.epoch
     }
 
     private let start = ContinuousClock.now
@@ -19,21 +18,11 @@ final class SimulatedTime: Sendable {
     func pass(_ duration: Duration) {
         state.withLock { state in
             state.elapsed += duration
-            state.set(state.wall.advanced(by: duration))
+            state.wall = state.wall.advanced(by: duration)
         }
     }
 
-    func setWall(by shift: Duration) { state.withLock { $0.set($0.wall.advanced(by: shift)) } }
-
-    /// Puts the wall clock where nobody has seen a later time.
-    func setWallRight() { state.withLock { $0.set(max($0.wall, $0.latestWall)) } }
+    func setWall(by shift: Duration) { state.withLock { $0.wall = $0.wall.advanced(by: shift) } }
 
     var host: HostTime { HostTime(wall: { self.wall }, steady: { self.start + self.elapsed }) }
-}
-
-extension SimulatedTime.State {
-    fileprivate mutating func set(_ time: Instant) {
-        wall = time
-        latestWall = max(latestWall, time)
-    }
 }

@@ -141,7 +141,8 @@ final class World {
     private func setClock() {
         let isBack = random.isOneIn(2)
         faults.note(isBack ? .clockBack : .clockAhead)
-        time.setWall(by: .milliseconds((isBack ? -1 : 1) * (1 + random.below(5_000))))
+        let most = random.one(of: [5_000, 5_000, 300_000, 7_200_000])
+        time.setWall(by: .milliseconds((isBack ? -1 : 1) * (1 + random.below(most))))
     }
 
     // MARK: The end
@@ -150,7 +151,6 @@ final class World {
         disk.calm()
         transports.calm()
         network.isFaulty = false
-        time.setWallRight()
     }
 
     /// Goes on until nothing has been written for longer than anything waits.

@@ -1,0 +1,24 @@
+extension LogTime {
+    /// What the operator of a stage is told when ``behind`` has become or ceased to be something to tell.
+    var text: String {
+        if behind == .zero { return "the log's time is that of the machine's clock again" }
+        let difference = Self.text(behind)
+        guard behind > .zero else {
+            return
+                "the machine's clock went forward by \(difference) at once; the log's time follows, a minute in each "
+                + "second: if the clock is wrong, set it right now"
+        }
+        return
+            "the machine's clock is \(difference) behind the log's time, which goes on from where it is, a tenth "
+            + "slower than the clock, until the two agree; what waits is not held up"
+    }
+
+    /// For people: in the largest unit of which there are two or more.
+    package static func text(_ difference: Duration) -> String {
+        let seconds = abs(difference.components.seconds)
+        for (unit, length) in [("days", Int64(86_400)), ("h", 3_600), ("min", 60)] where seconds >= 2 * length {
+            return "\(seconds / length) \(unit)"
+        }
+        return "\(seconds) s"
+    }
+}

@@ -1,0 +1,111 @@
+import EventLog
+import PipelineRuntime
+import Synchronization
+import Testing
+
+/// The time that a log goes by, while the machine's clock does what it likes.
+@Suite struct LogTimeTests {
+    private let machine = Machine()
+    private let start = Instant(microseconds: 1_767_225_600_000_000)
+
+    /// A clock that may be set, beside one that only goes on.
+    private final class Machine: Sendable {
+        private let state = Mutex((wall: Duration.zero, steady: Duration.zero))
+        private let zero = ContinuousClock.now
+
+        func pass(_ duration: Duration) {
+            state.withLock { $0 = ($0.wall + duration, $0.steady + duration) }
+        }
+
+        func set(by step: Duration) { state.withLock { $0.wall += step } }
+
+        func time(from start: Instant) -> LogTime {
+            LogTime(
+                HostTime(
+                    wall: { start.advanced(by: self.state.withLock { $0.wall }) },
+                    steady: { self.zero + self.state.withLock { $0.steady } }))
+        }
+    }
+
+    @Test func itIsTheMachinesClockWhereThatGoesOnEvenly() {
+        var time = machine.time(from: start)
+        for step in [1, 60, 3_600, 86_400] {
+            let before = time.now(from: .epoch)
+            machine.pass(.seconds(step))
+            #expect(time.now(from: .epoch) - before == .seconds(step))
+        }
+        #expect(time.behind == .zero)
+    }
+
+    @Test(arguments: [-120, -3_600, -86_400 * 365])
+    func afterAStepBackItGoesOnATenthSlowerAndSaysSo(_ step: Int) {
+        var time = machine.time(from: start)
+        let before = time.now(from: .epoch)
+        machine.set(by: .seconds(step))
+        #expect(time.now(from: .epoch) == before)
+        #expect(time.behind == .seconds(-step))
+        machine.pass(.seconds(60))
+        #expect(time.now(from: .epoch) - before == .seconds(54))
+        #expect(time.behind == .seconds(-step - 6))
+    }
+
+    @Test func itMeetsTheClockAgain() {
+        var time = machine.time(from: start)
+        _ = time.now(from: .epoch)
+        machine.set(by: .seconds(-120))
+        for _ in 0..<1_201 {
+            machine.pass(.seconds(1))
+            _ = time.now(from: .epoch)
+        }
+        #expect(time.behind == .zero)
+        #expect(time.now(from: .epoch) == start.advanced(by: .seconds(1_201 - 120)))
+    }
+
+    /// A restart, and a batch that was stamped by a clock that was years ahead.
+    @Test func itGoesOnFromALogThatIsAhead() {
+        var time = machine.time(from: start)
+        let log = start.advanced(by: .seconds(86_400 * 3_650))
+        #expect(time.now(from: log) == log)
+        #expect(time.behind == .seconds(86_400 * 3_650))
+        machine.pass(.seconds(10))
+        #expect(time.now(from: log) - log == .seconds(9))
+    }
+
+    @Test func whatItIsToldOfALaterTimeCountsAtOnce() {
+        var time = machine.time(from: start)
+        _ = time.now(from: .epoch)
+        machine.pass(.seconds(1))
+        let later = start.advanced(by: .seconds(5))
+        #expect(time.now(from: later) == later)
+        #expect(time.behind == .zero)
+    }
+
+    @Test func afterStandingStillForADayTheClockCountsAtOnce() {
+        var time = machine.time(from: start)
+        machine.set(by: .seconds(86_400))
+        #expect(time.now(from: start) - start == .seconds(86_400))
+        #expect(time.behind == .zero)
+    }
+
+    @Test func aShortStepForwardIsTakenAtOnce() {
+        var time = machine.time(from: start)
+        let before = time.now(from: .epoch)
+        machine.set(by: LogTime.stepMax)
+        #expect(time.now(from: .epoch) - before == LogTime.stepMax)
+        #expect(time.behind == .zero)
+    }
+
+    @Test func aLongStepForwardIsTakenAMinuteASecond() {
+        var time = machine.time(from: start)
+        let before = time.now(from: .epoch)
+        machine.set(by: .seconds(3_600))
+        #expect(time.now(from: .epoch) == before)
+        #expect(time.behind == .seconds(-3_600))
+        machine.pass(.seconds(10))
+        #expect(time.now(from: .epoch) - before == .seconds(610))
+        #expect(time.behind == .seconds(-3_000))
+        machine.pass(.seconds(60))
+        #expect(time.now(from: .epoch) - before == .seconds(3_670))
+        #expect(time.behind == .zero)
+    }
+}
