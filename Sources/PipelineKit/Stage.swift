@@ -91,7 +91,9 @@ public protocol Stage: SendableMetatype {
     func writeState(_ name: String, into lines: inout ByteBuffer)
 
     /// Says what the stage, as it stands, would make of an event for a subject, and why. Changes nothing.
-    func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation]
+    ///
+    /// - Parameter now: The event's recorded time.
+    func explain(_ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject) -> [Explanation]
 }
 
 extension Stage {
@@ -111,7 +113,9 @@ extension Stage {
     public func writeState(into lines: inout ByteBuffer) {}
     public static var otherStateNames: [String] { [] }
     public func writeState(_ name: String, into lines: inout ByteBuffer) {}
-    public func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation] { [] }
+    public func explain(
+        _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
+    ) -> [Explanation] { [] }
 }
 
 /// What a stage knows of where it stands. Identifiers are derived from a log's identity and a position in it.

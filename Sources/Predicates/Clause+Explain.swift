@@ -20,7 +20,8 @@ extension Clause {
 
 extension RecordView {
     package func verdict(of clause: Clause) -> Clause.Verdict {
-        switch clause.subject {
+        let clause = clause.at(now)
+        return switch clause.subject {
         case .field(let name): clause.verdict(on: fields?.member(name))
         case .system(let field):
             switch field.view(in: record) {

@@ -42,6 +42,12 @@ package struct Clause: Sendable, Hashable {
         self.init(.field(field), comparator, values, foldsCase: foldsCase, isNegated: isNegated)
     }
 
+    /// The same with `now()` replaced by a time, in milliseconds as fields have them.
+    func at(_ now: Int64?) -> Clause {
+        guard case .now? = values.first, let now else { return self }
+        return Clause(subject, comparator, [.integer(now)], foldsCase: false, isNegated: isNegated)
+    }
+
     /// What the subject is called: a field's name, a system field's in text, `self` for all text.
     package var field: String {
         switch subject {

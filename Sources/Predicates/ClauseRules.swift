@@ -25,6 +25,9 @@ enum ClauseRules {
         if comparator.isOrdering, case .reference = value {
             throw BrokenRule("references have no order: use == or IN (EQUALS or IN in filterBy)")
         }
+        if value == .now, comparator.takesList {
+            throw BrokenRule("now() stands in no list: compare with it by itself, as in due < now()")
+        }
         if comparator == .isNear { return }
         if case .circle = value { throw BrokenRule("a location is compared by its distance only") }
     }

@@ -10,6 +10,8 @@ package enum FieldValue: Sendable, Hashable {
     case bytes([UInt8])
     /// Where a location has to be.
     indirect case circle(Circle)
+    /// `now()`: the recorded time of the change that is looked at. It stands for itself, never in a list.
+    case now
 
     init(text: String) { self = .text(Array(text.utf8)) }
 
@@ -23,7 +25,7 @@ package enum FieldValue: Sendable, Hashable {
 
     var isNumber: Bool {
         switch self {
-        case .integer, .double: true
+        case .integer, .double, .now: true
         default: false
         }
     }

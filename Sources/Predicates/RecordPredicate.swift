@@ -14,6 +14,7 @@ import JSON
 ///   since 1970. Truth values are 1 and 0. A number's type and a timestamp's are not told apart. Bytes and strings
 ///   are, by the type that the field's dictionary names; where it names none, bytes compare with a string that stands
 ///   for them.
+/// - `now()` is the recorded time of the change that is looked at, so that a replay finds the same.
 /// - References are equal when their record names are. Bytes are compared as bytes, given as base64.
 /// - Words are searched for in all string fields, or in one, regardless of case and diacritics.
 /// - Distances are those of ``Circle``.
@@ -66,8 +67,9 @@ public struct RecordPredicate: Sendable, Hashable {
     /// - Parameters:
     ///   - fields: nil or anything but an object counts as a record without fields.
     ///   - record: The record dictionary, for system fields: `{"recordName":…,"created":{"timestamp":…},…}`.
-    public func matches(_ fields: JSONValue?, of record: JSONValue? = nil) -> Bool {
-        let view = RecordView(record: record, fields: fields)
+    ///   - now: What `now()` means, in milliseconds since 1970; where it is nil, no comparison with that holds.
+    public func matches(_ fields: JSONValue?, of record: JSONValue? = nil, now: Int64? = nil) -> Bool {
+        let view = RecordView(record: record, fields: fields, now: now)
         return !isNever && clauses.allSatisfy { view.holds($0) } && alternatives.allSatisfy { view.holds($0) }
     }
 }

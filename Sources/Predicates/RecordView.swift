@@ -7,12 +7,16 @@ package struct RecordView {
     /// The field dictionaries that count: for a delete the last known ones.
     package let fields: JSONValue?
 
-    package init(record: JSONValue?, fields: JSONValue?) {
-        (self.record, self.fields) = (record, fields)
+    /// What `now()` means, in milliseconds since 1970; where it is nil, no comparison with that holds.
+    package let now: Int64?
+
+    package init(record: JSONValue?, fields: JSONValue?, now: Int64? = nil) {
+        (self.record, self.fields, self.now) = (record, fields, now)
     }
 
     package func holds(_ clause: Clause) -> Bool {
-        switch clause.subject {
+        let clause = clause.at(now)
+        return switch clause.subject {
         case .field(let name): fields?.member(name).map { clause.holds(forField: $0) } ?? false
         case .system(let field): clause.holds(for: field.view(in: record))
         case .allText: clause.holdsForWords(of: fields)

@@ -47,7 +47,8 @@ final class TextPredicate: NSPredicate {
         var record = ByteBuffer()
         TextPredicate.write(fields, into: &record)
         var recordParser = JSONParser()
-        return reading.predicate.matches(try recordParser.parse(record.bytes))
+        let now = Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down))
+        return reading.predicate.matches(try recordParser.parse(record.bytes), now: now)
     }
 
     private static func write(_ fields: [String: Any], into buffer: inout ByteBuffer) {

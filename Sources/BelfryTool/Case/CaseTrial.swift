@@ -108,7 +108,8 @@ extension CaseTrial {
     ) throws -> [ExactText] {
         let log = logs.stage(ofKind: "match")?.logName ?? ""
         return try chain.explain(
-            line.whole.command(replace), sequence: event.sequence, by: log, for: ExplainedSubject(user: user.string)
+            line.whole.command(replace), sequence: event.sequence, at: event.now, by: log,
+            for: ExplainedSubject(user: user.string)
         ).map { told in
             let name = ["subscriptionID", "container", "environment", "database"].compactMap(told.detail)
             return ExactText((name + [told.code.rawValue] + told.parts.map(\.code.rawValue)).joined(separator: " "))

@@ -121,7 +121,7 @@ extension Stage {
     }
 
     func explain(_ event: LoggedEvent, for subject: ExplainedSubject) throws -> [Explanation] {
-        try event.withInput { explain($0, for: subject) }
+        try event.withInput { explain($0, at: event.now, for: subject) }
     }
 }
 

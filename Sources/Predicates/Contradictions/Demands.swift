@@ -19,8 +19,8 @@ struct Demands {
     /// - Parameter asksForType: Whether a value of another type than the clause's does not satisfy it.
     /// - Returns: Why the value cannot satisfy the clause besides those before.
     mutating func add(_ clause: Clause, asksForType: Bool = true) -> String? {
-        // A string may be the base64 of bytes: of those nothing is certain.
-        guard !clause.values.contains(where: \.isBytes) else { return nil }
+        // A string may be the base64 of bytes, and now() is any time: of those nothing is certain.
+        guard clause.values.first != .now, !clause.values.contains(where: \.isBytes) else { return nil }
         if asksForType, let reason = checkKind(clause) { return reason }
         return clause.isNegated ? exclude(clause) : narrow(clause)
     }
@@ -57,7 +57,7 @@ struct Demands {
     private static func kind(_ value: FieldValue) -> Kind {
         switch value {
         case .text: .text
-        case .integer, .double: .number
+        case .integer, .double, .now: .number
         case .reference: .reference
         case .bytes: .bytes
         case .circle: .location

@@ -83,6 +83,7 @@ extension FieldValue {
         case .reference: "REFERENCE"
         case .bytes: "BYTES"
         case .circle: "LOCATION"
+        case .now: "TIMESTAMP"
         }
     }
 
@@ -95,6 +96,7 @@ extension FieldValue {
             buffer.append("{\"recordName\":")
             bytes.withUnsafeBytes { buffer.appendJSON(utf8: $0) }
             buffer.append(",\"action\":\"NONE\"}")
+        case .now: LiteralReader.now.withUnsafeBytes { buffer.appendJSON(utf8: $0) }
         case .circle(let circle):
             buffer.append("{\"latitude\":")
             buffer.appendJSON(circle.latitude)

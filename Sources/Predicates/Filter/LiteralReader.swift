@@ -91,6 +91,7 @@ extension LiteralReader {
     }
 
     private static func text(_ bytes: [UInt8], _ type: String?) throws(BrokenRule) -> FieldValue {
+        if type == "TIMESTAMP", bytes == now { return .now }
         guard type == "BYTES" || type == "ENCRYPTED_BYTES" else {
             try expect(type, ["STRING"])
             return .text(bytes)
@@ -100,6 +101,9 @@ extension LiteralReader {
         }
         return .bytes(bytes)
     }
+
+    /// Text as a `TIMESTAMP` is no other.
+    static let now = Array("now()".utf8)
 
     private static func place(_ object: JSONValue, _ type: String?) throws(BrokenRule) -> Place {
         if type == "ASSET" || type == "ASSETID" {

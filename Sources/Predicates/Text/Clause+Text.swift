@@ -117,6 +117,7 @@ extension FieldValue {
         case .reference(let bytes): "reference(\(FieldValue.quoted(String(decoding: bytes, as: UTF8.self))))"
         case .bytes(let bytes): "bytes('\(String(decoding: bytes, as: UTF8.self))')"
         case .circle(let circle): "\(circle)"
+        case .now: "now()"
         }
     }
 

@@ -92,10 +92,7 @@ extension TextParser {
         defer { functionDepth -= 1 }
         switch name {
         case "CAST" where isCalled: return .value(try cast())
-        case "NOW" where isCalled:
-            throw refused(
-                "a saved predicate means the same at any time: write the moment, CAST('2026-01-31T12:00:00Z', 'NSDate')",
-                at: place)
+        case "NOW" where isCalled: return .value(try now())
         case "REFERENCE" where isCalled: return .value(.reference(Array(try onlyString().utf8)))
         case "BYTES" where isCalled: return .value(try bytes())
         case "LOCATION" where isCalled: return .place(try location())
@@ -118,6 +115,13 @@ extension TextParser {
         let text = try string()
         try expect(sign: ")")
         return text
+    }
+
+    /// CKQuery lists it.
+    private mutating func now() throws(PredicateError) -> FieldValue {
+        try expect(sign: "(")
+        try expect(sign: ")")
+        return .now
     }
 
     private mutating func bytes() throws(PredicateError) -> FieldValue {

@@ -66,11 +66,11 @@ package final class Chain {
     }
 
     /// What the stage that writes a log, as it stands, would say of its next event.
-    package func explain(_ event: String, sequence: UInt64, by log: String, for subject: ExplainedSubject) throws
-        -> [Explanation]
-    {
+    package func explain(
+        _ event: String, sequence: UInt64, at now: Instant, by log: String, for subject: ExplainedSubject
+    ) throws -> [Explanation] {
         try Array(event.utf8).withUnsafeBytes {
-            try source.node(log)?.explain($0, sequence: sequence, for: subject) ?? []
+            try source.node(log)?.explain($0, sequence: sequence, at: now, for: subject) ?? []
         }
     }
 
@@ -177,10 +177,10 @@ final class ChainNode {
         return lines.text
     }
 
-    func explain(_ line: UnsafeRawBufferPointer, sequence: UInt64, for subject: ExplainedSubject) throws
-        -> [Explanation]
-    {
-        try (machine as? any StatefulMachine)?.explain(line, sequence: sequence, for: subject) ?? []
+    func explain(
+        _ line: UnsafeRawBufferPointer, sequence: UInt64, at now: Instant, for subject: ExplainedSubject
+    ) throws -> [Explanation] {
+        try (machine as? any StatefulMachine)?.explain(line, sequence: sequence, at: now, for: subject) ?? []
     }
 
     func takeRejection() -> Rejection? {

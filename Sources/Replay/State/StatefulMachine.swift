@@ -26,8 +26,9 @@ package protocol StatefulMachine: RestorableMachine {
     func state() -> [UInt8]
 
     /// What the stage, as it stands, would say of an event for a subject.
-    func explain(_ line: UnsafeRawBufferPointer, sequence: UInt64, for subject: ExplainedSubject) throws
-        -> [Explanation]
+    func explain(
+        _ line: UnsafeRawBufferPointer, sequence: UInt64, at now: Instant, for subject: ExplainedSubject
+    ) throws -> [Explanation]
 }
 
 extension SwiftMachine: StatefulMachine {
@@ -37,12 +38,12 @@ extension SwiftMachine: StatefulMachine {
         return Array(writer.bytes)
     }
 
-    package func explain(_ line: UnsafeRawBufferPointer, sequence: UInt64, for subject: ExplainedSubject) throws
-        -> [Explanation]
-    {
+    package func explain(
+        _ line: UnsafeRawBufferPointer, sequence: UInt64, at now: Instant, for subject: ExplainedSubject
+    ) throws -> [Explanation] {
         var parser = JSONParser(limits: EventReader.linkLimits)
         let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
-        return clock.stage.explain(event, for: subject)
+        return clock.stage.explain(event, at: now, for: subject)
     }
 
     package func writeState(into lines: inout ByteBuffer) { clock.stage.writeState(into: &lines) }

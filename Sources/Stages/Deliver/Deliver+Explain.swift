@@ -1,9 +1,12 @@
+import EventLog
 import JSON
 import PipelineKit
 
 extension DeliverStage {
     /// Explains a push, device by device in the order of their names.
-    public func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation] {
+    public func explain(
+        _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
+    ) -> [Explanation] {
         guard event.isOfType("push") else { return [] }
         do throws(Rejection) {
             let push = try Push(event.json)

@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineKit
 
@@ -78,6 +79,8 @@ struct Change {
     let record: JSONValue
     /// What predicates look at: the record's fields, or a deleted record's last known ones.
     let fields: JSONValue?
+    /// Its recorded time.
+    let now: Instant
 
     /// A record's zone; nil stands for the default zone and for its usual owner.
     struct Zone {
@@ -85,11 +88,11 @@ struct Change {
         let owner: JSONValue?
     }
 
-    init(_ event: borrowing InputEvent, isDelete: Bool) throws(Rejection) {
+    init(_ event: borrowing InputEvent, isDelete: Bool, at now: Instant) throws(Rejection) {
         let members = Members(of: event.json)
         let record = try JSONValue.object(members.record, "record")
         let parts = RecordMembers(of: record)
-        self.record = record
+        (self.record, self.now) = (record, now)
         sequence = event.sequence
         reason = try isDelete ? .delete : Change.saveReason(members.change)
         container = try JSONValue.text(members.container, "container")
@@ -205,4 +208,9 @@ struct Change {
         guard let name, name.isString, !name.equals("__defaultOwner__") else { return nil }
         return name
     }
+}
+
+extension Change {
+    /// What `now()` means in a predicate that looks at it.
+    var milliseconds: Int64 { now.microseconds / 1_000 }
 }

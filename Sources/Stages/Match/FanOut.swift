@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineKit
 
@@ -19,12 +20,12 @@ struct FanOut {
     }
 
     /// Calls `body` with the change as it was when the event was received.
-    func withChange(_ body: (Change) -> Void) {
+    func withChange(at now: Instant, _ body: (Change) -> Void) {
         var parser = JSONParser(limits: JSONLimits(bytesMax: line.count, depthMax: 1_024))
         line.withUnsafeBytes { line in
             do {
                 let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
-                body(try Change(event, isDelete: isDelete))
+                body(try Change(event, isDelete: isDelete, at: now))
             } catch { preconditionFailure("a change that was read once is read again: \(error)") }
         }
         withExtendedLifetime(parser) {}

@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineKit
 import Predicates
@@ -5,11 +6,13 @@ import Predicates
 extension MatchStage {
     /// Explains a change of a record: for each subscription that fits the subject, every check in order, in the order
     /// in which they were saved.
-    public func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation] {
+    public func explain(
+        _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
+    ) -> [Explanation] {
         let isDelete = event.isOfType("record.delete")
         guard isDelete || event.isOfType("record.save") else { return [] }
         do throws(Rejection) {
-            let change = try Change(event, isDelete: isDelete)
+            let change = try Change(event, isDelete: isDelete, at: now)
             return index.savedOrder.filter { index.fits($0.slot, subject) }.map { found in
                 index.store.withSubscription(found.slot, settings) {
                     ChangeCheck(change, $0, found.saved, settings).explanation
@@ -184,7 +187,9 @@ extension ChangeCheck {
             + subscription.predicate.alternatives.map { explained($0) }
     }
 
-    private var record: RecordView { RecordView(record: change.record, fields: change.fields) }
+    private var record: RecordView {
+        RecordView(record: change.record, fields: change.fields, now: change.milliseconds)
+    }
 
     private func explained(_ condition: Condition) -> Explanation {
         switch condition {

@@ -42,7 +42,7 @@ public struct MatchStage: Stage {
 
     public mutating func proceed(at now: Instant, into out: inout Outbox) {
         guard var fanOut = fanOut.take() else { return }
-        fanOut.withChange { fanOut.written = write($0, from: fanOut.written, into: &out) }
+        fanOut.withChange(at: now) { fanOut.written = write($0, from: fanOut.written, into: &out) }
         guard fanOut.written == found.count else {
             self.fanOut = fanOut
             return
@@ -56,9 +56,9 @@ public struct MatchStage: Stage {
     ) throws(Rejection) {
         guard let type = event.json["type"] else { return out.pass(event) }
         if type.equals("record.save") {
-            match(event, try Change(event, isDelete: false), at: now, into: &out)
+            match(event, try Change(event, isDelete: false, at: now), at: now, into: &out)
         } else if type.equals("record.delete") {
-            match(event, try Change(event, isDelete: true), at: now, into: &out)
+            match(event, try Change(event, isDelete: true, at: now), at: now, into: &out)
         } else if type.equals("subscription.save") {
             try index.save(SubscriptionReader.subscription(event.json, settings), at: event.sequence)
         } else if type.equals("subscription.delete") {

@@ -43,7 +43,7 @@ package struct PlainScan: ~Copyable {
     package mutating func find(_ line: UnsafeRawBufferPointer, _ body: (borrowing [UInt8]) -> Void) throws {
         let json = try parser.parse(line)
         let event = InputEvent(sequence: 1, json: json, line: line)
-        let change = try Change(event, isDelete: json["type"]?.equals("record.delete") ?? false)
+        let change = try Change(event, isDelete: json["type"]?.equals("record.delete") ?? false, at: .epoch)
         for one in all where watches(one, change) { body(one.id) }
     }
 
@@ -52,7 +52,7 @@ package struct PlainScan: ~Copyable {
             && change.container.equals(one.container) && change.environment.equals(one.environment)
             && change.owner?.equals(one.user) ?? true
             && one.recordType.map { change.recordType?.equals($0) ?? false } ?? true && isInZone(one, change)
-            && one.predicate.matches(change.fields, of: change.record)
+            && one.predicate.matches(change.fields, of: change.record, now: change.milliseconds)
     }
 
     /// A database subscription watches every zone but the default one (CKDatabaseSubscription).

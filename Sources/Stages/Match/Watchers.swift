@@ -53,6 +53,6 @@ package struct Watchers: ~Copyable {
         sequence += 1
         let json = try parser.parse(line)
         let event = InputEvent(sequence: sequence, json: json, line: line)
-        return try Change(event, isDelete: json["type"]?.equals("record.delete") ?? false)
+        return try Change(event, isDelete: json["type"]?.equals("record.delete") ?? false, at: .epoch)
     }
 }

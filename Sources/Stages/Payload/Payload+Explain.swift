@@ -1,9 +1,12 @@
+import EventLog
 import JSON
 import PipelineKit
 
 extension PayloadStage {
     /// Explains a notification: silent or not, and what its payload loses to the limit.
-    public func explain(_ event: borrowing InputEvent, for subject: ExplainedSubject) -> [Explanation] {
+    public func explain(
+        _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
+    ) -> [Explanation] {
         guard event.isOfType("notification") else { return [] }
         do throws(Rejection) {
             let notification = try Notification(event.json)

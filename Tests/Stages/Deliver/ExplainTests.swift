@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineKit
 import Testing
@@ -8,7 +9,8 @@ extension Bench {
     fileprivate func explain(_ line: String, _ subject: ExplainedSubject = ExplainedSubject()) throws -> [Explanation] {
         var parser = JSONParser()
         return try Array(line.utf8).withUnsafeBytes { bytes in
-            stage.explain(InputEvent(sequence: 99, json: try parser.parse(bytes), line: bytes), for: subject)
+            stage.explain(
+                InputEvent(sequence: 99, json: try parser.parse(bytes), line: bytes), at: .epoch, for: subject)
         }
     }
 }

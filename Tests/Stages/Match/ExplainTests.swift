@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineKit
 import TestSupport
@@ -11,7 +12,8 @@ extension Feed {
         var parser = JSONParser()
         return try Array(line.utf8).withUnsafeBytes { bytes in
             stage.explain(
-                InputEvent(sequence: sequence + 1, json: try parser.parse(bytes), line: bytes), for: subject)
+                InputEvent(sequence: sequence + 1, json: try parser.parse(bytes), line: bytes), at: .epoch, for: subject
+            )
         }
     }
 

@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineKit
 import Testing
@@ -11,7 +12,8 @@ struct ExplainTests {
         let stage = try PayloadStage(PayloadSettings(), context: context)
         var parser = JSONParser()
         return try Array(notification.line.utf8).withUnsafeBytes { bytes in
-            stage.explain(InputEvent(sequence: 1, json: try parser.parse(bytes), line: bytes), for: subject)
+            stage.explain(
+                InputEvent(sequence: 1, json: try parser.parse(bytes), line: bytes), at: .epoch, for: subject)
         }
     }
 

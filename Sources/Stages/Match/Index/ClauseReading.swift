@@ -252,7 +252,7 @@ extension FieldValue {
         case .text, .bytes: .text
         case .integer, .double: .number
         case .reference: .reference
-        case .circle: .other
+        case .circle, .now: .other
         }
     }
 }
@@ -264,7 +264,7 @@ extension ValueTable {
         case .integer(let number): intern(number)
         case .double(let number): intern(number)
         case .reference(let name): name.withUnsafeBytes { intern(.reference, $0) }
-        case .circle: nil
+        case .circle, .now: nil
         }
     }
 

@@ -12,7 +12,8 @@ struct PredicateCache {
         }
 
         func holds(for change: Change) -> Bool {
-            change.isInSharedZone(of: sharedZoneOwner) && predicate.matches(change.fields, of: change.record)
+            change.isInSharedZone(of: sharedZoneOwner)
+                && predicate.matches(change.fields, of: change.record, now: change.milliseconds)
         }
     }
 

@@ -89,6 +89,7 @@ struct Coverage {
         case .reference: "reference"
         case .bytes: "bytes"
         case .circle: "circle"
+        case .now: "now"
         }
     }
 
