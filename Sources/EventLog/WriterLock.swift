@@ -25,8 +25,26 @@ final class WriterLock {
         }
     }
 
-    private func holder() throws(EventLogError) -> Int32? {
+    private func holder() throws(EventLogError) -> Int32? { try WriterLock.signature(in: file) }
+
+    fileprivate static func signature(in file: OpenFile) throws(EventLogError) -> Int32? {
         let text = String(decoding: try file.contents(bytesMax: 32), as: UTF8.self)
         return Int32(text.prefix { $0.isNumber })
+    }
+}
+
+extension EventLogs {
+    /// The process that writes a log now; nil where none does.
+    ///
+    /// For a moment nobody else can begin to write it.
+    package static func writer(ofLogAt directory: String) throws(EventLogError) -> Int32? {
+        let path = LogDirectory(path: directory).lockPath
+        guard access(path, F_OK) == 0 else { return nil }
+        let file = try OpenFile(path, O_RDONLY)
+        guard uninterrupted({ flock(file.descriptor, LOCK_SH | LOCK_NB) }) != 0 else {
+            _ = flock(file.descriptor, LOCK_UN)
+            return nil
+        }
+        return errno == EWOULDBLOCK ? try WriterLock.signature(in: file) : nil
     }
 }

@@ -27,6 +27,24 @@ struct ValidateCommandTests {
         #expect(json.output.hasPrefix(#"{"valid":true,"errors":[],"warnings":[{"file":"#))
     }
 
+    @Test func `a secret's file that holds something else is a warning`() async throws {
+        let notes = try Notes()
+        let secret = try notes.write("hunter2", to: "secret")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
+        let apns =
+            #"{ use: apns, apps: { notes: { container: iCloud.com.example.Notes, environment: development, "#
+            + #"topic: com.example.Notes, team: ABCDE12345, key: ABCDE12345, keyFile: {$file: secret} } } }"#
+        let webhook = #"{ use: webhook, url: "https://example.com/", secret: {$file: secret} }"#
+        for (transport, reason) in [(apns, "is no .p8 key of Apple's"), (webhook, "is not whsec_ and 24 to 64 bytes")] {
+            let pipeline = try notes.write(
+                notes.read("notes.yaml").replacing("{ use: console }", with: transport), to: "hooked.yaml")
+            let told = try await Command.run(["validate", pipeline])
+            #expect(told.status == 0, "\(told)")
+            #expect(told.errors.hasPrefix("warning: \(pipeline):9:") && told.errors.contains(reason), "\(told)")
+            #expect(!told.errors.contains("hunter2"))
+        }
+    }
+
     @Test func `mistakes come with line and column, as text and as JSON`() async throws {
         let notes = try Notes(ingest: "{ bindd: x, door: 7 }")
         let text = try await Command.run(["validate", notes.pipeline])

@@ -12,7 +12,7 @@ struct FileCheck: DoctorCheck {
             try checked.checkKeys()
             let names = checked.file.stagesInOrder.map(\.name).joined(separator: ", ")
             return try [Finding(.ok, "file.valid", "\(patient.place) is valid: stages \(names)")]
-                + checked.file.secretFileErrors().map { Self.finding(.warning, "file.secret", $0) }
+                + checked.secretWarnings().map { Self.finding(.warning, "file.secret", $0) }
                 + checked.certificateWarnings(at: .wall()).map { Self.finding(.warning, "file.certificate", $0) }
                 + checked.file.stagesInOrder.filter(\.isOpen).map(Self.open)
         } catch let error as PipelineFileError {

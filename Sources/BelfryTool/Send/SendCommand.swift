@@ -9,7 +9,7 @@ struct SendCommand: AsyncParsableCommand {
         discussion: """
             Each line is sent as soon as it is there and acknowledged when it is durable. A line that is refused is \
             reported as FILE:LINE: path: reason (code); the others are kept. Exits with 65 if any was refused, with 69 \
-            when the door does not answer. For each subscription saved it prints from which event of the changes log on \
+            when the door does not answer for the --timeout; with --wait it waits. For each subscription saved it prints from which event of the changes log on \
             it is active, and warnings: in a pipe {"source":…,"line":…,"subscriptionID":…,"activeFrom":…,"warnings":[…]}.
 
               belfry send Pipelines/quickstart.yaml changes.ndjson
@@ -30,6 +30,9 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "Seconds to wait for the door's answer.")
     var timeout: Double = 10
 
+    @Flag(help: "Wait for the door for as long as it takes: until ingest runs, or has room again.")
+    var wait = false
+
     @Argument(help: "The pipeline file (unless --door is given), then files of commands; - or none: standard input.")
     var arguments: [String] = []
 
@@ -49,8 +52,8 @@ struct SendCommand: AsyncParsableCommand {
         let sources = files.isEmpty ? [InputSource.standard] : files.map(InputSource.init(path:))
         try InputSource.check(sources)
         let sending = Sending(
-            plan: plan, door: door ?? plan?.door ?? "", producer: producer, patience: .seconds(timeout),
-            sources: sources)
+            plan: plan, door: door ?? plan?.door ?? "", producer: producer,
+            patience: wait ? .seconds(Int64(1) << 32) : .seconds(timeout), sources: sources)
         let totals = try await SocketThread.run(name: "send") { try sending.run() }
         StandardError.write(totals.text)
         if totals.refused > 0 { throw ToolFailure(.badData) }
@@ -83,8 +86,20 @@ private struct Sending: Sendable {
         sender.onSaved = { printer.print($0) }
         defer { printer.finish() }
         do { return try sender.run(patience: patience, resumes: self.producer != nil) } catch {
-            guard let failure = ToolFailure(explaining: error) else { throw error }
+            guard let failure = try shortage(behind: error) ?? ToolFailure(explaining: error) else { throw error }
             throw ToolFailure(failure.status, "\(failure.message)\n\(sender.progress(producer: self.producer))")
         }
+    }
+
+    /// Why the door is silent, where its stage has no room and says so; nil otherwise.
+    private func shortage(behind error: any Error) throws -> ToolFailure? {
+        guard let error = error as? LinkError, case .silent = error, let plan,
+            let answer = try HealthProbe(plan, try HostContext()).ask(timeout: .seconds(1)),
+            let health = StageHealth(answer), health.phase == HostReport.Phase.diskFull.rawValue
+        else { return nil }
+        return ToolFailure(
+            .unavailable,
+            "\(plan.stage) has no room for its log in \(plan.logsDirectory) and takes nothing in; make room: it goes on by "
+                + "itself, and `belfry send --wait` with it")
     }
 }

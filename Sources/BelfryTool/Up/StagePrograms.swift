@@ -2,25 +2,18 @@ import Glibc
 import PipelineKit
 import PipelineRuntime
 
-/// How `belfry up` starts each stage: the program made for its kind where it lies beside this one, else this one.
+/// How `belfry up` starts each stage: as this same program, so that no stage is of another build than the rest and than
+/// what checked the file. `belfry-ingest` and its like are for those who start a stage by itself.
 struct StagePrograms {
-    /// The folder that this program was started from, and its own path.
-    let folder: String
     let belfry: String
 
-    init(belfry: String = StagePrograms.ownPath) {
-        self.belfry = belfry
-        folder = belfry.lastIndex(of: "/").map { String(belfry[..<$0]) } ?? "."
-    }
+    init(belfry: String = StagePrograms.ownPath) { self.belfry = belfry }
+
+    /// The folder that this program was started from.
+    var folder: String { belfry.lastIndex(of: "/").map { String(belfry[..<$0]) } ?? "." }
 
     func program(for stage: PipelineStage, pipeline: String) -> Supervisor.Program {
-        let own = "\(folder)/belfry-\(stage.kind)"
-        let isOwn = stage.command.isEmpty && stage.kind != "belfry" && access(own, X_OK) == 0
-        let command =
-            isOwn
-            ? [own, "--pipeline", pipeline, "--stage", stage.name]
-            : [belfry, "stage", stage.name, "--pipeline", pipeline]
-        return Supervisor.Program(stage: stage.name, command: command)
+        Supervisor.Program(stage: stage.name, command: [belfry, "stage", stage.name, "--pipeline", pipeline])
     }
 
     static var ownPath: String {

@@ -12,8 +12,8 @@ struct ValidateCommand: ParsableCommand {
             Says everything that is wrong, each with line, column and what to write instead. Exits with 0 when the file \
             is right, else with 78.
 
-            The file of a secret, {$file: PATH}, that is missing here, cannot be read or may be read by others is a \
-            warning, for a file may be checked on another machine than its stages run on: there a start refuses it. What \
+            The file of a secret, {$file: PATH}, that is missing here, cannot be read, may be read by others or holds what \
+            its transport cannot use is a warning, for a file may be checked on another machine than its stages run on: there a start refuses it. What \
             {$env: NAME} and {$credential: NAME} stand for is only there for a stage that runs, and is not looked for. \
             An app's certificate that is over, or ends within 30 days, is a warning too.
 
@@ -31,7 +31,7 @@ struct ValidateCommand: ParsableCommand {
         do {
             let checked = try CheckedPipeline(path: pipeline)
             try checked.checkKeys()
-            let warnings = try checked.file.secretFileErrors() + checked.certificateWarnings(at: .wall())
+            let warnings = try checked.secretWarnings() + checked.certificateWarnings(at: .wall())
             if !json { for warning in warnings { StandardError.write("warning: \(warning)") } }
             try StandardOutput.write(line: json ? Self.report([], warnings) : summary(checked.file))
         } catch let error as PipelineFileError where json {

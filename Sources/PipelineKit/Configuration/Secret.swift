@@ -36,6 +36,11 @@ public struct Secret: Sendable {
         return path
     }
 
+    /// Whether ``reveal(environment:)`` would give it to this process.
+    public var isReadable: Bool {
+        do throws(SettingsError) { return try !reveal().isEmpty } catch { return false }
+    }
+
     /// Reads the secret, without the one newline that editors put at the end of a file.
     ///
     /// - Throws: An error at the secret's place in the pipeline file if it cannot be read, is empty, or stands

@@ -12,11 +12,18 @@ public protocol PluginSettings: Sendable {
 
     /// Keys, at any depth, whose values are paths of files that count like settings: a certificate, as secrets do.
     static var fileKeys: Set<String> { get }
+
+    /// Looks into those secrets that can be read here, for what a start would refuse: a key that is none. Only for who
+    /// checks a file.
+    ///
+    /// - Throws: What is wrong, in words; it shows no secret.
+    func checkSecrets() throws
 }
 
 extension PluginSettings {
     public static var changedDefaults: [ChangedDefault] { [] }
     public static var fileKeys: Set<String> { [] }
+    public func checkSecrets() throws {}
 }
 
 /// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and

@@ -55,6 +55,8 @@ public struct APNsSettings: PluginSettings {
         try Self.check(apps, settings)
     }
 
+    public func checkSecrets() throws { for app in apps { try app.checkCredential() } }
+
     private static func check(_ apps: [APNsApp], _ settings: SettingsReader) throws(SettingsError) {
         guard !apps.isEmpty else {
             throw settings.fail("apps", "name at least one app", hint: APNsApp.example)
@@ -77,6 +79,12 @@ struct APNsApp: PluginSettings {
     enum Credential: Sendable {
         case key(id: String, team: String, Secret)
         case certificate(path: String, Secret)
+
+        var secret: Secret {
+            switch self {
+            case .key(_, _, let secret), .certificate(_, let secret): secret
+            }
+        }
     }
 
     private(set) var name = ""

@@ -33,6 +33,8 @@ public struct WebhookSettings: PluginSettings {
         if networks == .refuse, !settings.isExcused("privateNetworks") { try Self.check(url, settings) }
     }
 
+    public func checkSecrets() throws { _ = try WebhookSigner(secrets.filter(\.isReadable)) }
+
     private enum PrivateNetworks: String, CaseIterable { case refuse, allow }
 
     /// While receivers take over a new secret, the old one is signed with too.

@@ -51,6 +51,21 @@ import Testing
         withExtendedLifetime(slow) {}
     }
 
+    /// RFC 9112, section 9.3.2: Pipelining.
+    @Test func `requests that come together are answered in their order`() async throws {
+        let rig = try await CourierRig()
+        let mac = Device("mac")
+        try rig.register(mac)
+        try await rig.deliver(rig.push("here", to: mac))
+        let client = try SilentClient(port: rig.transport.port)
+        let targets = ["/courier/\(mac.token)/notifications", "/other", "/courier/short"]
+        let requests = (0..<9).map { "GET \(targets[$0 % 3]) HTTP/1.1\r\nhost: x\r\n\r\n" }
+        client.send(requests.joined())
+        let statuses = try await client.statuses(requests.count)
+        #expect(statuses == (0..<9).map { [200, 404, 403][$0 % 3] })
+        try await rig.stop()
+    }
+
     @Test func `only pages of the listed origins may ask`() async throws {
         let rig = try await CourierRig("origins: [\"https://app.example.com\"]")
         for (origin, allowed) in [
@@ -94,7 +109,7 @@ import Testing
     }
 }
 
-/// A connection that is written to and never read.
+/// A connection that is written to, and read only where a test says so.
 private final class SilentClient {
     private let descriptor: CInt
 
@@ -117,4 +132,20 @@ private final class SilentClient {
     deinit { close(descriptor) }
 
     func send(_ text: String) { #expect(Glibc.send(descriptor, text, text.utf8.count, 0) == text.utf8.count) }
+
+    /// The statuses of so many answers; of fewer where no more come for five seconds.
+    func statuses(_ count: Int) async throws -> [Int] {
+        var wait = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        return await Task.detached { [descriptor] in
+            var (text, buffer, statuses) = ("", [UInt8](repeating: 0, count: 65_536), [Int]())
+            while statuses.count < count {
+                let read = recv(descriptor, &buffer, buffer.count, 0)
+                guard read > 0 else { break }
+                text += String(decoding: buffer[..<read], as: UTF8.self)
+                statuses = text.matches(of: #/HTTP/1\.1 ([0-9]+) /#).compactMap { Int($0.1) }
+            }
+            return statuses
+        }.value
+    }
 }

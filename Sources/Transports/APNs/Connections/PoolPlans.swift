@@ -111,6 +111,9 @@ extension APNsApp {
         }
     }
 
+    /// Looks into what the app's pushes are signed with, where that can be read here.
+    func checkCredential() throws { if credential.secret.isReadable { _ = try revealed() } }
+
     fileprivate func revealed() throws -> Revealed {
         switch credential {
         case .key(let id, let team, let secret):

@@ -114,6 +114,10 @@ final class Connection: ChannelInboundHandler {
     private func send(_ answer: HTTPAnswer, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard context.channel.isActive else { return }
         setDeadline(CourierLimits.responseWait, context)
+        let hadPage = hasPage
+        hasPage = false
+        // A client may have sent the next request already: that is read as soon as this answer's end is written.
+        if request.isKeepAlive { (isAnswering, self.head) = (false, nil) }
         let head = HTTPResponseHead(
             version: request.version, status: answer.status, headers: headers(of: answer, to: request))
         context.write(wrapOutboundOut(.head(head)), promise: nil)
@@ -121,11 +125,9 @@ final class Connection: ChannelInboundHandler {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { result in
             let (me, context) = bound.value
-            me.givePageBack()
+            if hadPage { me.pages.remove() }
             guard case .success = result, request.isKeepAlive else { return context.close(promise: nil) }
-            me.isAnswering = false
-            me.head = nil
-            me.expectRequest(context)
+            if me.head == nil { me.expectRequest(context) }
         }
     }
 
