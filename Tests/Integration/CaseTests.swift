@@ -28,7 +28,7 @@ import Testing
         var found: Set<String> = []
         for (index, event) in try pipeline.events(of: "changes").enumerated() {
             let event = LoggedEvent(sequence: UInt64(index + 1), now: .epoch, line: Array(event.utf8))
-            found.formUnion(try CaseLine(event: event).texts().map(\.string))
+            found.formUnion(try DisguisedTexts(of: [CaseLine(event: event)]).all.map(\.string))
         }
         return found.filter { $0.utf8.count >= 6 && $0.contains(where: \.isLetter) }
     }

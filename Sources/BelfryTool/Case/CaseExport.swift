@@ -177,20 +177,20 @@ extension CaseExport {
         _ lines: [CaseLine], _ trial: CaseTrial, _ result: CaseResult, _ notes: [String]
     ) throws -> Case {
         // Also of what ingest found out and the case leaves out: the reasons of a silence are found with it.
-        let texts = try lines.reduce(into: Set<ExactText>()) { try $0.formUnion($1.whole.texts()) }
+        let texts = try DisguisedTexts(of: lines.map(\.whole))
         let areSearched = try lines.contains { try $0.searchesWords() }
         let summary = try EventLogs.summary(directory: logs.log(of: logs.path[0]))
         for attempt in 0..<CaseExport.disguisesMax {
             let seed = summary.identity.high ^ summary.identity.low &+ attempt &+ (lines.last?.event.sequence ?? 0)
-            let pseudonyms = Pseudonyms(for: texts.map(\.string), byWord: areSearched, seed: seed)
+            let disguise = texts.disguise(byWord: areSearched, seed: seed)
             var trial = trial
-            trial.replace = pseudonyms.pseudonym
+            trial.disguise = disguise
             guard try trial.result(of: lines) == result else { continue }
-            let commands = try lines.map { try $0.command(pseudonyms.pseudonym) }
+            let commands = try lines.map { try $0.command(disguise) }
             return Case(
                 text: commands.map { $0 + "\n" }.joined(), kept: lines.count,
                 all: summary.lastSequence + 1 - summary.firstSequence,
-                expectation: expectation(result, trial.wanted, pseudonyms.pseudonym), notes: notes, lines: lines,
+                expectation: expectation(result, trial.wanted, disguise.text), notes: notes, lines: lines,
                 trial: trial, result: result)
         }
         throw ToolFailure(

@@ -15,11 +15,11 @@ struct CaseLine {
 
     /// The command, with the time at which it was taken.
     ///
-    /// - Parameter replace: Gives the text that stands for another.
-    func command(_ replace: @escaping (String) -> String = { $0 }) throws -> String {
+    /// - Parameter disguise: Gives the texts that stand for others.
+    func command(_ disguise: Disguise = Disguise()) throws -> String {
         try event.withJSON { json in
             var buffer = ByteBuffer(capacity: event.line.count + 64)
-            CommandText(replace: replace).write(
+            CommandText(disguise: disguise).write(
                 json, leavingOut: keepsDerived ? [] : CaseLine.derived, into: &buffer)
             buffer.truncate(to: buffer.count - 1)
             buffer.append(",\"time\":\"")
@@ -27,16 +27,6 @@ struct CaseLine {
             buffer.append("\"}")
             return buffer.text
         }
-    }
-
-    /// The texts that its pseudonyms stand for.
-    func texts() throws -> Set<ExactText> {
-        let found = FoundTexts()
-        _ = try command { text in
-            found.texts.insert(ExactText(text))
-            return text
-        }
-        return found.texts
     }
 
     /// Whether it saves a subscription that searches for words. A predicate that does not read searches for nothing.
@@ -49,9 +39,5 @@ struct CaseLine {
                 return false
             }
         }
-    }
-
-    private final class FoundTexts {
-        var texts: Set<ExactText> = []
     }
 }

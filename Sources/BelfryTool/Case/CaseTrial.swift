@@ -15,7 +15,7 @@ struct CaseTrial {
     let seed: String
     let wanted: Wanted
     var ignoresBadge = false
-    var replace: (String) -> String = { $0 }
+    var disguise = Disguise()
 
     /// The inputs are in the order of the log; ``CaseOutcome/change`` and the like speak of its sequences.
     func result(of lines: [CaseLine]) throws -> CaseResult {
@@ -23,10 +23,11 @@ struct CaseTrial {
         var taken: [UInt64] = []
         var silence = CaseSilence()
         for line in lines {
-            let command = try line.command(replace)
+            let command = try line.command(disguise)
             if case .silence(let change, let user, let device) = wanted {
                 try note(
-                    line, change, user.map(replace), device?.map(replace), chain, UInt64(taken.count + 1), command,
+                    line, change, user.map(disguise.text), device?.map(disguise.text), chain, UInt64(taken.count + 1),
+                    command,
                     &silence)
             }
             if try chain.send(command, at: line.event.now) { taken.append(line.event.sequence) }
@@ -35,7 +36,7 @@ struct CaseTrial {
         switch wanted {
         case .outcome(let outcome): return try find(outcome, chain, taken)
         case .silence(let change, let user, let device):
-            silence.effects = try effects(of: change, user.map(replace), device?.map(replace), chain, taken)
+            silence.effects = try effects(of: change, user.map(disguise.text), device?.map(disguise.text), chain, taken)
             silence.saved = Set(silence.saved).sorted()
             return taken.contains(change) ? .silence(silence) : .nothing
         }
@@ -68,7 +69,7 @@ struct CaseTrial {
             }
             guard let found else { continue }
             if found == outcome { return .outcome(found) }
-            if found.shape() == outcome.shape(replace) { return .outcome(outcome) }
+            if found.shape() == outcome.shape(disguise.text) { return .outcome(outcome) }
         }
         return .nothing
     }
@@ -108,7 +109,7 @@ extension CaseTrial {
     ) throws -> [ExactText] {
         let log = logs.stage(ofKind: "match")?.logName ?? ""
         return try chain.explain(
-            line.whole.command(replace), sequence: event.sequence, at: event.now, by: log,
+            line.whole.command(disguise), sequence: event.sequence, at: event.now, by: log,
             for: ExplainedSubject(user: user.string)
         ).map { told in
             let name = ["subscriptionID", "container", "environment", "database"].compactMap(told.detail)

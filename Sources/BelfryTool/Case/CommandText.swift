@@ -4,11 +4,11 @@ import Predicates
 /// Writes a command of ingest anew with its texts replaced: those that tell of people, not those that name the app's
 /// own things (containers, types, fields, subscriptions, localization keys, sounds, topics).
 struct CommandText {
-    let replace: (String) -> String
+    let disguise: Disguise
 
     /// Names that mean the same everywhere.
     private static let reserved: Set<String> = ["_defaultZone", "_defaultOwner", "__defaultOwner__"]
-    private static let names: Set<String> = ["user", "owner", "device", "token"]
+    private static let names: Set<String> = ["user", "owner", "device"]
     /// A record's members that count for Belfry; others come from CloudKit's answers and are left out.
     private static let recordMembers: Set<String> = [
         "recordName", "recordType", "zoneID", "fields", "created", "modified", "recordChangeTag",
@@ -21,6 +21,7 @@ struct CommandText {
             guard !leavingOut.contains(key) else { return false }
             switch key {
             case _ where CommandText.names.contains(key): text(value, into: &buffer)
+            case "token": token(value, into: &buffer)
             case "origin": eachText(of: value, into: &buffer)
             case "record": record(value, into: &buffer)
             case "before": fields(value, into: &buffer)
@@ -106,7 +107,7 @@ extension CommandText {
     private func predicate(_ predicate: JSONValue, into buffer: inout ByteBuffer) {
         let text = predicate.string ?? ""
         do throws(PredicateError) {
-            buffer.appendJSON(try RecordPredicate.replacingStrings(in: text, replace))
+            buffer.appendJSON(try RecordPredicate.replacingStrings(in: text, disguise.text))
         } catch {
             // Ingest let it in, so it reads; what does not, says nothing of anybody.
             buffer.append("\"\"")
@@ -149,7 +150,12 @@ extension CommandText {
 extension CommandText {
     private func text(_ value: JSONValue, into buffer: inout ByteBuffer) {
         guard let text = value.string else { return buffer.append(value.raw) }
-        buffer.appendJSON(CommandText.reserved.contains(text) ? text : replace(text))
+        buffer.appendJSON(CommandText.reserved.contains(text) ? text : disguise.text(text))
+    }
+
+    private func token(_ value: JSONValue, into buffer: inout ByteBuffer) {
+        guard let token = value.string else { return buffer.append(value.raw) }
+        buffer.appendJSON(disguise.token(token))
     }
 
     private func eachText(of value: JSONValue, into buffer: inout ByteBuffer) {

@@ -24,12 +24,16 @@ struct Pseudonyms {
     /// - Parameters:
     ///   - areByWord: Whether each word of a text is replaced by itself. A word that a search leaves out stays.
     ///   - seed: The same seed and texts give the same pseudonyms.
-    init(for texts: some Sequence<String>, byWord areByWord: Bool = false, seed: UInt64) {
+    ///   - row: The characters that may stand in for one, in order, itself among them.
+    init(
+        for texts: some Sequence<String>, byWord areByWord: Bool = false, seed: UInt64,
+        row: (Unicode.Scalar) -> [Unicode.Scalar] = CharacterClass.row
+    ) {
         self.areByWord = areByWord
         let texts = areByWord ? texts.flatMap(Pseudonyms.words) : Array(texts)
         for text in Set(texts.map { ExactText($0) }).sorted() { add(text.string) }
         var random = PseudonymRandom(state: seed)
-        for index in nodes.indices { exchange(at: index, &random) }
+        for index in nodes.indices { exchange(at: index, row, &random) }
     }
 
     /// A text that was not among those given keeps what is not in the tree.
@@ -79,10 +83,12 @@ struct Pseudonyms {
         }
     }
 
-    private mutating func exchange(at index: Int, _ random: inout PseudonymRandom) {
+    private mutating func exchange(
+        at index: Int, _ row: (Unicode.Scalar) -> [Unicode.Scalar], _ random: inout PseudonymRandom
+    ) {
         var rows: [[Unicode.Scalar]: [Unicode.Scalar]] = [:]
         for scalar in nodes[index].children.keys.sorted() {
-            let row = CharacterClass.row(of: scalar)
+            let row = row(scalar)
             if row.count > 1 { rows[row, default: []].append(scalar) }
         }
         for (row, scalars) in rows.sorted(by: { $0.key[0] < $1.key[0] }) {

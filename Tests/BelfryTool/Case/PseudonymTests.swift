@@ -1,7 +1,9 @@
+import EventLog
 import JSON
 import Predicates
 import TestSupport
 import Testing
+import TransportAPNs
 
 @testable import BelfryTool
 
@@ -60,6 +62,25 @@ struct PseudonymTests {
         let stand = pseudonyms.pseudonym(of: "alice-mac")
         #expect(stand.wholeMatch(of: /[a-z]{5}-[a-z]{3}/) != nil)
         #expect(pseudonyms.pseudonym(of: "Alice").lowercased() == stand.prefix(5))
+    }
+
+    private static func line(token: String) -> CaseLine {
+        let text = #"{"type":"device.register","user":"cafe","device":"phone","transport":"apns","token":"\#(token)"}"#
+        return CaseLine(event: LoggedEvent(sequence: 1, now: .epoch, line: Array(text.utf8)))
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `a token of hexadecimal digits stays one, and each token another`(seed: UInt64) throws {
+        let tokens = ["a11ce001", "A11CE002", "b0b00001", "00", "ffffffff", "0123456789abcdef", "not-one"]
+        let texts = try DisguisedTexts(of: tokens.map(Self.line))
+        #expect(texts.tokens == Set(tokens.map { ExactText($0) }))
+        let disguise = texts.disguise(byWord: false, seed: seed)
+        let stands = tokens.map(disguise.token)
+        #expect(Set(stands).count == tokens.count)
+        for (token, stand) in zip(tokens, stands) {
+            #expect(token != stand && token.count == stand.count)
+            if token != "not-one" { #expect(throws: Never.self) { try APNsTransport.address(stand) } }
+        }
     }
 
     @Test(arguments: Seeded.seeds)
