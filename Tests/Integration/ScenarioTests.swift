@@ -16,6 +16,10 @@ import Testing
         let pipeline: String
         let input: URL
 
+        var pipelineFile: String {
+            Scenarios.pipelines.appending(path: pipeline + ".yaml").path(percentEncoded: false)
+        }
+
         private var base: URL { input.deletingPathExtension() }
         var pushes: URL { base.appendingPathExtension("pushes.ndjson") }
         /// What is said of the input's lines; nothing where there is none.
@@ -49,7 +53,7 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(
             path: "Pipelines")
 
-    private static func all() throws -> [Scenario] {
+    static func all() throws -> [Scenario] {
         try files(in: pipelines).filter { $0.pathExtension == "scenarios" }.flatMap { folder in
             try files(in: folder)
                 .filter { $0.pathExtension == "ndjson" && !$0.lastPathComponent.hasSuffix(".pushes.ndjson") }
@@ -74,8 +78,7 @@ import Testing
 
     @Test(arguments: try all())
     func aScenarioMakesExactlyWhatStandsBesideIt(_ scenario: Scenario) async throws {
-        let path = Self.pipelines.appending(path: scenario.pipeline + ".yaml").path(percentEncoded: false)
-        let file = try PipelineFile.load(path: path)
+        let file = try PipelineFile.load(path: scenario.pipelineFile)
         guard file.stages.allSatisfy(\.command.isEmpty) || Python.hasZeroMQ else {
             return print("\(scenario.testDescription): skipped, \(Python.missing)")
         }

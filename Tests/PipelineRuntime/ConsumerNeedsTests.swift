@@ -43,4 +43,15 @@ import Testing
         #expect(throws: SmallTextError.self) { try ConsumerNeeds(logDirectory: folder.path) }
     }
 
+    @Test func `a number that is not what was written is refused, and a file of an earlier build is believed`() throws {
+        let folder = try Folder()
+        try folder.write(#"[{"name":"match","first":70}]"# + "\n", to: "consumers.json")
+        var needs = try ConsumerNeeds(logDirectory: folder.path)
+        #expect(needs.first(of: ["match"]) == 70)
+        _ = needs.take(["match": 71])
+        try needs.save()
+        let text = try #require(try folder.lines(of: "consumers.json").first)
+        try folder.write(text.replacing("71", with: "75", maxReplacements: 1), to: "consumers.json")
+        #expect(throws: SmallTextError.self) { try ConsumerNeeds(logDirectory: folder.path) }
+    }
 }

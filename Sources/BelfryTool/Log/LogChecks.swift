@@ -4,7 +4,7 @@ import PipelineRuntime
 /// What `belfry log verify` checks beside the logs themselves.
 enum LogChecks {
     static let all: [any LogCheck & Sendable] = [
-        UpstreamNoteCheck(), SettingsCheck(), SnapshotCheck(), IndexCheck(),
+        UpstreamNoteCheck(), SettingsCheck(), ConsumerNeedsCheck(), SnapshotCheck(), IndexCheck(), UnderWayCheck(),
     ]
 }
 
@@ -28,15 +28,21 @@ extension VerifiedLog {
 /// that it was made from; and so do its snapshots.
 private struct UpstreamNoteCheck: LogCheck {
     func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
-        guard !log.isOfDeadLetters, try UpstreamNote.read(directory: log.directory) == nil,
-            let (upstream, witness) = try evidence(log)
-        else { return [] }
+        if let note = try UpstreamNote.read(directory: log.directory) { return contradiction(of: note, log) }
+        guard !log.isOfDeadLetters, let (upstream, witness) = try evidence(log) else { return [] }
         return [
             log.problem(
                 "upstream.json",
                 "it is missing, and the log was made from '\(upstream)', as \(witness) says: restore it from a copy, or "
                     + "start the stage, which writes it again")
         ]
+    }
+
+    private func contradiction(of note: UpstreamNote, _ log: VerifiedLog) -> [VerifyReport.Problem] {
+        let read = log.cursor.positions.keys.sorted()
+        guard !read.isEmpty, !read.contains(note.log) else { return [] }
+        let names = read.joined(separator: ", ")
+        return [log.problem("upstream.json", "it names log '\(note.log)', and the log's cursor tells of '\(names)'")]
     }
 
     private func evidence(_ log: VerifiedLog) throws(EventLogError) -> (upstream: String, witness: String)? {

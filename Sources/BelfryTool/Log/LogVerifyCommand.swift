@@ -9,8 +9,9 @@ struct LogVerifyCommand: ParsableCommand {
         abstract: "Reads logs whole and says what is wrong with them.",
         discussion: """
             Checks every batch's CRC, that sequences have no gaps, that time never goes back, that each stage's \
-            cursor fits the log that it reads, and what is kept beside a log. Exits with 1 where something is wrong; a \
-            wrong index or snapshot is only noted, since it is made anew or passed over. \
+            cursor fits the log that it reads, and every file beside a log but its lock, which says nothing of the log. \
+            Exits with 1 where something is wrong; a wrong index, snapshot or record of pushes in flight is only \
+            noted, since no event depends on it. \
             A last batch that is not whole is what a crash leaves: the stage cuts it off when it starts, and no event \
             before it is lost. Anything else keeps the stage from starting; see `belfry log repair`. Text on a \
             terminal; one JSON object a log otherwise, or with --json.
@@ -63,7 +64,7 @@ enum VerifyText {
         let tail = report.tornTail.map { tail in
             "\(name): ends in a batch that is not whole, at byte \(tail.offset) of \(tail.file) (\(tail.reason)); no event before is lost"
         }
-        let notes = report.notes.map { "\(name): a note: \($0.file): \($0.reason); it costs time and no event" }
+        let notes = report.notes.map { "\(name): a note: \($0.file): \($0.reason); no event is lost" }
         let verdict = report.isSound ? "sound" : report.problems.isEmpty ? "a torn tail" : "damaged"
         return ["\(name): \(verdict), \(size)"] + problems + (tail.map { [$0] } ?? []) + notes
     }

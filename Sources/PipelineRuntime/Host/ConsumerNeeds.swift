@@ -1,17 +1,21 @@
+import EventLog
 import JSON
 
 /// From where on each stage that reads a log may still ask for it: `consumers.json` beside the log, so that a stage
 /// that is down still has what it needs.
 ///
-/// The file may be behind: then more is kept than is needed, never less.
+/// The file may be behind: then more is kept than is needed, never less. Its last element is the CRC-32C of all before
+/// it; files of earlier builds have none, and are believed.
 struct ConsumerNeeds {
+    static let fileName = "consumers.json"
+
     private let path: String
     private var firsts: [String: UInt64] = [:]
     private var saved: [String: UInt64] = [:]
 
     /// - Throws: ``SmallTextError`` where the file is there and not what Belfry wrote.
     init(logDirectory: String) throws {
-        path = logDirectory + "/consumers.json"
+        path = logDirectory + "/" + Self.fileName
         guard let text = try SmallText.read(path, bytesMax: 1 << 20) else { return }
         guard let firsts = ConsumerNeeds.parse(text) else { throw SmallTextError.unreadable(path) }
         (self.firsts, saved) = (firsts, firsts)
@@ -35,15 +39,23 @@ struct ConsumerNeeds {
 
     private static func text(_ firsts: [String: UInt64]) -> String {
         var buffer = ByteBuffer()
+        buffer.append("[")
         for (name, first) in firsts.sorted(by: { $0.key < $1.key }) {
-            buffer.append(buffer.bytes.isEmpty ? "[{\"name\":" : ",{\"name\":")
+            buffer.append("{\"name\":")
             buffer.appendJSON(name)
             buffer.append(",\"first\":")
             buffer.appendJSON(first)
-            buffer.append("}")
+            buffer.append("},")
         }
-        buffer.append("]\n")
-        return String(decoding: buffer.bytes, as: UTF8.self)
+        let crc = checksum(buffer.bytes)
+        buffer.append("{\"crc\":")
+        buffer.appendJSON(crc)
+        buffer.append("}]\n")
+        return buffer.text
+    }
+
+    private static func checksum(_ bytes: UnsafeRawBufferPointer) -> String {
+        String(CRC32C.checksum(bytes), radix: 16)
     }
 
     private static func parse(_ text: String) -> [String: UInt64]? {
@@ -52,6 +64,11 @@ struct ConsumerNeeds {
             var firsts: [String: UInt64] = [:]
             do throws(JSONError) {
                 for element in try parser.parse(bytes).elements {
+                    if let crc = element.text("crc") {
+                        let before = UnsafeRawBufferPointer(rebasing: bytes[..<element.offset])
+                        guard crc == checksum(before) else { return nil }
+                        continue
+                    }
                     guard let name = element.text("name"), let first = element.natural("first") else { return nil }
                     firsts[name] = first
                 }

@@ -30,7 +30,7 @@ final class UnderWayFiles {
         return .record(last)
     }
 
-    private func read(_ path: String) -> UnderWayRecord.Reading? {
+    func read(_ path: String) -> UnderWayRecord.Reading? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return errno == ENOENT ? nil : .foreign }
         defer { close(file) }

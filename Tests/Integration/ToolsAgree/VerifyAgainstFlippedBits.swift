@@ -1,0 +1,99 @@
+import EventLog
+import Foundation
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import BelfryTool
+@testable import PipelineRuntime
+
+/// Verification against a wrong bit in any file of any log.
+@Suite struct FlippedBits {
+    /// The quickstart's tour, and a device whose token is none: a stage sets it aside.
+    private static func logs(in folder: Folder) async throws -> [String] {
+        let tour = try #require(try Scenarios.all().first { $0.testDescription == "quickstart: tour" })
+        let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+        let address = #""transport":"apns","token":"none","topic":"com.example.Notes""#
+        let device = #"{"type":"device.register",\#(place),"user":"_u","device":"d",\#(address)}"# + "\n"
+        let commands = try String(contentsOf: tour.input, encoding: .utf8)
+        let input = try folder.write(commands + device, to: "in.ndjson")
+        _ = try await PipelineRun(
+            try PipelineFile.load(path: tour.pipelineFile), data: folder.path, sources: [InputSource(path: input)],
+            writer: PushWriter { _ in }
+        ).run()
+        return try LogPlace.logs(in: folder.file("logs"))
+    }
+
+    @Test func aFlippedBitInAnyFileOfALogIsToldByVerification() async throws {
+        let folder = try Folder()
+        var random = Seeded(Seeded.ofThisRun)
+        var files: Set<String> = []
+        let logs = try await Self.logs(in: folder)
+        for log in logs {
+            try LogIndex(directory: log, scheme: .trace).update()
+            try VerifyAgainstFlippedBits.addRareFiles(to: log)
+            files.formUnion(try VerifyAgainstFlippedBits(log).check(flips: Tier.rounds(25, full: 200), &random))
+        }
+        #expect(logs.contains { $0.hasSuffix(".dead-letters") })
+        let names = Set(files.map { String($0.prefix { $0 != "/" }) })
+        #expect(
+            names.isSuperset(of: [
+                "00000000000000000001.log", "consumers.json", "index", "log.json", "settings.ndjson", "snapshots",
+                "under-way.0", "under-way.1", "upstream.json",
+            ]))
+    }
+}
+
+/// `belfry log verify` names the file in which a bit is wrong, whichever file of a log's folder that is.
+struct VerifyAgainstFlippedBits {
+    /// A lock is held or not; what stands in the file is only told.
+    private static let free = ["lock"]
+
+    private let folder: String
+
+    /// - Parameter folder: A log's own.
+    init(_ folder: String) { self.folder = folder }
+
+    /// Adds the files that only a stage with transports and retention has.
+    static func addRareFiles(to folder: String) throws {
+        let log = try EventLogs.summary(directory: folder)
+        try UnderWayFiles(logDirectory: folder, of: log.identity, calls: FileCalls())
+            .write(UnderWayRecord(boot: 7, after: log.lastSequence))
+        var needs = try ConsumerNeeds(logDirectory: folder)
+        _ = needs.take(["next": 7, "dashboard": 3])
+        try needs.save()
+    }
+
+    /// - Returns: The names of the files in which bits were flipped.
+    func check(flips: Int, _ random: inout Seeded) throws -> Set<String> {
+        #expect(try problems().isEmpty, "\(folder)")
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
+        let files = names.filter { LogPlace.isFile("\(folder)/\($0)") && !Self.free.contains($0) }
+        for name in files { try check(name, flips, &random) }
+        return Set(files)
+    }
+
+    private func check(_ name: String, _ flips: Int, _ random: inout Seeded) throws {
+        let url = URL(fileURLWithPath: "\(folder)/\(name)")
+        let whole = try Data(contentsOf: url)
+        for _ in 0..<flips where !whole.isEmpty {
+            let (byte, bit) = (random.below(whole.count), random.below(8))
+            var damaged = whole
+            damaged[byte] ^= 1 << bit
+            try damaged.write(to: url)
+            let told = try problems()
+            #expect(told.contains { $0.hasSuffix("/\(name)") }, "\(folder)/\(name), byte \(byte), bit \(bit): \(told)")
+        }
+        try whole.write(to: url)
+    }
+
+    /// The files that are said to be wrong.
+    private func problems() throws -> [String] {
+        let report: VerifyReport
+        do { report = try EventLogs.verify(directory: folder, checks: LogChecks.all) } catch {
+            // What keeps a log from being read at all.
+            return [folder + "/log.json"].filter("\(error)".contains)
+        }
+        return (report.problems + report.notes + [report.tornTail].compactMap { $0 }).map(\.file)
+    }
+}
