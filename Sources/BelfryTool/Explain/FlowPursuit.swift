@@ -84,7 +84,8 @@ extension FlowPursuit {
         let (isPruned, hasBadge) = try push.withJSON { json in
             (json["payload"]?["ck"]?["p"] != nil, json["payload"]?["aps"]?["badge"] != nil)
         }
-        guard !hasBadge, told.contains(where: { $0.code == .payloadPruned }) != isPruned else { return told }
+        let codes: [ExplanationCode] = [.payloadPruned, .payloadUnfit]
+        guard !hasBadge, told.contains(where: { codes.contains($0.code) }) != isPruned else { return told }
         return told + [
             Explanation(
                 stage.kind, .replayDiffers,
