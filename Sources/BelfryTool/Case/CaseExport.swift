@@ -205,10 +205,10 @@ extension CaseExport {
         case (.outcome(let outcome), _):
             let device = outcome.device.map { replace($0.string) + " of " } ?? ""
             let target = device + replace(outcome.user.string)
-            let pruned = outcome.isPruned ? ", pruned" : ""
+            let pruned = outcome.payload.isPruned ? ", pruned" : ""
             return switch outcome.kind {
             case "accepted":
-                "a push to \(target), with a payload of \(outcome.payload.string.utf8.count) bytes\(pruned)"
+                "a push to \(target), with a payload of \(outcome.payload.bytes) bytes\(pruned)"
             case "no_device": "no push to \(target), who has no device: outcome no_device"
             default: "no push to \(target): outcome \(outcome.kind)"
             }

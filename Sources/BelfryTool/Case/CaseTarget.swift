@@ -19,8 +19,7 @@ struct CaseOutcome: Equatable {
     /// `accepted` stands for `failed` too: what a transport answers is not a pipeline's own.
     let kind: String
     let headers: ExactText
-    /// With an ID of no meaning in place of the notification's own.
-    let payload: ExactText
+    private(set) var payload: CasePayload
 
     /// - Parameter changes: What a change's sequence is called.
     init?(_ outcome: JSONValue, push: JSONValue, ignoresBadge: Bool, changes: (UInt64) -> UInt64?) {
@@ -33,10 +32,8 @@ struct CaseOutcome: Equatable {
         self.user = user
         device = outcome["device"]?.exact
         self.kind = kind
-        self.headers = ExactText(String(decoding: headers.raw, as: UTF8.self))
-        let text = String(decoding: payload.raw, as: UTF8.self)
-            .replacing("\"nid\":\"\(id)\"", with: "\"nid\":\"\(String(repeating: "0", count: id.utf8.count))\"")
-        self.payload = ExactText(ignoresBadge ? text.replacing(/"badge":\d+/, with: #""badge":0"#) : text)
+        self.headers = ExactText(String(decoding: headers.canonical, as: UTF8.self))
+        self.payload = CasePayload(payload, notificationID: id, ignoresBadge: ignoresBadge)
     }
 
     /// What a run shows, which asks no transport: where one was asked, that is `accepted`.
@@ -56,13 +53,43 @@ struct CaseOutcome: Equatable {
         device = other.device?.map(replace)
         kind = other.kind
         headers = ExactText(JSONShape.text(of: other.headers.string))
-        payload = ExactText(JSONShape.text(of: other.payload.string))
+        payload = other.payload.shape
+    }
+
+    /// The same, as long as another is written.
+    func written(as other: CaseOutcome) -> CaseOutcome {
+        var written = self
+        written.payload.bytes = other.payload.bytes
+        return written
     }
 
     /// For comparison with one whose texts have been replaced: what is left is how it is built and how long it is.
     func shape(_ replace: (String) -> String = { $0 }) -> CaseOutcome { CaseOutcome(self, replace) }
+}
 
-    var isPruned: Bool { payload.string.contains(#""p":1"#) }
+/// A push's payload, equal to another that says the same.
+struct CasePayload: Equatable {
+    /// Its canonical form, with an ID of no meaning in place of the notification's own.
+    private let content: ExactText
+    /// As it is written.
+    fileprivate(set) var bytes: Int
+    let isPruned: Bool
+
+    init(_ payload: JSONValue, notificationID id: String, ignoresBadge: Bool) {
+        (bytes, isPruned) = (payload.raw.count, payload["ck"]?["p"] != nil)
+        let text = String(decoding: payload.canonical, as: UTF8.self)
+            .replacing("\"nid\":\"\(id)\"", with: "\"nid\":\"\(String(repeating: "0", count: id.utf8.count))\"")
+        content = ExactText(ignoresBadge ? text.replacing(/"badge":\d+/, with: #""badge":0"#) : text)
+    }
+
+    private init(_ content: ExactText, of other: CasePayload) {
+        (self.content, bytes, isPruned) = (content, other.bytes, other.isPruned)
+    }
+
+    /// For comparison with one whose texts have been replaced.
+    var shape: CasePayload { CasePayload(ExactText(JSONShape.text(of: content.string)), of: self) }
+
+    static func == (left: CasePayload, right: CasePayload) -> Bool { left.content == right.content }
 }
 
 /// A JSON text with each string's length in place of the string.

@@ -69,7 +69,7 @@ struct CaseTrial {
             }
             guard let found else { continue }
             if found == outcome { return .outcome(found) }
-            if found.shape() == outcome.shape(disguise.text) { return .outcome(outcome) }
+            if found.shape() == outcome.shape(disguise.text) { return .outcome(outcome.written(as: found)) }
         }
         return .nothing
     }

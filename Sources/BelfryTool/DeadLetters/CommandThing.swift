@@ -28,12 +28,8 @@ struct CommandThing: Hashable, Sendable {
         }
     }
 
-    /// The same for two commands that say the same, in whatever order.
-    static func fingerprint(_ command: JSONValue) -> Int {
-        var members: Set<[UInt8]> = []
-        for (key, value) in command.members { members.insert(Array(key.raw) + [0] + Array(value.raw)) }
-        return members.hashValue
-    }
+    /// The same for two commands that say the same, in whatever words.
+    static func fingerprint(_ command: JSONValue) -> Int { command.canonical.hashValue }
 }
 
 /// The newest command about a thing.
@@ -62,8 +58,8 @@ struct CommandHistory {
             if case .event(let event) = letter.content, let thing = event.thing { things.insert(thing) }
         }
         // Only where commands are looked for, each event must be looked at.
-        let mark = things.isEmpty ? [#""redriveOf""#] : []
-        _ = try LogScan.events(in: log, from: .epoch, marks: mark) { event in
+        let shared: [HeldValue] = things.isEmpty ? [.text("redriveOf")] : []
+        _ = try LogScan.events(in: log, from: .epoch, holding: shared) { event in
             progress(UInt64(event.line.count))
             take(event, things)
         } isEnough: { _ in

@@ -40,7 +40,7 @@ struct LetterReader {
         _ log: String, into found: inout Letters, _ progress: (UInt64) -> Void, _ isWanted: (Letter) throws -> Bool,
         _ letter: (LogScan.Event) -> Letter?
     ) throws {
-        _ = try LogScan.events(in: log, from: .epoch, marks: []) { event in
+        _ = try LogScan.events(in: log, from: .epoch) { event in
             progress(UInt64(event.line.count))
             guard !found.isCut, let letter = letter(event), try isWanted(letter) else { return }
             if found.letters.count < lettersMax { found.letters.append(letter) } else { found.isCut = true }

@@ -15,8 +15,8 @@ enum DeadLetter {
         let log = logs.log(of: stage) + ".dead-letters"
         guard let first = sequences.first, LogPlace.isLog(log) else { return [:] }
         var found: [UInt64: Explanation] = [:]
-        let marks = sequences.count == 1 ? [#""sequence":\#(first),"#] : []
-        _ = try LogScan.events(in: log, from: .epoch, marks: marks) { event in
+        let shared: [HeldValue] = sequences.count == 1 ? [.number(first)] : []
+        _ = try LogScan.events(in: log, from: .epoch, holding: shared) { event in
             guard let sequence = event.json["sequence"]?.sequenceNumber, sequences.contains(sequence) else { return }
             found[sequence] = explanation(event.json, stage)
         } isEnough: { _ in

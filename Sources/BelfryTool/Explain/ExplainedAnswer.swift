@@ -180,8 +180,7 @@ extension ExplainedAnswer {
     private func retirement(of name: ExactText, by moment: Instant, in logs: RecordedLogs) throws -> Explanation? {
         guard let stage = logs.stage(ofKind: "deliver"), let log = logs.existingLog(of: stage) else { return nil }
         var found: Explanation?
-        let marks = [#""type":"device.retired""#] + LogScan.quoted([name])
-        _ = try LogScan.events(in: log, from: .epoch, marks: marks) { event in
+        _ = try LogScan.events(in: log, from: .epoch, holding: [.text("device.retired"), .text(name)]) { event in
             guard event.now <= moment, event.json["type"]?.equals("device.retired") ?? false,
                 event.json["user"]?.exact == subject.user, event.json["device"]?.exact == name
             else { return }

@@ -17,7 +17,7 @@ extension FlowPursuit {
         let (user, limit) = (user, newest.now.advanced(by: FlowPursuit.patience))
         var last: BatchHeader?
         _ = try LogScan.events(
-            in: log, from: open.map(\.event.now).min() ?? newest.now, marks: LogScan.quoted([user])
+            in: log, from: open.map(\.event.now).min() ?? newest.now, holding: [.text(user)]
         ) { event in
             if event.json["user"]?.equals(user.string) ?? false { try search.look(at: event) }
         } isEnough: { header in

@@ -22,26 +22,38 @@ struct FlowPursuit {
 
     /// - Parameter stage: The one whose matches they are.
     mutating func run(behind stage: PipelineStage) throws {
-        let rest = logs.path.drop { $0.name != stage.name }.dropFirst()
         var open = flows.indices.map { Position(flow: $0, event: flows[$0].match) }
-        for stage in rest.prefix(while: { !["coalesce", "payload", "deliver"].contains($0.kind) }) {
-            open = try pass(open, through: stage)
+        for stage in logs.path.drop(while: { $0.name != stage.name }).dropFirst() {
+            switch stage.kind {
+            case "coalesce": open = try notifications(of: open, stage)
+            case "payload": open = try pushes(of: open, stage)
+            case "deliver":
+                for position in open { flows[position.flow].pushed = position.event.now }
+                return try findOutcomes(of: open, stage)
+            default: open = try pass(open, through: stage)
+            }
         }
-        guard let coalesce = rest.first(where: { $0.kind == "coalesce" }) else { return }
-        open = try notifications(of: open, coalesce)
-        guard let payload = rest.first(where: { $0.kind == "payload" }) else { return }
-        open = try pushes(of: open, payload)
-        guard let deliver = rest.first(where: { $0.kind == "deliver" }) else { return }
-        for position in open { flows[position.flow].pushed = position.event.now }
-        try findOutcomes(of: open, deliver)
     }
 
-    /// A stage of the pipeline's own may keep a match to itself.
+    /// A stage of the pipeline's own may keep a match, a notification or a push to itself.
     private mutating func pass(_ open: [Position], through stage: PipelineStage) throws -> [Position] {
-        let (user, keys) = (user, open.map { flows[$0.flow].subscriptionID })
-        return try answers(to: open, in: stage, mark: #""change":\#(change),"#, keys) { json in
-            guard json["type"]?.equals("match") ?? false, json["user"]?.equals(user.string) ?? false else { return nil }
-            return json["subscriptionID"]?.exact
+        let keys = try open.map { try $0.event.withJSON(PassedKey.init) }
+        let (user, change) = (user, change)
+        return try answers(to: open, in: stage, holding: [.number(change)], keys) { json in
+            json["user"]?.equals(user.string) ?? false ? PassedKey(json) : nil
+        }
+    }
+
+    /// What an event of one user keeps when a stage passes it on.
+    private struct PassedKey: Hashable {
+        let type: ExactText
+        let change: UInt64?
+        let notification: NotificationKey
+
+        init(_ json: JSONValue) {
+            type = json["type"]?.exact ?? ""
+            change = json["change"]?.sequenceNumber
+            notification = NotificationKey(json)
         }
     }
 }
@@ -63,8 +75,8 @@ extension FlowPursuit {
     private mutating func pushes(of open: [Position], _ stage: PipelineStage) throws -> [Position] {
         let keys = try open.map { try $0.event.withJSON(NotificationKey.init) }
         let ids = Set(keys.map(\.id))
-        let (user, mark) = (user, ids.count == 1 ? ids.first.map { "\"\($0)\"" } : nil)
-        let pushes = try answers(to: open, in: stage, mark: mark, keys) { json in
+        let (user, shared) = (user, ids.count == 1 ? Array(ids) : [])
+        let pushes = try answers(to: open, in: stage, holding: shared.map(HeldValue.text), keys) { json in
             json["type"]?.equals("push") ?? false && json["user"]?.equals(user.string) ?? false
                 ? NotificationKey(json) : nil
         }
@@ -98,10 +110,10 @@ extension FlowPursuit {
         guard let newest = open.map(\.event.sequence).max(), let start = open.map(\.event.now).min() else { return }
         guard let log = logs.existingLog(of: stage) else { return try close(open, in: stage, last: nil) }
         let flowsOf = Dictionary(grouping: open, by: \.event.sequence).mapValues { $0.map(\.flow) }
-        let mark = flowsOf.count == 1 ? [#""push":\#(newest),"#] : LogScan.quoted([user])
+        let shared: [HeldValue] = flowsOf.count == 1 ? [.number(newest)] : []
         var (told, last) = ([Int: [RecordedOutcome]](), nil as BatchHeader?)
         var waiting: Set<ExactText> = []
-        _ = try LogScan.events(in: log, from: start, marks: mark) { event in
+        _ = try LogScan.events(in: log, from: start, holding: [.text(user)] + shared) { event in
             guard event.json.tellsOfPush, let push = event.json["push"]?.sequenceNumber, let flows = flowsOf[push]
             else { return }
             let outcome = RecordedOutcome(event.json, sequence: event.sequence)
@@ -129,7 +141,7 @@ extension FlowPursuit {
         of flowsOf: [UInt64: [Int]], from start: Instant, in log: String, to told: inout [Int: [RecordedOutcome]]
     ) throws {
         var flowsOf = flowsOf
-        _ = try LogScan.events(in: log, from: start, marks: [#""redriveOf""#]) { event in
+        _ = try LogScan.events(in: log, from: start, holding: [.text(user), .text("redriveOf")]) { event in
             guard event.json.tellsOfPush, event.json["user"]?.equals(user.string) ?? false,
                 let former = event.json["redriveOf"].flatMap(EventPlace.init),
                 let flows = flowsOf[former.sequence]
@@ -155,11 +167,12 @@ extension FlowPursuit {
     /// The first event of a stage's log that answers each of some; notes the end of those that have none.
     ///
     /// - Parameters:
-    ///   - mark: What stands in the lines of all answers; the user's name where it is nil.
+    ///   - values: What all answers hold beside the user's name.
     ///   - keys: What the answer to each of them bears.
     ///   - key: What an event bears; nil for one that answers none.
     private mutating func answers<Key: Hashable>(
-        to open: [Position], in stage: PipelineStage, mark: String?, _ keys: [Key], key: (JSONValue) -> Key?
+        to open: [Position], in stage: PipelineStage, holding values: [HeldValue], _ keys: [Key],
+        key: (JSONValue) -> Key?
     ) throws -> [Position] {
         guard let newest = open.map(\.event.sequence).max(), let start = open.map(\.event.now).min() else { return [] }
         guard let log = logs.existingLog(of: stage) else {
@@ -168,7 +181,7 @@ extension FlowPursuit {
         }
         var waiting = Dictionary(grouping: zip(keys, open)) { $0.0 }.mapValues { $0.map(\.1.flow) }
         var (found, last) = ([Int: LoggedEvent](), nil as BatchHeader?)
-        _ = try LogScan.events(in: log, from: start, marks: mark.map { [$0] } ?? LogScan.quoted([user])) { answer in
+        _ = try LogScan.events(in: log, from: start, holding: [.text(user)] + values) { answer in
             guard let key = key(answer.json), let flows = waiting.removeValue(forKey: key) else { return }
             for flow in flows { found[flow] = answer.kept }
         } isEnough: { header in

@@ -64,10 +64,10 @@ struct LogScan: EventFinder {
         _ body: (LogScan.Event) throws -> Bool
     ) throws {
         guard first <= last else { return }
-        let marks = LogScan.quoted(names.flatMap(\.texts)).map(ByteSearch.init)
+        let filter = LineFilter(names.flatMap(\.texts).map(HeldValue.text))
         try LogScan.batches(in: log, from: first > 1 ? .sequence(first) : .beginning) { batch in
             guard batch.header.firstSequence <= last else { return false }
-            return try LogScan.events(of: batch, marks) { event in
+            return try LogScan.events(of: batch, filter) { event in
                 guard event.sequence >= first else { return true }
                 return event.sequence <= last ? try body(event) : false
             }
@@ -77,15 +77,16 @@ struct LogScan: EventFinder {
     /// Reads on from a moment until `body` has enough, then to the end of that batch; a batch is asked last whether it
     /// was the last to look at.
     ///
+    /// - Parameter values: Events that do not hold all of them are passed over; some that do not may come too.
     /// - Returns: Whether the log had come so far.
     static func events(
-        in log: String, from now: Instant, marks: [String], body: (Event) throws -> Void,
+        in log: String, from now: Instant, holding values: [HeldValue] = [], body: (Event) throws -> Void,
         isEnough: (BatchHeader) -> Bool
     ) throws -> Bool {
-        let searches = marks.map(ByteSearch.init)
+        let filter = LineFilter(values)
         var wasEnough = false
         try batches(in: log, from: .time(now)) { batch in
-            _ = try events(of: batch, searches) { event in
+            _ = try events(of: batch, filter) { event in
                 try body(event)
                 return true
             }
@@ -105,14 +106,6 @@ struct LogScan: EventFinder {
         return found
     }
 
-    /// Names as they stand in a line; those that JSON may write in several ways are left out.
-    static func quoted(_ names: [ExactText]) -> [String] {
-        names.map(\.string).filter { name in
-            name.utf8.allSatisfy { (0x20..<0x7F).contains($0) && !"\"\\/".utf8.contains($0) }
-        }
-        .map { "\"\($0)\"" }
-    }
-
     private static func batches(
         in log: String, from start: EventLogReader.Start, _ body: (EventLogReader.Batch) throws -> Bool
     ) throws {
@@ -123,14 +116,14 @@ struct LogScan: EventFinder {
     }
 
     private static func events(
-        of batch: EventLogReader.Batch, _ marks: [ByteSearch], _ body: (Event) throws -> Bool
+        of batch: EventLogReader.Batch, _ filter: LineFilter, _ body: (Event) throws -> Bool
     ) throws -> Bool {
-        guard marks.allSatisfy({ $0.isFound(in: batch.body) }) else { return true }
+        guard filter.mayAccept(batch.body) else { return true }
         var parser = JSONParser(limits: limits)
         var sequence = batch.header.firstSequence
         for line in Lines(batch.body) {
             defer { sequence += 1 }
-            guard marks.allSatisfy({ $0.isFound(in: line) }) else { continue }
+            guard filter.mayAccept(line) else { continue }
             let json: JSONValue
             do throws(JSONError) { json = try parser.parse(line) } catch { continue }
             let event = Event(

@@ -51,8 +51,9 @@ struct RecordedFlows {
         }
         var isWatched = false
         var matches: [LoggedEvent] = []
-        let mark = #""change":\#(change.sequence),"#
-        let hasCome = try LogScan.events(in: log, from: change.event.now, marks: [mark]) { event in
+        let hasCome = try LogScan.events(
+            in: log, from: change.event.now, holding: [.number(change.sequence)]
+        ) { event in
             guard event.json["type"]?.equals("match") ?? false, event.json["change"]?.int64 == Int64(change.sequence)
             else { return }
             isWatched = true

@@ -81,7 +81,7 @@ struct RecordedLogs {
 
     /// The pipeline that the logs tell of, with the settings that it had last; the built-in stages where they do not say
     /// enough.
-    private static func recorded(in folder: String) throws -> PipelineFile {
+    static func recorded(in folder: String) throws -> PipelineFile {
         do { return try RecordedFolder(folder).pipeline(isCompleted: true) } catch { return try standard() }
     }
 

@@ -49,24 +49,31 @@ struct RecordedFolder {
 
     /// The stages by their kinds, with the settings that they had last.
     ///
-    /// - Parameter isCompleted: Whether the built-in stages that come after those with a log are there too.
+    /// - Parameter isCompleted: Whether the built-in stages that come after those with a log are there too, and those
+    ///   whose settings nobody keeps: programs in another language, known by the log that they read.
     /// - Throws: ``ToolFailure`` with 66 where the logs do not say enough.
     func pipeline(isCompleted: Bool = false) throws -> PipelineFile {
         let logs = try LogPlace.logs(in: folder).filter { !$0.hasSuffix(".dead-letters") }
         guard !logs.isEmpty else { throw ToolFailure(.noInput, try LogPlace.nothing(in: folder)) }
-        try checkKinds(of: logs)
+        let plugins = isCompleted ? try logs.filter(isPlugin) : []
+        let builtIns = logs.filter { !plugins.contains($0) }
+        try checkKinds(of: builtIns)
         var text = ByteBuffer()
         text.append("{\"pipeline\":\"recorded\",\"data\":")
         text.appendJSON(folder)
         text.append(",\"stages\":{")
         for (index, log) in logs.enumerated() {
             if index > 0 { text.append(",") }
-            try write(log, to: &text)
+            if plugins.contains(log) { try writePlugin(log, to: &text) } else { try write(log, to: &text) }
         }
-        if isCompleted { try writeRest(after: logs, to: &text) }
+        if isCompleted { try writeRest(after: builtIns, to: &text) }
         text.append("}}")
-        return try PipelineFile.parse(
-            text.text, file: folder, folder: folder, check: StageCheck(registry: .builtIns).callAsFunction)
+        return try PipelineFile.parse(text.text, file: folder, folder: folder, check: check)
+    }
+
+    /// No log tells what a plugin's program is called.
+    private func check(_ stage: PipelineStage) throws(PipelineFileError) {
+        if stage.command.isEmpty { try StageCheck(registry: .builtIns)(stage) }
     }
 
     /// Nothing where the logs are not those of the first built-in stages.
@@ -99,15 +106,30 @@ struct RecordedFolder {
 
     private func write(_ log: String, to text: inout ByteBuffer) throws {
         let entry = try entry(of: log)
-        text.appendJSON(entry.kind)
-        text.append(":{\"log\":")
-        text.appendJSON(LogPlace.name(ofLogAt: log))
-        if let upstream = try UpstreamNote.read(directory: log)?.log {
-            text.append(",\"from\":")
-            text.appendJSON(try self.entry(of: folder + "/" + upstream).kind)
-        }
+        try writePlace(of: log, as: entry.kind, to: &text)
         try RecordedSettings(settings(of: entry, in: log)).write(to: &text)
         text.append("}")
+    }
+
+    private func writePlugin(_ log: String, to text: inout ByteBuffer) throws {
+        try writePlace(of: log, as: LogPlace.name(ofLogAt: log), to: &text)
+        text.append(",\"command\":[\"unknown\"]}")
+    }
+
+    private func writePlace(of log: String, as name: String, to text: inout ByteBuffer) throws {
+        text.appendJSON(name)
+        text.append(":{\"log\":")
+        text.appendJSON(LogPlace.name(ofLogAt: log))
+        guard let note = try UpstreamNote.read(directory: log) else { return }
+        let upstream = folder + "/" + note.log
+        text.append(",\"from\":")
+        text.appendJSON(try isPlugin(upstream) ? note.log : entry(of: upstream).kind)
+    }
+
+    /// Whether a program in another language seems to have written the log.
+    private func isPlugin(_ log: String) throws -> Bool {
+        guard !RecordedLogs.standardNames.contains(LogPlace.name(ofLogAt: log)) else { return false }
+        return try SettingsHistory(logDirectory: log).entries.isEmpty && UpstreamNote.read(directory: log) != nil
     }
 
     /// With what an earlier build did not put on record.

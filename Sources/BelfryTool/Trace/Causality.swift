@@ -172,36 +172,7 @@ extension Causality {
     }
 }
 
-// MARK: - Passed on as they are
-
 extension Causality {
-    /// The same line in the log of a stage that passes it on: in the first batch that has come as far.
-    private func passed(_ event: TraceEvent, in log: TracedLog) throws -> TraceEvent? {
-        guard let key = event.passingKey else { return nil }
-        var found: TraceEvent?
-        try logs.index(of: log).find([key.hash]) { candidate in
-            let isIt =
-                candidate.line == event.line && candidate.cursor.positions[event.log] ?? .max >= event.sequence
-            if isIt { found = TraceEvent(candidate, log: log.name) }
-            return !isIt
-        }
-        return found
-    }
-
-    /// The event that this one was before any stage passed it on.
-    private func first(of event: TraceEvent) throws -> TraceEvent {
-        guard let key = event.passingKey, let upstream = logs.log(named: event.log)?.upstream,
-            let log = logs.log(named: upstream)
-        else { return event }
-        let last = event.cursor.positions[upstream] ?? .max
-        var found: TraceEvent?
-        try logs.index(of: log).find([key.hash], in: 1...max(last, 1), newestFirst: true) { candidate in
-            if candidate.line == event.line { found = TraceEvent(candidate, log: log.name) }
-            return found == nil
-        }
-        return try found.map(first) ?? event
-    }
-
     /// The change at a position, or, where it is gone, the matches that it had.
     private func start(of change: UInt64, for event: TraceEvent) throws -> [TraceEvent] {
         guard let changes = logs.changes else { return [] }
@@ -217,12 +188,4 @@ extension EventFacts {
     fileprivate var anchor: UInt64? { change ?? causes.last }
 
     fileprivate var changeNamed: [UInt64] { type == "match" || type == "coalesced" ? change.map { [$0] } ?? [] : [] }
-}
-
-extension TraceEvent {
-    /// A key that an event keeps when a stage passes it on; nil for what is never passed on.
-    fileprivate var passingKey: TraceKey? {
-        if facts.isChange { return facts.recordName.map(TraceKey.record) }
-        return facts.isDevice || facts.isSubscription || facts.isRedrive ? .line(line) : nil
-    }
 }

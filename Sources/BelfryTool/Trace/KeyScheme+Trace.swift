@@ -3,7 +3,7 @@ import JSON
 
 extension KeyScheme {
     /// The keys of all events of a pipeline, see ``TraceKey``. Raise the version with every change.
-    static let trace = KeyScheme(name: "belfry trace", version: 4) {
+    static let trace = KeyScheme(name: "belfry trace", version: 5) {
         let extraction = TraceExtraction()
         return { line, keys in extraction.keys(of: line, into: &keys) }
     }
@@ -19,7 +19,7 @@ private final class TraceExtraction {
         do throws(JSONError) {
             let event = try parser.parse(line)
             guard let type = event["type"] else { return }
-            if !add(event, type, to: &keys) { addState(event, line, to: &keys) }
+            if !add(event, type, to: &keys) { addState(event, to: &keys) }
         } catch {
             // A line that is no JSON has no keys; `belfry log verify` tells of it.
             return
@@ -100,8 +100,8 @@ private final class TraceExtraction {
     }
 
     /// Devices and subscriptions, and what plugins add to the language.
-    private func addState(_ event: JSONValue, _ line: UnsafeRawBufferPointer, to keys: inout [UInt64]) {
-        keys.append(TraceHash.of(line: line))
+    private func addState(_ event: JSONValue, to keys: inout [UInt64]) {
+        keys.append(TraceHash.of(content: event.canonical))
         keys.add(.redrive, event["redriveOf"]?["sequence"])
         let subscription = event["subscription"]?["subscriptionID"] ?? event["subscriptionID"]
         keys.add(TraceHash.of(.device, event["device"]))

@@ -78,7 +78,7 @@ struct TraceCommand: ParsableCommand {
 
     func run() throws {
         try AbsentLogs.check(place)
-        let logs = try TraceLogs(place: place, usesIndexFiles: !ignoresIndex)
+        let logs = try TraceLogs(place: pipeline, logs: self.logs, usesIndexFiles: !ignoresIndex)
         switch try TraceSearch(logs: logs, limit: limit).find(id, as: kind) {
         case .targets(let events, let kind):
             let graph = try TraceGraph(of: events, Causality(logs))

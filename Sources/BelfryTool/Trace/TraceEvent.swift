@@ -21,7 +21,17 @@ struct TraceEvent: Hashable, Sendable {
     }
 
     var place: EventPlace { EventPlace(log: log, sequence: sequence) }
+
+    /// What it says, however it is written.
+    var content: [UInt8] { LoggedEvent(sequence: sequence, now: now, line: line).content }
     var type: String { facts.type }
+}
+
+extension LoggedEvent {
+    /// The canonical form of its JSON; the line itself where that is none.
+    var content: [UInt8] {
+        do { return try withJSON(\.canonical) } catch { return line }
+    }
 }
 
 /// Where an event is, as users write it: `changes:17`.
@@ -102,6 +112,8 @@ struct EventFacts: Hashable, Sendable {
     /// Whether it is about a retired device, and what its app's backend was told.
     var isRetirement: Bool { type == "device.retired" || type.hasPrefix("notice.") }
     var isApp: Bool { type.hasPrefix("app.") }
+    /// Whether a stage makes such events itself; all others are passed on as they came.
+    var isMade: Bool { EventFacts.madeTypes.contains(type) || isRetirement || isApp || type.isEmpty }
     var isSubscription: Bool { type.hasPrefix("subscription.") }
 
     /// Whether both are about one notification: one change may make several of one ID, for several subscriptions.
@@ -109,6 +121,10 @@ struct EventFacts: Hashable, Sendable {
         notificationID != nil && notificationID == other.notificationID && user == other.user
             && subscriptionID == other.subscriptionID
     }
+
+    private static let madeTypes: Set<String> = [
+        "match", "not_matched", "notification", "coalesced", "push", "outcome", "attempt", "dead_letter",
+    ]
 
     private mutating func read(_ event: JSONValue) {
         type = event["type"]?.string ?? ""

@@ -34,8 +34,8 @@ enum TraceKey: Hashable, Sendable {
     case deadLetter(UInt64)
     /// The push that a `push.redrive` event sends again, by its sequence.
     case redrive(UInt64)
-    /// A `device.*`, `subscription.*` or `push.redrive` event itself, as stages pass it on.
-    case line([UInt8])
+    /// A `device.*`, `subscription.*` or `push.redrive` event itself, as stages pass it on: its canonical form.
+    case content([UInt8])
 
     var hash: UInt64 {
         switch self {
@@ -57,7 +57,7 @@ enum TraceKey: Hashable, Sendable {
         case .unmatched(let thousand): TraceHash.of(.unmatched, thousand)
         case .deadLetter(let number): TraceHash.of(.deadLetter, number)
         case .redrive(let number): TraceHash.of(.redrive, number)
-        case .line(let bytes): bytes.withUnsafeBytes { TraceHash.of(line: $0) }
+        case .content(let bytes): TraceHash.of(content: bytes)
         }
     }
 
@@ -69,7 +69,7 @@ enum TraceHash {
     enum Kind: UInt8 {
         case change = 1
         case record, notification, apnsID, device, user, userState, subscription, userSubscription, push, match
-        case replacement, unmatched, deadLetter, line, deviceState, token, redrive, app
+        case replacement, unmatched, deadLetter, content, deviceState, token, redrive, app
     }
 
     static func of(_ kind: Kind, _ number: UInt64) -> UInt64 {
@@ -84,9 +84,9 @@ enum TraceHash {
         return hash.value
     }
 
-    static func of(line: UnsafeRawBufferPointer) -> UInt64 {
-        var hash = KeyHash(kind: Kind.line.rawValue)
-        hash.absorb(line)
+    static func of(content: [UInt8]) -> UInt64 {
+        var hash = KeyHash(kind: Kind.content.rawValue)
+        content.withUnsafeBytes { hash.absorb($0) }
         return hash.value
     }
 

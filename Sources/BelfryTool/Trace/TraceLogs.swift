@@ -10,9 +10,12 @@ final class TraceLogs {
     private let progress: IndexProgress
     private var indexes: [String: LogIndex] = [:]
 
-    /// - Parameter usesIndexFiles: False reads each log whole, and writes nothing.
-    convenience init(place: String, usesIndexFiles: Bool = true) throws {
-        self.init(try TracedLog.all(in: place), usesIndexFiles: usesIndexFiles)
+    /// - Parameters:
+    ///   - place: A pipeline file, its data folder or a folder of logs.
+    ///   - folder: Where the logs are instead.
+    ///   - usesIndexFiles: False reads each log whole, and writes nothing.
+    convenience init(place: String, logs folder: String? = nil, usesIndexFiles: Bool = true) throws {
+        self.init(try TracedLog.all(in: place, logs: folder), usesIndexFiles: usesIndexFiles)
     }
 
     init(_ logs: [TracedLog], usesIndexFiles: Bool = true) {

@@ -21,19 +21,21 @@ struct TracedLog: Hashable, Sendable {
 
 extension TracedLog {
     /// The logs of a place, each after the one it is made from; logs that do not exist yet are left out.
-    static func all(in place: String) throws -> [TracedLog] {
-        let folder = try LogPlace.folder(place)
-        let logs = try LogPlace.isFile(place) ? stages(of: place, folder) : standard(in: folder)
-        let present = logs.filter { LogPlace.isFile($0.directory + "/log.json") }
-        if present.isEmpty { throw ToolFailure(.noInput, try nothing(in: place, folder)) }
-        return present
+    ///
+    /// - Parameter logs: Where the logs are instead.
+    static func all(in place: String, logs: String? = nil) throws -> [TracedLog] {
+        let folder = try LogPlace.folder(logs ?? place)
+        let file = try LogPlace.isFile(place) ? PipelineFile.load(path: place) : RecordedLogs.recorded(in: folder)
+        let found = all(of: file, in: folder)
+        if found.isEmpty { throw ToolFailure(.noInput, try nothing(in: logs ?? place, folder)) }
+        return found
     }
 
-    private static func stages(of place: String, _ folder: String) throws -> [TracedLog] {
-        let file = try PipelineFile.load(path: place)
-        return file.stagesInOrder.flatMap { stage in
+    /// The logs of a pipeline that are in a folder.
+    static func all(of file: PipelineFile, in folder: String) -> [TracedLog] {
+        file.stagesInOrder.flatMap { stage in
             logs(stage.logName, role(stage), upstream: file.upstream(of: stage)?.logName, folder)
-        }
+        }.filter { LogPlace.isFile($0.directory + "/log.json") }
     }
 
     private static func role(_ stage: PipelineStage) -> Role {
@@ -45,15 +47,6 @@ extension TracedLog {
         case "payload": return .payload
         case "deliver": return .deliver
         default: return .other
-        }
-    }
-
-    private static func standard(in folder: String) -> [TracedLog] {
-        let roles: [Role] = [.source, .match, .coalesce, .payload, .deliver]
-        var upstream: String?
-        return zip(RecordedLogs.standardNames, roles).flatMap { name, role in
-            defer { upstream = name }
-            return logs(name, role, upstream: upstream, folder)
         }
     }
 

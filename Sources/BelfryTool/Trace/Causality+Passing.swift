@@ -1,0 +1,54 @@
+import EventLog
+import JSON
+
+/// Events that stages pass on as they are: each stage in order, in the first batch that has come as far.
+///
+/// Several events may say the same, such as a device that registers again. Those of one batch go on in their order.
+extension Causality {
+    /// The same event in the log of a stage that passes it on.
+    func passed(_ event: TraceEvent, in log: TracedLog) throws -> TraceEvent? {
+        guard let key = event.passingKey, let own = logs.log(named: event.log) else { return nil }
+        let copies = try same(as: event, key, in: log)
+        let ends = copies.map { $0.cursor.positions[event.log] ?? .max }
+        guard let first = ends.firstIndex(where: { $0 >= event.sequence }) else { return nil }
+        let start = first > 0 ? ends[first - 1] : 0
+        let before = try same(as: event, key, in: own, start + 1, through: event.sequence).count - 1
+        let batch = copies[first...].prefix { $0.cursor.positions[event.log] ?? .max == ends[first] }
+        return batch.dropFirst(before).first ?? batch.last
+    }
+
+    /// The event that this one was before any stage passed it on.
+    func first(of event: TraceEvent) throws -> TraceEvent {
+        guard let key = event.passingKey, let upstream = logs.log(named: event.log)?.upstream,
+            let log = logs.log(named: upstream), let own = logs.log(named: event.log)
+        else { return event }
+        let end = event.cursor.positions[upstream] ?? .max
+        let earlier = try same(as: event, key, in: own, 1, through: event.sequence).dropLast()
+        let ends = earlier.map { $0.cursor.positions[upstream] ?? .max }
+        let start = ends.last { $0 < end } ?? 0
+        let sources = try same(as: event, key, in: log, start + 1, through: end)
+        let source = sources.dropFirst(ends.count { $0 == end }).first ?? sources.last
+        return try source.map(first) ?? event
+    }
+
+    private func same(
+        as event: TraceEvent, _ key: TraceKey, in log: TracedLog, _ first: UInt64 = 1, through last: UInt64 = .max
+    ) throws -> [TraceEvent] {
+        guard first <= last else { return [] }
+        let content = event.content
+        var found: [TraceEvent] = []
+        try logs.index(of: log).find([key.hash], in: first...last) { candidate in
+            if candidate.content == content { found.append(TraceEvent(candidate, log: log.name)) }
+            return true
+        }
+        return found
+    }
+}
+
+extension TraceEvent {
+    /// A key that an event keeps when a stage passes it on; nil for what is never passed on.
+    fileprivate var passingKey: TraceKey? {
+        if facts.isChange { return facts.recordName.map(TraceKey.record) }
+        return facts.isMade ? nil : .content(content)
+    }
+}

@@ -1,0 +1,50 @@
+extension JSONValue {
+    /// What all texts that say the same have in common, however they are written: members in the order of their keys,
+    /// no blanks, escapes where there must be, numbers in their shortest form.
+    package var canonical: [UInt8] {
+        var buffer = ByteBuffer(capacity: raw.count)
+        writeCanonical(to: &buffer)
+        return Array(buffer.bytes)
+    }
+
+    private func writeCanonical(to buffer: inout ByteBuffer) {
+        switch kind {
+        case .object: writeMembers(to: &buffer)
+        case .array: writeElements(to: &buffer)
+        case .string: _ = withUTF8 { buffer.appendJSON(utf8: $0) }
+        case .number: writeNumber(to: &buffer)
+        case .null, .true, .false: buffer.append(raw)
+        }
+    }
+
+    private func writeMembers(to buffer: inout ByteBuffer) {
+        let sorted = members.map { (key: $0.key.exact ?? "", value: $0.value) }.sorted { $0.key < $1.key }
+        buffer.append("{")
+        for (index, member) in sorted.enumerated() {
+            if index > 0 { buffer.append(",") }
+            buffer.appendJSON(member.key.string)
+            buffer.append(":")
+            member.value.writeCanonical(to: &buffer)
+        }
+        buffer.append("}")
+    }
+
+    private func writeElements(to buffer: inout ByteBuffer) {
+        buffer.append("[")
+        for (index, element) in elements.enumerated() {
+            if index > 0 { buffer.append(",") }
+            element.writeCanonical(to: &buffer)
+        }
+        buffer.append("]")
+    }
+
+    private func writeNumber(to buffer: inout ByteBuffer) {
+        if let whole = int64 ?? double.flatMap(JSONValue.whole) { return buffer.appendJSON(whole) }
+        if let double { buffer.appendJSON(double) } else { buffer.append(raw) }
+    }
+
+    /// Nil where the number has a fraction, or neighbours that are no doubles.
+    private static func whole(_ double: Double) -> Int64? {
+        double.magnitude < 0x1p53 ? Int64(exactly: double) : nil
+    }
+}

@@ -1,0 +1,83 @@
+import JSON
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import BelfryTool
+
+/// `belfry explain` of every change and device says what the outcomes log holds.
+struct ExplainAgainstOutcomes {
+    private struct Question: Hashable {
+        let change: UInt64
+        let user, device: String
+    }
+
+    private let run: LoggedRun
+    private let finder: any EventFinder
+    private var outcomes: [Question: Set<String>] = [:]
+
+    init(_ run: LoggedRun, _ finder: any EventFinder = LogScan()) throws {
+        (self.run, self.finder) = (run, finder)
+        for event in try run.events(of: run.log("deliver")) where event.type == "outcome" {
+            for change in event.causes {
+                let question = Question(change: change, user: event.text("user"), device: event.text("device"))
+                outcomes[question, default: []].insert(event.text("outcome"))
+            }
+        }
+    }
+
+    /// - Parameter oneIn: Of so many questions one is asked, or all of them.
+    func check(oneIn: Int, _ random: inout Seeded) throws {
+        let changes = try run.events(of: run.log("ingest"))
+        let devices = Set(
+            changes.filter { $0.type == "device.register" }.map { [$0.text("user"), $0.text("device")] })
+        for change in changes where change.type.hasPrefix("record.") {
+            for device in devices.sorted(by: { $0.lexicographicallyPrecedes($1) }) where random.isOneIn(oneIn) {
+                try check(Question(change: change.sequence, user: device[0], device: device[1]))
+            }
+        }
+    }
+
+    private func check(_ question: Question) throws {
+        let asked = "--change \(question.change) --user \(question.user) --device \(question.device)"
+        let what: Comment = "\(run.name): explain \(asked)"
+        let answer = try answer(question)
+        let recorded = outcomes[question] ?? []
+        #expect(answer.isPushed == recorded.contains("accepted"), what)
+        let reason = answer.devices.first?.reason.code ?? answer.reason.code
+        if answer.isPushed { #expect(reason == .transportAccepted, what) }
+        for outcome in recorded.subtracting(["accepted", "no_device"]) where !answer.isPushed {
+            let codes = Self.codes[outcome, default: []]
+            #expect(answer.explanations.contains { $0.contains(codes) }, "\(what): \(outcome)")
+        }
+        #expect(!answer.explanations.contains { $0.contains(odd) }, "\(what): \(answer.verdict) (\(reason.rawValue))")
+    }
+
+    /// What is never said of a run that has ended; a stage of another's may keep things to itself.
+    private var odd: [ExplanationCode] {
+        let isOurs = run.file.stages.allSatisfy(\.command.isEmpty)
+        return [.replayDiffers, .outcomePending, .notificationHeld] + (isOurs ? [.stageDropped] : [])
+    }
+
+    private func answer(_ question: Question) throws -> ExplainedAnswer {
+        let logs = run.recorded
+        let change = try ExplainedChange(question.change, in: logs)
+        let subject = try AskedSubject(user: question.user, device: question.device, subscriptionID: nil)
+            .resolve(for: change, in: logs, finder)
+        return try ExplainedAnswer(change, subject, in: logs, finder)
+    }
+
+    /// What `explain` may call an outcome.
+    private static let codes: [String: [ExplanationCode]] = [
+        "failed": [.transportFailed], "unregistered": [.transportUnregistered, .deviceUnregistered],
+        "expired": [.pushExpired], "superseded": [.pushSuperseded], "excluded_origin": [.originExcluded],
+        "unknown_transport": [.transportUnknown],
+    ]
+}
+
+extension Explanation {
+    /// Whether it or a part of it has one of these codes.
+    fileprivate func contains(_ codes: [ExplanationCode]) -> Bool {
+        codes.contains(code) || parts.contains { $0.contains(codes) }
+    }
+}

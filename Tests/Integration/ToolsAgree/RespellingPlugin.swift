@@ -1,0 +1,57 @@
+import Foundation
+import PipelineKit
+import TestSupport
+
+/// A stage in Python that writes what it passes on in its own way, and keeps some of it to itself.
+enum RespellingPlugin {
+    /// - Parameter folder: For the program.
+    /// - Returns: A pipeline that has it before coalesce and before deliver.
+    static func pipeline(in folder: Folder) throws -> PipelineFile {
+        let program = try folder.write(program, to: "respell.py")
+        return try PipelineFile.parse(
+            """
+            pipeline: respelt
+            data: \(folder.path)
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              first: {from: match, command: [\(Python.program), \(program), not_matched, "0"]}
+              coalesce: {from: first, window: 1s, maximumDelay: 5s}
+              payload: {from: coalesce}
+              second: {from: payload, command: [\(Python.program), \(program), push, "5"]}
+              deliver: {from: second, transports: {apns: {use: console}}}
+            """, file: "respelt.yaml")
+    }
+
+    /// Leaves out the events of a type: all of them, or every so many.
+    private static let program = """
+        import json, os, sys, zmq
+
+        kind, every = sys.argv[1], int(sys.argv[2])
+        link = zmq.Context.instance().socket(zmq.DEALER)
+        link.setsockopt(zmq.LINGER, 1000)
+        link.connect(os.environ["BELFRY_LINK"])
+        link.send_json({"type": "open", "protocol": 1, "name": os.environ["BELFRY_STAGE"]})
+        seen = 0
+
+        def goes_on(event):
+            global seen
+            if event["type"] != kind:
+                return True
+            seen += 1
+            return every > 0 and seen % every > 0
+
+        while True:
+            frames = link.recv_multipart()
+            control = json.loads(frames[0])
+            if control["type"] == "close":
+                break
+            if control["type"] != "batch":
+                continue
+            events = [json.loads(line) for line in frames[1].splitlines()]
+            lines = [json.dumps(event) + "\\n" for event in events if goes_on(event)]
+            through = control["first"] + control["count"] - 1
+            answer = {"type": "outputs", "through": through, "count": len(lines)}
+            link.send_multipart([json.dumps(answer).encode(), "".join(lines).encode()])
+        """
+}

@@ -1,0 +1,123 @@
+import BuiltIns
+import Foundation
+import PipelineKit
+import Replay
+import TestSupport
+import Testing
+
+@testable import BelfryTool
+
+/// `belfry state` at a change says what a plain reading of the changes up to it leaves.
+struct StateAgainstFold {
+    private let run: LoggedRun
+    private let states: PipelineState
+    private let changes: [LoggedRun.Event]
+
+    init(_ run: LoggedRun) throws {
+        self.run = run
+        states = PipelineState(
+            try RecordedPipeline(run.file, logs: run.logs), MachineFactory(registry: .builtIns))
+        changes = try run.events(of: run.log("ingest"))
+    }
+
+    /// - Parameter count: At so many drawn changes, and at the end.
+    func check(_ count: Int, _ random: inout Seeded) throws {
+        guard !changes.isEmpty else { return }
+        for _ in 0..<count {
+            let sequence = 1 + random.below(changes.count)
+            try check(at: sequence, .sequence(UInt64(sequence)))
+        }
+        try check(at: changes.count, .end)
+    }
+
+    private func check(at sequence: Int, _ position: PipelinePosition) throws {
+        var fold = ChangesFold()
+        for change in changes.prefix(sequence) { fold.take(change) }
+        let matches = try run.events(of: run.log("match")).filter { $0.type == "match" }
+        let spent = Set(matches.map { ChangesFold.place($0) + ChangesFold.app($0.json) })
+        try check("records", fold.records, position) {
+            [$0.text("database"), $0.text("owner"), ChangesFold.zone($0), $0.text("recordName")]
+        }
+        try check("devices", fold.devices, position) { [$0.text("user"), $0.text("device")] }
+        let told = try names("subscriptions", position) { ChangesFold.place($0) }
+        // One that fires once goes when it has; when, is match's to say.
+        let once = fold.once.intersection(spent)
+        #expect(told.union(once) == fold.subscriptions.union(once), "\(run.name): subscriptions at \(position)")
+    }
+
+    private func check(
+        _ name: String, _ expected: Set<[String]>, _ position: PipelinePosition,
+        _ identity: (LoggedRun.Event) -> [String]
+    ) throws {
+        let told = try names(name, position, identity)
+        #expect(told == expected, "\(run.name): \(name) at \(position)")
+    }
+
+    private func names(
+        _ name: String, _ position: PipelinePosition, _ identity: (LoggedRun.Event) -> [String]
+    ) throws -> Set<[String]> {
+        let lines = try #require(try states.lines(name, at: position)).split(separator: "\n")
+        return try Set(
+            lines.map { line in
+                let json = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+                return identity(LoggedRun.Event(sequence: 0, json: json)) + ChangesFold.app(json)
+            })
+    }
+}
+
+/// What commands leave when each is taken at its word.
+private struct ChangesFold {
+    private(set) var records: Set<[String]> = []
+    private(set) var subscriptions: Set<[String]> = []
+    /// Those that fire once.
+    private(set) var once: Set<[String]> = []
+    private var addresses: [[String]: [String]] = [:]
+
+    var devices: Set<[String]> { Set(addresses.values) }
+
+    mutating func take(_ change: LoggedRun.Event) {
+        let app = Self.app(change.json)
+        switch change.type {
+        case "record.save": records.insert(Self.record(change) + app)
+        case "record.delete": records.remove(Self.record(change) + app)
+        case "subscription.save":
+            let place = Self.place(change) + app
+            subscriptions.insert(place)
+            let isOnce = (change.json["subscription"] as? [String: Any])?["firesOnce"] as? Bool ?? false
+            if isOnce { once.insert(place) } else { once.remove(place) }
+        case "subscription.delete": subscriptions.remove(Self.place(change) + app)
+        case "device.register": register(change, app)
+        case "device.unregister": leave([change.text("user"), change.text("device")] + app)
+        default: return
+        }
+    }
+
+    private mutating func register(_ change: LoggedRun.Event, _ app: [String]) {
+        let device = [change.text("user"), change.text("device")] + app
+        leave(device)
+        addresses[[change.text("transport"), change.text("topic"), change.text("token").lowercased()] + app] = device
+    }
+
+    private mutating func leave(_ device: [String]) {
+        for (address, holder) in addresses where holder == device { addresses[address] = nil }
+    }
+
+    static func app(_ json: [String: Any]) -> [String] {
+        ["container", "environment"].map { json[$0] as? String ?? "" }
+    }
+
+    static func place(_ event: LoggedRun.Event) -> [String] {
+        let id = (event.json["subscription"] as? [String: Any])?["subscriptionID"] ?? event.json["subscriptionID"]
+        return [event.text("database"), event.text("user"), id as? String ?? ""]
+    }
+
+    static func zone(_ event: LoggedRun.Event) -> String {
+        let record = event.json["record"] as? [String: Any] ?? event.json
+        return (record["zoneID"] as? [String: Any])?["zoneName"] as? String ?? "_defaultZone"
+    }
+
+    private static func record(_ event: LoggedRun.Event) -> [String] {
+        let name = (event.json["record"] as? [String: Any])?["recordName"] as? String ?? ""
+        return [event.text("database"), event.text("owner"), zone(event), name]
+    }
+}

@@ -1,0 +1,19 @@
+import BuiltIns
+import PipelineKit
+import Replay
+import Testing
+
+/// `belfry whatif` with nothing changed finds the pushes that the outcomes log tells of, and no difference.
+enum WhatIfOfNothing {
+    static func check(_ run: LoggedRun) throws {
+        let recorded = try RecordedPipeline(run.file, logs: run.logs)
+        let report = try WhatIf(recorded, WhatIfChange(run.file), registry: .builtIns).run()
+        #expect(report.isSame, "\(run.name): \(report)")
+        let outcomes = try run.events(of: run.log("deliver")).filter { $0.type == "outcome" }
+        let handedOut = outcomes.filter { !unsent.contains($0.text("outcome")) }
+        #expect(report.pushes == handedOut.count, "\(run.name)")
+    }
+
+    /// Of these no transport heard.
+    private static let unsent = ["no_device", "excluded_origin", "unknown_transport"]
+}
