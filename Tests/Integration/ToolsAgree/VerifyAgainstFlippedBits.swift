@@ -32,7 +32,7 @@ import Testing
         for log in logs {
             try LogIndex(directory: log, scheme: .trace).update()
             try VerifyAgainstFlippedBits.addRareFiles(to: log)
-            files.formUnion(try VerifyAgainstFlippedBits(log).check(flips: Tier.rounds(25, full: 200), &random))
+            files.formUnion(try VerifyAgainstFlippedBits(log).check(flips: Tier.rounds(25, full: 100), &random))
         }
         #expect(logs.contains { $0.hasSuffix(".dead-letters") })
         let names = Set(files.map { String($0.prefix { $0 != "/" }) })
