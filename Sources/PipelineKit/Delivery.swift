@@ -40,6 +40,8 @@ public struct Delivery: Sendable {
     public var app: App?
     /// How often transports have sent it before: what a wait before the next time depends on.
     public var attempts = 0
+    /// Tells the device apart from those of all users; 0 in pushes that no stage made.
+    package var destination: UInt64 = 0
     /// Whether it is to be sent no more, and is only asked for: a transport said ``TransportAnswer/isUnderWay`` of it. Such
     /// a delivery goes to that transport alone, which joins it with what it has; no other transport sees it.
     public var isQuestion = false

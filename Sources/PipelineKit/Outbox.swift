@@ -10,6 +10,8 @@ public struct Outbox: ~Copyable {
     public private(set) var count = 0
     package private(set) var rejections: [Rejected] = []
     package private(set) var deliveries: [Delivery] = []
+    /// The answers to pushes that are taken back, where no transport has them yet.
+    package private(set) var withdrawals: [TransportAnswer] = []
     package private(set) var saved: [SavedSubscription] = []
     /// What the operator is told.
     package private(set) var said: [String] = []
@@ -73,6 +75,9 @@ public struct Outbox: ~Copyable {
         deliveryBytes += delivery.byteCount
     }
 
+    /// Takes back a push that was handed out: unless a transport has it already, this is its answer.
+    public mutating func withdraw(as answer: TransportAnswer) { withdrawals.append(answer) }
+
     /// Whether a stage that has more to say had better stop: see ``Stage/isUnfinished``.
     @inline(__always)
     public var isFull: Bool { events.count - partStart >= partBytesMax }
@@ -111,7 +116,7 @@ public struct Outbox: ~Copyable {
     package mutating func discard() {
         removeEvents()
         rejections.removeAll(keepingCapacity: true)
-        (deliveries, deliveryBytes) = ([], 0)
+        (deliveries, deliveryBytes, withdrawals) = ([], 0, [])
     }
 
     package mutating func removeRejections() { rejections.removeAll(keepingCapacity: true) }
@@ -129,5 +134,10 @@ public struct Outbox: ~Copyable {
     package mutating func takeDeliveries() -> [Delivery] {
         defer { (deliveries, deliveryBytes) = ([], 0) }
         return deliveries
+    }
+
+    package mutating func takeWithdrawals() -> [TransportAnswer] {
+        defer { withdrawals = [] }
+        return withdrawals
     }
 }

@@ -51,11 +51,14 @@ public protocol Stage: SendableMetatype {
 
     /// Takes a transport's answer to a push handed out with ``Outbox/deliver(_:)``.
     ///
-    /// The pushes of many events may be handed out before the first is answered; where the stage is fed its past again,
-    /// each is answered at once. So what a stage hands out for an event, and what it says of an answer, must be the same
-    /// in both cases: an answer can change what is to come from the next wake on. No wake comes between a push and its
-    /// answer.
+    /// An answer is an input: events and wakes may come between a push and its answer, and answers come in any order. The
+    /// stage's log is the record of the answers. What the stage says of an answer must therefore show the answer to
+    /// ``answer(recordedIn:)``, in the order in which the answers came.
     mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox)
+
+    /// Hands out again, in their order, the pushes that were handed out and are not answered. Called when the stage goes
+    /// on after a restart.
+    func handOutAgain(at now: Instant, into out: inout Outbox)
 
     /// The transports that the stage's deliveries name; the host opens them.
     static func transports(of settings: Settings) -> [TransportBinding]
@@ -104,6 +107,7 @@ extension Stage {
     public mutating func proceed(at now: Instant, into out: inout Outbox) {}
     public mutating func recall(_ event: borrowing InputEvent, at now: Instant) {}
     public mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {}
+    public func handOutAgain(at now: Instant, into out: inout Outbox) {}
     public static func transports(of settings: Settings) -> [TransportBinding] { [] }
     public static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? { nil }
     public static var snapshotVersion: Int? { nil }

@@ -22,8 +22,7 @@ public struct StageClock<S: Stage> {
         finish(into: &out)
     }
 
-    /// Gives the stage an answer. Time stands still meanwhile: whenever an answer comes, to the stage it comes when the
-    /// push was handed out, so that a replay, where it comes at once, is the same.
+    /// Gives the stage an answer, at the time to which the clock has come.
     public mutating func receive(_ answer: TransportAnswer, into out: inout Outbox) {
         out.beginPart()
         stage.receive(answer, at: now, into: &out)
@@ -55,17 +54,9 @@ public struct StageClock<S: Stage> {
     }
 
     /// Wakes the stage for its next deadline.
-    ///
-    /// What it hands out then has to be answered before it is woken again: see ``Stage/wake(at:into:)``.
     public mutating func serveNext(into out: inout Outbox) {
         beginWake(into: &out)
         finish(into: &out)
-    }
-
-    /// Moves the clock on, but not to where the stage wants to be woken.
-    package mutating func drift(to time: Instant) {
-        let latest = stage.deadline.map { Instant(microseconds: $0.microseconds - 1) } ?? time
-        now = max(now, min(time, latest))
     }
 
     /// Goes on with the same state under other settings. A stage that takes no snapshots keeps those that it has.

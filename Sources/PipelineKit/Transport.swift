@@ -3,6 +3,9 @@ import Synchronization
 
 /// Where pushes go: APNs, a webhook, a file. Everything a transport does to the world, it does here; what it learnt
 /// comes back as answers, so that the stage stays pure.
+///
+/// A transport whose other side may be slow is better a ``ContinuousTransport``: of this one, the answers to a batch come
+/// together, and the next batch waits for them.
 public protocol Transport: Sendable {
     associatedtype Settings: PluginSettings
 
@@ -31,8 +34,8 @@ public protocol Transport: Sendable {
     /// closed meanwhile, it returns soon; pushes without a final answer may then be left out, and are handed out again.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
 
-    /// How many pushes may be on their way now: ``deliver(_:)`` gets no more at once, and the next when the answers to
-    /// these are on record. So no more can go out a second time after a crash.
+    /// How many pushes may be on their way now: the transport gets no more, and another when the answer to one of these is
+    /// on record. So no more can go out a second time after a crash.
     ///
     /// Asked at any time, from any thread; below 1 counts as 1. By default there is no such limit: then it is about a
     /// megabyte of pushes.
@@ -55,6 +58,51 @@ extension Transport {
     public func open() async throws(TransportError) {}
     public func change(to settings: Settings) async throws(TransportError) -> TransportChange? { nil }
     public func close() async {}
+}
+
+/// A transport that takes pushes while others are on their way, and gives each answer as it comes.
+///
+/// The simple case needs none of this: ``Transport/deliver(_:)`` is enough, and is never called while it works.
+public protocol ContinuousTransport: Transport {
+    /// Takes pushes, in order, and returns at once.
+    ///
+    /// Each push has its first answer within seconds. One that is not over by then is ``TransportAnswer/Outcome/deferred``
+    /// and ``TransportAnswer/isUnderWay``; its last answer follows as soon as there is one, and is also the answer when the
+    /// push is handed in again.
+    ///
+    /// - Parameter answered: Called with answers as they come, from any thread, and also after ``Transport/close()``.
+    func take(_ pushes: [Delivery], answered: @escaping @Sendable ([TransportAnswer]) -> Void)
+
+    /// The room that pushes of an app have. Asked at any time, from any thread; by default all apps share
+    /// ``Transport/inFlightMax``.
+    func room(for app: Delivery.App?) -> TransportRoom
+}
+
+extension ContinuousTransport {
+    public func room(for app: Delivery.App?) -> TransportRoom { TransportRoom(channel: 0, pushesMax: inFlightMax) }
+
+    /// The first answer to each push; where the task is cancelled, those that there are.
+    public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+        var (open, answers) = (Set(pushes.map(\.id)), [TransportAnswer]())
+        guard !open.isEmpty else { return [] }
+        let (answered, continuation) = AsyncStream.makeStream(of: [TransportAnswer].self)
+        take(pushes) { continuation.yield($0) }
+        for await some in answered {
+            answers += some.filter { open.remove($0.id) != nil }
+            if open.isEmpty { break }
+        }
+        return answers
+    }
+}
+
+/// Where the pushes of an app go, and how many of them may be on their way now.
+public struct TransportRoom: Sendable, Hashable {
+    /// Apps of one channel share its room.
+    public var channel: Int
+    /// Below 1 counts as 1.
+    public var pushesMax: Int
+
+    public init(channel: Int, pushesMax: Int) { (self.channel, self.pushesMax) = (channel, pushesMax) }
 }
 
 /// How an open transport comes to other settings, and keeps what is under way.

@@ -243,7 +243,7 @@ import Testing
         try await pipeline.live(commands, cuts: [], drains: true)
         #expect(pipeline.pushes.count == devices * changes)
         #expect(try pipeline.events(of: "outcomes").count == devices * changes)
-        #expect(((8 << 20)..<(9 << 20)).contains(pipeline.largestWindow), "\(pipeline.largestWindow)")
+        #expect(pipeline.largestWindow < 1 << 20, "\(pipeline.largestWindow)")
     }
 
     private static func expectReplay(_ logs: String) async throws {

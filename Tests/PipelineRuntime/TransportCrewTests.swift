@@ -1,112 +1,231 @@
 import PipelineKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PipelineRuntime
 
-/// A window is handed out in parts that its transports have room for.
+/// Pushes go out as soon as there is room for them, and none waits for another's answer.
 @Suite struct TransportCrewTests {
-    @Test func `a part ends between two pushes`() {
-        let lane = RecordedLane(inFlightMax: 4)
-        let crew = TransportCrew(lanes: ["apns": lane.lane])
-        crew.deliver(pushes([(1, 3), (2, 1), (3, 2)]))
-        #expect(lane.parts == [["1 d0", "1 d1", "1 d2", "2 d0"]])
-        #expect(crew.cut?.push == 3 && crew.cut?.isWithinPush == false)
-        #expect(!crew.isIdle && !crew.canGoOn)
-        answer(lane, crew)
-        #expect(!crew.isIdle && crew.canGoOn)
-        crew.goOn()
-        #expect(lane.parts.last == ["3 d0", "3 d1"] && crew.cut == nil)
-        answer(lane, crew)
-        #expect(crew.isIdle)
+    @Test func `a push goes out as soon as another is answered`() {
+        let way = RecordedWay(room: 2)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append([push(1, "a"), push(2, "b"), push(3, "c"), push(4, "d")])
+        crew.dispatch()
+        #expect(way.sent == ["1 a", "2 b"])
+        crew.answer(push(2, "b"))
+        crew.dispatch()
+        #expect(way.sent == ["1 a", "2 b", "3 c"])
+        #expect(!crew.isResting && !crew.isIdle)
     }
 
-    @Test func `a push to more devices than there is room for goes out in parts`() {
-        let lane = RecordedLane(inFlightMax: 2)
-        let crew = TransportCrew(lanes: ["apns": lane.lane])
-        crew.deliver(pushes([(1, 1), (2, 5)]))
-        #expect(lane.parts == [["1 d0"]])
-        #expect(crew.cut?.push == 2 && crew.cut?.isWithinPush == false)
-        for part in [["2 d0", "2 d1"], ["2 d2", "2 d3"]] {
-            answer(lane, crew)
-            crew.goOn()
-            #expect(lane.parts.last == part && crew.cut?.push == 2 && crew.cut?.isWithinPush == true)
-        }
-        answer(lane, crew)
-        crew.goOn()
-        #expect(lane.parts.last == ["2 d4"] && crew.cut == nil)
+    @Test func `an answer that nobody has taken keeps its room`() {
+        let way = RecordedWay(room: 1)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append([push(1, "a"), push(2, "b")])
+        crew.dispatch()
+        crew.take([TransportAnswer(push(1, "a").id, .accepted)], from: "apns")
+        crew.dispatch()
+        #expect(way.sent == ["1 a"])
+        #expect(crew.takeAnswers().count == 1)
+        crew.dispatch()
+        #expect(way.sent == ["1 a", "2 b"])
     }
 
-    @Test func `each transport has its own room, and one without a limit takes all`() {
-        let (narrow, wide) = (RecordedLane(inFlightMax: 1), RecordedLane(inFlightMax: .max))
-        let crew = TransportCrew(lanes: ["apns": narrow.lane, "file": wide.lane])
-        crew.deliver(pushes([(1, 1)]) + pushes([(2, 3)], to: "file") + pushes([(3, 1)]))
-        #expect(narrow.parts == [["1 d0"]] && wide.parts == [["2 d0", "2 d1", "2 d2"]])
-        #expect(crew.windowMax == .max)
+    @Test func `a transport without answers of their own gets batches, one at a time`() {
+        let way = RecordedWay(room: 3, isContinuous: false)
+        let crew = TransportCrew(ways: ["file": way.way])
+        crew.append((1...5).map { push($0, "a", to: "file") })
+        crew.dispatch()
+        #expect(way.sent == ["1 a", "2 a", "3 a"])
+        crew.answer(push(1, "a"), from: "file")
+        crew.dispatch()
+        #expect(way.sent.count == 3)
+        crew.answer(push(2, "a"), from: "file")
+        crew.answer(push(3, "a"), from: "file")
+        crew.dispatch()
+        #expect(way.sent.suffix(2) == ["4 a", "5 a"])
+    }
+
+    @Test func `a device keeps its order, and only its part of the room`() {
+        let way = RecordedWay(room: 32)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append((1...10).map { push($0, "slow") } + (11...40).map { push($0, "d\($0)") })
+        crew.dispatch()
+        #expect(way.sent.filter { $0.hasSuffix("slow") } == ["1 slow", "2 slow"])
+        #expect(way.sent.count == 32)
+        crew.answer(push(1, "slow"))
+        crew.dispatch()
+        #expect(way.sent.last == "3 slow")
+    }
+
+    @Test func `an app whose answers do not come keeps its share of the room`() {
+        let way = RecordedWay(room: 10)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append((1...20).flatMap { [push($0, "s\($0)", app: "slow"), push(100 + $0, "f\($0)", app: "fast")] })
+        crew.dispatch()
+        #expect(way.sent.count { $0.contains(" s") } == 5 && way.sent.count == 10)
+        for push in (1...5).map({ push(100 + $0, "f\($0)", app: "fast") }) { crew.answer(push) }
+        crew.dispatch()
+        #expect(way.sent.count { $0.contains(" s") } == 5 && way.sent.count { $0.contains(" f") } == 10)
+    }
+
+    @Test func `a channel that is full holds up no other`() {
+        let way = RecordedWay(room: 2, channels: ["one": 1, "two": 2])
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append((1...4).map { push($0, "a\($0)", app: "one") } + (5...8).map { push($0, "b\($0)", app: "two") })
+        crew.dispatch()
+        #expect(Set(way.sent) == ["1 a1", "2 a2", "5 b5", "6 b6"])
     }
 
     @Test func `no room counts as room for one`() {
-        let lane = RecordedLane(inFlightMax: 0)
-        let crew = TransportCrew(lanes: ["apns": lane.lane])
-        crew.deliver(pushes([(1, 1), (2, 1)]))
-        #expect(lane.parts == [["1 d0"]] && crew.windowMax == 1)
+        let way = RecordedWay(room: 0)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append([push(1, "a"), push(2, "b")])
+        crew.dispatch()
+        #expect(way.sent == ["1 a"])
     }
 
-    @Test func `a part that cannot be noted goes out later`() {
-        let lane = RecordedLane(inFlightMax: 2)
-        let crew = TransportCrew(lanes: ["apns": lane.lane])
-        crew.deliver(pushes([(1, 3), (2, 1)])) { _ in nil }
-        #expect(lane.parts.isEmpty && crew.canGoOn && !crew.isIdle)
-        #expect(crew.cut?.push == 1 && crew.cut?.isWithinPush == false)
-        var noted: [Delivery.ID] = []
-        crew.goOn { part in
-            noted = part.map(\.id)
-            return .init(pushes: part)
+    @Test func `what cannot be noted goes out later, in its order`() {
+        let way = RecordedWay(room: 2)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append([push(1, "a"), push(2, "a"), push(3, "b")])
+        crew.putBack(crew.next())
+        crew.dispatch()
+        #expect(way.sent.first == "1 a" && way.sent.count == 2)
+    }
+
+    @Test func `what is taken back before it goes out has the answer that it is given`() {
+        let way = RecordedWay(room: 1)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append([push(1, "a"), push(2, "b"), push(3, "c")])
+        crew.dispatch()
+        crew.withdraw([1, 3].map { TransportAnswer(push($0, $0 == 1 ? "a" : "c").id, .unregistered, attempts: 0) })
+        #expect(crew.takeAnswers().map(\.id.push) == [3])
+        crew.answer(push(1, "a"))
+        crew.dispatch()
+        crew.answer(push(2, "b"))
+        #expect(way.sent == ["1 a", "2 b"] && crew.isIdle)
+    }
+
+    @Test func `nothing goes out before the end of an address is taken`() {
+        let way = RecordedWay(room: 2)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append([push(1, "a"), push(2, "a")])
+        crew.take([TransportAnswer(push(9, "a").id, .unregistered)], from: "apns")
+        crew.dispatch()
+        #expect(way.sent.isEmpty)
+    }
+
+    @Test func `a late answer counts once`() {
+        let way = RecordedWay(room: 1)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append([push(1, "a")])
+        crew.dispatch()
+        var late = TransportAnswer(push(1, "a").id, .deferred)
+        late.isUnderWay = true
+        crew.take([late], from: "apns")
+        #expect(crew.takeAnswers() == [late])
+        for count in [1, 0] {
+            crew.take([TransportAnswer(push(1, "a").id, .accepted)], from: "apns")
+            #expect(crew.takeAnswers().count == count)
         }
-        #expect(lane.parts == [["1 d0", "1 d1"]] && noted == lane.last && !crew.canGoOn)
+        #expect(crew.takeComplaints().isEmpty)
     }
 
-    @Test func `a part that nothing of goes out is answered at once`() {
-        let lane = RecordedLane(inFlightMax: 2)
-        let crew = TransportCrew(lanes: ["apns": lane.lane])
-        crew.deliver(pushes([(1, 2), (2, 1)])) { part in
-            .init(pushes: [], answers: part.map { TransportAnswer($0.id, .deferred) })
-        }
-        #expect(lane.parts.isEmpty && crew.hasAnswers && crew.takeAnswers()?.count == 2 && crew.canGoOn)
+    @Test func `an answer too many is told of, with its transport, and does not count`() {
+        let crew = TransportCrew(ways: ["apns": RecordedWay(room: 1).way])
+        crew.append([push(1, "a")])
+        crew.dispatch()
+        let accepted = TransportAnswer(push(1, "a").id, .accepted)
+        crew.take([accepted, accepted, TransportAnswer(push(7, "z").id, .accepted)], from: "apns")
+        #expect(crew.takeAnswers() == [accepted])
+        let complaints = crew.takeComplaints()
+        #expect(complaints.count == 2 && complaints.allSatisfy { $0.contains("transport apns") })
     }
 
-    private func answer(_ lane: RecordedLane, _ crew: TransportCrew) {
-        crew.take(lane.last.map { TransportAnswer($0, .accepted) })
-        #expect(crew.takeAnswers()?.count == lane.last.count)
+    @Test func `a push that a transport gives no answer to fails, with the transport's name`() async throws {
+        let crew = TransportCrew(["forgetful": OpenTransport(transport: ForgetfulTransport())])
+        let (came, signal) = AsyncStream.makeStream(of: Void.self)
+        let work = Task { await crew.work { signal.yield() } }
+        crew.append([push(1, "a", to: "forgetful"), push(2, "a", to: "forgetful")])
+        crew.dispatch()
+        for await _ in came { break }
+        let answers = crew.takeAnswers()
+        #expect(answers.map(\.outcome) == [.accepted, .failed])
+        #expect(answers.last?.reason == "transport forgetful gave no answer")
+        crew.stop()
+        await work.value
     }
 
-    private func pushes(_ counts: [(UInt64, devices: Int)], to transport: String = "apns") -> [Delivery] {
-        counts.flatMap { push, devices in
-            (0..<devices).map {
-                Delivery(id: .init(push: push, device: "d\($0)"), transport: transport, line: Array("{}".utf8))
-            }
-        }
+    @Test func `a push to a transport that there is none of fails at once`() {
+        let crew = TransportCrew(ways: [:])
+        crew.append([push(1, "a", to: "gone")])
+        #expect(crew.takeAnswers().map(\.reason) == ["the pipeline has no transport gone"])
+    }
+
+    @Test func `the stage takes nothing in while too much of one app waits, unless others are to go on`() {
+        let crew = TransportCrew(ways: ["apns": RecordedWay(room: 1).way])
+        crew.append((1...4_097).map { push($0, "a", app: "one") })
+        #expect(!crew.hasRoom)
+        crew.append([push(5_000, "b", app: "two")])
+        #expect(crew.hasRoom)
+        crew.append((6_000...20_000).map { push($0, "a", app: "one") })
+        #expect(!crew.hasRoom)
+    }
+
+    private func push(
+        _ number: UInt64, _ device: String, app: String = "app", to transport: String = "apns"
+    ) -> Delivery {
+        var delivery = Delivery(
+            id: .init(push: number, device: device), transport: transport,
+            app: .init(container: app, environment: "production", topic: nil), head: Array("{}".utf8), rest: [])
+        delivery.destination = delivery.id.device.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }
+        return delivery
     }
 }
 
-/// What came through a lane.
-private final class RecordedLane: Sendable {
-    private let handedOut = Mutex<[[Delivery.ID]]>([])
-    private let inFlightMax: Int
+private struct ForgetfulTransport: Transport {
+    static let kind = "forgetful"
 
-    init(inFlightMax: Int) { self.inFlightMax = inFlightMax }
+    init() {}
+    init(_ settings: NoSettings, context: TransportContext) {}
 
-    var lane: TransportCrew.Lane {
-        .init(
-            send: { window in self.handedOut.withLock { $0.append(window.map(\.id)) } },
-            inFlightMax: { [inFlightMax] in inFlightMax })
+    func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+        pushes.prefix(1).map { TransportAnswer($0.id, .accepted) }
+    }
+}
+
+/// What came through a way.
+private final class RecordedWay: Sendable {
+    private let handedOut = Mutex<[Delivery.ID]>([])
+    private let room: Int
+    private let isContinuous: Bool
+    private let channels: [String: Int]
+
+    init(room: Int, isContinuous: Bool = true, channels: [String: Int] = [:]) {
+        (self.room, self.isContinuous, self.channels) = (room, isContinuous, channels)
     }
 
-    var last: [Delivery.ID] { handedOut.withLock { $0.last ?? [] } }
-    var parts: [[String]] { handedOut.withLock { $0.map { $0.map { "\($0.push) \($0.device)" } } } }
+    var way: TransportLane.Way {
+        let all = channels.isEmpty ? room : room * channels.count
+        var way = TransportLane.Way(
+            send: { pushes in self.handedOut.withLock { $0 += pushes.map(\.id) } }, inFlightMax: { all })
+        guard isContinuous else { return way }
+        way.room = { [room, channels] app in
+            TransportRoom(channel: app.flatMap { channels[$0.container] } ?? 0, pushesMax: room)
+        }
+        return way
+    }
+
+    var sent: [String] { handedOut.withLock { $0.map { "\($0.push) \($0.device)" } } }
 }
 
 extension TransportCrew {
-    fileprivate func deliver(_ deliveries: [Delivery]) { deliver(deliveries) { .init(pushes: $0) } }
-    fileprivate func goOn() { goOn { .init(pushes: $0) } }
+    fileprivate func dispatch() { for handover in next() { send(handover) } }
+
+    fileprivate func answer(_ push: Delivery, from name: String = "apns") {
+        take([TransportAnswer(push.id, .accepted)], from: name)
+        _ = takeAnswers()
+    }
 }

@@ -26,45 +26,36 @@ extension LinkedStageWork {
             return true
         }
         mustRecord = mustRecord || always || taken - committed >= 65_536
-        guard try finishStep(), try serveWhatIsDue(at: now) else { return false }
-        let deliveries = out.takeDeliveries()
-        guard deliveries.isEmpty, transports.isIdle else {
-            try handOut(deliveries)
-            return true
-        }
-        let cursor = Cursor(upstreamName, taken, unfinished: nil, past: outlet.log.cursor)
+        guard try finishStep(), try serveDeadlines(through: now) else { return false }
+        // What is handed out is on record first: an answer is always in a later batch than its push.
+        let handsOut = !out.deliveries.isEmpty
+        mustRecord = mustRecord || handsOut
+        let cursor = Cursor(upstreamName, taken, unfinished: nil, handsOut: handsOut, past: outlet.log.cursor)
         switch try append(cursor, now: now, always: mustRecord) {
         case .noRoom: return false
         case .unneeded: break
         case .appended: (committed, mustRecord) = (taken, false)
         }
+        handOut()
         if !hasCaughtUp { try goOnUnderTodaysSettings(after: taken) }
         try grant()
         return true
     }
 
-    /// The one way to the log: before it goes on, what transports still have is on record too.
     func append(_ cursor: Cursor, now: Instant, always: Bool = false) throws -> StageOutlet.Commit {
-        guard try noteUnderWay() else { return .noRoom }
-        return try outlet.commit(&out, cursor: cursor, now: max(now, outlet.log.lastNow), always: always)
-    }
-
-    /// No batch leaves a deadline unserved that lies at its own time: whoever feeds the stage its past again could not
-    /// tell whether the log has what came of it.
-    private func serveWhatIsDue(at now: Instant) throws -> Bool {
-        try !transports.isIdle || serveDeadlines(through: now)
+        try outlet.commit(&out, cursor: cursor, now: max(now, outlet.log.lastNow), always: always)
     }
 
     /// In the middle of a batch of the upstream's.
     ///
-    /// - Returns: False where what follows has to wait: for room, or until a window is answered.
+    /// - Returns: False where what follows has to wait for room: in the log, or at transports.
     func commitFullBatch(through sequence: UInt64) throws -> Bool {
         guard rebuild == nil else {
             forgetOutputs()
             return true
         }
         taken = sequence
-        return try commit() && transports.isIdle
+        return try commit() && mayFold
     }
 
     private func grant() throws {

@@ -5,7 +5,7 @@ import PipelineKit
 extension LinkedStageWork {
     /// Whether the stage's state is that of its log and of what it has taken in, and of nothing that is still to come.
     var isSettled: Bool {
-        hasCaughtUp && step == nil && transports.isIdle && out.isEmpty && !outlet.isShort && !mustRecord && held == nil
+        hasCaughtUp && step == nil && out.isEmpty && !outlet.isShort && !mustRecord && held == nil
     }
 
     var moment: SnapshotMoment? {

@@ -10,7 +10,13 @@ extension LinkedStageWork {
         upstreamName = log
         taken = start?.moment.position ?? 0
         committed = max(taken, outlet.log.cursor.positions[log] ?? 0)
+        let hasTransports = !S.transports(of: past.today).isEmpty
         resumption = unfinished(log)
+        if hasTransports, let step = resumption {
+            // Of a push to many devices some are on record: the others are out.
+            if step.kind == .event { committed += 1 }
+            resumption = nil
+        }
         let needed = committed + (resumption?.kind == .event ? 1 : 0)
         guard needed <= last else {
             throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: needed, holds: last)
@@ -22,11 +28,11 @@ extension LinkedStageWork {
         (self.context, self.epochs) = (context, epochs)
         clock = StageClock(try start?.stage ?? S(epochs.first, context: context), now: start?.moment.now ?? .epoch)
         keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
-        underWay = makeUnderWay(through: last)
+        underWay = try makeUnderWay(through: last)
         if committed > 0 {
             rebuild = try Rebuild(
                 plan, upstream: log, through: committed, after: start?.moment,
-                answers: S.transports(of: past.today).isEmpty ? nil : RecordedAnswers(of: S.self),
+                answers: hasTransports ? RecordedAnswers(of: S.self) : nil,
                 unfinished: resumption)
         } else if resumption == nil {
             try goOnUnderTodaysSettings(after: 0)
@@ -35,12 +41,13 @@ extension LinkedStageWork {
         keeper?.remove { [first = inlet.upstreamFirst] in $0.position + 1 < first }
     }
 
-    private func makeUnderWay(through last: UInt64) -> UnderWay? {
+    private func makeUnderWay(through last: UInt64) throws -> UnderWay? {
         let lives = transports.lives
         guard !lives.isEmpty else { return nil }
         let files = UnderWayFiles(logDirectory: plan.logDirectory, of: outlet.log.identity, calls: plan.calls)
-        return UnderWay(
-            files, boot: plan.time.boot(), lives: lives, after: outlet.log.lastSequence, through: last)
+        return try UnderWay(
+            files, boot: plan.time.boot(), lives: lives, after: outlet.log.lastSequence, through: last
+        ) { [plan] in try RecordedAnswers(of: S.self).read(from: plan.logDirectory, after: $0) }
     }
 
     /// What the log holds a part of; nil where the snapshot was taken when that was whole.
@@ -69,28 +76,32 @@ extension LinkedStageWork {
         try rebuildStep(before: sequence)
         guard rebuild == nil, !hasCaughtUp else { return true }
         taken = sequence - 1
-        return try commit() && transports.isIdle
+        return try commit() && mayFold
     }
 
     private func rebuildStep(before sequence: UInt64) throws {
         guard let through = rebuild?.through else { return }
         let isOver = sequence > through
         answerFromPast()
-        while let now = try rebuild?.nextWake(before: isOver ? UInt64.max : sequence) {
-            while let settings = epochs?.next(beforeWakeAt: now) { try adopt(settings) }
-            _ = try serveDeadlines(through: now)
-            clock?.advance(to: now, into: &out)
-        }
+        while let now = rebuild?.endOfBatch(before: isOver ? UInt64.max : sequence) { try endBatch(at: now) }
         while let settings = epochs?.next(beforeEvent: min(sequence, through)) { try adopt(settings) }
         forgetOutputs()
         guard isOver else { return }
-        if resumption != nil { recorded = try rebuild?.readToEnd() }
         rebuild = nil
         committed = through
         if resumption == nil { try goOnUnderTodaysSettings(after: through) } else { try resume() }
     }
 
-    /// Pushes are answered first: no state is taken down while one is not.
+    /// The events of a recorded batch have been fed: time goes on to the batch's, and its answers come.
+    private func endBatch(at now: Instant) throws {
+        while let settings = epochs?.next(beforeWakeAt: now) { try adopt(settings) }
+        _ = try serveDeadlines(through: now)
+        clock?.advance(to: now, into: &out)
+        for answer in rebuild?.takeAnswers() ?? [] { clock?.receive(answer, into: &out) }
+        forgetOutputs()
+        try rebuild?.step()
+    }
+
     func adopt(_ settings: S.Settings) throws {
         forgetOutputs()
         if let context { try clock?.adopt(settings, context: context) }
@@ -102,6 +113,8 @@ extension LinkedStageWork {
         if past.hasChanged { try adopt(past.today) }
         try past.record(after: sequence, now: outlet.log.lastNow)
         hasCaughtUp = true
+        if let clock { clock.stage.handOutAgain(at: clock.now, into: &out) }
+        handOut()
     }
 
     /// What a stage says of its past is in its log already.
@@ -110,19 +123,13 @@ extension LinkedStageWork {
         out.discard()
     }
 
-    /// The stage's pushes were answered then.
+    /// Gives the answers that the log has in the batch of the push itself. A push without one is still out.
     func answerFromPast() {
         while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
             for delivery in deliveries {
-                clock?.receive(answerFromPast(to: delivery), into: &out)
+                if let answer = rebuild?.takeAnswer(to: delivery.id) { clock?.receive(answer, into: &out) }
             }
         }
-    }
-
-    /// Accepted where the log does not say.
-    private func answerFromPast(to delivery: Delivery) -> TransportAnswer {
-        let answer = rebuild?.recordedAnswer(to: delivery) ?? recorded?.recordedAnswer(to: delivery)
-        return answer ?? TransportAnswer(delivery.id, .accepted)
     }
 
     /// The history is over when all that the log has answered has been fed again.

@@ -22,7 +22,8 @@ extension LinkedStageWork {
     func serveDeadlines(through time: Instant) throws -> Bool {
         guard try finishStep() else { return false }
         while clock?.isDue(at: time) == true {
-            guard try settle(), try wakeOnce(), try settle() else { return false }
+            guard try wakeOnce() else { return false }
+            pour()
         }
         return true
     }
@@ -30,9 +31,6 @@ extension LinkedStageWork {
     private func wakeOnce() throws -> Bool {
         let before = out.count
         clock?.beginWake(into: &out)
-        if rebuild == nil, !out.deliveries.isEmpty {
-            windowStep = UnfinishedStep(.wake, first: outlet.log.nextSequence + UInt64(before))
-        }
         noteStep(.wake, of: nil, outputsBefore: before)
         return try finishStep()
     }
@@ -48,8 +46,7 @@ extension LinkedStageWork {
         let next = outlet.log.nextSequence
         if rebuild == nil, let past = resumption, past.kind == kind {
             step = OpenStep(unfinished: past, event: event, known: next - past.first)
-            (resumption, mustRecord, windowStep) = (nil, true, past)
-            answerAgain()
+            (resumption, mustRecord) = (nil, true)
         } else {
             step = OpenStep(unfinished: UnfinishedStep(kind, first: next + UInt64(outputsBefore)), event: event)
         }
@@ -86,7 +83,7 @@ extension LinkedStageWork {
             out.removeRejections()
             return true
         }
-        guard out.count > 0, transports.isIdle, let step, let now = clock?.now else { return true }
+        guard out.count > 0, let step, let now = clock?.now else { return true }
         guard parts < Self.turnPartsMax else { return false }
         let cursor = Cursor(upstreamName, taken, unfinished: step.unfinished, past: outlet.log.cursor)
         guard try append(cursor, now: now) == .appended else { return false }

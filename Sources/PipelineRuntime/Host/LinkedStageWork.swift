@@ -33,19 +33,10 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var mustRecord = false
     /// What the stage is in the middle of.
     var step: OpenStep?
-    /// The step whose pushes go out in parts.
-    var windowStep: UnfinishedStep?
-    /// Outputs of what came before the pushes that are out.
-    var outputsBefore = 0
-    var width = WindowWidth()
     /// Which pushes transports may have; nil for a stage that has no transports.
     var underWay: UnderWay?
-    /// Whether the answers to all that has gone out of the window are on record.
-    var isPartOnRecord = false
     /// What the log holds a part of since before a restart, until the stage is at it again.
     var resumption: UnfinishedStep?
-    /// What the log has of the answers to that.
-    var recorded: Rebuild?
     /// Whether all of the log's past was fed again, and is whole: then today's settings count.
     var hasCaughtUp = false
     /// How many batches this turn has appended of steps that are not at their end.
@@ -82,10 +73,12 @@ final class LinkedStageWork<S: Stage>: HostWork {
         return min(inlet.patience, max(.zero, deadline - logNow))
     }
 
-    var isIdle: Bool { transports.isIdle && (step == nil || outlet.isShort) }
-    var wantsInput: Bool {
-        transports.isIdle && !control.isStopAsked && !outlet.isShort && held == nil && step == nil
-    }
+    var isIdle: Bool { transports.isResting && (step == nil || outlet.isShort) }
+    var wantsInput: Bool { mayFold && !control.isStopAsked && !outlet.isShort && held == nil && step == nil }
+
+    /// Whether the stage may take more in: in virtual time only when all that it handed out is answered.
+    var mayFold: Bool { plan.clock == .event ? transports.isIdle : transports.hasRoom }
+
     /// What of its logs the stage needs to start again.
     var need: StageNeed { keeper.map { StageNeed($0.need) } ?? .everything }
 
@@ -98,7 +91,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     func finish() throws {
-        if transports.isIdle, try commit(always: taken > committed) {
+        if try commit(always: taken > committed) {
             try rest()
             if isSettled, let clock, let moment { keeper?.finish(clock.stage, moment) }
         }
@@ -114,21 +107,25 @@ final class LinkedStageWork<S: Stage>: HostWork {
         while hasInput, wantsInput, bytes < Self.turnBytesMax, let arrival = try nextArrival() {
             bytes += try take(arrival)
             // Virtual time may not run ahead of what is still to be answered.
-            if plan.clock == .event { try endTurn() }
+            if plan.clock == .event {
+                try endTurn()
+                try dispatch()
+            }
         }
         try wakeWhenDue()
         try endTurn()
+        try dispatch()
         inlet.keep = need.upstream
         try inlet.tick(at: plan.time.steady())
         return bytes >= Self.turnBytesMax || transports.hasAnswers || canGoOn
     }
 
     /// Whether what had to wait need wait no more.
-    private var canGoOn: Bool { (held != nil || step != nil) && !outlet.isShort && transports.isIdle }
+    private var canGoOn: Bool { (held != nil || step != nil) && !outlet.isShort && mayFold }
 
     /// Goes on with what had to wait, once what it gave so far is appended.
     private func takeHeld() throws -> Int {
-        guard let input = held, transports.isIdle, try commit() else { return 0 }
+        guard let input = held, mayFold, try commit() else { return 0 }
         held = nil
         switch input {
         case .lines(let lines, let first, let now):
@@ -172,7 +169,6 @@ final class LinkedStageWork<S: Stage>: HostWork {
             }
         }
         var (sequence, end) = (first, 0)
-        width.most = transports.windowMax
         for line in Lines(lines) {
             guard try fold(line, sequence, at: now) else { break }
             sequence += 1
@@ -187,10 +183,13 @@ final class LinkedStageWork<S: Stage>: HostWork {
         keeper?.noteInput(end)
     }
 
-    /// Whether a batch, or a window of pushes, has come together before the input's end: a user may have a thousand devices.
+    /// Whether a batch has come together before the input's end: a user may have a thousand devices.
     private var isFull: Bool {
-        max(out.lines.count, out.deliveryBytes) >= StageOutlet.batchBytesFull || width.isFull(out.deliveries.count)
+        max(out.lines.count, out.deliveryBytes) >= StageOutlet.batchBytesFull
+            || out.deliveries.count >= Self.batchPushesMax
     }
+
+    private static var batchPushesMax: Int { 4_096 }
 
     /// - Returns: Whether the event was taken; else something before it has to wait.
     @inline(__always)
@@ -203,6 +202,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
         let before = out.count
         if let event = events.read(line, sequence: sequence, into: &out) { clock?.begin(event, at: now, into: &out) }
         noteStep(.event, of: sequence, outputsBefore: before)
+        pour()
         return true
     }
 
@@ -235,7 +235,12 @@ final class LinkedStageWork<S: Stage>: HostWork {
         return true
     }
 
-    private func commitSettled() throws -> Bool { try commit() && transports.isIdle }
+    /// In virtual time, all that was handed out is answered before time goes on.
+    private func commitSettled() throws -> Bool {
+        guard try commit() else { return false }
+        try dispatch()
+        return transports.isIdle
+    }
 
     private func keep(_ now: Instant, _ mark: UInt64) throws {
         try finishRebuild()
@@ -248,18 +253,24 @@ final class LinkedStageWork<S: Stage>: HostWork {
         self.mark = max(self.mark, mark)
     }
 
-    /// Whether a deadline that passes now is served now: not while the past is fed again, nor before a window is
-    /// answered, nor while the log has no room.
-    private var mayWake: Bool { hasCaughtUp && transports.isIdle && !outlet.isShort && step == nil }
+    /// Whether a deadline that passes now is served now: not while the past is fed again, nor while the log has no room.
+    private var mayWake: Bool { hasCaughtUp && !outlet.isShort && step == nil && transports.hasRoom }
 
     private func wakeWhenDue() throws {
         try finishRebuild()
-        guard plan.clock == .wall, mayWake, let deadline = clock?.stage.deadline, deadline <= logNow else {
-            return
-        }
-        guard try commit() else { return }
+        guard plan.clock == .wall, mayWake else { return }
+        try serve(through: logNow)
+    }
+
+    /// Serves every deadline up to a time, and puts on record what came of it.
+    ///
+    /// - Returns: False where something has to wait.
+    @discardableResult
+    func serve(through time: Instant) throws -> Bool {
+        guard clock?.isDue(at: time) == true else { return true }
+        guard try commit() else { return false }
         mustRecord = true
-        guard try serveDeadlines(through: logNow) else { return }
-        try commit()
+        guard try serveDeadlines(through: time) else { return false }
+        return try commit()
     }
 }

@@ -4,16 +4,19 @@ import PipelineKit
 
 /// Feeds a stage its past: the `(cursor, now)` pairs of its own log say when it was woken between two events, and its
 /// events what transports answered.
+///
+/// A batch means: feed the events up to its cursor, come to its time, then give the answers that it records. See
+/// ``BatchAnswers``.
 struct Rebuild {
     /// The last upstream sequence whose effects are in the stage's log or in the snapshot that it starts from.
     let through: UInt64
     private let upstream: String
     private let reader: EventLogReader
     private var header: BatchHeader?
-    /// Batches behind it whose answers were read with its own.
-    private var ahead: ArraySlice<BatchHeader> = []
     private var cursor: UInt64 = 0
-    private var answers: RecordedAnswers?
+    private let answers: RecordedAnswers?
+    /// Those of the batch at hand.
+    private var batch = BatchAnswers(handsOut: true)
     private let unfinished: UnfinishedStep?
     /// The last event of the stage's own log that its state includes.
     private let included: UInt64
@@ -36,10 +39,10 @@ struct Rebuild {
         try step()
     }
 
-    /// The time of the next recorded batch that answers only events before `sequence`; nil when there is none.
-    mutating func nextWake(before sequence: UInt64) throws -> Instant? {
+    /// The time of the batch at hand, where only events from `sequence` on are still to be fed; nil where more of its own
+    /// events are, or no batch is left.
+    func endOfBatch(before sequence: UInt64) -> Instant? {
         guard let header, cursor < sequence, !isOfUnfinishedWake(header) else { return nil }
-        try step()
         return header.now
     }
 
@@ -48,35 +51,27 @@ struct Rebuild {
         unfinished.map { $0.kind == .wake && header.lastSequence >= $0.first } ?? false
     }
 
-    /// What a transport answered then; nil where the log does not say.
-    mutating func recordedAnswer(to delivery: Delivery) -> TransportAnswer? { answers?.take(delivery.id) }
+    /// The answer that came at once; nil where it came later.
+    mutating func takeAnswer(to id: Delivery.ID) -> TransportAnswer? { batch.atOnce(id) }
 
-    /// With the answers of a step that the log does not hold whole.
-    func readToEnd() throws -> Rebuild {
-        var whole = self
-        while whole.header != nil { try whole.step() }
-        return whole
-    }
+    /// The answers that came at the end of the batch at hand.
+    mutating func takeAnswers() -> [TransportAnswer] { batch.takeRest() }
 
-    private mutating func step() throws {
-        if ahead.isEmpty { try readOn() }
-        header = ahead.popFirst()
-        if let position = header?.cursor.positions[upstream] { cursor = position }
-    }
-
-    /// What a wake has handed out is answered in all batches that are a part of it.
-    private mutating func readOn() throws {
-        while let header = try read() {
-            ahead.append(header)
-            guard UnfinishedStep(header.cursor, of: upstream)?.kind == .wake else { return }
-        }
+    /// Goes on to the next batch.
+    mutating func step() throws {
+        header = try read()
+        guard let header, let position = header.cursor.positions[upstream] else { return }
+        // A push whose answers stand in several batches was handed out before the first.
+        let isInEvent = answers != nil && UnfinishedStep(header.cursor, of: upstream)?.kind == .event
+        cursor = isInEvent ? position + 1 : position
     }
 
     private mutating func read() throws -> BatchHeader? {
-        guard answers != nil else { return try reader.nextHeader() }
-        let batch = try reader.next()
-        if let batch { answers?.add(batch, after: included) }
-        return batch?.header
+        guard let answers else { return try reader.nextHeader() }
+        let next = try reader.next()
+        batch = BatchAnswers(
+            next.map { answers.read($0, after: included) } ?? [], handsOut: next?.header.cursor.handsOut ?? true)
+        return next?.header
     }
 }
 

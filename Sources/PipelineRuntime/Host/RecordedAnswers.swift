@@ -2,23 +2,16 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// Transports' answers, as a stage's own events tell them: several to a push that was handed out several times.
-///
-/// A stage that is fed its past asks for them in the order in which they stand; another order is served too.
+/// Reads transports' answers from a stage's own events.
 package struct RecordedAnswers {
     private let answer: (borrowing InputEvent) -> TransportAnswer?
-    /// Those that come next, the first one last.
-    private var coming: [TransportAnswer] = []
-    /// Those that were passed over, by their push.
-    private var passed: [Delivery.ID: [TransportAnswer]] = [:]
-
-    /// More are not kept: the pushes that they answered will not come.
-    private static let passedMax = 65_536
 
     package init<S: Stage>(of type: S.Type) { answer = { S.answer(recordedIn: $0) } }
 
+    /// The answers in a batch, in their order.
+    ///
     /// - Parameter sequence: The last event that does not count.
-    package mutating func add(_ batch: EventLogReader.Batch, after sequence: UInt64 = 0) {
+    package func read(_ batch: EventLogReader.Batch, after sequence: UInt64 = 0) -> [TransportAnswer] {
         var parser = JSONParser(limits: EventReader.linkLimits)
         var found: [TransportAnswer] = []
         var number = batch.header.firstSequence
@@ -26,7 +19,7 @@ package struct RecordedAnswers {
             if number > sequence, let answer = read(line, number, &parser) { found.append(answer) }
             number += 1
         }
-        coming.insert(contentsOf: found.reversed(), at: 0)
+        return found
     }
 
     private func read(
@@ -37,28 +30,59 @@ package struct RecordedAnswers {
         } catch { return nil }
     }
 
-    /// The push's next answer; nil where none has been added.
-    package mutating func take(_ id: Delivery.ID) -> TransportAnswer? {
-        if coming.last?.id == id { return coming.popLast() }
-        if let answer = takePassed(id) { return answer }
-        while let answer = coming.popLast() {
-            if answer.id == id { return answer }
-            pass(answer)
+    /// All answers that a log holds behind an event.
+    func read(from directory: String, after sequence: UInt64) throws -> [TransportAnswer] {
+        let first = try EventLogs.summary(directory: directory).firstSequence
+        let reader = try EventLogReader(directory: directory, from: .sequence(max(first, sequence + 1)))
+        var found: [TransportAnswer] = []
+        while let batch = try reader.next() { found += read(batch, after: sequence) }
+        return found
+    }
+}
+
+/// The answers that one batch of a stage's own log records.
+///
+/// The batch says whether pushes are handed out in it whose answers are in later batches. If not, each push that is
+/// handed out while the batch's events are fed was answered at once. The other answers came at the batch's end.
+package struct BatchAnswers {
+    private let handsOut: Bool
+    private var answers: [TransportAnswer?]
+    private var next = 0
+    /// Where the answers to a push are, once one was asked for out of its order.
+    private var places: [Delivery.ID: [Int]]?
+
+    package init(_ answers: [TransportAnswer] = [], handsOut: Bool) {
+        (self.answers, self.handsOut) = (answers, handsOut)
+    }
+
+    /// The answer that came at once: accepted where the batch does not say. Nil where the answer came later.
+    package mutating func atOnce(_ id: Delivery.ID) -> TransportAnswer? {
+        handsOut ? nil : take(id) ?? TransportAnswer(id, .accepted)
+    }
+
+    private mutating func take(_ id: Delivery.ID) -> TransportAnswer? {
+        while next < answers.count, answers[next] == nil { next += 1 }
+        guard next < answers.count else { return nil }
+        if answers[next]?.id == id { return answers[next].take() }
+        if places == nil { index() }
+        while let place = places?[id]?.popLast() {
+            if let answer = answers[place].take() { return answer }
         }
         return nil
     }
 
-    private mutating func takePassed(_ id: Delivery.ID) -> TransportAnswer? {
-        guard !passed.isEmpty, let answer = passed[id]?.removeFirst() else { return nil }
-        if passed[id]?.isEmpty == true { passed[id] = nil }
-        return answer
+    /// The last place comes first: places are taken from the end.
+    private mutating func index() {
+        var found: [Delivery.ID: [Int]] = [:]
+        for place in answers.indices.reversed() {
+            if let id = answers[place]?.id { found[id, default: []].append(place) }
+        }
+        places = found
     }
 
-    private mutating func pass(_ answer: TransportAnswer) {
-        if passed.count >= RecordedAnswers.passedMax { passed.removeAll() }
-        passed[answer.id, default: []].append(answer)
+    /// The answers that were not taken, in their order.
+    package mutating func takeRest() -> [TransportAnswer] {
+        defer { self = BatchAnswers(handsOut: handsOut) }
+        return answers.compactMap(\.self)
     }
-
-    /// Whether as many are passed over as may be: then no more are looked through for one push.
-    package var isFull: Bool { passed.count >= RecordedAnswers.passedMax }
 }

@@ -53,7 +53,8 @@ public struct StageHost: Sendable {
 
     private func run<S: Stage>(_ type: S.Type, _ transports: StageTransports) async throws {
         let settings = try settings.decode(S.Settings.self)
-        let crew = TransportCrew(try await transports.open(bindings(), of: self), sink: surroundings.sink)
+        let crew = TransportCrew(
+            try await transports.open(bindings(), of: self), sink: surroundings.sink, steady: plan.time.steady)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await crew.work { control.wake.signal() } }
             defer {

@@ -38,166 +38,281 @@ struct OpenTransport: Sendable {
     var life = UInt64.random(in: 1 ... .max)
 }
 
-/// The transports of one stage's host, each at work in a task of its own.
+/// The transports of one stage's host, and the pushes that wait for room at them.
 ///
-/// A window of pushes is handed out in parts: no transport has more of them than its ``Transport/inFlightMax``, and the
-/// next part goes out when the host says that the last is on record. A part is answered as a whole.
+/// A push goes out as soon as its transport has room for it: a slow device, app or transport keeps only its own part of
+/// the room. Answers are taken as they come.
 final class TransportCrew: Sendable {
     private let transports: [String: any Transport]
-    private let lanes: [String: Lane]
     private let streams: [String: AsyncStream<[Delivery]>]
-    private let sink: PushSink?
-    private let state = Mutex(State())
+    /// Where the pushes go of a host that opens no transport.
+    let sink: PushSink?
+    private let state: Mutex<State>
+    private let steady: @Sendable () -> ContinuousClock.Instant
 
-    /// The way to one transport.
-    struct Lane {
-        var send: @Sendable ([Delivery]) -> Void
-        var end: @Sendable () -> Void = {}
-        /// See ``Transport/inFlightMax``.
-        var inFlightMax: @Sendable () -> Int = { .max }
-        /// Another number each time a transport is opened; never 0.
-        var life = UInt64.random(in: 1 ... .max)
+    fileprivate struct State {
+        /// In the order of their names.
+        var lanes: [TransportLane]
+        /// What the host has not taken yet. Until then an answered push has its room.
+        var answers: [Arrival] = []
+        /// Whether one of the answers changes what may go out.
+        var hasNews = false
+        var complaints: [String] = []
+        var answered: @Sendable () -> Void = {}
     }
 
-    private struct State {
-        /// What of the window is still to be handed out.
-        var rest: ArraySlice<Delivery> = []
-        var isWithinPush = false
-        var outstanding = 0
-        var answers: [TransportAnswer] = []
+    fileprivate struct Arrival {
+        var answer: TransportAnswer
+        /// The lane that it came through; nil for the host's own answer.
+        var lane: Int?
+        var time: ContinuousClock.Instant
     }
 
-    /// Where a window was cut.
-    struct Cut {
-        /// The first push that is still to be handed out.
-        var push: UInt64
-        /// Whether some of its devices were in an earlier part.
-        var isWithinPush: Bool
+    /// The pushes that one transport gets now.
+    struct Handover {
+        fileprivate var lane: Int
+        var pushes: [Delivery]
     }
 
-    init(_ transports: [String: OpenTransport], sink: PushSink? = nil) {
+    /// So many pushes of one app may wait before the stage takes nothing more in.
+    private static let waitingMax = 4_096
+    /// The same while other apps have pushes too, which are not to wait for this one.
+    private static let sharedWaitingMax = 16_384
+
+    init(
+        _ transports: [String: OpenTransport], sink: PushSink? = nil,
+        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
         self.transports = transports.mapValues(\.transport)
         self.sink = sink
-        var lanes: [String: Lane] = [:]
+        self.steady = steady
+        var lanes: [TransportLane] = []
         var streams: [String: AsyncStream<[Delivery]>] = [:]
-        for (name, open) in transports {
-            let (stream, continuation) = AsyncStream.makeStream(of: [Delivery].self)
-            streams[name] = stream
-            lanes[name] = Lane(
-                send: { continuation.yield($0) }, end: { continuation.finish() },
-                inFlightMax: { open.transport.inFlightMax }, life: open.life)
+        for (name, open) in transports.sorted(by: { $0.key < $1.key }) {
+            if let transport = open.transport as? any ContinuousTransport {
+                lanes.append(TransportLane(name, .init(transport, life: open.life)))
+            } else {
+                let (stream, batches) = AsyncStream.makeStream(of: [Delivery].self)
+                streams[name] = stream
+                lanes.append(TransportLane(name, .init(open, batches)))
+            }
         }
-        self.lanes = lanes
         self.streams = streams
+        state = Mutex(State(lanes: lanes))
     }
 
-    /// Transports that are elsewhere: pushes go into the lanes, and their answers come through ``take(_:)``.
-    init(lanes: [String: Lane]) {
-        (transports, streams, sink) = ([:], [:], nil)
-        self.lanes = lanes
+    /// Transports that are elsewhere: their answers come through ``take(_:from:)``.
+    init(
+        ways: [String: TransportLane.Way], steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        (transports, streams, sink, self.steady) = ([:], [:], nil, steady)
+        state = Mutex(State(lanes: ways.sorted { $0.key < $1.key }.map { TransportLane($0.key, $0.value) }))
     }
 
     /// The number of each transport that is open, by its name; none with a sink.
-    var lives: [String: UInt64] { lanes.mapValues(\.life) }
+    var lives: [String: UInt64] {
+        state.withLock { state in Dictionary(uniqueKeysWithValues: state.lanes.map { ($0.name, $0.way.life) }) }
+    }
 
     /// Whether answers wait to be taken.
-    var hasAnswers: Bool { state.withLock { $0.outstanding == 0 && !$0.answers.isEmpty } }
+    var hasAnswers: Bool { state.withLock { !$0.answers.isEmpty } }
 
-    /// Whether every push of the window has been answered and its answers were taken.
-    var isIdle: Bool { state.withLock { $0.outstanding == 0 && $0.answers.isEmpty && $0.rest.isEmpty } }
+    /// Whether no transport has a push, and all answers were taken.
+    var isResting: Bool { state.withLock { $0.answers.isEmpty && $0.lanes.allSatisfy { $0.inFlight == 0 } } }
 
-    /// How many pushes a window had better have: more are handed out in parts.
-    var windowMax: Int { lanes.values.map { max(1, $0.inFlightMax()) }.max() ?? .max }
+    /// Whether no push waits either.
+    var isIdle: Bool {
+        state.withLock { $0.answers.isEmpty && $0.lanes.allSatisfy { $0.inFlight == 0 && $0.waitingCount == 0 } }
+    }
 
-    /// Where the window was cut behind the last part; nil where nothing of it is left.
-    var cut: Cut? {
-        state.withLock { state in
-            state.rest.first.map { Cut(push: $0.id.push, isWithinPush: state.isWithinPush) }
+    /// Whether more pushes may be made.
+    var hasRoom: Bool {
+        let now = steady()
+        return state.withLock { state in
+            guard state.lanes.contains(where: { $0.longestQueue >= Self.waitingMax }) else { return true }
+            guard state.lanes.reduce(0, { $0 + $1.waitingCount }) < Self.sharedWaitingMax else { return false }
+            return state.lanes.count { $0.inFlight > 0 || $0.waitingCount > 0 } > 1
+                || state.lanes.contains { $0.isShared(at: now) }
         }
     }
 
+    // MARK: Work
+
     /// Works until ``stop()``; `answered` is called whenever answers have come.
     func work(answered: @escaping @Sendable () -> Void) async {
+        state.withLock { $0.answered = answered }
         await withTaskGroup(of: Void.self) { group in
             for (name, transport) in transports {
                 guard let stream = streams[name] else { continue }
-                group.addTask {
-                    for await window in stream {
-                        self.take(await transport.deliver(window))
-                        answered()
-                    }
+                group.addTask { await self.work(stream, transport, name) }
+            }
+        }
+    }
+
+    private func work(_ batches: AsyncStream<[Delivery]>, _ transport: any Transport, _ name: String) async {
+        for await batch in batches {
+            var answers = await transport.deliver(batch)
+            // A transport that is stopped may leave answers out: those pushes are handed out again.
+            if !Task.isCancelled { answers += missing(answers, to: batch, from: name) }
+            take(answers, from: name)
+        }
+    }
+
+    func stop() {
+        for lane in state.withLock({ $0.lanes }) { lane.way.end() }
+    }
+
+    // MARK: Pushes
+
+    /// Takes pushes that go out in their order as there is room for them.
+    func append(_ pushes: [Delivery]) {
+        guard !pushes.isEmpty else { return }
+        let now = steady()
+        state.withLock { state in
+            for push in pushes {
+                if let lane = state.lanes.firstIndex(where: { $0.name == push.transport }) {
+                    state.lanes[lane].append(push, at: now)
+                } else {
+                    state.answers.append(Arrival(answer: .noTransport(push), lane: nil, time: now))
                 }
             }
         }
     }
 
-    func stop() { for lane in lanes.values { lane.end() } }
-
-    /// Hands out the first part of a window. Its answers are there when ``work(answered:)`` says so, or at once with a
-    /// sink.
-    func deliver(_ deliveries: [Delivery], noting note: (ArraySlice<Delivery>) throws -> GoingOut?) rethrows {
-        guard !deliveries.isEmpty else { return }
-        if let sink { return pour(deliveries, into: sink) }
-        state.withLock { $0.rest += deliveries }
-        try goOn(noting: note)
+    /// Gives these answers to the pushes that still wait.
+    func withdraw(_ answers: [TransportAnswer]) {
+        guard !answers.isEmpty else { return }
+        let byNumber = Dictionary(answers.map { ($0.id.number, $0) }) { $1 }
+        let removed = state.withLock { state in
+            state.lanes.indices.filter { state.lanes[$0].waitingCount > 0 }.flatMap {
+                state.lanes[$0].remove(Set(byNumber.keys))
+            }
+        }
+        take(removed.compactMap { byNumber[$0.number] })
     }
 
-    /// What of a part goes out, and the answers to the rest.
-    struct GoingOut {
-        var pushes: ArraySlice<Delivery>
-        var answers: [TransportAnswer] = []
-    }
-
-    /// Hands out the next part.
+    /// Takes out what there is room for: to be sent with ``send(_:)``, or put back.
     ///
-    /// - Parameter note: Told of the part before it goes out. Where it gives nil, the part is still to be handed out.
-    func goOn(noting note: (ArraySlice<Delivery>) throws -> GoingOut?) rethrows {
-        let part = state.withLock { $0.rest.prefix(partCount($0.rest)) }
-        guard let going = try note(part) else { return }
+    /// Nothing goes out while an answer waits that may change what is sent, such as one that ends a token.
+    func next() -> [Handover] {
+        let now = steady()
+        return state.withLock { state in
+            guard !state.hasNews else { return [] }
+            return state.lanes.indices.compactMap { lane in
+                let pushes = state.lanes[lane].next(at: now)
+                return pushes.isEmpty ? nil : Handover(lane: lane, pushes: pushes)
+            }
+        }
+    }
+
+    func putBack(_ handovers: [Handover]) {
         state.withLock { state in
-            state.rest = part.count < state.rest.count ? state.rest.dropFirst(part.count) : []
-            state.isWithinPush = state.rest.first?.id.push == part.last?.id.push
-            state.outstanding += going.pushes.count
-            state.answers += going.answers
+            for handover in handovers { state.lanes[handover.lane].putBack(handover.pushes) }
         }
-        for (name, window) in Dictionary(grouping: going.pushes, by: \.transport) { lanes[name]?.send(window) }
     }
 
-    /// As many whole pushes as the transports may have; of a push to more devices than that, some of them.
-    private func partCount(_ rest: ArraySlice<Delivery>) -> Int {
-        var room = lanes.mapValues { max(1, $0.inFlightMax()) }
-        let most = rest.firstIndex { delivery in
-            room[delivery.transport]? -= 1
-            return room[delivery.transport].map { $0 < 0 } ?? false
+    func send(_ handover: Handover) {
+        guard !handover.pushes.isEmpty else { return }
+        let now = steady()
+        let (name, send) = state.withLock { state in
+            state.lanes[handover.lane].begin(handover.pushes, at: now)
+            return (state.lanes[handover.lane].name, state.lanes[handover.lane].way.send)
         }
-        guard let most else { return rest.count }
-        let whole = rest[..<most].lastIndex { $0.id.push != rest[most].id.push }
-        return (whole.map { $0 + 1 } ?? most) - rest.startIndex
+        if let transport = transports[name] as? any ContinuousTransport {
+            transport.take(handover.pushes) { [weak self] in self?.take($0, from: name) }
+        } else {
+            send(handover.pushes)
+        }
     }
 
-    private func pour(_ deliveries: [Delivery], into sink: PushSink) {
-        sink(deliveries)
-        state.withLock { $0.answers += deliveries.map { TransportAnswer($0.id, .accepted) } }
+    // MARK: Answers
+
+    /// Takes answers that a transport gives.
+    func take(_ answers: [TransportAnswer], from name: String) {
+        guard !answers.isEmpty else { return }
+        let now = steady()
+        let answered = state.withLock { state in
+            let lane = state.lanes.firstIndex { $0.name == name }
+            state.answers += answers.map { Arrival(answer: $0, lane: lane, time: now) }
+            state.hasNews = state.hasNews || answers.contains(where: \.endsAddress)
+            return state.answered
+        }
+        answered()
     }
 
+    /// Takes answers of the host's own.
     func take(_ answers: [TransportAnswer]) {
-        state.withLock {
-            $0.answers += answers
-            $0.outstanding -= answers.count
-            precondition($0.outstanding >= 0, "a transport gives one answer for each push")
+        let now = steady()
+        state.withLock { state in state.answers += answers.map { Arrival(answer: $0, lane: nil, time: now) } }
+    }
+
+    private func missing(
+        _ answers: [TransportAnswer], to batch: [Delivery], from name: String
+    ) -> [TransportAnswer] {
+        guard answers.count < batch.count || Set(answers.map(\.id)).count < batch.count else { return [] }
+        let answered = Set(answers.map(\.id))
+        return batch.filter { !answered.contains($0.id) }.map {
+            TransportAnswer($0.id, .failed, reason: "transport \(name) gave no answer", attempts: 1)
         }
     }
 
-    /// The answers of a part that is wholly answered; nil when there are none yet.
-    func takeAnswers() -> [TransportAnswer]? {
-        let answers = state.withLock { state -> [TransportAnswer]? in
-            guard state.outstanding == 0, !state.answers.isEmpty else { return nil }
-            defer { state.answers = [] }
-            return state.answers
+    /// The answers that have come, each push's first or last. Their pushes have no room any more.
+    func takeAnswers() -> [TransportAnswer] {
+        state.withLock { state in
+            let arrivals = state.answers
+            (state.answers, state.hasNews) = ([], false)
+            return arrivals.filter { state.settle($0) }.map(\.answer)
         }
-        return answers?.sorted { $0.id.push < $1.id.push }
     }
 
-    /// Whether the part that was handed out is over, and another is left.
-    var canGoOn: Bool { state.withLock { $0.outstanding == 0 && $0.answers.isEmpty && !$0.rest.isEmpty } }
+    /// What transports did that they should not, for the operator.
+    func takeComplaints() -> [String] {
+        state.withLock { state in
+            defer { state.complaints = [] }
+            return state.complaints
+        }
+    }
+}
+
+extension TransportCrew.State {
+    /// - Returns: Whether the answer counts.
+    fileprivate mutating func settle(_ arrival: TransportCrew.Arrival) -> Bool {
+        guard let lane = arrival.lane else { return true }
+        switch lanes[lane].settle(arrival.answer, at: arrival.time) {
+        case .first, .late: return true
+        case .known: return false
+        case .surplus:
+            if complaints.count < Self.complaintsMax { complaints.append(surplus(arrival.answer, lanes[lane].name)) }
+            return false
+        }
+    }
+
+    private func surplus(_ answer: TransportAnswer, _ name: String) -> String {
+        "transport \(name) answers push \(answer.id.push) at \(answer.id.device), which it does not have: the answer "
+            + "does not count"
+    }
+
+    private static let complaintsMax = 10
+}
+
+extension TransportAnswer {
+    /// Whether no further push may go to its address, or none of its app.
+    fileprivate var endsAddress: Bool { [.unregistered, .unknownAddress, .stopped].contains(outcome) }
+
+    fileprivate static func noTransport(_ push: Delivery) -> TransportAnswer {
+        TransportAnswer(push.id, .failed, reason: "the pipeline has no transport \(push.transport)", attempts: 0)
+    }
+}
+
+extension TransportLane.Way {
+    fileprivate init(_ transport: any ContinuousTransport, life: UInt64) {
+        self.init(
+            send: { _ in }, inFlightMax: { transport.inFlightMax }, room: { transport.room(for: $0) }, life: life)
+    }
+
+    fileprivate init(_ open: OpenTransport, _ batches: AsyncStream<[Delivery]>.Continuation) {
+        self.init(
+            send: { batches.yield($0) }, end: { batches.finish() }, inFlightMax: { open.transport.inFlightMax },
+            life: open.life)
+    }
 }

@@ -36,9 +36,13 @@ package struct UnfinishedStep: Hashable, Sendable {
 extension Cursor {
     /// - Parameters:
     ///   - unfinished: The step that the batch is a part of.
+    ///   - handsOut: Whether pushes are handed out in the batch, whose answers are in later ones.
     ///   - past: What the log's cursor says before the batch.
-    init(_ upstream: String, _ position: UInt64, unfinished: UnfinishedStep?, past: Cursor) {
+    init(
+        _ upstream: String, _ position: UInt64, unfinished: UnfinishedStep?, handsOut: Bool = false, past: Cursor
+    ) {
         self.init([upstream: position])
+        if handsOut || past.positions[upstream + Self.out] != nil { positions[upstream + Self.out] = handsOut ? 1 : 0 }
         for kind in UnfinishedStep.Kind.allCases {
             let entry = kind.entry(upstream)
             if kind == unfinished?.kind {
@@ -48,6 +52,11 @@ extension Cursor {
             }
         }
     }
+
+    private static let out = "/out"
+
+    /// Whether pushes are handed out in the batch, whose answers are in later ones.
+    package var handsOut: Bool { positions.contains { $0.value > 0 && $0.key.hasSuffix(Self.out) } }
 
     /// The upstream's log and the last sequence done: the one entry in the log of a stage that reads another's.
     package var input: (log: String, position: UInt64)? {

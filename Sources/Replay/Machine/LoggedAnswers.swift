@@ -2,32 +2,42 @@ import EventLog
 import PipelineKit
 import PipelineRuntime
 
-/// The answers that a stage had when its log was made, read from the log as they are asked for.
+/// The answers that a stage had when its log was made, read from the log part by part.
 package final class LoggedAnswers: AnswerSource {
-    private let reader: EventLogReader
-    private let before: UInt64
-    private var answers: RecordedAnswers
+    private let log: String
+    private var reader: EventLogReader
+    private let answers: RecordedAnswers
+    private var part = BatchAnswers(handsOut: true)
+    /// The last event that was read.
+    private var last: UInt64
 
     /// - Parameters:
     ///   - log: The stage's own log's folder.
     ///   - sequence: The last event of it that lies before.
     package init<S: Stage>(of type: S.Type, log: String, after sequence: UInt64 = 0) throws(EventLogError) {
+        self.log = log
         reader = try EventLogReader(directory: log, from: sequence == 0 ? .beginning : .sequence(sequence))
-        before = sequence
+        last = sequence
         answers = RecordedAnswers(of: type)
     }
 
-    /// A push whose answer was not recorded, because the log ends before it, counts as accepted.
-    package func answer(to delivery: Delivery) throws -> TransportAnswer {
-        repeat {
-            if let answer = answers.take(delivery.id) { return answer }
-        } while try readOn()
-        return TransportAnswer(delivery.id, .accepted)
+    package func skip(through sequence: UInt64) throws {
+        guard sequence > last else { return }
+        reader = try EventLogReader(directory: log, from: .sequence(sequence))
+        last = sequence
     }
 
-    private func readOn() throws(EventLogError) -> Bool {
-        guard !answers.isFull, let batch = try reader.next() else { return false }
-        answers.add(batch, after: before)
-        return true
+    /// Behind the log's end every push counts as accepted.
+    package func begin(_ header: BatchHeader?) throws {
+        var found: [TransportAnswer] = []
+        while let header, last < header.nextSequence - 1, let batch = try reader.next() {
+            found += answers.read(batch, after: last)
+            last = max(last, batch.header.nextSequence - 1)
+        }
+        part = BatchAnswers(found, handsOut: header?.cursor.handsOut ?? false)
     }
+
+    package func answer(to delivery: Delivery) -> TransportAnswer? { part.atOnce(delivery.id) }
+
+    package func rest() -> [TransportAnswer] { part.takeRest() }
 }

@@ -6,6 +6,9 @@ import PipelineRuntime
 /// A stage that can be run over logs: fed events at times, woken, and asked what it gave.
 ///
 /// Belongs to one thread. Calls take whole runs of events, so that nothing is looked up for each.
+///
+/// A batch of the stage's log is made again in four steps: ``begin(_:)``, the events up to the batch's cursor,
+/// ``advance(to:)`` its time, and ``settle()``.
 package protocol StageMachine: AnyObject {
     var output: MachineOutput { get }
 
@@ -18,6 +21,21 @@ package protocol StageMachine: AnyObject {
 
     /// Serves every deadline up to `time`, each at its own time, and moves the clock there.
     func advance(to time: Instant) throws
+
+    /// Passes over what of the stage's own log lies before the state that the machine begins with.
+    func skip(through sequence: UInt64) throws
+
+    /// Begins with a batch of the stage's own log, or with what lies behind the log's end: see ``BatchAnswers``.
+    func begin(_ header: BatchHeader?) throws
+
+    /// Gives the stage the answers of the batch that have not been given yet, in their order.
+    func settle() throws
+}
+
+extension StageMachine {
+    func skip(through sequence: UInt64) throws {}
+    func begin(_ header: BatchHeader?) throws {}
+    func settle() throws {}
 }
 
 /// What a machine gave since it was last emptied, and for which input.
@@ -36,7 +54,7 @@ package final class MachineOutput {
     package var outbox = Outbox()
     /// One for each input that gave events, in order.
     package internal(set) var marks: [Mark] = []
-    /// Pushes that the stage handed out, already answered.
+    /// Pushes that the stage handed out.
     package internal(set) var deliveries: [Delivery] = []
     /// Whether ``deliveries`` are kept.
     package var keepsDeliveries = false
@@ -80,12 +98,28 @@ extension [MachineOutput.Mark] {
 
 /// Where a machine gets the answers to the pushes that its stage hands out.
 package protocol AnswerSource: AnyObject {
-    func answer(to delivery: Delivery) throws -> TransportAnswer
+    /// See ``StageMachine/skip(through:)``.
+    func skip(through sequence: UInt64) throws
+
+    /// See ``StageMachine/begin(_:)``.
+    func begin(_ header: BatchHeader?) throws
+
+    /// The answer that comes at once; nil where it comes later, or never.
+    func answer(to delivery: Delivery) throws -> TransportAnswer?
+
+    /// The answers that come at the end of the batch, in their order.
+    func rest() throws -> [TransportAnswer]
+}
+
+extension AnswerSource {
+    package func skip(through sequence: UInt64) throws {}
+    package func begin(_ header: BatchHeader?) throws {}
+    package func rest() throws -> [TransportAnswer] { [] }
 }
 
 /// Every push is accepted.
 package final class AcceptedAnswers: AnswerSource {
     package init() {}
 
-    package func answer(to delivery: Delivery) -> TransportAnswer { TransportAnswer(delivery.id, .accepted) }
+    package func answer(to delivery: Delivery) -> TransportAnswer? { TransportAnswer(delivery.id, .accepted) }
 }

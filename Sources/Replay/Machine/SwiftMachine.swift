@@ -45,6 +45,20 @@ package final class SwiftMachine<S: Stage>: StageMachine {
         output.mark(nil, at: clock.now)
     }
 
+    package func skip(through sequence: UInt64) throws { try answers.skip(through: sequence) }
+
+    package func begin(_ header: BatchHeader?) throws { try answers.begin(header) }
+
+    package func settle() throws {
+        for answer in try answers.rest() { receive(answer) }
+    }
+
+    /// Gives the stage an answer.
+    func receive(_ answer: TransportAnswer) {
+        clock.receive(answer, into: &output.outbox)
+        output.mark(nil, at: clock.now)
+    }
+
     /// Takes back a source's own events.
     package func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) {
         var sequence = first
@@ -76,14 +90,14 @@ private struct EventRun {
     var last: UInt64 = 0
 }
 
-/// Answers a stage's deliveries from a source, and keeps them where they are wanted.
+/// Answers a stage's deliveries from a source, where it has answers at once, and keeps them where they are wanted.
 private struct Answered {
     private let source: any AnswerSource
     private let output: MachineOutput
 
     init(_ source: any AnswerSource, _ output: MachineOutput) { (self.source, self.output) = (source, output) }
 
-    func answer(_ delivery: Delivery) throws -> TransportAnswer {
+    func answer(_ delivery: Delivery) throws -> TransportAnswer? {
         if output.keepsDeliveries { output.deliveries.append(delivery) }
         return try source.answer(to: delivery)
     }
@@ -108,7 +122,6 @@ extension StageClock {
         }
     }
 
-    /// What a wake hands out is answered before the next.
     fileprivate mutating func wake(through time: Instant, _ outbox: inout Outbox, _ answered: Answered) throws {
         while isDue(at: time) {
             serveNext(into: &outbox)
@@ -116,8 +129,10 @@ extension StageClock {
         }
     }
 
-    /// A stage's outcomes come in the order of its pushes, whenever each is answered: so each is at once.
+    /// Gives the answers that came at once.
     private mutating func answer(_ outbox: inout Outbox, _ answered: Answered) throws {
-        for delivery in outbox.takeDeliveries() { receive(try answered.answer(delivery), into: &outbox) }
+        for delivery in outbox.takeDeliveries() {
+            if let answer = try answered.answer(delivery) { receive(answer, into: &outbox) }
+        }
     }
 }

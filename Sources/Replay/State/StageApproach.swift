@@ -19,6 +19,7 @@ struct StageApproach {
         (cursor, sequence) = (start.cursor, start.sequence)
         feed = try UpstreamFeed(log: recorded.upstream?.directory ?? recorded.log.directory, from: start.cursor + 1)
         own = try recorded.ownReader(after: start)
+        try machine.skip(through: start.sequence)
         try step()
     }
 
@@ -26,6 +27,7 @@ struct StageApproach {
         while let header, isBefore(target, header) {
             try feed(through: cursor, until: .distantFuture)
             try machine.advance(to: header.now)
+            try machine.settle()
             count()
             try step()
         }
@@ -46,6 +48,7 @@ struct StageApproach {
 
     private mutating func step() throws {
         header = try own.nextHeader()
+        try machine.begin(header)
         if let position = header?.cursor.positions[recorded.context.upstreamName] { cursor = max(cursor, position) }
     }
 

@@ -25,8 +25,9 @@ extension StageStart {
         self.init(cursor: snapshot.position, sequence: snapshot.sequence, now: snapshot.now)
     }
 
-    /// Whether a batch of the stage's own log lies before. One without events is a wake: its time decides.
+    /// Whether a batch of the stage's own log lies before. Of one without events, cursor and time decide.
     func includes(_ header: BatchHeader) -> Bool {
-        header.count > 0 ? header.lastSequence <= sequence : header.lastSequence <= sequence && header.now <= now
+        guard header.lastSequence <= sequence else { return false }
+        return header.count > 0 || header.now <= now && header.cursor.input?.position ?? 0 <= cursor
     }
 }

@@ -91,6 +91,7 @@ final class StageReplay {
         let header = batch.header
         if let position = header.cursor.positions[recorded.context.upstreamName] { cursor = max(cursor, position) }
         unfinished = UnfinishedStep(header.cursor, of: recorded.context.upstreamName)
+        try machine.begin(header)
         let isSkipped = header.nextSequence <= part.first && part.first > 1
         let limit = isSkipped ? .max : batch.body.count + StageReplay.aheadBytesMax
         try feed(through: cursor, limit: limit)
@@ -98,6 +99,7 @@ final class StageReplay {
         time = max(time, header.now)
         try machine.advance(to: header.now)
         if unfinished?.kind == .event { try feed(through: cursor + 1, limit: limit) }
+        try machine.settle()
         if !isLate { noteDue() }
         if !isSkipped { try watch?.take(machine.output, recorded, at: header.now) }
         let rejected = machine.output.outbox.takeRejections()
@@ -160,6 +162,7 @@ final class StageReplay {
     /// how far it has come when it has something to say. What leads to something cannot have been taken.
     private func countUntaken() throws {
         machine.output.removeAll()
+        try machine.begin(nil)
         let last = recorded.upstream?.lastSequence ?? cursor
         while let run = try feed.run(through: last) {
             try machine.receive(run.lines, first: run.first, at: run.now)

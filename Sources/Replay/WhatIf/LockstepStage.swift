@@ -46,8 +46,16 @@ final class LockstepStage {
         (baselineNext, variantNext) = (start.sequence + 1, start.sequence + 1)
         baseline.output.keepsDeliveries = true
         variant.output.keepsDeliveries = true
-        wakes = try RecordedWakes(recorded)
+        wakes = try RecordedWakes(recorded, after: start)
         times = try RecordedTimes(recorded)
+        try baseline.skip(through: start.sequence)
+        try beginPart()
+    }
+
+    /// The answers that the recorded stage had in its next batch are for both.
+    private func beginPart() throws {
+        try baseline.begin(wakes.header)
+        try variant.begin(wakes.header)
     }
 
     /// One step. Either event may be missing, not both.
@@ -78,6 +86,9 @@ final class LockstepStage {
         try serveDeadlines(through: now)
         try baseline.advance(to: now)
         try variant.advance(to: now)
+        try baseline.settle()
+        try variant.settle()
+        try beginPart()
         try pass(at: now)
     }
 
@@ -127,17 +138,20 @@ final class LockstepStage {
 struct RecordedWakes {
     private let upstream: String
     private let reader: EventLogReader
-    private var header: BatchHeader?
+    /// Of the batch at hand; nil behind the log's end.
+    private(set) var header: BatchHeader?
     private var cursor: UInt64 = 0
 
-    init(_ recorded: RecordedStage) throws(EventLogError) {
+    /// - Parameter start: Batches that it includes are passed over.
+    init(_ recorded: RecordedStage, after start: StageStart) throws(EventLogError) {
         upstream = recorded.context.upstreamName
         reader = try EventLogReader(directory: recorded.log.directory, from: .beginning)
-        try step()
+        repeat { try step() } while header.map(start.includes) ?? false
     }
 
     /// Whether the log has ended.
     var isOver: Bool { header == nil }
+
 
     /// The next batch's time, if it answers only events before `sequence` and is not later than `time`.
     mutating func next(before sequence: UInt64, until time: Instant = .distantFuture) throws(EventLogError) -> Instant?

@@ -1,11 +1,13 @@
+import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
 
 /// Answers that the variant of a stage gets because the recorded one got them for the same push.
 ///
-/// What only the variant pushes is accepted. All answers are kept, also the usual ones: a push that is redriven is
-/// answered twice, and the second answer must not be taken for the first.
+/// A push that both have is answered when the recorded one was. What only the variant pushes is accepted at once. All
+/// answers are kept, also the usual ones: a push that is redriven is answered twice, and the second answer must not be
+/// taken for the first.
 final class SharedAnswers {
     private struct Kept {
         var number: Int
@@ -16,6 +18,16 @@ final class SharedAnswers {
     /// Whose answers were given, from number ``forgotten`` on.
     private var given: [PushKey] = []
     private var forgotten = 0
+    /// Pushes of the recorded stage that are not answered yet.
+    private var asked: [Delivery.ID: PushKey] = [:]
+    /// How many there are of each.
+    private var open: [PushKey: Int] = [:]
+    /// Pushes of the variant that wait for the answers to those.
+    private var waiting: [PushKey: [Delivery.ID]] = [:]
+    /// Whose answers came since the variant was given its own.
+    private var fresh: [PushKey] = []
+    /// Pushes that a transport still had when it answered first: of the recorded stage, and of the variant.
+    private var (recordedLate, variantLate): ([Delivery.ID: PushKey], [PushKey: Delivery.ID]) = ([:], [:])
 
     /// The variant is that far behind the recorded stage at most: older answers are to pushes that it does not have.
     private static let answersMax = 65_536
@@ -48,6 +60,60 @@ final class SharedAnswers {
         forgotten = end
     }
 
+    // MARK: The recorded stage
+
+    private func note(_ answer: TransportAnswer?, to delivery: Delivery) throws {
+        guard delivery.id.retired == nil else { return }
+        let key = try ComparedPush(delivery.line).key
+        guard let answer else {
+            asked[delivery.id] = key
+            return open[key, default: 0] += 1
+        }
+        recordedLate[delivery.id] = answer.isUnderWay ? key : nil
+        keep(answer, key)
+    }
+
+    private func noteLater(_ answer: TransportAnswer) {
+        if let key = asked.removeValue(forKey: answer.id) {
+            open[key] = open[key].flatMap { $0 > 1 ? $0 - 1 : nil }
+            recordedLate[answer.id] = answer.isUnderWay ? key : nil
+            keep(answer, key)
+            if waiting[key] != nil { fresh.append(key) }
+        } else if let key = recordedLate.removeValue(forKey: answer.id), let id = variantLate.removeValue(forKey: key) {
+            keep(answer, key)
+            waiting[key, default: []].append(id)
+            fresh.append(key)
+        }
+    }
+
+    // MARK: The variant
+
+    private func answer(to delivery: Delivery) throws -> TransportAnswer? {
+        let standard = TransportAnswer(delivery.id, .accepted)
+        guard !answers.isEmpty || !open.isEmpty, delivery.id.retired == nil else { return standard }
+        let key = try ComparedPush(delivery.line).key
+        if let answer = take(key, for: delivery.id) { return answer }
+        guard open[key] != nil else { return standard }
+        waiting[key, default: []].append(delivery.id)
+        return nil
+    }
+
+    private func takeFresh() -> [TransportAnswer] {
+        defer { fresh = [] }
+        return fresh.compactMap { key in
+            guard let id = waiting[key]?.removeFirst() else { return nil }
+            if waiting[key]?.isEmpty == true { waiting[key] = nil }
+            return take(key, for: id)
+        }
+    }
+
+    private func take(_ key: PushKey, for id: Delivery.ID) -> TransportAnswer? {
+        guard var answer = take(key) else { return nil }
+        answer.id = id
+        variantLate[key] = answer.isUnderWay ? id : nil
+        return answer
+    }
+
     private final class Given: AnswerSource {
         private let shared: SharedAnswers
         private let recorded: any AnswerSource
@@ -56,10 +122,20 @@ final class SharedAnswers {
             (self.shared, self.recorded) = (shared, recorded)
         }
 
-        func answer(to delivery: Delivery) throws -> TransportAnswer {
+        func skip(through sequence: UInt64) throws { try recorded.skip(through: sequence) }
+
+        func begin(_ header: BatchHeader?) throws { try recorded.begin(header) }
+
+        func answer(to delivery: Delivery) throws -> TransportAnswer? {
             let answer = try recorded.answer(to: delivery)
-            if delivery.id.retired == nil { shared.keep(answer, try ComparedPush(delivery.line).key) }
+            try shared.note(answer, to: delivery)
             return answer
+        }
+
+        func rest() throws -> [TransportAnswer] {
+            let answers = try recorded.rest()
+            for answer in answers { shared.noteLater(answer) }
+            return answers
         }
     }
 
@@ -68,12 +144,8 @@ final class SharedAnswers {
 
         init(_ shared: SharedAnswers) { self.shared = shared }
 
-        func answer(to delivery: Delivery) throws -> TransportAnswer {
-            let standard = TransportAnswer(delivery.id, .accepted)
-            guard !shared.answers.isEmpty, delivery.id.retired == nil else { return standard }
-            guard var answer = shared.take(try ComparedPush(delivery.line).key) else { return standard }
-            answer.id = delivery.id
-            return answer
-        }
+        func answer(to delivery: Delivery) throws -> TransportAnswer? { try shared.answer(to: delivery) }
+
+        func rest() -> [TransportAnswer] { shared.takeFresh() }
     }
 }

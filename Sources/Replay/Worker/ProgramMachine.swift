@@ -38,6 +38,14 @@ package final class ProgramMachine: StageMachine {
         try ask(.advance(now: time)) { "move its clock to \(time.rfc3339)" }
     }
 
+    package func skip(through sequence: UInt64) throws { try answers.skip(through: sequence) }
+
+    package func begin(_ header: BatchHeader?) throws { try answers.begin(header) }
+
+    package func settle() throws {
+        for answer in try answers.rest() { try ask(.answer(answer)) { "take an answer" } }
+    }
+
     private func ask(_ request: WorkerRequest, _ doing: () -> String) throws {
         try worker.exchange(doing) { pipe throws(WorkerPipe.Failure) in try pipe.send(request) }
         while true {
@@ -51,9 +59,9 @@ package final class ProgramMachine: StageMachine {
     }
 
     private func answer(_ delivery: Delivery, _ doing: () -> String) throws {
-        let answer = try answers.answer(to: delivery)
+        let reply = try answers.answer(to: delivery).map { WorkerRequest.answer($0) } ?? .later
         if output.keepsDeliveries { output.deliveries.append(delivery) }
-        try worker.exchange(doing) { pipe throws(WorkerPipe.Failure) in try pipe.send(.answer(answer)) }
+        try worker.exchange(doing) { pipe throws(WorkerPipe.Failure) in try pipe.send(reply) }
     }
 
     private func take(_ result: WorkerOutput) throws {

@@ -55,7 +55,7 @@ package struct ReplayWorker {
         while true { try answer(try pipe.receiveRequest(), machine, S.snapshotVersion) }
     }
 
-    private func answer(_ request: WorkerRequest, _ machine: any RestorableMachine, _ form: Int?) throws {
+    private func answer<S: Stage>(_ request: WorkerRequest, _ machine: SwiftMachine<S>, _ form: Int?) throws {
         switch request {
         case .receive(let lines, let first, let now):
             try lines.withUnsafeBytes { try machine.receive($0, first: first, at: now) }
@@ -70,7 +70,10 @@ package struct ReplayWorker {
                 sequence: sequence, now: now)
             try state.withUnsafeBytes { try machine.restore($0, header) }
             try pipe.send(.ready(snapshots: form, deadline: machine.deadline))
-        case .begin, .answer: try pipe.send(.failed(reason: "begin comes first, and an answer after a delivery"))
+        case .answer(let answer):
+            machine.receive(answer)
+            try give(machine)
+        case .begin, .later: try pipe.send(.failed(reason: "begin comes first, and later after a delivery"))
         }
     }
 
@@ -90,12 +93,13 @@ private final class AskedAnswers: AnswerSource {
 
     init(_ pipe: WorkerPipe) { self.pipe = pipe }
 
-    func answer(to delivery: Delivery) throws -> TransportAnswer {
+    func answer(to delivery: Delivery) throws -> TransportAnswer? {
         try pipe.send(.deliver(delivery))
-        guard case .answer(let answer) = try pipe.receiveRequest() else {
-            throw WorkerPipe.Failure.nonsense("a delivery was not answered")
+        switch try pipe.receiveRequest() {
+        case .answer(let answer): return answer
+        case .later: return nil
+        default: throw WorkerPipe.Failure.nonsense("behind a delivery comes answer or later")
         }
-        return answer
     }
 }
 

@@ -12,8 +12,10 @@ enum WorkerRequest {
     case restore(version: Int, position: UInt64, sequence: UInt64, now: Instant, state: [UInt8])
     case receive(lines: [UInt8], first: UInt64, now: Instant)
     case advance(now: Instant)
-    /// To the delivery before it.
+    /// To the delivery before it, or to one that was to be answered later.
     case answer(TransportAnswer)
+    /// The delivery before it is answered later, or never.
+    case later
 }
 
 /// What it answers.
@@ -21,14 +23,14 @@ enum WorkerReply {
     /// To `begin` and `restore`. `snapshots` is the form of the snapshots that it can take over.
     case ready(snapshots: Int?, deadline: Instant?)
     case done(WorkerOutput)
-    /// A push, to be answered before anything else.
+    /// A push: what becomes of its answer is to be said before anything else.
     case deliver(Delivery)
     case failed(reason: String)
 }
 
 /// Which stage a program is to be.
 struct WorkerBeginning {
-    static let version: UInt64 = 1
+    static let version: UInt64 = 2
 
     var stage: String
     var kind: String

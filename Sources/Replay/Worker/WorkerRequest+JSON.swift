@@ -55,6 +55,9 @@ extension WorkerRequest {
         case .answer(let answer):
             WorkerRequest.write(answer, into: &header)
             return []
+        case .later:
+            header.append("{\"type\":\"later\"}")
+            return []
         }
     }
 
@@ -71,6 +74,7 @@ extension WorkerRequest {
             if let time { header.append(raw: ",\"\(key)\":\(time.microseconds)") }
         }
         if answer.mayRepeat { header.append(",\"mayRepeat\":true") }
+        if answer.isUnderWay { header.append(",\"underWay\":true") }
         if let receipt = answer.receipt {
             header.append(",\"receipt\":")
             header.appendJSON(receipt)
@@ -89,6 +93,7 @@ extension WorkerRequest {
             self = .receive(lines: body, first: try json.number("first"), now: try json.instant("now"))
         case "advance": self = .advance(now: try json.instant("now"))
         case "answer": self = .answer(try WorkerRequest.answer(json))
+        case "later": self = .later
         default: throw WorkerNonsense("an unknown request")
         }
     }
@@ -97,11 +102,13 @@ extension WorkerRequest {
         guard let outcome = json.text("outcome").flatMap(TransportAnswer.Outcome.init) else {
             throw WorkerNonsense("an answer needs an outcome")
         }
-        return TransportAnswer(
+        var answer = TransportAnswer(
             try Delivery.ID(json), outcome, status: json["status"]?.int64.map { Int($0) }, reason: json.text("reason"),
             attempts: json["attempts"]?.int64.map { Int($0) } ?? 1, until: json.time("until"),
             since: json.time("since"), mayRepeat: json["mayRepeat"]?.bool ?? false, receipt: json.text("receipt"),
             taken: json.time("taken"))
+        answer.isUnderWay = json["underWay"]?.bool ?? false
+        return answer
     }
 }
 

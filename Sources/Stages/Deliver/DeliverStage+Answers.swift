@@ -2,62 +2,60 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// What follows from answers. Nothing here asks what time it is, or which devices are registered: of two answers in one
-/// window the first may be known before the second push came, or long after.
+/// What follows from answers. It depends on the answer, its time and the events before it; an answer changes what is
+/// handed out from the next wake on.
 extension DeliverStage {
-    mutating func writeSettled(at now: Instant, into out: inout Outbox) {
-        while let entry = ledger.next() {
-            if entry.lines.isEmpty { out.append { entry.outcome.writeNoDevice(to: &$0) } }
-            for line in entry.lines { write(line, of: entry, at: now, into: &out) }
-        }
-    }
-
+    /// Writes what became of a push at a device, and first that it takes the place of an older push.
+    ///
+    /// - Parameter answer: The transport's, where one was asked.
     @inline(__always)
-    private mutating func write(
-        _ line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry, at now: Instant, into out: inout Outbox
+    mutating func write(
+        _ line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin, _ answer: TransportAnswer? = nil, at now: Instant,
+        into out: inout Outbox
     ) {
-        if !pending.isEmpty, !entry.isRedrive { supersede(by: line, of: entry, into: &out) }
+        if let older = line.overtaken { supersede(older, by: origin.push, into: &out) }
         switch line.result {
-        case .answered(let answer): take(answer, to: line, of: entry, at: now, into: &out)
-        case .ended(let code): out.append { entry.outcome.write(code, at: line.device, line.id, to: &$0) }
-        case .held: wait(PendingPush(line, of: entry), PushNote(waiting: PendingPush.heldWord), into: &out)
-        case .none: preconditionFailure("only settled outcomes are written")
+        case .out: if let answer { take(answer, to: line, of: origin, at: now, into: &out) }
+        case .ended(let code): out.append { origin.outcome.write(code, at: line.device, line.id, to: &$0) }
+        case .held: hold(PendingPush(line, of: origin), at: now, into: &out)
         }
     }
 
     @inline(__always)
     private mutating func take(
-        _ answer: TransportAnswer, to line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry, at now: Instant,
+        _ answer: TransportAnswer, to line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin, at now: Instant,
         into out: inout Outbox
     ) {
         switch answer.outcome {
         case .failed,
             .accepted where registry.apps.isWell(line.device.appIndex):
-            out.append { entry.outcome.write(answer, at: line.device, line.id, to: &$0) }
-        default: fold(answer, to: PendingPush(line, of: entry), at: now, into: &out)
+            out.append { origin.outcome.write(answer, at: line.device, line.id, to: &$0) }
+        default: fold(answer, to: PendingPush(line, of: origin), at: now, into: &out)
         }
     }
 
-    /// The older push of the same collapse ID need not be sent any more. What became of one that a transport still has is
-    /// asked for.
-    private mutating func supersede(
-        by line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry, into out: inout Outbox
-    ) {
-        guard !line.rest.isEmpty, pending.hasSome(of: line.device.owner),
-            let collapseID = WaitingHeaders(head: line.head, rest: line.rest).collapseID,
-            let older = pending.superseded(by: collapseID, at: line.device)
-        else { return }
-        if older.isUnderWay { return pending.noteOvertaken(older, by: entry.push) }
-        pending.remove(older.key)
+    /// The older push of the same collapse ID need not be sent any more.
+    private mutating func supersede(_ key: PendingKey, by push: UInt64, into out: inout Outbox) {
+        guard let older = pending.remove(key) else { return }
         var note = older.note(PushNote(.superseded))
-        note.superseder = entry.push
+        note.superseder = push
         write(note, of: older, into: &out)
+    }
+
+    /// Lets the push wait for its app, which may have been resumed since the push came.
+    private mutating func hold(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
+        let app = push.device.appIndex
+        registry.apps[app].hold?.noteArrival(at: now)
+        wait(push, PushNote(waiting: PendingPush.heldWord), into: &out)
+        guard registry.apps[app].hold == nil, let waiting = pending[push.key] else { return }
+        pending.release(waiting, at: now.advanced(by: .microseconds(1)))
     }
 
     mutating func fold(
         _ answer: TransportAnswer, toRepeatOf key: PendingKey, at now: Instant, into out: inout Outbox
     ) {
-        guard let push = pending.remove(key) else { return }
+        guard var push = pending.remove(key) else { return }
+        push.isOut = false
         if push.isNotice {
             fold(answer, toNotice: push, at: now, into: &out)
         } else {
@@ -70,7 +68,7 @@ extension DeliverStage {
     ) {
         var push = push
         push.add(answer)
-        let taken = max(answer.taken ?? now, now)
+        let taken = answer.taken ?? now
         switch answer.outcome {
         case .accepted: accept(answer, push, taken, into: &out)
         case .failed: fail(answer, push, taken, into: &out)
@@ -130,8 +128,12 @@ extension DeliverStage {
     private mutating func unregister(
         _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
     ) {
-        let since = answer.since ?? taken
         var note = push.note(PushNote(.unregistered), answered: answer)
+        if answer.isWithdrawal {
+            resumeIfProbed(by: push, taken, &note)
+            return write(note, of: push, into: &out)
+        }
+        let since = answer.since ?? taken
         note.registered = push.device.registered
         note.since = isUndatedAtOnce(answer, push, taken) ? nil : since
         // Without a time the answer tells of its own moment: by then the push had been sent to what was registered.

@@ -3,12 +3,11 @@ import JSON
 import PipelineKit
 
 extension DeliverStage {
-    public static let snapshotVersion: Int? = 3
+    public static let snapshotVersion: Int? = 4
     public static let stateName: String? = "devices"
     public static let otherStateNames = ["pending"]
 
     public func snapshot(into snapshot: inout SnapshotWriter) {
-        precondition(ledger.isEmpty && window.isEmpty, "no snapshot is asked for while a push is with a transport")
         registry.write(into: &snapshot)
         snapshot.write(notBefore)
         snapshot.write(all: settings.transports) { transport, snapshot in
@@ -21,6 +20,7 @@ extension DeliverStage {
             registry.apps[place].write(into: &snapshot)
         }
         snapshot.write(all: pending.inOrder) { $0.write(into: &$1) }
+        snapshot.write(all: ledger.inOrder) { $0.write(into: &$1) }
         snapshot.write(all: effects) { $0.write(registry.apps, into: &$1) }
     }
 
@@ -40,6 +40,7 @@ extension DeliverStage {
         for _ in 0..<(try snapshot.count(bytesEach: 8)) {
             pending.insert(try PendingPush(from: &snapshot, &registry))
         }
+        for _ in 0..<(try snapshot.count(bytesEach: 8)) { try ledger.insert(from: &snapshot, &registry) }
         for _ in 0..<(try snapshot.count(bytesEach: 2)) {
             effects.append(try ComingEffect(from: &snapshot, &registry))
         }

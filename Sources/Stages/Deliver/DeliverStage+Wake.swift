@@ -2,13 +2,12 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// What time brings about. A wake is a moment of its own: every push that was handed out before has been answered.
+/// What time brings about.
 extension DeliverStage {
-    /// What one wake hands out at most; the rest follows when it is answered.
+    /// What one wake hands out at most; the rest follows with the next.
     private static let handOutBytesMax = 1 << 20
 
     public mutating func wake(at now: Instant, into out: inout Outbox) {
-        forgetArrivals()
         bringAbout(through: now, into: &out)
         handOutDue(at: now, into: &out)
         for app in registry.apps.held { probe(app, at: now, into: &out) }
@@ -34,7 +33,18 @@ extension DeliverStage {
     private mutating func retire(_ retirement: Retirement, at now: Instant, into out: inout Outbox) {
         guard registry.retire(retirement.device) else { return }
         out.append { retirement.write(to: &$0) }
+        withdraw(where: { $0.isSame(as: retirement.device) }, into: &out) {
+            TransportAnswer($0, .unregistered, reason: Self.goneMeanwhile, attempts: 0)
+        }
         if settings.retired != nil { tell(RetirementNotice(retirement, upstream, at: now), into: &out) }
+    }
+
+    /// Takes back what was handed out for devices and has not reached a transport.
+    private func withdraw(
+        where isWanted: (Device) -> Bool, into out: inout Outbox, as answer: (Delivery.ID) -> TransportAnswer
+    ) {
+        let repeats = pending.deliveries { !$0.isNotice && isWanted($0.device) }
+        for delivery in repeats + ledger.deliveries(where: isWanted) { out.withdraw(as: answer(delivery.id)) }
     }
 
     // MARK: Apps
@@ -45,6 +55,9 @@ extension DeliverStage {
         registry.apps[app].holdsComing -= 1
         if registry.apps[app].hold == nil {
             registry.apps.hold(app, at: now)
+            withdraw(where: { $0.appIndex == app }, into: &out) {
+                TransportAnswer($0, .stopped, status: status, reason: reason, attempts: 0)
+            }
             if reason == Self.suspicion { tellOfSuspicion(of: app, into: &out) }
         } else if wasProbe {
             registry.apps[app].hold?.postpone(at: now)
@@ -112,10 +125,13 @@ extension DeliverStage {
     private mutating func abandon(_ push: PendingPush, into out: inout Outbox) {
         pending.remove(push.key)
         var note = push.note(PushNote(.unregistered))
-        let end = registry.current(push.device) == nil ? "unregistered" : "registered for another app"
-        (note.status, note.reason) = (nil, "the device was \(end) while the push waited")
+        let isGone = registry.current(push.device) == nil
+        (note.status, note.reason) = (nil, isGone ? Self.goneMeanwhile : Self.movedMeanwhile)
         write(note, of: push, into: &out)
     }
+
+    private static let goneMeanwhile = "the device was unregistered while the push waited"
+    private static let movedMeanwhile = "the device was registered for another app while the push waited"
 
     private mutating func handOutDue(at now: Instant, into out: inout Outbox) {
         let start = out.deliveryBytes
@@ -160,10 +176,24 @@ extension DeliverStage {
     }
 
     private mutating func handOut(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
+        out.deliver(delivery(of: push, at: now))
+        pending.noteHandedOut(push, at: now)
+    }
+
+    private func delivery(of push: PendingPush, at now: Instant) -> Delivery {
         var delivery = push.delivery
         delivery.isQuestion = isOnlyAskedFor(push, at: now)
-        out.deliver(delivery)
-        pending.noteHandedOut(push, at: now)
-        window.append(push.key)
+        return delivery
     }
+
+    public func handOutAgain(at now: Instant, into out: inout Outbox) {
+        let repeats = pending.outInOrder.map { ($0.key, delivery(of: $0, at: now)) }
+        let first = ledger.deliveries().map { (PendingKey($0.id), $0) }
+        for (_, delivery) in (repeats + first).sorted(by: { $0.0 < $1.0 }) { out.deliver(delivery) }
+    }
+}
+
+extension TransportAnswer {
+    /// Whether the push was taken back before a transport had it, because its device was retired.
+    var isWithdrawal: Bool { outcome == .unregistered && attempts == 0 && since == nil }
 }

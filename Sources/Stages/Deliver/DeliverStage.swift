@@ -4,10 +4,10 @@ import PipelineKit
 
 /// Sends every push to the devices of its user, and records what became of it at each of them.
 ///
-/// Every push ends in exactly one outcome for each device that the user has when the push arrives, in the order of the
-/// devices' names, or in a single `no_device`. Where that takes long, an `attempt` stands in the outcome's place and the
-/// push becomes part of the stage's state. Which device gets a push, and under which `apns-id`, depends on the events
-/// before it alone, so that a push that is sent again after a restart is recognisable.
+/// Every push ends in exactly one outcome for each device that the user has when the push arrives, or in a single
+/// `no_device`. An outcome is written when the answer comes. Where that takes long, an `attempt` is written first and the
+/// push waits in the stage's state. The `apns-id` of a push depends on the events before it alone, so that a push that is
+/// sent again after a restart is recognisable.
 ///
 /// Where the settings say so, each device that is retired is told to the app's backend, as durably as a push: see
 /// ``RetirementNotice``.
@@ -18,19 +18,14 @@ public struct DeliverStage: Stage {
     public static let logName = "outcomes"
 
     var registry: DeviceRegistry
-    /// Pushes that wait for answers, and those behind them: as many as the host lets be in flight. A host that feeds old
-    /// events again answers their pushes too, or they would wait here for ever.
+    /// Pushes that were handed out, and are not answered.
     var ledger = OutcomeLedger()
-    /// Pushes that wait for longer.
+    /// Pushes that wait for another attempt, or that were handed out for one.
     var pending = PendingPushes()
-    /// Those of them that a transport has.
-    var window = RepeatWindow()
     /// In the order in which they begin.
     var effects: [ComingEffect] = []
     /// What is left over of a wake is for the next one.
     var notBefore = Instant.epoch
-    /// When pushes that came since the last answer have something done about them.
-    private var arrivalDue: Instant?
     public private(set) var deadline: Instant?
     let settings: DeliverSettings
     let upstream: LogIdentity
@@ -80,11 +75,10 @@ public struct DeliverStage: Stage {
 
     /// Records the answer. One to a push and device that wait for none changes nothing.
     public mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {
-        if window.settle(answer) {
-            while let (key, answer) = window.next() { fold(answer, toRepeatOf: key, at: now, into: &out) }
-        } else {
-            ledger.settle(answer)
-            writeSettled(at: now, into: &out)
+        if pending.takesAnswer(to: answer.id) {
+            fold(answer, toRepeatOf: PendingKey(answer.id), at: now, into: &out)
+        } else if let (origin, lines) = ledger.settle(answer.id) {
+            for line in lines { write(line, of: origin, answer, at: now, into: &out) }
         }
         updateDeadline()
     }
@@ -94,28 +88,56 @@ public struct DeliverStage: Stage {
         _ push: Push, to devices: [Device], _ sequence: UInt64, redriveOf former: JSONValue? = nil, at now: Instant,
         into out: inout Outbox
     ) {
-        var entry = OutcomeLedger.Entry(
-            push: sequence, at: now, outcome: OutcomeText(push, sequence: sequence, redriveOf: former),
-            isRedrive: former != nil)
         var line = PushLine(push)
+        let origin = OutcomeLedger.Origin(
+            push: sequence, time: now, outcome: OutcomeText(push, sequence: sequence, redriveOf: former),
+            unpruned: line.unpruned)
+        if devices.isEmpty { out.append { origin.outcome.writeNoDevice(to: &$0) } }
+        let collapseID = push.collapseID
         let isExpired = settings.expired == .drop && push.isExpired(at: now)
+        var rest: [OutcomeLedger.Line] = []
         for device in devices {
-            let id = upstream.uuid(position: sequence, salt: device.salt)
-            if let end = end(of: push, at: device, isExpired) {
-                entry.add(.init(device: device, id: id, head: [], rest: [], result: .ended(end)))
-                continue
+            var entry = prepare(&line, origin, device, isExpired, into: &out)
+            if entry.isTransported, let collapseID {
+                noteOrder(of: &entry, origin, collapseID, replacesOlder: former == nil)
             }
-            let delivery = line.delivery(to: device, push: sequence, id)
-            let isHeld = registry.apps.isHeld(device.appIndex)
-            if isHeld { hold(push, at: device, now) } else { out.deliver(delivery) }
-            entry.add(
-                .init(
-                    device: device, id: id, head: delivery.head, rest: delivery.rest,
-                    result: isHeld ? .held : .none))
+            if rest.isEmpty, !entry.isOut {
+                write(entry, of: origin, at: now, into: &out)
+            } else {
+                rest.append(entry)
+            }
         }
-        ledger.append(entry)
-        writeSettled(at: now, into: &out)
+        if !rest.isEmpty { ledger.insert(origin, rest) }
         updateDeadline()
+    }
+
+    /// What becomes of a push at a device; where a transport is to be asked, the push is handed out.
+    private func prepare(
+        _ line: inout PushLine, _ origin: OutcomeLedger.Origin, _ device: Device, _ isExpired: Bool,
+        into out: inout Outbox
+    ) -> OutcomeLedger.Line {
+        let id = upstream.uuid(position: origin.push, salt: device.salt)
+        if let end = end(of: line.push, at: device, isExpired) {
+            return OutcomeLedger.Line(device: device, id: id, result: .ended(end))
+        }
+        let delivery = line.delivery(to: device, push: origin.push, id)
+        let isHeld = registry.apps.isHeld(device.appIndex)
+        if !isHeld { out.deliver(delivery) }
+        return OutcomeLedger.Line(
+            device: device, id: id, head: delivery.head, rest: delivery.rest, result: isHeld ? .held : .out)
+    }
+
+    /// Takes note of the pushes that share the collapse ID: an older one is not sent again.
+    private mutating func noteOrder(
+        of line: inout OutcomeLedger.Line, _ origin: OutcomeLedger.Origin, _ collapseID: [UInt8], replacesOlder: Bool
+    ) {
+        let key = line.device.collapseKey(collapseID)
+        line.collapseKey = key
+        guard replacesOlder else { return }
+        ledger.noteSuperseder(origin.push, of: key)
+        guard pending.hasSome(of: line.device.owner), let older = pending.superseded(by: key) else { return }
+        pending.noteOvertaken(older, by: origin.push)
+        if !older.isUnderWay, !older.isOut { line.overtaken = older.key }
     }
 
     /// What becomes of the push without asking a transport; nil when one must be asked.
@@ -125,62 +147,20 @@ public struct DeliverStage: Stage {
         return isExpired ? .expired : nil
     }
 
-    private mutating func hold(_ push: Push, at device: Device, _ now: Instant) {
-        registry.apps[device.appIndex].hold?.noteArrival(at: now)
-        let end = min(push.expiresAt ?? .distantFuture, now.advanced(by: settings.retryFor))
-        arrivalDue = min(arrivalDue ?? end, max(end, now.advanced(by: .microseconds(1))))
-    }
-
     /// What waits for its time says when that is.
     mutating func updateDeadline() {
-        if ledger.isEmpty { arrivalDue = nil }
-        guard !pending.isEmpty || !effects.isEmpty || arrivalDue != nil || !registry.apps.held.isEmpty else {
+        guard !pending.isEmpty || !effects.isEmpty || !registry.apps.held.isEmpty else {
             deadline = nil
             return
         }
         let due = pending.due.map { max($0, notBefore) }
-        deadline = Instant.first(
-            Instant.first(due, effects.first?.due), Instant.first(arrivalDue, registry.apps.due))
+        deadline = Instant.first(Instant.first(due, effects.first?.due), registry.apps.due)
     }
-
-    mutating func forgetArrivals() { arrivalDue = nil }
 }
 
 extension Instant {
     fileprivate static func first(_ one: Instant?, _ other: Instant?) -> Instant? {
         guard let one, let other else { return one ?? other }
         return min(one, other)
-    }
-}
-
-/// Pushes that were handed out again, until they are answered: in the order in which they were.
-struct RepeatWindow {
-    private var order: [PendingKey] = []
-    private var answers: [PendingKey: TransportAnswer] = [:]
-    private var waiting: Set<PendingKey> = []
-    private var taken = 0
-
-    var isEmpty: Bool { order.isEmpty }
-
-    mutating func append(_ key: PendingKey) {
-        order.append(key)
-        waiting.insert(key)
-    }
-
-    /// - Returns: Whether the answer was waited for here.
-    mutating func settle(_ answer: TransportAnswer) -> Bool {
-        guard !order.isEmpty,
-            let key = waiting.remove(PendingKey(answer.id))
-        else { return false }
-        answers[key] = answer
-        return true
-    }
-
-    /// The next one and its answer, if there is one.
-    mutating func next() -> (PendingKey, TransportAnswer)? {
-        guard taken < order.count, let answer = answers.removeValue(forKey: order[taken]) else { return nil }
-        defer { if taken == order.count { (order, taken) = ([], 0) } }
-        taken += 1
-        return (order[taken - 1], answer)
     }
 }

@@ -17,6 +17,8 @@ final class Device: Sendable {
     let salt: UInt64
     /// Whose it is, as the key of the user's devices.
     let owner: [UInt8]
+    /// Tells it apart from all other devices, of whichever user.
+    let number: UInt64
     /// What it occupies: no two devices hold the same.
     let address: [UInt8]
     /// `,"device":…,"transport":…`, then `,"token":…`, then `,"apns-topic":…` if there is a topic.
@@ -33,6 +35,7 @@ final class Device: Sendable {
         app = registration.app
         salt = FNV.hash(registration.device.name.utf8)
         owner = registration.device.user
+        number = FNV.hash(registration.device.user + registration.device.name.utf8)
         address = registration.address
         var text = ByteBuffer(capacity: 256)
         text.append(",\"device\":")

@@ -2,20 +2,19 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// The pushes whose devices are still to be heard of, in the order of the pushes.
+/// The pushes that were handed out for the first time, until their devices are heard of.
 ///
-/// A push's outcomes are written in the order of its devices, when every earlier push's are written. So the log is the
-/// same whichever transport was faster, and however the pushes were cut into windows.
+/// A device's outcome is written when its answer comes, whatever became of earlier pushes and of other devices. A device
+/// for which no transport is asked has its outcome behind that of the device before it: where answers come at once and in
+/// order, the outcomes of a push are in the order of its devices.
 struct OutcomeLedger {
     /// What is known of a push at a device.
     enum Result {
-        /// Not yet: the transport was asked.
-        case none
-        /// The transport's word.
-        case answered(TransportAnswer)
-        /// The outcome, without anybody asked.
+        /// A transport was asked.
+        case out
+        /// The outcome: no transport is asked.
         case ended(OutcomeCode)
-        /// The device's app is held: nobody was asked, and the push waits.
+        /// The device's app is held: no transport is asked, and the push waits.
         case held
     }
 
@@ -23,106 +22,107 @@ struct OutcomeLedger {
         let device: Device
         let id: PositionID
         /// The delivery's two parts; empty where there is none.
-        let head: [UInt8]
-        let rest: [UInt8]
+        var head: [UInt8] = []
+        var rest: [UInt8] = []
         var result: Result
+        /// What it shares with the pushes that replace it; nil where nothing does.
+        var collapseKey: [UInt8]?
+        /// The older push that waits, and that this one replaces.
+        var overtaken: PendingKey?
+        /// The newer push that came while this one was out.
+        var superseder: UInt64?
 
-        var isAnswered: Bool { if case .none = result { false } else { true } }
+        var isOut: Bool { if case .out = result { true } else { false } }
+        /// Whether a transport gets it, now or when its app is resumed.
+        var isTransported: Bool { if case .ended = result { false } else { true } }
     }
 
-    struct Entry {
+    /// What the devices of a push have in common.
+    struct Origin {
         let push: UInt64
         let time: Instant
         let outcome: OutcomeText
-        /// Whether the push is one of the past.
-        let isRedrive: Bool
-        private(set) var lines: [Line] = []
-        private var unsettled = 0
-        /// Lines that were given to be written before the rest.
-        private var given = 0
-        private var hasNews = false
+        /// See ``Delivery/unpruned``.
+        var unpruned: [UInt8]?
+    }
 
-        init(push: UInt64, at time: Instant, outcome: OutcomeText, isRedrive: Bool = false) {
-            (self.push, self.time, self.outcome, self.isRedrive) = (push, time, outcome, isRedrive)
-        }
+    struct Entry {
+        let origin: Origin
+        fileprivate(set) var lines: [Line]
 
-        var isSettled: Bool { unsettled == 0 }
-
-        mutating func empty() { lines = [] }
-
-        mutating func add(_ line: Line) {
-            lines.append(line)
-            if !line.isAnswered { unsettled += 1 }
-        }
-
-        mutating func settle(_ answer: TransportAnswer) {
-            let index = lines.firstIndex { !$0.isAnswered && $0.device.isNamed(answer.id.device) }
-            guard let index else { return }
-            lines[index].result = .answered(answer)
-            unsettled -= 1
-            hasNews = true
-        }
-
-        /// What is left of it to be written.
-        var rest: Entry {
-            guard given > 0 else { return self }
-            var rest = self
-            rest.lines.removeFirst(given)
-            return rest
-        }
-
-        /// The lines up to the first that is not answered, each given once; nil where no answer has brought any.
-        mutating func takeBeginning() -> Entry? {
-            guard hasNews else { return nil }
-            hasNews = false
-            let end = lines[given...].firstIndex { !$0.isAnswered } ?? lines.count
-            guard end > given else { return nil }
-            var beginning = self
-            beginning.lines = Array(lines[given..<end])
-            given = end
-            return beginning
+        fileprivate mutating func settle(_ device: String) -> [Line]? {
+            guard let first = lines.firstIndex(where: { $0.isOut && $0.device.isNamed(device) }) else { return nil }
+            let end = lines[(first + 1)...].firstIndex { $0.isOut } ?? lines.count
+            let settled = Array(lines[first..<end])
+            lines.removeSubrange(first..<end)
+            return settled
         }
     }
 
-    /// By push, ascending; those before `taken` are empty.
-    private var entries: [Entry] = []
-    private var taken = 0
+    private var entries: [UInt64: Entry] = [:]
+    /// The pushes in it that share a collapse key.
+    private var sharing: [[UInt8]: [PendingKey]] = [:]
 
-    /// Whether every push has all its outcomes.
-    var isEmpty: Bool { taken == entries.count }
+    var isEmpty: Bool { entries.isEmpty }
 
-    mutating func append(_ entry: consuming Entry) { entries.append(entry) }
+    /// In the order of the pushes.
+    var inOrder: [Entry] { entries.values.sorted { $0.origin.push < $1.origin.push } }
 
-    mutating func settle(_ answer: TransportAnswer) {
-        guard let index = index(of: answer.id.push) else { return }
-        entries[index].settle(answer)
+    /// Keeps a push whose first device was asked for.
+    mutating func insert(_ origin: Origin, _ lines: [Line]) {
+        precondition(lines.first?.isOut == true, "a push is kept whose first device waits for no answer")
+        entries[origin.push] = Entry(origin: origin, lines: lines)
+        for line in lines { if let key = line.collapseKey { sharing[key, default: []].append(Self.key(origin, line)) } }
     }
 
-    /// Most often it is the first, or the last, of those that wait.
-    private func index(of push: UInt64) -> Int? {
-        var (low, high) = (taken, entries.count)
-        if low < high, entries[low].push == push { return low }
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].push < push { low = middle + 1 } else { high = middle }
-        }
-        return low < entries.count && entries[low].push == push ? low : nil
+    /// Takes out the device that is answered, and those behind it that wait for no answer of their own.
+    ///
+    /// - Returns: Nil where the push waits for no answer of that device.
+    mutating func settle(_ id: Delivery.ID) -> (origin: Origin, lines: [Line])? {
+        guard let place = entries.index(forKey: id.push) else { return nil }
+        let origin = entries.values[place].origin
+        guard let settled = entries.values[place].settle(id.device) else { return nil }
+        if entries.values[place].lines.isEmpty { entries.remove(at: place) }
+        for line in settled { forget(line, of: origin) }
+        return (origin, settled)
     }
 
-    /// What is to be written next: a push that is settled, or the beginning of one that is being answered.
-    mutating func next() -> Entry? {
-        guard taken < entries.count else { return nil }
-        guard entries[taken].isSettled else { return entries[taken].takeBeginning() }
-        let entry = entries[taken]
-        entries[taken].empty()
-        taken += 1
-        if taken == entries.count {
-            entries.removeAll(keepingCapacity: taken < 4_096)
-            taken = 0
-        } else if taken >= 4_096 {
-            entries.removeFirst(taken)
-            taken = 0
+    private mutating func forget(_ line: Line, of origin: Origin) {
+        guard let key = line.collapseKey else { return }
+        sharing[key]?.removeAll { $0.push == origin.push }
+        if sharing[key]?.isEmpty == true { sharing[key] = nil }
+    }
+
+    /// A newer push of the collapse key has come: older ones are not sent again.
+    mutating func noteSuperseder(_ push: UInt64, of collapseKey: [UInt8]) {
+        guard !sharing.isEmpty, let older = sharing[collapseKey] else { return }
+        for key in older {
+            guard let place = entries.index(forKey: key.push) else { continue }
+            let line = entries.values[place].lines.firstIndex { $0.device.isNamed(key.device) }
+            if let line, entries.values[place].lines[line].superseder == nil {
+                entries.values[place].lines[line].superseder = push
+            }
         }
-        return entry.rest
+    }
+
+    private static func key(_ origin: Origin, _ line: Line) -> PendingKey {
+        PendingKey(push: origin.push, device: line.device.name)
+    }
+
+    /// The deliveries that are not answered, in the order of the pushes.
+    func deliveries(where isWanted: (Device) -> Bool = { _ in true }) -> [Delivery] {
+        inOrder.flatMap { entry in
+            entry.lines.filter { $0.isOut && isWanted($0.device) }.map { $0.delivery(of: entry.origin) }
+        }
+    }
+}
+
+extension OutcomeLedger.Line {
+    func delivery(of origin: OutcomeLedger.Origin) -> Delivery {
+        var delivery = Delivery(
+            id: .init(push: origin.push, device: device.name), transport: device.transport, app: device.app, head: head,
+            rest: rest)
+        (delivery.unpruned, delivery.destination) = (origin.unpruned, device.number)
+        return delivery
     }
 }

@@ -19,6 +19,7 @@ extension PendingPush {
         snapshot.write(attempts)
         snapshot.write(mayRepeat)
         snapshot.write(isUnderWay)
+        snapshot.write(isOut)
         snapshot.write(superseder) { $1.write($0) }
         snapshot.write(status) { $1.write($0) }
         snapshot.write(reason) { $1.write($0) }
@@ -39,6 +40,7 @@ extension PendingPush {
         attempts = try snapshot.attempts()
         mayRepeat = try snapshot.flag()
         isUnderWay = try snapshot.flag()
+        isOut = try snapshot.flag()
         superseder = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.number() }
         status = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.integer() }
         reason = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.text() }

@@ -21,18 +21,21 @@ struct PendingPush {
     var mayRepeat = false
     /// Whether a transport still has it, as it said when it was asked last. Then only it knows what became of the push.
     var isUnderWay = false
+    /// Whether it was handed out, and is not answered.
+    var isOut = false
     /// The newer push that takes its place, unless the transport has sent it.
     var superseder: UInt64?
     var status: Int?
     var reason: String?
-    /// When something is to be done about it; nil while a transport has it.
+    /// When something is to be done about it; nil while it is out, or a newer push takes its place.
     var due: Instant?
     var isHeld = false
 
-    init(_ line: OutcomeLedger.Line, of entry: OutcomeLedger.Entry) {
-        (push, device, id, outcome) = (entry.push, line.device, line.id, entry.outcome)
+    init(_ line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin) {
+        (push, device, id, outcome) = (origin.push, line.device, line.id, origin.outcome)
         (head, rest) = (line.head, line.rest)
-        (came, handedOut) = (entry.time, entry.time)
+        (came, handedOut) = (origin.time, origin.time)
+        superseder = line.superseder
         headers = WaitingHeaders(head: head, rest: rest)
     }
 
@@ -57,6 +60,7 @@ struct PendingPush {
             id: deliveryID, transport: isNotice ? DeliverSettings.retiredName : device.transport, app: device.app,
             head: head, rest: rest)
         delivery.attempts = attempts
+        if !isNotice { delivery.destination = device.number }
         return delivery
     }
 

@@ -20,9 +20,21 @@ struct PendingPushes {
     /// Whether something waits for a device of the user.
     func hasSome(of owner: [UInt8]) -> Bool { !owners.isEmpty && owners[owner] != nil }
 
-    /// What a newer push of that collapse ID takes the place of.
-    func superseded(by collapseID: [UInt8], at device: Device) -> PendingPush? {
-        byCollapseKey[device.collapseKey(collapseID)].flatMap { byKey[$0] }
+    /// What a newer push of that collapse key takes the place of.
+    func superseded(by collapseKey: [UInt8]) -> PendingPush? { byCollapseKey[collapseKey].flatMap { byKey[$0] } }
+
+    /// Whether the push was handed out, or is still under way at the transport that has it.
+    func takesAnswer(to id: Delivery.ID) -> Bool {
+        guard !byKey.isEmpty, let push = byKey[PendingKey(id)] else { return false }
+        return push.isOut || push.isUnderWay
+    }
+
+    /// Those that were handed out, in the order of their pushes.
+    var outInOrder: [PendingPush] { byKey.values.filter(\.isOut).sorted { $0.key < $1.key } }
+
+    /// What was handed out of those that are wanted.
+    func deliveries(where isWanted: (PendingPush) -> Bool) -> [Delivery] {
+        outInOrder.filter(isWanted).map(\.delivery)
     }
 
     /// What waits under the push's collapse ID already. None where it came before the push, for that takes its place;
@@ -43,11 +55,12 @@ struct PendingPushes {
         queue.insert(push)
     }
 
-    /// Another takes its place, unless it turns out to have been sent.
+    /// Another takes its place, unless it turns out to have been sent: one that a transport has is still asked for.
     mutating func noteOvertaken(_ push: PendingPush, by superseder: UInt64) {
         var push = push
         remove(push.key)
         push.superseder = superseder
+        if !push.isUnderWay { (push.due, push.isHeld) = (nil, false) }
         insert(push)
     }
 
@@ -70,7 +83,7 @@ struct PendingPushes {
     /// A transport has it now.
     mutating func noteHandedOut(_ push: PendingPush, at now: Instant) {
         var push = push
-        (push.due, push.handedOut, push.isHeld) = (nil, now, false)
+        (push.due, push.handedOut, push.isHeld, push.isOut) = (nil, now, false, true)
         insert(push)
     }
 

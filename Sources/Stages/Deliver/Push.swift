@@ -39,6 +39,9 @@ struct Push {
         return Instant(microseconds: seconds * 1_000_000)
     }
 
+    /// Nil where nothing replaces the push.
+    var collapseID: [UInt8]? { headers["apns-collapse-id"]?.withUTF8 { $0.isEmpty ? nil : Array($0) } ?? nil }
+
     func isExpired(at now: Instant) -> Bool { expiresAt.map { $0 <= now } ?? false }
 
     func isFrom(_ device: Device) -> Bool { origin?.equals(device.name) ?? false }

@@ -9,7 +9,7 @@ struct PushLine {
     /// The ends of lines, by the payload that they hold: one but for topics with badges of their own.
     private var ends: [(payload: JSONValue, bytes: [UInt8])] = []
 
-    private let unpruned: [UInt8]?
+    let unpruned: [UInt8]?
 
     init(_ push: Push) {
         self.push = push
@@ -21,7 +21,7 @@ struct PushLine {
             id: .init(push: sequence, device: device.name), transport: device.transport, app: device.app,
             head: Self.head(push.notificationID.raw, push.userName.raw, device, id),
             rest: end(with: push.payload(for: device)))
-        delivery.unpruned = unpruned
+        (delivery.unpruned, delivery.destination) = (unpruned, device.number)
         return delivery
     }
 

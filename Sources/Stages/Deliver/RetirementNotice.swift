@@ -63,7 +63,7 @@ extension DeliverStage {
         switch answer.outcome {
         case .accepted: write(push.note(PushNote(.accepted), answered: answer), of: push, into: &out)
         case _ where answer.isFinal: write(push.note(PushNote(.failed), answered: answer), of: push, into: &out)
-        default: put(off: answer, notice: push, max(answer.taken ?? now, now), into: &out)
+        default: put(off: answer, notice: push, answer.taken ?? now, into: &out)
         }
     }
 

@@ -68,11 +68,10 @@ public struct APNsProbe: Sendable {
 
     private func ask(_ line: APNsTransport.AppLine) async -> Finding {
         let began = ContinuousClock.now
-        let promise = line.pool.loop.makePromise(of: [TransportAnswer].self)
         let push = Self.push(line.app)
-        line.pool.run { $0.take([push], promise) }
-        var answer: TransportAnswer?
-        do { answer = try await promise.futureResult.get().first } catch { answer = nil }
+        let (answers, continuation) = AsyncStream.makeStream(of: [TransportAnswer].self)
+        line.pool.run { $0.take([push]) { continuation.yield($0) } }
+        let answer = await answers.first { _ in true }?.first
         let verdict = Self.verdict(status: answer?.status, reason: answer?.reason ?? "")
         return Finding(
             asked: line.app, host: settings.host(of: line.app.environment), status: answer?.status,

@@ -7,11 +7,11 @@ import Synchronization
 
 /// Sends pushes to Apple's push service, over connections that stay open.
 ///
-/// Accepted means that APNs took the push, never that a device got it. What APNs does not answer soon is answered as
-/// deferred; handed out again, it joins what is still under way.
+/// Accepted means that APNs took the push, never that a device got it. A push that APNs does not answer soon is answered
+/// as deferred; its last answer follows when it comes, and handed out again, the push joins what is still under way.
 ///
 /// Rules: Sending notification requests to APNs; Handling notification responses from APNs; RFC 9113.
-public final class APNsTransport: Transport {
+public final class APNsTransport: ContinuousTransport {
     public typealias Settings = APNsSettings
 
     public static let kind = "apns"
@@ -35,6 +35,8 @@ public final class APNsTransport: Transport {
         var plans: PoolPlans
         /// Pools that no app uses any more, and that still have pushes.
         var leaving: [PoolOnLoop] = []
+        /// Pushes that came while there are such, one call behind the other.
+        var behind: (last: Task<Void, Never>, count: Int)?
     }
 
     /// An app, and the pool that carries its pushes.
@@ -134,17 +136,65 @@ public final class APNsTransport: Transport {
 
     var lines: [AppLine] { state.withLock { $0.work?.lines } ?? [] }
 
-    public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
-        let lines = lines
-        guard !lines.isEmpty else {
-            return pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) }
+    /// The streams of the app's own pool: no other pool's server can take its room.
+    public func room(for app: Delivery.App?) -> TransportRoom {
+        state.withLock { state in
+            guard let work = state.work, let place = work.lines.firstIndex(where: { $0.app.isOf(app) }) else {
+                return TransportRoom(channel: -1, pushesMax: .max)
+            }
+            let pool = work.lines[place].pool
+            let channel = work.lines.firstIndex { $0.pool.allowance === pool.allowance } ?? place
+            return TransportRoom(channel: channel, pushesMax: min(pool.allowance.count, state.settings.inFlightMax))
         }
-        let leaving = await leaving()
+    }
+
+    public func take(_ pushes: [Delivery], answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
+        guard !lines.isEmpty else {
+            return answered(
+                pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) })
+        }
+        let noted = note(answered, of: pushes)
+        let isBehind = state.withLock { state in
+            guard let work = state.work, !work.leaving.isEmpty || work.behind != nil else { return false }
+            let last = Task { [before = work.behind?.last] in
+                await before?.value
+                hand(pushes, beside: await leaving(), noted)
+                endTurn()
+            }
+            state.work?.behind = (last, (work.behind?.count ?? 0) + 1)
+            return true
+        }
+        if !isBehind { hand(pushes, beside: [], noted) }
+    }
+
+    private func endTurn() {
+        state.withLock { state in
+            guard let behind = state.work?.behind else { return }
+            state.work?.behind = behind.count > 1 ? (behind.last, behind.count - 1) : nil
+        }
+    }
+
+    /// Watches the answers for apps that are stopped.
+    private func note(
+        _ answered: @escaping @Sendable ([TransportAnswer]) -> Void, of pushes: [Delivery]
+    ) -> @Sendable ([TransportAnswer]) -> Void {
+        { [stopped] answers in
+            stopped.note(answers, to: pushes)
+            answered(answers)
+        }
+    }
+
+    private func hand(
+        _ pushes: [Delivery], beside leaving: [LeavingPool], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void
+    ) {
         let now = surroundings.now()
         certificates.look(at: settings, now: now)
-        let answers = await Window(pushes, lines, leaving, at: now, collapsesRepeats: settings.collapsesRepeats).wait()
-        stopped.note(answers, to: pushes)
-        return answers
+        let lines = lines
+        guard !lines.isEmpty else {
+            return answered(pushes.map { TransportAnswer($0.id, .deferred, reason: ConnectionPool.closed, attempts: 0) })
+        }
+        var handover = Handover(lines, leaving, at: now, collapsesRepeats: settings.collapsesRepeats, answered)
+        handover.hand(pushes)
     }
 
     // MARK: Other settings

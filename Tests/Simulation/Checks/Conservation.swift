@@ -24,6 +24,10 @@ struct Conservation {
         var registered: String?
         var apnsID: String
 
+        /// Whether the push was taken back before a transport had it.
+        var isWithdrawn: Bool {
+            answer.map { $0.attempts == 0 && [.unregistered, .stopped].contains($0.outcome) } ?? false
+        }
         /// Which push, at which device.
         var place: String { "\(numbers["push"] ?? 0) \(device ?? "none")" }
         /// Which registration's end.
@@ -87,7 +91,7 @@ struct Conservation {
         var answers: [Delivery.ID: Int] = [:]
         for event in outcomes {
             guard let answer = event.answer else { continue }
-            answers[answer.id, default: 0] += 1
+            if !event.isWithdrawn { answers[answer.id, default: 0] += 1 }
             guard event.type.hasSuffix("outcome") else { continue }
             let mayRepeat = tally.mayRepeat(answer.id, answers[answer.id, default: 0])
             if mayRepeat, !answer.mayRepeat {
@@ -167,39 +171,25 @@ struct Conservation {
         }
     }
 
-    /// Pushes are heard of in their order, and at every device but those that were retired before.
+    /// Each push is heard of at every device but those that were retired before it came.
     private mutating func arriving(_ expected: [String]) {
-        var (found, retired): ([(place: String, at: Int)], [String: Int]) = ([], [:])
-        var known: Set<String> = []
-        for (index, event) in outcomes.enumerated() {
-            if event.type == "device.retired" { retired["\(event.user) \(event.device ?? "")", default: index] += 0 }
-            guard event.type == "outcome" || event.type == "attempt", known.insert(event.place).inserted else {
-                continue
-            }
-            found.append((event.place, index))
+        let places = outcomes.filter { $0.type == "outcome" || $0.type == "attempt" }.map(\.place)
+        let retired = Set(outcomes.filter { $0.type == "device.retired" }.map { "\($0.user) \($0.device ?? "")" })
+        let missing = Set(expected).subtracting(places)
+        for place in missing.sorted() where !isExcused(place, retired) {
+            problems.append("conservation: outcome missing for \(place)")
         }
-        var rest = found[...]
-        for place in expected {
-            if rest.first?.place == place {
-                rest.removeFirst()
-            } else if !isExcused(place, rest.first?.at ?? outcomes.count, retired, &rest) {
-                problems.append(
-                    "conservation: outcome for \(rest.first?.place ?? "nobody"), expected \(place); "
-                        + "\(found.count) found, expected \(expected.count)")
-                return
-            }
+        // A user whose devices are all retired has none.
+        let none = Set(missing.map { "\($0.split(separator: " ")[0]) none" })
+        for place in Set(places).subtracting(expected).subtracting(none).sorted() {
+            problems.append("conservation: outcome for \(place), expected none")
         }
-        if let first = rest.first { problems.append("conservation: outcome for \(first.place), expected none") }
     }
 
-    private func isExcused(
-        _ place: String, _ index: Int, _ retired: [String: Int], _ rest: inout ArraySlice<(place: String, at: Int)>
-    ) -> Bool {
+    private func isExcused(_ place: String, _ retired: Set<String>) -> Bool {
         let words = place.split(separator: " ")
         guard let push = Int(words[0]), words.count == 2 else { return false }
-        let former = retired["\(pushes[push - 1].user) \(words[1])"].map { $0 < index } ?? false
-        if former, rest.first?.place == "\(words[0]) none" { rest.removeFirst() }
-        return former
+        return retired.contains("\(pushes[push - 1].user) \(words[1])")
     }
 
     /// What is recorded is the last that a transport said, and nothing that a transport said is missing.
@@ -209,13 +199,14 @@ struct Conservation {
         for event in outcomes where event.type == "outcome" || event.answer != nil {
             let id = event.answer?.id ?? Delivery.ID(push: event.numbers["push"] ?? 0, device: event.device ?? "")
             recorded[id] = event
-            if event.answer != nil, event.apnsID != sent[id] {
+            if event.answer != nil, !event.isWithdrawn, event.apnsID != sent[id] {
                 problems.append("conservation: \(id) was sent under another apns-id")
             }
         }
         // A push whose last answer went with its process may end without another: a newer one took its place.
         // And the host answers for a transport that went with its process.
-        for (id, event) in recorded where event.answer != nil && event.reason != "its answer was lost" {
+        for (id, event) in recorded
+        where event.answer != nil && event.reason != "its answer was lost" && !event.isWithdrawn {
             let answer = given[id]
             if event.answer?.outcome != answer?.outcome || event.reason != answer?.reason {
                 problems.append("conservation: the outcome of \(id) is not what its transport said")
@@ -228,7 +219,7 @@ struct Conservation {
         }
         // A power cut may take the record of a retirement that its backend was told of already.
         let unrecorded = Set(sent.keys).subtracting(recorded.keys).filter { $0.retired == nil }
-        let unsent = recorded.filter { $0.value.answer != nil && sent[$0.key] == nil }
+        let unsent = recorded.filter { $0.value.answer != nil && !$0.value.isWithdrawn && sent[$0.key] == nil }
         if !unrecorded.isEmpty || !unsent.isEmpty {
             problems.append(
                 "conservation: sent and not recorded are \(Array(unrecorded)), the reverse \(Array(unsent.keys))")

@@ -24,11 +24,11 @@ struct Replayed {
         private var parser = JSONParser(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
         private let upstream: String
         private let upstreamName: String
-        private let wakes: EventLogReader
+        private let batches: EventLogReader
         private var header: BatchHeader?
         private var cursor: UInt64 = 0
         private let recorded: [UInt8]
-        private var answers: RecordedAnswers
+        private var answers = BatchAnswers(handsOut: true)
 
         init(_ stage: PipelineStage, _ upstream: String, _ own: String) throws {
             let (source, log) = (try EventLogs.summary(directory: upstream), try EventLogs.summary(directory: own))
@@ -37,9 +37,8 @@ struct Replayed {
             let fresh = try S(try stage.settings.decode(S.Settings.self), context: context)
             let reader = try EventLogReader(directory: own, from: .beginning)
             let bytes = try Run.bytes(of: own)
-            let given = try Run.answers(of: own)
             (self.upstream, upstreamName) = (upstream, source.name)
-            (clock, wakes, recorded, answers) = (StageClock(fresh), reader, bytes, given)
+            (clock, batches, recorded) = (StageClock(fresh), reader, bytes)
         }
 
         private static func bytes(of directory: String) throws -> [UInt8] {
@@ -49,22 +48,13 @@ struct Replayed {
             return bytes
         }
 
-        /// The transports' answers that the log has on record.
-        private static func answers(of directory: String) throws -> RecordedAnswers {
-            let reader = try EventLogReader(directory: directory, from: .beginning)
-            var answers = RecordedAnswers(of: S.self)
-            while let batch = try reader.next() { answers.add(batch) }
-            return answers
-        }
-
         mutating func difference() throws -> String? {
-            header = try wakes.nextHeader()
-            note()
+            try next()
             let reader = try EventLogReader(directory: upstream, from: .beginning)
             while let batch = try reader.next() {
                 var sequence = batch.header.firstSequence
                 for line in Lines(batch.body) {
-                    try wake(before: sequence)
+                    try endBatches(before: sequence)
                     serve(through: batch.header.now)
                     let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
                     clock.receive(event, at: batch.header.now, into: &out)
@@ -72,20 +62,20 @@ struct Replayed {
                     sequence += 1
                 }
             }
-            try wake(before: .max)
+            try endBatches(before: .max)
             return found(Array(out.lines))
         }
 
-        private mutating func wake(before sequence: UInt64) throws {
+        /// All events of a batch were fed: time goes on to its own, and the rest of its answers come.
+        private mutating func endBatches(before sequence: UInt64) throws {
             while let moment = header?.now, cursor < sequence {
-                header = try wakes.nextHeader()
-                note()
                 serve(through: moment)
                 clock.advance(to: moment, into: &out)
+                for answer in answers.takeRest() { clock.receive(answer, into: &out) }
+                try next()
             }
         }
 
-        /// What a wake hands out is answered before the next.
         private mutating func serve(through moment: Instant) {
             while let deadline = clock.stage.deadline, deadline <= max(moment, clock.now) {
                 clock.serveNext(into: &out)
@@ -93,15 +83,18 @@ struct Replayed {
             }
         }
 
-        private mutating func note() {
+        private mutating func next() throws {
+            let batch = try batches.next()
+            header = batch?.header
+            answers = BatchAnswers(
+                batch.map { RecordedAnswers(of: S.self).read($0) } ?? [], handsOut: header?.cursor.handsOut ?? true)
             if let position = header?.cursor.positions[upstreamName] { cursor = position }
         }
 
         private mutating func answer() {
             _ = out.takeRejections()
             for delivery in out.takeDeliveries() {
-                guard let answer = answers.take(delivery.id) else { continue }
-                clock.receive(answer, into: &out)
+                if let answer = answers.atOnce(delivery.id) { clock.receive(answer, into: &out) }
             }
         }
 

@@ -30,6 +30,7 @@ enum Fault: String, CaseIterable, Sendable {
     case snapshotForeign = "snapshot of another log"
     case pushRepeated = "push sent again"
     case pushLate = "push still under way when its window ended"
+    case lateAnswered = "push under way answered unasked"
     case lateRepeated = "push under way when its process died"
     case pushDeferred = "push put off by its transport"
     case appStopped = "app refused by its transport"

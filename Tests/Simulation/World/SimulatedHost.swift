@@ -63,8 +63,8 @@ final class SimulatedHost {
         surroundings.time.boot = { [boot] in boot }
         surroundings.partBytes = world.partBytes
         let host = try StageHost(stage, of: world.file, in: surroundings)
-        let lanes = stage.kind == "deliver" ? world.transports.lanes(of: process) : [:]
-        let crew = TransportCrew(lanes: lanes)
+        let ways = stage.kind == "deliver" ? world.transports.ways(of: process) : [:]
+        let crew = TransportCrew(ways: ways, steady: world.time.host.steady)
         let sockets = HostEnds(host.plan, world)
         guard let work = try host.work(over: sockets, crew) else { throw SimulationError("no stage \(stage.kind)") }
         let upstream = world.file.upstream(of: stage)?.logName ?? ""

@@ -8,11 +8,13 @@ import TestSupport
 
 /// Where pushes go: what is sent is remembered across all restarts, and answered later, in any order.
 final class SimulatedTransports: Sendable {
+    /// Pushes that are answered together.
     fileprivate struct Window {
-        var process: ObjectIdentifier
-        var lane: String
+        var life: Life
         var due: Duration
         var deliveries: [Delivery]
+        /// Whether they were told to take longer, and this is the last that is said of them.
+        var isLate = false
     }
 
     /// A transport of one process, from its start to its end.
@@ -79,26 +81,37 @@ final class SimulatedTransports: Sendable {
 
     func calm() { state.withLock { $0.isFaulty = false } }
 
-    func lanes(of process: SimulatedProcess) -> [String: TransportCrew.Lane] {
+    func ways(of process: SimulatedProcess) -> [String: TransportLane.Way] {
         let process = ObjectIdentifier(process)
-        func lane(_ name: String) -> TransportCrew.Lane {
-            .init(send: { self.send($0, on: name, process) }, inFlightMax: { self.inFlightMax })
+        func way(_ name: String) -> TransportLane.Way {
+            var way = TransportLane.Way(
+                send: { self.send($0, Life(process: process, lane: name)) }, inFlightMax: { self.inFlightMax })
+            if name != Self.backend { way.room = { _ in TransportRoom(channel: 0, pushesMax: self.inFlightMax) } }
+            return way
         }
-        return Dictionary(uniqueKeysWithValues: Self.names.map { ($0, lane($0)) })
+        return Dictionary(uniqueKeysWithValues: Self.names.map { ($0, way($0)) })
     }
 
-    private func send(_ deliveries: [Delivery], on lane: String, _ process: ObjectIdentifier) {
+    private func send(_ deliveries: [Delivery], _ life: Life) {
         state.withLock { state in
-            if deliveries.count > inFlightMax {
-                state.problems.append("\(lane) got \(deliveries.count) pushes at once, not \(inFlightMax)")
+            let present = state.windows.filter { $0.life == life && !$0.isLate }.reduce(0) { $0 + $1.deliveries.count }
+            if present + deliveries.count > inFlightMax {
+                state.problems.append("\(life.lane) has \(present + deliveries.count) pushes, not \(inFlightMax)")
             }
-            for delivery in deliveries { note(delivery, Life(process: process, lane: lane), &state) }
-            let isLate = state.isFaulty && state.isOneIn(10, lane)
-            if isLate { faults.note(.answersLate) }
-            let delay = Duration.milliseconds(isLate ? 200 + state.below(2_000, lane) : state.below(20, lane))
-            state.windows.append(
-                Window(process: process, lane: lane, due: time.elapsed + delay, deliveries: deliveries))
+            if present > 0, life.lane == Self.backend { state.problems.append("\(life.lane) got two batches at once") }
+            for delivery in deliveries { note(delivery, life, &state) }
+            // All but the backend answer each push by itself.
+            let windows = life.lane == Self.backend ? [deliveries] : deliveries.map { [$0] }
+            for window in windows {
+                state.windows.append(Window(life: life, due: due(life.lane, &state), deliveries: window))
+            }
         }
+    }
+
+    private func due(_ lane: String, _ state: inout State) -> Duration {
+        let isLate = state.isFaulty && state.isOneIn(10, lane)
+        if isLate { faults.note(.answersLate) }
+        return time.elapsed + .milliseconds(isLate ? 200 + state.below(2_000, lane) : state.below(20, lane))
     }
 
     private func note(_ delivery: Delivery, _ life: Life, _ state: inout State) {
@@ -129,15 +142,16 @@ final class SimulatedTransports: Sendable {
     /// Gives the answers that are due to the process that asked.
     func answer(_ process: SimulatedProcess, _ crew: TransportCrew) {
         let answers = state.withLock { state in
-            var answers: [[TransportAnswer]] = []
+            var answers: [(lane: String, answers: [TransportAnswer])] = []
             while let index = state.windows.firstIndex(where: {
-                $0.process == ObjectIdentifier(process) && $0.due <= time.elapsed
+                $0.life.process == ObjectIdentifier(process) && $0.due <= time.elapsed
             }) {
-                answers.append(Self.answer(state.windows.remove(at: index), at: time.wall, faults, &state))
+                let window = state.windows.remove(at: index)
+                answers.append((window.life.lane, answer(window, &state)))
             }
             return answers
         }
-        for window in answers { crew.take(window) }
+        for window in answers { crew.take(window.answers, from: window.lane) }
     }
 
     private static func answer(
@@ -179,30 +193,43 @@ final class SimulatedTransports: Sendable {
         }
     }
 
-    private static func answer(
-        _ window: Window, at wall: Instant, _ faults: FaultCounts, _ state: inout State
-    ) -> [TransportAnswer] {
-        let lane = window.lane
-        var answers = window.deliveries.map { answer(to: $0, on: lane, at: wall, faults, &state) }
-        for answer in answers {
+    private func answer(_ window: Window, _ state: inout State) -> [TransportAnswer] {
+        let life = window.life
+        guard !window.isLate else { return lastAnswers(window, &state) }
+        var answers = window.deliveries.map { Self.answer(to: $0, on: life.lane, at: time.wall, faults, &state) }
+        for (answer, delivery) in zip(answers, window.deliveries) {
             state.given[answer.id] = answer
-            if answer.isUnderWay { state.late[answer.id] = Life(process: window.process, lane: lane) }
             if answer.mayRepeat { state.tally.noteDoubt(of: answer.id) }
+            guard answer.isUnderWay else { continue }
+            state.late[answer.id] = life
+            state.windows.append(
+                Window(life: life, due: due(life.lane, &state), deliveries: [delivery], isLate: true))
         }
         if answers.count > 1, state.isFaulty {
             faults.note(.answersShuffled)
-            for index in answers.indices { answers.swapAt(index, state.below(answers.count, lane)) }
+            for index in answers.indices { answers.swapAt(index, state.below(answers.count, life.lane)) }
         }
         return answers
+    }
+
+    /// Of pushes that were not asked for meanwhile.
+    private func lastAnswers(_ window: Window, _ state: inout State) -> [TransportAnswer] {
+        window.deliveries.filter { state.late[$0.id] == window.life }.map { delivery in
+            state.late[delivery.id] = nil
+            let answer = TransportAnswer(delivery.id, .accepted, status: 200)
+            state.given[delivery.id] = answer
+            faults.note(.lateAnswered)
+            return answer
+        }
     }
 
     /// What a process had under way goes with it.
     func forget(_ process: SimulatedProcess) {
         state.withLock { state in
-            let lost = state.windows.filter { $0.process == ObjectIdentifier(process) }
+            let lost = state.windows.filter { $0.life.process == ObjectIdentifier(process) }
             faults.note(.windowLost, lost.count)
             for lane in Self.names { state.repeats[Life(process: ObjectIdentifier(process), lane: lane)] = nil }
-            state.windows.removeAll { $0.process == ObjectIdentifier(process) }
+            state.windows.removeAll { $0.life.process == ObjectIdentifier(process) }
         }
     }
 }

@@ -114,15 +114,25 @@ import Testing
         #expect(bench.deliveries.map(\.transport) == ["hook"])
     }
 
-    @Test func `outcomes are recorded in the order of the pushes, whichever is answered first`() throws {
+    @Test func `an outcome is recorded when its answer comes, whatever becomes of earlier pushes`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), register("phone"), push(), push())
-        for delivery in bench.deliveries.reversed() {
-            #expect(bench.outcomes.isEmpty)
+        for (count, delivery) in bench.deliveries.reversed().enumerated() {
+            #expect(bench.outcomes.count == count)
             bench.answer(TransportAnswer(delivery.id, .accepted))
         }
-        #expect(try bench.outcomes.map { try member("push", of: $0) } == ["3", "3", "4", "4"])
-        #expect(try bench.outcomes.map { try member("device", of: $0) } == ["mac", "phone", "mac", "phone"])
+        let story = ["accepted 4 phone", "accepted 4 mac", "accepted 3 phone", "accepted 3 mac"]
+        #expect(try bench.takeStory() == story)
+    }
+
+    @Test func `a device that needs no transport has its outcome behind that of the device before it`() throws {
+        var bench = try Bench()
+        try bench.feed(
+            register("a", transport: "pigeon"), register("mac"), register("mouse", transport: "pigeon"),
+            register("phone"), push())
+        #expect(try bench.takeStory() == ["unknown_transport 5 a"])
+        for delivery in bench.deliveries.reversed() { bench.answer(TransportAnswer(delivery.id, .accepted)) }
+        #expect(try bench.takeStory() == ["accepted 5 phone", "accepted 5 mac", "unknown_transport 5 mouse"])
     }
 
     @Test func `each push and device gets one outcome, however often the transport answers`() throws {

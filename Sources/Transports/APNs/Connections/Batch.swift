@@ -1,10 +1,9 @@
 import NIOCore
 import PipelineKit
 
-/// Pushes of one window that one pool took, and the answers they have so far. Belongs to the pool's event loop.
+/// Pushes that one pool took together, and that are waited for together. Belongs to the pool's event loop.
 final class Batch {
-    private let promise: EventLoopPromise<[TransportAnswer]>
-    private var answers: [TransportAnswer] = []
+    let report: AnswerReport
     private(set) var outstanding: Int
     /// How often the pool's server had answered when it began.
     let answersBefore: Int
@@ -12,20 +11,43 @@ final class Batch {
     /// Ends the wait for answers.
     var timeout: Scheduled<Void>?
 
-    init(count: Int, answersBefore: Int, _ promise: EventLoopPromise<[TransportAnswer]>) {
+    init(count: Int, answersBefore: Int, _ report: AnswerReport) {
         outstanding = count
         self.answersBefore = answersBefore
-        self.promise = promise
-        answers.reserveCapacity(count)
+        self.report = report
     }
 
     func answer(_ answer: TransportAnswer) {
         precondition(outstanding > 0, "each push is answered once")
-        answers.append(answer)
         outstanding -= 1
-        guard outstanding == 0 else { return }
-        timeout?.cancel()
-        promise.succeed(answers)
+        if outstanding == 0 { timeout?.cancel() }
+        report.add(answer)
+    }
+}
+
+/// Gives answers to whoever handed the pushes in: those of one turn of the event loop together.
+final class AnswerReport {
+    private let loop: any EventLoop
+    private let answered: @Sendable ([TransportAnswer]) -> Void
+    private var answers: [TransportAnswer] = []
+
+    init(_ loop: any EventLoop, _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
+        (self.loop, self.answered) = (loop, answered)
+    }
+
+    func add(_ answer: TransportAnswer) {
+        answers.append(answer)
+        guard answers.count == 1 else { return }
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        loop.execute { bound.value.flush() }
+    }
+
+    /// Gives what has come. To be called where the event loop may have no further turn.
+    func flush() {
+        guard !answers.isEmpty else { return }
+        let answers = answers
+        self.answers = []
+        answered(answers)
     }
 }
 
@@ -37,11 +59,13 @@ struct Request {
     let taken: NIODeadline
     /// Who waits for its answer; nil once it has been told that it takes longer.
     var batch: Batch?
+    /// Where its answers go.
+    var report: AnswerReport
     /// How often it was written to a connection, for as far as that counts.
     var attempts = 0
     /// How often in a row a server gave it back unread.
     var returned = 0
-    /// How often a window ended before its answer came.
+    /// How often it was told to take longer.
     var handouts = 0
     var wasAskedOnceMore = false
     /// Whether it waits for another one of its lane.

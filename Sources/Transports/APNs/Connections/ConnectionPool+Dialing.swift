@@ -132,6 +132,7 @@ extension ConnectionPool {
         requests[tag] = nil
         if request.flight != nil { request.mayRepeat = true }
         request.batch?.answer(deferral(request, .unanswered, reason: Self.closed, attempts: request.attempts))
+        request.report.flush()
     }
 
     static let closed = "the transport was closed"

@@ -2,13 +2,12 @@ import EventLog
 import NIOCore
 import PipelineKit
 
-/// Windows of pushes: how they come in, how long they wait, and what is said of what takes longer.
+/// How pushes come in, how long they wait, and what is said of what takes longer.
 extension ConnectionPool {
-    /// Takes the pushes of one window; the promise gets one answer for each.
-    func take(_ pushes: [APNsPush], _ promise: EventLoopPromise<[TransportAnswer]>) {
-        guard !pushes.isEmpty else { return promise.succeed([]) }
+    /// Takes pushes. Each has one answer, and one more where the first was that it takes longer.
+    func take(_ pushes: [APNsPush], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         guard !isClosed else {
-            return promise.succeed(
+            return answered(
                 pushes.map {
                     TransportAnswer(
                         $0.delivery.id, .deferred, reason: Self.closed, attempts: 0, until: surroundings.now())
@@ -16,7 +15,7 @@ extension ConnectionPool {
         }
         stopped = nil
         beginTicks()
-        let batch = Batch(count: pushes.count, answersBefore: answers, promise)
+        let batch = Batch(count: pushes.count, answersBefore: answers, AnswerReport(loop, answered))
         let patience = patience
         for push in pushes { take(push, batch) }
         fill()
@@ -35,10 +34,8 @@ extension ConnectionPool {
 
     var patience: TimeAmount { isStuck ? .zero : .nanoseconds(surroundings.patience().nanoseconds) }
 
-    /// Whether the server is behind with what it was given, takes nothing or cannot be reached: windows do not wait for it.
-    private var isStuck: Bool {
-        !late.isEmpty || wasWaitedForInVain || (connections.isEmpty && dialFailures > 0)
-    }
+    /// Whether the server takes nothing or cannot be reached: it is not waited for.
+    private var isStuck: Bool { wasWaitedForInVain || (connections.isEmpty && dialFailures > 0) }
 
     func noteAnswer() { (answers, wasWaitedForInVain) = (answers + 1, false) }
 
@@ -47,7 +44,8 @@ extension ConnectionPool {
         if let told = pausedAnswer(push) { return batch.answer(told) }
         let tag = freeTags.popLast() ?? requests.count
         if tag == requests.count { requests.append(nil) }
-        requests[tag] = Request(push: push, kind: fields.index(of: push.kind), taken: batch.begun, batch: batch)
+        requests[tag] = Request(
+            push: push, kind: fields.index(of: push.kind), taken: batch.begun, batch: batch, report: batch.report)
         guard let lane = push.lane else { return waiting.append(tag) }
         if lanes[lane] == nil {
             lanes[lane] = CircularBuffer()
@@ -76,10 +74,11 @@ extension ConnectionPool {
         }
         guard let tag = late.removeValue(forKey: id) else { return false }
         requests[tag]?.batch = batch
+        requests[tag]?.report = batch.report
         return true
     }
 
-    /// The window ends: what has no answer yet is told to take longer.
+    /// The wait ends: what has no answer yet is told to take longer.
     private func release(_ batch: Batch) {
         guard batch.outstanding > 0 else { return }
         if batch.answersBefore == answers { wasWaitedForInVain = true }
@@ -96,7 +95,7 @@ extension ConnectionPool {
                 withdraw(tag)
             }
         }
-        // Once for all: a window may hold thousands.
+        // Once for all: a batch may hold thousands.
         waiting.removeAll { requests[$0] == nil }
     }
 

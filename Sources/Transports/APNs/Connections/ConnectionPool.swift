@@ -23,7 +23,7 @@ final class ConnectionPool {
     var nextDial = NIODeadline.now()
     /// How often the server answered a request.
     var answers = 0
-    /// Whether a window ended in which it answered none, and it has not answered since.
+    /// Whether a wait ended in which it answered none, and it has not answered since.
     var wasWaitedForInVain = false
     /// Why there is no connection.
     var trouble: String?
@@ -32,9 +32,9 @@ final class ConnectionPool {
     /// Until when nothing is sent, and what APNs said: it counts too many tokens of the key.
     var pause: (until: Instant, answer: APNsAnswer)?
     var lanes: [[UInt8]: CircularBuffer<Int>] = [:]
-    /// Pushes that take longer than a window may, by what they are.
+    /// Pushes that were told to take longer, by what they are.
     var late: [Delivery.ID: Int] = [:]
-    /// Their answers, until they are asked for.
+    /// Their answers, for as long as they may be asked for.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
     /// By topic.
     var refusalsInARow: [String: Int] = [:]
@@ -82,10 +82,10 @@ final class ConnectionPool {
         }
     }
 
-    /// Pushes that were told to take longer are not on record as over, whether they are or not.
+    /// Pushes that were told to take longer keep their streams.
     private func noteAllowance() {
         let capacity = connections.reduce(0) { $0 + $1.capacity }
-        allowance.count = max(1, capacity - late.count - lateAnswers.count)
+        allowance.count = max(1, capacity - late.count)
     }
 
     private var roomiest: APNsConnection? {
@@ -130,6 +130,7 @@ final class ConnectionPool {
         } else {
             late[request.push.delivery.id] = nil
             lateAnswers[request.push.delivery.id] = (answer, .now())
+            request.report.add(answer)
         }
     }
 
@@ -194,8 +195,8 @@ final class ConnectionPool {
     var held: Held { Held(pushes: Set(late.keys).union(lateAnswers.keys), lanes: Set(lanes.keys)) }
 
     /// Answers for pushes that it was given before; those that it does not have are to be sent elsewhere.
-    func join(_ ids: [Delivery.ID], _ promise: EventLoopPromise<[TransportAnswer]>) {
-        let batch = Batch(count: ids.count, answersBefore: answers, promise)
+    func join(_ ids: [Delivery.ID], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
+        let batch = Batch(count: ids.count, answersBefore: answers, AnswerReport(loop, answered))
         let patience = patience
         for id in ids where !join(id, batch) {
             batch.answer(TransportAnswer(id, .deferred, attempts: 0, until: surroundings.now()))

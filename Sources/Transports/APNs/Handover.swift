@@ -1,37 +1,42 @@
 import EventLog
-import NIOCore
 import PipelineKit
 
-/// Pushes that were handed out together, on their way to the pools that carry them.
-struct Window: ~Copyable {
+/// Hands pushes to the pools that carry them, and answers those that no pool takes.
+struct Handover: ~Copyable {
     /// Pushes that a pool gets at once: the first are under way while the next are read.
     private static let partMax = 256
     private static let standOff = Duration.seconds(1)
 
     private let lines: [APNsTransport.AppLine]
+    private let leaving: [LeavingPool]
     /// Lanes in which a push is still under way elsewhere: the next one waits for its answer.
     private let taken: Set<[UInt8]>
     private let now: Instant
+    private let answered: @Sendable ([TransportAnswer]) -> Void
+    private var reader: APNsPushReader
     /// By number of the line.
     private var parts: [[APNsPush]]
-    private var futures: [EventLoopFuture<[TransportAnswer]>] = []
     private var answers: [TransportAnswer] = []
 
     init(
-        _ deliveries: [Delivery], _ lines: [APNsTransport.AppLine], _ leaving: [LeavingPool], at now: Instant,
-        collapsesRepeats: Bool
+        _ lines: [APNsTransport.AppLine], _ leaving: [LeavingPool], at now: Instant, collapsesRepeats: Bool,
+        _ answered: @escaping @Sendable ([TransportAnswer]) -> Void
     ) {
-        (self.lines, self.now) = (lines, now)
+        (self.lines, self.leaving, self.now, self.answered) = (lines, leaving, now, answered)
         taken = leaving.reduce(into: []) { $0.formUnion($1.held.lanes) }
         parts = lines.map { _ in [] }
-        var deliveries = deliveries
-        for one in leaving { join(&deliveries, one.held.pushes, one.pool) }
-        var reader = APNsPushReader(collapsesRepeats: collapsesRepeats)
-        for delivery in deliveries { take(delivery, &reader) }
-        for line in parts.indices { hand(line) }
+        reader = APNsPushReader(collapsesRepeats: collapsesRepeats)
     }
 
-    private mutating func take(_ delivery: Delivery, _ reader: inout APNsPushReader) {
+    mutating func hand(_ deliveries: [Delivery]) {
+        var deliveries = deliveries
+        for one in leaving { join(&deliveries, one.held.pushes, one.pool) }
+        for delivery in deliveries { take(delivery) }
+        for line in parts.indices { hand(line) }
+        if !answers.isEmpty { answered(answers) }
+    }
+
+    private mutating func take(_ delivery: Delivery) {
         guard let line = lines.firstIndex(where: { $0.app.isOf(delivery.app) }) else {
             let reason = MissingApp.reason(delivery.app, among: lines.map(\.app))
             return answers.append(.init(delivery.id, .stopped, reason: reason, attempts: 0))
@@ -59,28 +64,14 @@ struct Window: ~Copyable {
         let ids = deliveries.map(\.id).filter(held.contains)
         guard !ids.isEmpty else { return }
         deliveries.removeAll { held.contains($0.id) }
-        let promise = pool.loop.makePromise(of: [TransportAnswer].self)
-        pool.run { $0.join(ids, promise) }
-        futures.append(promise.futureResult)
+        pool.run { [answered] in $0.join(ids, answered) }
     }
 
     private mutating func hand(_ line: Int) {
         let pushes = parts[line]
         guard !pushes.isEmpty else { return }
         parts[line] = []
-        let promise = lines[line].pool.loop.makePromise(of: [TransportAnswer].self)
-        lines[line].pool.run { $0.take(pushes, promise) }
-        futures.append(promise.futureResult)
-    }
-
-    /// One answer for each push.
-    consuming func wait() async -> [TransportAnswer] {
-        var answers = answers
-        for future in futures {
-            // A pool keeps its promises: it has an answer for whatever goes wrong.
-            do { answers += try await future.get() } catch { preconditionFailure("a pool broke its promise: \(error)") }
-        }
-        return answers
+        lines[line].pool.run { [answered] in $0.take(pushes, answered) }
     }
 }
 

@@ -1,0 +1,207 @@
+import EventLog
+import PipelineKit
+
+/// One transport, with the pushes that wait for room at it and those that it has.
+struct TransportLane {
+    /// The way to a transport.
+    struct Way: Sendable {
+        var send: @Sendable ([Delivery]) -> Void
+        var end: @Sendable () -> Void = {}
+        /// See ``Transport/inFlightMax``.
+        var inFlightMax: @Sendable () -> Int = { .max }
+        /// See ``ContinuousTransport/room(for:)``; nil for a transport that gets a batch when the last is answered.
+        var room: (@Sendable (Delivery.App?) -> TransportRoom)?
+        /// Another number each time a transport is opened; never 0.
+        var life = UInt64.random(in: 1 ... .max)
+    }
+
+    private struct Flight {
+        var id: Delivery.ID
+        var queue: Int
+        var destination: UInt64
+        var sent: ContinuousClock.Instant
+    }
+
+    let name: String
+    let way: Way
+    private var queues: [TransportQueue] = []
+    private var apps: [Delivery.App?] = []
+    private var places: [Delivery.App?: Int] = [:]
+    /// When a push of the app came last.
+    private var arrivals: [ContinuousClock.Instant] = []
+    /// The queue that is asked next.
+    private var turn = 0
+    private var flights: [UInt64: Flight] = [:]
+    /// Pushes that the transport still has under way, though it was not to be waited for.
+    private var late: Set<UInt64> = []
+    /// Pushes that were under way and are answered: the transport may answer them once more where they were asked for.
+    private var answeredLate: Set<UInt64> = []
+    private(set) var waitingCount = 0
+
+    /// More pushes of a batch would take too long to answer.
+    private static let batchBytesMax = 1 << 20
+    private static let answeredLateMax = 65_536
+    /// An app from which nothing came for as long has no share of the room.
+    private static let appIdle = Duration.seconds(10)
+
+    init(_ name: String, _ way: Way) { (self.name, self.way) = (name, way) }
+
+    var inFlight: Int { flights.count }
+    /// Whether several apps have pushes.
+    func isShared(at now: ContinuousClock.Instant) -> Bool { queues.indices.count { isActive($0, at: now) } > 1 }
+    /// The most pushes of one app that wait.
+    var longestQueue: Int { queues.reduce(0) { max($0, $1.count) } }
+
+    private func isActive(_ place: Int, at now: ContinuousClock.Instant) -> Bool {
+        !queues[place].isEmpty || queues[place].inFlight > 0 || now - arrivals[place] < Self.appIdle
+    }
+
+    mutating func append(_ push: Delivery, at now: ContinuousClock.Instant) {
+        let place = place(of: push)
+        queues[place].append(push)
+        arrivals[place] = now
+        waitingCount += 1
+    }
+
+    /// A transport that gets batches has them in the order in which the pushes came.
+    private mutating func place(of push: Delivery) -> Int {
+        let app = way.room == nil ? nil : push.app
+        if let place = places[app] { return place }
+        places[app] = queues.count
+        queues.append(TransportQueue())
+        apps.append(app)
+        arrivals.append(.now)
+        return queues.count - 1
+    }
+
+    // MARK: Going out
+
+    /// Takes out the pushes that the transport has room for now.
+    mutating func next(at now: ContinuousClock.Instant) -> [Delivery] {
+        guard waitingCount > 0 else { return [] }
+        var pushes: [Delivery] = []
+        if let room = way.room { fill(&pushes, room, now) } else { fill(&pushes, now) }
+        waitingCount -= pushes.count
+        return pushes
+    }
+
+    private mutating func fill(_ pushes: inout [Delivery], _ now: ContinuousClock.Instant) {
+        let room = max(1, way.inFlightMax())
+        var bytes = 0
+        while flights.isEmpty, pushes.count < room, bytes < Self.batchBytesMax,
+            let push = queues[0].next(room: .max, at: now)
+        {
+            bytes += push.byteCount
+            pushes.append(push)
+        }
+    }
+
+    private mutating func fill(
+        _ pushes: inout [Delivery], _ room: @Sendable (Delivery.App?) -> TransportRoom, _ now: ContinuousClock.Instant
+    ) {
+        let active = queues.indices.filter { isActive($0, at: now) }
+        var rooms = RoomLeft(apps.map(room), queues.map(\.inFlight), active, of: max(1, way.inFlightMax()))
+        var refused = 0
+        while refused < queues.count {
+            let place = turn % queues.count
+            turn = (place + 1) % queues.count
+            if rooms.hasRoom(place, isFast: queues[place].isFast),
+                let push = queues[place].next(room: rooms.most(place), at: now)
+            {
+                rooms.take(place)
+                pushes.append(push)
+                refused = 0
+            } else {
+                refused += 1
+            }
+        }
+    }
+
+    /// Takes note that the pushes go out.
+    mutating func begin(_ pushes: [Delivery], at now: ContinuousClock.Instant) {
+        for push in pushes {
+            late.remove(push.id.number)
+            flights[push.id.number] = Flight(
+                id: push.id, queue: place(of: push), destination: push.destination, sent: now)
+        }
+    }
+
+    mutating func putBack(_ pushes: [Delivery]) {
+        for (place, some) in Dictionary(grouping: pushes, by: { places[way.room == nil ? nil : $0.app] ?? 0 }) {
+            queues[place].putBack(some)
+        }
+        waitingCount += pushes.count
+    }
+
+    // MARK: Answers
+
+    enum Fit {
+        case first
+        /// To a push that was told to take longer.
+        case late
+        /// To one that has its last answer already.
+        case known
+        case surplus
+    }
+
+    mutating func settle(_ answer: TransportAnswer, at now: ContinuousClock.Instant) -> Fit {
+        let number = answer.id.number
+        if let flight = flights.removeValue(forKey: number) {
+            if answer.isUnderWay { late.insert(number) }
+            queues[flight.queue].noteAnswer(flight.destination, after: now - flight.sent, at: now)
+            return .first
+        }
+        if late.remove(number) != nil {
+            if answeredLate.count >= Self.answeredLateMax { answeredLate = [] }
+            answeredLate.insert(number)
+            return .late
+        }
+        return answeredLate.contains(number) ? .known : .surplus
+    }
+
+    /// Takes pushes out that wait for room.
+    mutating func remove(_ numbers: Set<UInt64>) -> [Delivery.ID] {
+        var removed: [Delivery.ID] = []
+        for place in queues.indices {
+            queues[place].remove { push in
+                guard numbers.contains(push.id.number) else { return false }
+                removed.append(push.id)
+                return true
+            }
+        }
+        waitingCount -= removed.count
+        return removed
+    }
+}
+
+/// The room that is left at a transport, for each of its apps.
+private struct RoomLeft {
+    private let rooms: [TransportRoom]
+    private var inFlight: [Int]
+    private var channels: [Int: Int] = [:]
+    /// How many apps of each channel have pushes of late.
+    private var shares: [Int: Int] = [:]
+    private var left: Int
+
+    init(_ rooms: [TransportRoom], _ inFlight: [Int], _ active: [Int], of all: Int) {
+        (self.rooms, self.inFlight) = (rooms, inFlight)
+        left = all - inFlight.reduce(0, +)
+        for (room, count) in zip(rooms, inFlight) { channels[room.channel, default: 0] += count }
+        for place in active { shares[rooms[place].channel, default: 0] += 1 }
+    }
+
+    func most(_ place: Int) -> Int { max(1, rooms[place].pushesMax) }
+
+    /// - Parameter isFast: Whether the app's pushes are answered soon: then it may use what others leave.
+    func hasRoom(_ place: Int, isFast: Bool) -> Bool {
+        let channel = rooms[place].channel
+        guard left > 0, channels[channel, default: 0] < most(place) else { return false }
+        return isFast || inFlight[place] < max(1, most(place) / max(1, shares[channel, default: 1]))
+    }
+
+    mutating func take(_ place: Int) {
+        left -= 1
+        inFlight[place] += 1
+        channels[rooms[place].channel, default: 0] += 1
+    }
+}

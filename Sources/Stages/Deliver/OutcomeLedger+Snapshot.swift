@@ -1,0 +1,77 @@
+import EventLog
+import PipelineKit
+
+extension OutcomeLedger.Entry {
+    func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(origin.push)
+        snapshot.write(origin.time)
+        origin.outcome.write(into: &snapshot)
+        snapshot.write(origin.unpruned) { $1.write($0) }
+        snapshot.write(all: lines) { $0.write(into: &$1) }
+    }
+}
+
+extension OutcomeLedger {
+    mutating func insert(
+        from snapshot: inout SnapshotReader, _ registry: inout DeviceRegistry
+    ) throws(SnapshotError) {
+        let (push, time) = (try snapshot.number(), try snapshot.instant())
+        var origin = Origin(push: push, time: time, outcome: try OutcomeText(from: &snapshot))
+        origin.unpruned = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.array() }
+        var lines: [Line] = []
+        for _ in 0..<(try snapshot.count(bytesEach: 8)) { lines.append(try Line(from: &snapshot, &registry)) }
+        guard lines.first?.isOut == true else { throw snapshot.error("a push waits for no answer") }
+        insert(origin, lines)
+    }
+}
+
+extension OutcomeLedger.Line {
+    fileprivate func write(into snapshot: inout SnapshotWriter) {
+        device.writeWhole(into: &snapshot)
+        snapshot.write(id.high)
+        snapshot.write(id.low)
+        snapshot.write(head)
+        snapshot.write(rest)
+        result.write(into: &snapshot)
+        snapshot.write(overtaken) { key, snapshot in
+            snapshot.write(key.push)
+            snapshot.write(key.device)
+        }
+        snapshot.write(superseder) { $1.write($0) }
+    }
+
+    fileprivate init(
+        from snapshot: inout SnapshotReader, _ registry: inout DeviceRegistry
+    ) throws(SnapshotError) {
+        device = try registry.device(from: &snapshot)
+        id = PositionID(high: try snapshot.number(), low: try snapshot.number())
+        (head, rest) = (try snapshot.array(), try snapshot.array())
+        result = try OutcomeLedger.Result(from: &snapshot)
+        collapseKey = WaitingHeaders(head: head, rest: rest).collapseID.map(device.collapseKey)
+        overtaken = try snapshot.optional { snapshot throws(SnapshotError) in
+            PendingKey(push: try snapshot.number(), device: try snapshot.text())
+        }
+        superseder = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.number() }
+    }
+}
+
+extension OutcomeLedger.Result {
+    fileprivate func write(into snapshot: inout SnapshotWriter) {
+        switch self {
+        case .out: snapshot.write("out")
+        case .held: snapshot.write("held")
+        case .ended(let code): snapshot.write(code.rawValue)
+        }
+    }
+
+    fileprivate init(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        let word = try snapshot.text()
+        switch word {
+        case "out": self = .out
+        case "held": self = .held
+        default:
+            guard let code = OutcomeCode(rawValue: word) else { throw snapshot.error("no push ends as \(word)") }
+            self = .ended(code)
+        }
+    }
+}
