@@ -56,6 +56,9 @@ public protocol Stage: SendableMetatype {
     /// ``answer(recordedIn:)``, in the order in which the answers came.
     mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox)
 
+    /// The first event whose pushes were handed out and have not all been answered once; nil where there is none.
+    var firstOut: UInt64? { get }
+
     /// Hands out again, in their order, the pushes that were handed out and are not answered. Called when the stage goes
     /// on after a restart.
     func handOutAgain(at now: Instant, into out: inout Outbox)
@@ -107,6 +110,7 @@ extension Stage {
     public mutating func proceed(at now: Instant, into out: inout Outbox) {}
     public mutating func recall(_ event: borrowing InputEvent, at now: Instant) {}
     public mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {}
+    public var firstOut: UInt64? { nil }
     public func handOutAgain(at now: Instant, into out: inout Outbox) {}
     public static func transports(of settings: Settings) -> [TransportBinding] { [] }
     public static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? { nil }

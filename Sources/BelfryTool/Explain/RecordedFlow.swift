@@ -77,5 +77,8 @@ extension JSONValue {
 
 extension BatchHeader {
     /// Whether the log has answered an event of its upstream's.
-    func reaches(_ sequence: UInt64) -> Bool { cursor.input.map { $0.position >= sequence } ?? false }
+    func reaches(_ sequence: UInt64) -> Bool {
+        guard let position = cursor.input?.position, position >= sequence else { return false }
+        return cursor.firstOut.map { $0 > sequence } ?? true
+    }
 }

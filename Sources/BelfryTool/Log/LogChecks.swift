@@ -49,9 +49,8 @@ private struct UpstreamNoteCheck: LogCheck {
         if let header = try log.snapshots().last(where: { $0.upstream != log.identity }) {
             return (header.cursor.positions.keys.first ?? "", "the snapshot at sequence \(header.sequence)")
         }
-        guard log.name != RecordedLogs.standardNames.first, log.cursor.positions.count == 1,
-            let name = log.cursor.positions.keys.first
-        else { return nil }
+        let names = log.cursor.positions.keys.filter { !$0.contains("/") }
+        guard log.name != RecordedLogs.standardNames.first, names.count == 1, let name = names.first else { return nil }
         let isLog = RecordedLogs.standardNames.contains(name) || LogPlace.isLog(log.sibling(name))
         return isLog ? (name, "its cursor") : nil
     }

@@ -30,7 +30,8 @@ extension LinkedStageWork {
         // What is handed out is on record first: an answer is always in a later batch than its push.
         let handsOut = !out.deliveries.isEmpty
         mustRecord = mustRecord || handsOut
-        let cursor = Cursor(upstreamName, taken, unfinished: nil, handsOut: handsOut, past: outlet.log.cursor)
+        let firstOut = clock?.stage.firstOut ?? (handsOut ? taken + 1 : nil)
+        let cursor = Cursor(upstreamName, taken, unfinished: nil, firstOut: firstOut, past: outlet.log.cursor)
         switch try append(cursor, now: now, always: mustRecord) {
         case .noRoom: return false
         case .unneeded: break

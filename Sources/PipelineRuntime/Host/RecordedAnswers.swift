@@ -42,8 +42,8 @@ package struct RecordedAnswers {
 
 /// The answers that one batch of a stage's own log records.
 ///
-/// The batch says whether pushes are handed out in it whose answers are in later batches. If not, each push that is
-/// handed out while the batch's events are fed was answered at once. The other answers came at the batch's end.
+/// Where the batch's cursor says that pushes are out, those that are handed out while its events are fed were answered
+/// later: see ``EventLog/Cursor/firstOut``. Else each was answered at once. The other answers came at the batch's end.
 package struct BatchAnswers {
     private let handsOut: Bool
     private var answers: [TransportAnswer?]

@@ -36,13 +36,15 @@ package struct UnfinishedStep: Hashable, Sendable {
 extension Cursor {
     /// - Parameters:
     ///   - unfinished: The step that the batch is a part of.
-    ///   - handsOut: Whether pushes are handed out in the batch, whose answers are in later ones.
+    ///   - firstOut: The first event whose pushes are handed out and not all answered: their answers are in later
+    ///     batches.
     ///   - past: What the log's cursor says before the batch.
     init(
-        _ upstream: String, _ position: UInt64, unfinished: UnfinishedStep?, handsOut: Bool = false, past: Cursor
+        _ upstream: String, _ position: UInt64, unfinished: UnfinishedStep?, firstOut: UInt64? = nil, past: Cursor
     ) {
         self.init([upstream: position])
-        if handsOut || past.positions[upstream + Self.out] != nil { positions[upstream + Self.out] = handsOut ? 1 : 0 }
+        let out = upstream + Self.out
+        if firstOut != nil || past.positions[out] != nil { positions[out] = firstOut ?? 0 }
         for kind in UnfinishedStep.Kind.allCases {
             let entry = kind.entry(upstream)
             if kind == unfinished?.kind {
@@ -55,8 +57,12 @@ extension Cursor {
 
     private static let out = "/out"
 
-    /// Whether pushes are handed out in the batch, whose answers are in later ones.
-    package var handsOut: Bool { positions.contains { $0.value > 0 && $0.key.hasSuffix(Self.out) } }
+    /// The first event of the upstream's log whose pushes are out when the batch is written: of all events before it,
+    /// outcomes or attempts are in the log. Nil where no push waits for its first answer.
+    package var firstOut: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
+
+    /// Whether pushes that are handed out in the batch are answered in later ones.
+    package var handsOut: Bool { firstOut != nil }
 
     /// The upstream's log and the last sequence done: the one entry in the log of a stage that reads another's.
     package var input: (log: String, position: UInt64)? {

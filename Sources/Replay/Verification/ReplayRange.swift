@@ -38,7 +38,8 @@ package struct ReplayRange: Hashable, Sendable {
             if !hasBegun, begins(stage, header, cursor + begun, input) {
                 (part.first, hasBegun) = (header.firstSequence, true)
             }
-            if let last = ends(stage, header, cursor, input, isInWake: unfinished?.kind == .wake) {
+            let done = header.cursor.firstOut.map { min(cursor, $0 - 1) } ?? cursor
+            if let last = ends(stage, header, done, input, isInWake: unfinished?.kind == .wake) {
                 part.last = last
                 break
             }

@@ -73,6 +73,8 @@ public struct DeliverStage: Stage {
         }
     }
 
+    public var firstOut: UInt64? { ledger.first }
+
     /// Records the answer. One to a push and device that wait for none changes nothing.
     public mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {
         if pending.takesAnswer(to: answer.id) {

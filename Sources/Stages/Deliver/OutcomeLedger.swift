@@ -63,7 +63,13 @@ struct OutcomeLedger {
     /// The pushes in it that share a collapse key.
     private var sharing: [[UInt8]: [PendingKey]] = [:]
 
+    /// The pushes in their order, and some that are over.
+    private var order: [UInt64] = []
+    private var orderStart = 0
+
     var isEmpty: Bool { entries.isEmpty }
+    /// The first push that is not over.
+    var first: UInt64? { orderStart < order.count ? order[orderStart] : nil }
 
     /// In the order of the pushes.
     var inOrder: [Entry] { entries.values.sorted { $0.origin.push < $1.origin.push } }
@@ -72,6 +78,7 @@ struct OutcomeLedger {
     mutating func insert(_ origin: Origin, _ lines: [Line]) {
         precondition(lines.first?.isOut == true, "a push is kept whose first device waits for no answer")
         entries[origin.push] = Entry(origin: origin, lines: lines)
+        order.append(origin.push)
         for line in lines { if let key = line.collapseKey { sharing[key, default: []].append(Self.key(origin, line)) } }
     }
 
@@ -82,9 +89,19 @@ struct OutcomeLedger {
         guard let place = entries.index(forKey: id.push) else { return nil }
         let origin = entries.values[place].origin
         guard let settled = entries.values[place].settle(id.device) else { return nil }
-        if entries.values[place].lines.isEmpty { entries.remove(at: place) }
+        if entries.values[place].lines.isEmpty {
+            entries.remove(at: place)
+            dropOrder()
+        }
         for line in settled { forget(line, of: origin) }
         return (origin, settled)
+    }
+
+    private mutating func dropOrder() {
+        while orderStart < order.count, entries[order[orderStart]] == nil { orderStart += 1 }
+        guard orderStart == order.count || orderStart >= 4_096 else { return }
+        order.removeFirst(orderStart)
+        orderStart = 0
     }
 
     private mutating func forget(_ line: Line, of origin: Origin) {
