@@ -101,8 +101,13 @@ public struct TransportRoom: Sendable, Hashable {
     public var channel: Int
     /// Below 1 counts as 1.
     public var pushesMax: Int
+    /// Whether the other side has not answered of late, so that pushes would only be put off: they wait for some seconds
+    /// more, and keep their order where it answers again.
+    public var isSilent: Bool
 
-    public init(channel: Int, pushesMax: Int) { (self.channel, self.pushesMax) = (channel, pushesMax) }
+    public init(channel: Int, pushesMax: Int, isSilent: Bool = false) {
+        (self.channel, self.pushesMax, self.isSilent) = (channel, pushesMax, isSilent)
+    }
 }
 
 /// How an open transport comes to other settings, and keeps what is under way.

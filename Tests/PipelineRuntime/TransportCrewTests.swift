@@ -78,6 +78,17 @@ import Testing
         #expect(Set(way.sent) == ["1 a1", "2 a2", "5 b5", "6 b6"])
     }
 
+    @Test func `a side that does not answer is handed no more for some seconds`() {
+        let (way, clock) = (RecordedWay(room: 2, isSilent: true), HandClock())
+        let crew = TransportCrew(ways: ["apns": way.way], steady: { clock.now.withLock { $0 } })
+        crew.append([push(1, "a")])
+        crew.dispatch()
+        #expect(way.sent.isEmpty)
+        clock.now.withLock { $0 += .seconds(9) }
+        crew.dispatch()
+        #expect(way.sent == ["1 a"])
+    }
+
     @Test func `no room counts as room for one`() {
         let way = RecordedWay(room: 0)
         let crew = TransportCrew(ways: ["apns": way.way])
@@ -185,6 +196,10 @@ import Testing
     }
 }
 
+private final class HandClock: Sendable {
+    let now = Mutex(ContinuousClock.now)
+}
+
 private struct ForgetfulTransport: Transport {
     static let kind = "forgetful"
 
@@ -202,9 +217,10 @@ private final class RecordedWay: Sendable {
     private let room: Int
     private let isContinuous: Bool
     private let channels: [String: Int]
+    private let isSilent: Bool
 
-    init(room: Int, isContinuous: Bool = true, channels: [String: Int] = [:]) {
-        (self.room, self.isContinuous, self.channels) = (room, isContinuous, channels)
+    init(room: Int, isContinuous: Bool = true, channels: [String: Int] = [:], isSilent: Bool = false) {
+        (self.room, self.isContinuous, self.channels, self.isSilent) = (room, isContinuous, channels, isSilent)
     }
 
     var way: TransportLane.Way {
@@ -212,8 +228,9 @@ private final class RecordedWay: Sendable {
         var way = TransportLane.Way(
             send: { pushes in self.handedOut.withLock { $0 += pushes.map(\.id) } }, inFlightMax: { all })
         guard isContinuous else { return way }
-        way.room = { [room, channels] app in
-            TransportRoom(channel: app.flatMap { channels[$0.container] } ?? 0, pushesMax: room)
+        way.room = { [room, channels, isSilent] app in
+            TransportRoom(
+                channel: app.flatMap { channels[$0.container] } ?? 0, pushesMax: room, isSilent: isSilent)
         }
         return way
     }

@@ -29,6 +29,8 @@ struct TransportLane {
     private var places: [Delivery.App?: Int] = [:]
     /// When a push of the app came last.
     private var arrivals: [ContinuousClock.Instant] = []
+    /// Since when the other side of each app has not answered; nil where it does.
+    private var silences: [ContinuousClock.Instant?] = []
     /// The queue that is asked next.
     private var turn = 0
     private var flights: [UInt64: Flight] = [:]
@@ -43,6 +45,8 @@ struct TransportLane {
     private static let answeredLateMax = 65_536
     /// An app from which nothing came for as long has no share of the room.
     private static let appIdle = Duration.seconds(10)
+    /// So long pushes wait for another side that does not answer, before it is handed more.
+    private static let silenceMax = Duration.seconds(8)
 
     init(_ name: String, _ way: Way) { (self.name, self.way) = (name, way) }
 
@@ -71,6 +75,7 @@ struct TransportLane {
         queues.append(TransportQueue())
         apps.append(app)
         arrivals.append(.now)
+        silences.append(nil)
         return queues.count - 1
     }
 
@@ -100,12 +105,14 @@ struct TransportLane {
         _ pushes: inout [Delivery], _ room: @Sendable (Delivery.App?) -> TransportRoom, _ now: ContinuousClock.Instant
     ) {
         let active = queues.indices.filter { isActive($0, at: now) }
-        var rooms = RoomLeft(apps.map(room), queues.map(\.inFlight), active, of: max(1, way.inFlightMax()))
+        let all = apps.map(room)
+        for (place, room) in all.enumerated() { silences[place] = room.isSilent ? silences[place] ?? now : nil }
+        var rooms = RoomLeft(all, queues.map(\.inFlight), active, of: max(1, way.inFlightMax()))
         var refused = 0
         while refused < queues.count {
             let place = turn % queues.count
             turn = (place + 1) % queues.count
-            if rooms.hasRoom(place, isFast: queues[place].isFast),
+            if !isSilent(place, at: now), rooms.hasRoom(place, isFast: queues[place].isFast),
                 let push = queues[place].next(room: rooms.most(place), at: now)
             {
                 rooms.take(place)
@@ -115,6 +122,10 @@ struct TransportLane {
                 refused += 1
             }
         }
+    }
+
+    private func isSilent(_ place: Int, at now: ContinuousClock.Instant) -> Bool {
+        silences[place].map { now - $0 < Self.silenceMax } ?? false
     }
 
     /// Takes note that the pushes go out.

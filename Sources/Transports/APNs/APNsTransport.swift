@@ -144,7 +144,9 @@ public final class APNsTransport: ContinuousTransport {
             }
             let pool = work.lines[place].pool
             let channel = work.lines.firstIndex { $0.pool.allowance === pool.allowance } ?? place
-            return TransportRoom(channel: channel, pushesMax: min(pool.allowance.count, state.settings.inFlightMax))
+            return TransportRoom(
+                channel: channel, pushesMax: min(pool.allowance.count, state.settings.inFlightMax),
+                isSilent: pool.allowance.isSilent)
         }
     }
 

@@ -9,6 +9,8 @@ import Testing
 struct Bench {
     var stage: DeliverStage
     private(set) var deliveries: [Delivery] = []
+    /// The answers to pushes that the stage took back, unless a transport had them.
+    private(set) var withdrawals: [TransportAnswer] = []
     private(set) var outcomes: [String] = []
     private(set) var rejections: [Rejection] = []
     /// What the operator was told.
@@ -110,6 +112,7 @@ struct Bench {
         said += out.said
         rejections += out.takeRejections().map(\.rejection)
         deliveries += out.takeDeliveries()
+        withdrawals += out.takeWithdrawals()
     }
 }
 

@@ -24,7 +24,7 @@ final class ConnectionPool {
     /// How often the server answered a request.
     var answers = 0
     /// Whether a wait ended in which it answered none, and it has not answered since.
-    var wasWaitedForInVain = false
+    var wasWaitedForInVain = false { didSet { allowance.isSilent = wasWaitedForInVain } }
     /// Why there is no connection.
     var trouble: String?
     /// What APNs said of all apps of the credential, in GOAWAY.
