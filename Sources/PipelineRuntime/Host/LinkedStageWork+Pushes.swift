@@ -33,6 +33,8 @@ extension LinkedStageWork {
         for handover in handovers { transports.send(handover) }
     }
 
+    var mayTakeAnswers: Bool { hasCaughtUp && !outlet.isShort && transports.hasAnswers }
+
     /// Gives the stage the answers that have come, at the wall's time, and puts them on record.
     func takeAnswers() throws {
         guard hasCaughtUp, transports.hasAnswers, try commit(), let now = clock?.now else { return }

@@ -117,7 +117,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
         try dispatch()
         inlet.keep = need.upstream
         try inlet.tick(at: plan.time.steady())
-        return bytes >= Self.turnBytesMax || transports.hasAnswers || canGoOn
+        return bytes >= Self.turnBytesMax || mayTakeAnswers || canGoOn
     }
 
     /// Whether what had to wait need wait no more.

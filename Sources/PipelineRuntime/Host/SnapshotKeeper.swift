@@ -3,8 +3,8 @@ import PipelineKit
 
 /// When a stage's state is put aside: after so much input, and at a clean stop. Belongs to the host's thread.
 ///
-/// The state is taken down only when all that was taken in is answered and appended, so that what a snapshot includes
-/// is in the log, or gave nothing to be there.
+/// The state is taken down only when all that the stage has said is appended, so that what a snapshot includes is in the
+/// log, or gave nothing to be there. Pushes that are out are a part of it.
 struct SnapshotKeeper {
     /// Writing a state down costs about as much as reading so much input.
     private static let inputPerStateByte = 4
