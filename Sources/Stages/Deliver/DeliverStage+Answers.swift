@@ -47,8 +47,12 @@ extension DeliverStage {
         let app = push.device.appIndex
         registry.apps[app].hold?.noteArrival(at: now)
         wait(push, PushNote(waiting: PendingPush.heldWord), into: &out)
-        guard registry.apps[app].hold == nil, let waiting = pending[push.key] else { return }
-        pending.release(waiting, at: now.advanced(by: .microseconds(1)))
+        guard let waiting = pending[push.key] else { return }
+        if registry.apps[app].hold == nil {
+            pending.release(waiting, at: now.advanced(by: .microseconds(1)))
+        } else {
+            pending.hold(waiting, until: waiting.end(settings.retryFor, after: now))
+        }
     }
 
     mutating func fold(

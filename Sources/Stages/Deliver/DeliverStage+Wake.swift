@@ -39,11 +39,15 @@ extension DeliverStage {
         if settings.retired != nil { tell(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
-    /// Takes back what was handed out for devices and has not reached a transport.
+    /// Takes back what was handed out for devices and has not reached a transport. What a transport has already is still
+    /// asked for, and the probe of an app still goes out.
     private func withdraw(
         where isWanted: (Device) -> Bool, into out: inout Outbox, as answer: (Delivery.ID) -> TransportAnswer
     ) {
-        let repeats = pending.deliveries { !$0.isNotice && isWanted($0.device) }
+        let repeats = pending.deliveries { push in
+            !push.isNotice && !push.isUnderWay && isWanted(push.device)
+                && registry.apps[push.device.appIndex].hold?.probe != push.key
+        }
         for delivery in repeats + ledger.deliveries(where: isWanted) { out.withdraw(as: answer(delivery.id)) }
     }
 
@@ -190,6 +194,18 @@ extension DeliverStage {
         let repeats = pending.outInOrder.map { ($0.key, delivery(of: $0, at: now)) }
         let first = ledger.deliveries().map { (PendingKey($0.id), $0) }
         for (_, delivery) in (repeats + first).sorted(by: { $0.0 < $1.0 }) { out.deliver(delivery) }
+        withdrawUseless(into: &out)
+    }
+
+    /// What devices that are gone and apps that are held had out is on record as out until its answer is.
+    private func withdrawUseless(into out: inout Outbox) {
+        withdraw(where: { registry.current($0) == nil }, into: &out) {
+            TransportAnswer($0, .unregistered, reason: Self.goneMeanwhile, attempts: 0)
+        }
+        guard !registry.apps.held.isEmpty else { return }
+        withdraw(where: { registry.current($0) != nil && registry.apps.isHeld($0.appIndex) }, into: &out) {
+            TransportAnswer($0, .stopped, reason: "the app is stopped", attempts: 0)
+        }
     }
 }
 

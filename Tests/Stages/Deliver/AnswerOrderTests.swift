@@ -94,6 +94,15 @@ import Testing
         #expect(try bench.takeStory().filter { $0.hasPrefix("held") } == ["held 2 mac", "held 3 mac"])
     }
 
+    @Test func `after a restart nothing is sent to a token that has ended`() throws {
+        var (bench, pushes) = try bench(push(collapseID: nil), push(collapseID: nil))
+        bench.answer(TransportAnswer(pushes[0].id, .unregistered, status: 410, reason: "Unregistered"))
+        bench.wakeOnce()
+        var out = Outbox()
+        try bench.restarted(transports: "transports: {apns: {use: file}}").stage.handOutAgain(at: bench.now, into: &out)
+        #expect(out.takeDeliveries().map(\.id) == out.takeWithdrawals().map(\.id))
+    }
+
     @Test func `what is not answered is handed out again, in its order`() throws {
         var (bench, pushes) = try bench(push(collapseID: nil), push(collapseID: nil), push(collapseID: nil))
         bench.answer(deferred(pushes[0], until: 10))
