@@ -72,6 +72,15 @@ import Testing
         #expect(cut.marked(answers(1, 2, 3)) == [1, 2, 3])
     }
 
+    @Test func aPushWhoseAnswerWasLostIsMarkedAlsoAfterASecondKill() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1)[...], after: 10)
+        var lost = answers(1)
+        (lost[0].outcome, lost[0].reason) = (.deferred, "its answer was lost")
+        var third = start(after: 12, recorded: lost)
+        #expect(third.marked(answers(1)) == [1])
+    }
+
     @Test func aLatePushThatWasAnsweredIsNotMarked() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)

@@ -50,7 +50,8 @@ struct UnderWay {
             horizon = max(horizon, last)
             return
         }
-        let over = Set(try answers(record.after).lazy.filter { !$0.isUnderWay }.map(\.id.number))
+        let over = Set(
+            try answers(record.after).lazy.filter { !$0.isUnderWay && $0.reason != Self.lost }.map(\.id.number))
         let open = Set(lives.values)
         for entry in record.entries where !over.contains(entry.push) {
             if open.contains(entry.life) { present[entry.push] = entry.life } else { doubtful.insert(entry.push) }
@@ -67,8 +68,11 @@ struct UnderWay {
             return nil
         }
         lost.insert(delivery.id.number)
-        return TransportAnswer(delivery.id, .deferred, reason: "its answer was lost", attempts: 1)
+        return TransportAnswer(delivery.id, .deferred, reason: Self.lost, attempts: 1)
     }
+
+    /// What is said of a push whose transport is no more: nothing is known of it, before as after.
+    private static let lost = "its answer was lost"
 
     // MARK: Pushes
 
