@@ -28,7 +28,7 @@ struct TraceEvent: Hashable, Sendable {
 }
 
 extension LoggedEvent {
-    /// The canonical form of its JSON; the line itself where that is none.
+    /// The canonical form of the event, which is JSON; the line as it stands where it is not.
     var content: [UInt8] {
         do { return try withJSON(\.canonical) } catch { return line }
     }

@@ -13,10 +13,10 @@ public protocol PluginSettings: Sendable {
     /// Keys, at any depth, whose values are paths of files that count like settings: a certificate, as secrets do.
     static var fileKeys: Set<String> { get }
 
-    /// Looks into those secrets that can be read here, for what a start would refuse: a key that is none. Only for who
-    /// checks a file.
+    /// Checks the contents of the secrets that this process can read, such as whether a file that should hold a key
+    /// holds one. Called when a pipeline file is checked, never when a stage runs.
     ///
-    /// - Throws: What is wrong, in words; it shows no secret.
+    /// - Throws: What a stage would refuse when it starts, in words that show no secret.
     func checkSecrets() throws
 }
 

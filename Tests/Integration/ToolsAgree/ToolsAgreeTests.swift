@@ -6,8 +6,8 @@ import Testing
 
 @testable import BelfryTool
 
-/// What two tools say of the same logs is the same: of the quickstart's run, of scenarios and of drawn stories, as the
-/// stages wrote them and in the words that a stage in another language might use.
+/// Two tools say the same of the same logs. The logs are of the quickstart's run, of scenarios and of drawn stories; each is
+/// read as the stages wrote it, and again with its JSON spelt in another way, as a stage in another language might.
 @Suite struct ToolsAgree {
     /// How much of what could be asked is asked.
     private struct Effort {

@@ -9,7 +9,7 @@ import Testing
 
 /// Verification against a wrong bit in any file of any log.
 @Suite struct FlippedBits {
-    /// The quickstart's tour, and a device whose token is none: a stage sets it aside.
+    /// The quickstart's tour, and a device with an invalid token, which a stage sets aside.
     private static func logs(in folder: Folder) async throws -> [String] {
         let tour = try #require(try Scenarios.all().first { $0.testDescription == "quickstart: tour" })
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
