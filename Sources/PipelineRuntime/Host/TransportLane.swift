@@ -16,8 +16,8 @@ struct TransportLane {
     }
 
     private struct Flight {
-        var id: Delivery.ID
-        var queue: Int
+        /// Nil for a question, which takes no room.
+        var queue: Int?
         var destination: UInt64
         var sent: ContinuousClock.Instant
     }
@@ -25,6 +25,8 @@ struct TransportLane {
     let name: String
     let way: Way
     private var queues: [TransportQueue] = []
+    /// They send nothing, so they go out at once.
+    private var questions: [Delivery] = []
     private var apps: [Delivery.App?] = []
     private var places: [Delivery.App?: Int] = [:]
     /// When a push of the app came last.
@@ -61,11 +63,14 @@ struct TransportLane {
     }
 
     mutating func append(_ push: Delivery, at now: ContinuousClock.Instant) {
+        waitingCount += 1
+        if isBesideQueues(push) { return questions.append(push) }
         let place = place(of: push)
         queues[place].append(push)
         arrivals[place] = now
-        waitingCount += 1
     }
+
+    private func isBesideQueues(_ push: Delivery) -> Bool { way.room != nil && push.isQuestion }
 
     /// A transport that gets batches has them in the order in which the pushes came.
     private mutating func place(of push: Delivery) -> Int {
@@ -104,15 +109,16 @@ struct TransportLane {
     private mutating func fill(
         _ pushes: inout [Delivery], _ room: @Sendable (Delivery.App?) -> TransportRoom, _ now: ContinuousClock.Instant
     ) {
+        swap(&pushes, &questions)
         let active = queues.indices.filter { isActive($0, at: now) }
         let all = apps.map(room)
         for (place, room) in all.enumerated() { silences[place] = room.isSilent ? silences[place] ?? now : nil }
-        var rooms = RoomLeft(all, queues.map(\.inFlight), active, of: max(1, way.inFlightMax()))
+        var rooms = RoomLeft(all, queues, active, of: max(1, way.inFlightMax()))
         var refused = 0
         while refused < queues.count {
             let place = turn % queues.count
             turn = (place + 1) % queues.count
-            if !isSilent(place, at: now), rooms.hasRoom(place, isFast: queues[place].isFast),
+            if !isSilent(place, at: now), rooms.hasRoom(place, queues[place]),
                 let push = queues[place].next(room: rooms.most(place), at: now)
             {
                 rooms.take(place)
@@ -133,14 +139,14 @@ struct TransportLane {
         for push in pushes {
             late.remove(push.id.number)
             flights[push.id.number] = Flight(
-                id: push.id, queue: place(of: push), destination: push.destination, sent: now)
+                queue: isBesideQueues(push) ? nil : place(of: push), destination: push.destination, sent: now)
         }
     }
 
     mutating func putBack(_ pushes: [Delivery]) {
-        for (place, some) in Dictionary(grouping: pushes, by: { places[way.room == nil ? nil : $0.app] ?? 0 }) {
-            queues[place].putBack(some)
-        }
+        questions += pushes.filter(isBesideQueues)
+        let others = pushes.filter { !isBesideQueues($0) }
+        for (place, some) in Dictionary(grouping: others, by: { place(of: $0) }) { queues[place].putBack(some) }
         waitingCount += pushes.count
     }
 
@@ -159,7 +165,9 @@ struct TransportLane {
         let number = answer.id.number
         if let flight = flights.removeValue(forKey: number) {
             if answer.isUnderWay { late.insert(number) }
-            queues[flight.queue].noteAnswer(flight.destination, after: now - flight.sent, at: now)
+            if let queue = flight.queue {
+                queues[queue].noteAnswer(flight.destination, after: now - flight.sent, at: now)
+            }
             return .first
         }
         if late.remove(number) != nil {
@@ -172,7 +180,8 @@ struct TransportLane {
 
     /// Takes pushes out that wait for room.
     mutating func remove(_ numbers: Set<UInt64>) -> [Delivery.ID] {
-        var removed: [Delivery.ID] = []
+        var removed = questions.filter { numbers.contains($0.id.number) }.map(\.id)
+        questions.removeAll { numbers.contains($0.id.number) }
         for place in queues.indices {
             queues[place].remove { push in
                 guard numbers.contains(push.id.number) else { return false }
@@ -189,30 +198,43 @@ struct TransportLane {
 private struct RoomLeft {
     private let rooms: [TransportRoom]
     private var inFlight: [Int]
-    private var channels: [Int: Int] = [:]
-    /// How many apps of each channel have pushes of late.
-    private var shares: [Int: Int] = [:]
+    private var channels: [Int: Channel] = [:]
     private var left: Int
 
-    init(_ rooms: [TransportRoom], _ inFlight: [Int], _ active: [Int], of all: Int) {
-        (self.rooms, self.inFlight) = (rooms, inFlight)
+    private struct Channel {
+        var inFlight = 0
+        /// How many apps have pushes of late.
+        var apps = 0
+        /// How many apps press for room: see ``TransportQueue/pressesForRoom``.
+        var pressing = 0
+    }
+
+    init(_ rooms: [TransportRoom], _ queues: [TransportQueue], _ active: [Int], of all: Int) {
+        (self.rooms, inFlight) = (rooms, queues.map(\.inFlight))
         left = all - inFlight.reduce(0, +)
-        for (room, count) in zip(rooms, inFlight) { channels[room.channel, default: 0] += count }
-        for place in active { shares[rooms[place].channel, default: 0] += 1 }
+        for (room, queue) in zip(rooms, queues) {
+            channels[room.channel, default: Channel()].inFlight += queue.inFlight
+            if queue.pressesForRoom { channels[room.channel]?.pressing += 1 }
+        }
+        for place in active { channels[rooms[place].channel]?.apps += 1 }
     }
 
     func most(_ place: Int) -> Int { max(1, rooms[place].pushesMax) }
 
-    /// - Parameter isFast: Whether the app's pushes are answered soon: then it may use what others leave.
-    func hasRoom(_ place: Int, isFast: Bool) -> Bool {
-        let channel = rooms[place].channel
-        guard left > 0, channels[channel, default: 0] < most(place) else { return false }
-        return isFast || inFlight[place] < max(1, most(place) / max(1, shares[channel, default: 1]))
+    /// An app whose pushes are answered soon may use what others leave. Another one has its part, and an eighth at most
+    /// while the pushes of an app that may be a fast one wait for room.
+    func hasRoom(_ place: Int, _ queue: TransportQueue) -> Bool {
+        guard left > 0, let channel = channels[rooms[place].channel], channel.inFlight < most(place) else {
+            return false
+        }
+        if queue.isFast { return true }
+        let isPressed = channel.pressing > (queue.pressesForRoom ? 1 : 0)
+        return inFlight[place] < max(1, most(place) / max(1, channel.apps, isPressed ? 8 : 1))
     }
 
     mutating func take(_ place: Int) {
         left -= 1
         inFlight[place] += 1
-        channels[rooms[place].channel, default: 0] += 1
+        channels[rooms[place].channel]?.inFlight += 1
     }
 }

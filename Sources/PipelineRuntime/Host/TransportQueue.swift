@@ -30,6 +30,8 @@ struct TransportQueue {
 
     /// Whether answers have come, and soon.
     var isFast: Bool { answerTime.map { $0 < Self.slow } ?? false }
+    /// Whether pushes wait for room that would be answered soon, as far as is known.
+    var pressesForRoom: Bool { (!waiting.isEmpty || !ready.isEmpty) && (answerTime == nil || isFast) }
     var isEmpty: Bool { count == 0 }
 
     mutating func append(_ push: Delivery) {

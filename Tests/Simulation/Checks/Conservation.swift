@@ -91,7 +91,7 @@ struct Conservation {
         var answers: [Delivery.ID: Int] = [:]
         for event in outcomes {
             guard let answer = event.answer else { continue }
-            if !event.isWithdrawn { answers[answer.id, default: 0] += 1 }
+            if !event.isWithdrawn, event.reason != Self.lost { answers[answer.id, default: 0] += 1 }
             guard event.type.hasSuffix("outcome") else { continue }
             let mayRepeat = tally.mayRepeat(answer.id, answers[answer.id, default: 0])
             if mayRepeat, !answer.mayRepeat {
@@ -101,6 +101,9 @@ struct Conservation {
             problems.append("repeats: \(answer.id) was sent once, and its end says twice")
         }
     }
+
+    /// What the host answers for a transport that went with its process.
+    private static let lost = "its answer was lost"
 
     /// Each device that was retired is told of once.
     private mutating func telling() {
@@ -206,7 +209,7 @@ struct Conservation {
         // A push whose last answer went with its process may end without another: a newer one took its place.
         // And the host answers for a transport that went with its process.
         for (id, event) in recorded
-        where event.answer != nil && event.reason != "its answer was lost" && !event.isWithdrawn {
+        where event.answer != nil && event.reason != Self.lost && !event.isWithdrawn {
             let answer = given[id]
             if event.answer?.outcome != answer?.outcome || event.reason != answer?.reason {
                 problems.append("conservation: the outcome of \(id) is not what its transport said")
