@@ -101,12 +101,15 @@ public struct TransportRoom: Sendable, Hashable {
     public var channel: Int
     /// Below 1 counts as 1.
     public var pushesMax: Int
+    /// How many of one device: those that are to be waited for longer count until their last answer. Below 1 counts as 1.
+    public var pushesPerDevice: Int
     /// Whether the other side has not answered of late, so that pushes would only be put off: they wait for some seconds
     /// more, and keep their order where it answers again.
     public var isSilent: Bool
 
-    public init(channel: Int, pushesMax: Int, isSilent: Bool = false) {
-        (self.channel, self.pushesMax, self.isSilent) = (channel, pushesMax, isSilent)
+    public init(channel: Int, pushesMax: Int, pushesPerDevice: Int = .max, isSilent: Bool = false) {
+        (self.channel, self.pushesMax) = (channel, pushesMax)
+        (self.pushesPerDevice, self.isSilent) = (pushesPerDevice, isSilent)
     }
 }
 

@@ -59,6 +59,26 @@ import Testing
         #expect(way.sent.last == "3 slow")
     }
 
+    @Test func `a device whose push takes longer gets no other before its last answer, if the transport says so`() {
+        let way = RecordedWay(room: 4, perDevice: 1)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append([push(1, "slow"), push(2, "slow"), push(3, "a")])
+        crew.dispatch()
+        var later = TransportAnswer(push(1, "slow").id, .deferred)
+        later.isUnderWay = true
+        crew.take([later], from: "apns")
+        _ = crew.takeAnswers()
+        crew.append([push(4, "b")])
+        crew.dispatch()
+        #expect(way.sent == ["1 slow", "3 a", "4 b"])
+        crew.append([push(1, "slow")])
+        crew.dispatch()
+        #expect(way.sent.last == "1 slow", "it is asked for beside what waits")
+        crew.answer(push(1, "slow"))
+        crew.dispatch()
+        #expect(way.sent.last == "2 slow")
+    }
+
     @Test func `an app whose answers do not come has little room while others wait, and then its part`() {
         let way = RecordedWay(room: 10)
         let crew = TransportCrew(ways: ["apns": way.way])
@@ -230,10 +250,15 @@ private final class RecordedWay: Sendable {
     private let room: Int
     private let isContinuous: Bool
     private let channels: [String: Int]
+    private let perDevice: Int
     private let isSilent: Bool
 
-    init(room: Int, isContinuous: Bool = true, channels: [String: Int] = [:], isSilent: Bool = false) {
-        (self.room, self.isContinuous, self.channels, self.isSilent) = (room, isContinuous, channels, isSilent)
+    init(
+        room: Int, perDevice: Int = .max, isContinuous: Bool = true, channels: [String: Int] = [:],
+        isSilent: Bool = false
+    ) {
+        (self.room, self.perDevice, self.isContinuous) = (room, perDevice, isContinuous)
+        (self.channels, self.isSilent) = (channels, isSilent)
     }
 
     var way: TransportLane.Way {
@@ -241,9 +266,10 @@ private final class RecordedWay: Sendable {
         var way = TransportLane.Way(
             send: { pushes in self.handedOut.withLock { $0 += pushes.map(\.id) } }, inFlightMax: { all })
         guard isContinuous else { return way }
-        way.room = { [room, channels, isSilent] app in
+        way.room = { [room, perDevice, channels, isSilent] app in
             TransportRoom(
-                channel: app.flatMap { channels[$0.container] } ?? 0, pushesMax: room, isSilent: isSilent)
+                channel: app.flatMap { channels[$0.container] } ?? 0, pushesMax: room, pushesPerDevice: perDevice,
+                isSilent: isSilent)
         }
         return way
     }

@@ -16,16 +16,23 @@ struct TransportLane {
     }
 
     private struct Flight {
-        /// Nil for a question, which takes no room.
+        /// Nil where the push takes no room.
         var queue: Int?
         var destination: UInt64
         var sent: ContinuousClock.Instant
+        /// What it keeps to itself since it was told to take longer.
+        var kept: Device?
+    }
+
+    private struct Device {
+        var queue: Int
+        var destination: UInt64
     }
 
     let name: String
     let way: Way
     private var queues: [TransportQueue] = []
-    /// They send nothing, so they go out at once.
+    /// Pushes that are only asked for. Nothing is sent for them, so they go out at once.
     private var questions: [Delivery] = []
     private var apps: [Delivery.App?] = []
     private var places: [Delivery.App?: Int] = [:]
@@ -36,8 +43,8 @@ struct TransportLane {
     /// The queue that is asked next.
     private var turn = 0
     private var flights: [UInt64: Flight] = [:]
-    /// Pushes that the transport still has under way, though it was not to be waited for.
-    private var late: Set<UInt64> = []
+    /// Pushes that the transport still has under way, though it was not to be waited for. See ``Flight/kept``.
+    private var late: [UInt64: Device?] = [:]
     /// Pushes that were under way and are answered: the transport may answer them once more where they were asked for.
     private var answeredLate: Set<UInt64> = []
     private(set) var waitingCount = 0
@@ -70,7 +77,9 @@ struct TransportLane {
         arrivals[place] = now
     }
 
-    private func isBesideQueues(_ push: Delivery) -> Bool { way.room != nil && push.isQuestion }
+    private func isBesideQueues(_ push: Delivery) -> Bool {
+        way.room != nil && (push.isQuestion || late[push.id.number] != nil)
+    }
 
     /// A transport that gets batches has them in the order in which the pushes came.
     private mutating func place(of push: Delivery) -> Int {
@@ -119,7 +128,8 @@ struct TransportLane {
             let place = turn % queues.count
             turn = (place + 1) % queues.count
             if !isSilent(place, at: now), rooms.hasRoom(place, queues[place]),
-                let push = queues[place].next(room: rooms.most(place), at: now)
+                let push = queues[place].next(
+                    room: rooms.most(place), perDevice: all[place].pushesPerDevice, at: now)
             {
                 rooms.take(place)
                 pushes.append(push)
@@ -137,9 +147,9 @@ struct TransportLane {
     /// Takes note that the pushes go out.
     mutating func begin(_ pushes: [Delivery], at now: ContinuousClock.Instant) {
         for push in pushes {
-            late.remove(push.id.number)
-            flights[push.id.number] = Flight(
-                queue: isBesideQueues(push) ? nil : place(of: push), destination: push.destination, sent: now)
+            let queue = isBesideQueues(push) ? nil : place(of: push)
+            let kept = late.removeValue(forKey: push.id.number) ?? nil
+            flights[push.id.number] = Flight(queue: queue, destination: push.destination, sent: now, kept: kept)
         }
     }
 
@@ -164,18 +174,32 @@ struct TransportLane {
     mutating func settle(_ answer: TransportAnswer, at now: ContinuousClock.Instant) -> Fit {
         let number = answer.id.number
         if let flight = flights.removeValue(forKey: number) {
-            if answer.isUnderWay { late.insert(number) }
-            if let queue = flight.queue {
-                queues[queue].noteAnswer(flight.destination, after: now - flight.sent, at: now)
-            }
+            settle(answer, flight, at: now)
             return .first
         }
-        if late.remove(number) != nil {
+        if let kept = late.removeValue(forKey: number) {
+            release(kept)
             if answeredLate.count >= Self.answeredLateMax { answeredLate = [] }
             answeredLate.insert(number)
             return .late
         }
         return answeredLate.contains(number) ? .known : .surplus
+    }
+
+    private mutating func settle(_ answer: TransportAnswer, _ flight: Flight, at now: ContinuousClock.Instant) {
+        var kept = flight.kept
+        if let queue = flight.queue {
+            if answer.isUnderWay, (way.room?(apps[queue]).pushesPerDevice ?? .max) < .max {
+                kept = Device(queue: queue, destination: flight.destination)
+            }
+            queues[queue].noteAnswer(
+                flight.destination, after: now - flight.sent, at: now, keepsDevice: kept != nil)
+        }
+        if answer.isUnderWay { late.updateValue(kept, forKey: answer.id.number) } else { release(kept) }
+    }
+
+    private mutating func release(_ kept: Device?) {
+        if let kept { queues[kept.queue].release(kept.destination) }
     }
 
     /// Takes pushes out that wait for room.

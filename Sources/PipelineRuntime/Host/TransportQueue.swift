@@ -42,17 +42,21 @@ struct TransportQueue {
     /// Puts back what was taken and did not go out, before all others.
     mutating func putBack(_ pushes: [Delivery]) {
         for push in pushes.reversed() {
-            noteEnd(of: push.destination)
+            inFlight -= 1
+            release(push.destination)
             if parked[push.destination]?.prepend(push) == nil { waiting.prepend(push) }
             count += 1
         }
     }
 
     /// The next push that may go out, where all of the room is so much.
-    mutating func next(room: Int, at now: ContinuousClock.Instant) -> Delivery? {
+    ///
+    /// - Parameter perDevice: The most that one device may have under way.
+    mutating func next(room: Int, perDevice: Int = .max, at now: ContinuousClock.Instant) -> Delivery? {
         guard count > 0 else { return nil }
-        let share = max(1, room / 16)
-        return nextReady(share, now) ?? nextWaiting(share, now) ?? nextBeyondShare(room, now)
+        let share = max(1, min(room / 16, perDevice))
+        return nextReady(share, now) ?? nextWaiting(share, now)
+            ?? nextBeyondShare(max(1, min(room - max(1, room / 4), perDevice)), now)
     }
 
     private mutating func nextReady(_ share: Int, _ now: ContinuousClock.Instant) -> Delivery? {
@@ -76,8 +80,7 @@ struct TransportQueue {
     }
 
     /// No other device waits: one that is answered soon may have more of the room.
-    private mutating func nextBeyondShare(_ room: Int, _ now: ContinuousClock.Instant) -> Delivery? {
-        let most = max(1, room - max(1, room / 4))
+    private mutating func nextBeyondShare(_ most: Int, _ now: ContinuousClock.Instant) -> Delivery? {
         parkedDevices.removeAll { parked[$0] == nil }
         for device in parkedDevices {
             guard let load = loads[device], load.count < most, now - load.progress < Self.slow else { continue }
@@ -99,15 +102,20 @@ struct TransportQueue {
         return push
     }
 
-    /// A push that went out is answered.
-    mutating func noteAnswer(_ device: UInt64, after time: Duration, at now: ContinuousClock.Instant) {
+    /// A push that went out is answered, and has no room any more.
+    ///
+    /// - Parameter keepsDevice: Whether the next push of its device waits for ``release(_:)``.
+    mutating func noteAnswer(
+        _ device: UInt64, after time: Duration, at now: ContinuousClock.Instant, keepsDevice: Bool
+    ) {
         answerTime = answerTime.map { $0 + (time - $0) / 16 } ?? time
         loads[device]?.progress = now
-        noteEnd(of: device)
+        inFlight -= 1
+        if !keepsDevice { release(device) }
     }
 
-    private mutating func noteEnd(of device: UInt64) {
-        inFlight -= 1
+    /// A push of the device is over.
+    mutating func release(_ device: UInt64) {
         guard device != 0, let load = loads[device] else { return }
         if load.count > 1 { loads[device]?.count -= 1 } else { loads[device] = nil }
         if parked[device] != nil { ready.append(device) }

@@ -8,7 +8,6 @@ struct WebhookPush: Sendable {
     let apnsID: String
     /// User and device: whose pushes keep their order.
     let lane: [String]
-    let collapseID: String?
 
     /// Nil when the line is no push.
     init?(_ delivery: Delivery) {
@@ -24,21 +23,17 @@ struct WebhookPush: Sendable {
         self.delivery = delivery
         apnsID = read.id
         lane = [read.user, delivery.id.device]
-        collapseID = read.collapseID
     }
 
     private struct Fields {
         let id: String
         let user: String
-        let collapseID: String?
 
         init?(_ json: JSONValue, isNotice: Bool) {
-            let headers = isNotice ? nil : json["headers"]
-            let id = isNotice ? json["id"] : headers?["apns-id"]
+            let id = isNotice ? json["id"] : json["headers"]?["apns-id"]
             guard let id = id?.string, let user = (isNotice ? json["data"] : json)?["user"]?.string else { return nil }
             guard !id.isEmpty, id.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
             (self.id, self.user) = (id, user)
-            collapseID = headers?["apns-collapse-id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
     }
 }

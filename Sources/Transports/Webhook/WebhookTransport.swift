@@ -10,13 +10,12 @@ import Synchronization
 /// A push is accepted when the server answers 2xx. After statuses 408, 425, 429 and 5xx, and no answer at all, it is
 /// deferred, for a time that doubles with each attempt and is never shorter than the server's `Retry-After`; every other
 /// status is final, redirects included. Addresses in private networks are refused, also where a name leads there, unless
-/// the settings allow them. The pushes of one device go out one after the other; what takes longer than a window is
-/// deferred too, and joined when it is handed out again. So is what is behind it, and nothing overtakes that; a push that
-/// is to be tried again holds up none.
+/// the settings allow them. The pushes of one device go out one after the other; one that is not answered soon is deferred
+/// too, and its last answer follows when it comes. A push that is to be tried again holds up none.
 ///
-/// When the task that delivers is cancelled, pushes that have no final answer get none: they are to be sent again, and
-/// the server knows a repeat by its `webhook-id`.
-public final class WebhookTransport: Transport {
+/// Pushes that have no answer when the transport is closed get none: they are to be sent again, and the server knows a
+/// repeat by its `webhook-id`.
+public final class WebhookTransport: ContinuousTransport {
     public typealias Settings = WebhookSettings
 
     public static let kind = "webhook"
@@ -41,7 +40,7 @@ public final class WebhookTransport: Transport {
     /// - Parameters:
     ///   - now: The time that requests are stamped with, and that waits begin at.
     ///   - jitter: From 0 to 1.
-    ///   - pause: Waits for as long as a window waits for its answers; throws when cancelled.
+    ///   - pause: Waits for as long as a push waits for its first answer; throws when cancelled.
     init(
         _ settings: WebhookSettings, now: @escaping @Sendable () -> Instant = { .wall() },
         jitter: @escaping @Sendable () -> Double, pause: @escaping @Sendable (Duration) async throws -> Void
@@ -93,22 +92,28 @@ public final class WebhookTransport: Transport {
         closed?.session.close()
     }
 
-    public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+    public func take(_ pushes: [Delivery], answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         guard let line = line.withLock({ $0 }) else {
-            return pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) }
+            return answered(
+                pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) })
         }
-        var answers: [TransportAnswer] = []
+        var refusals: [TransportAnswer] = []
         var readable: [WebhookPush] = []
         for push in pushes {
             if let push = WebhookPush(push) {
                 readable.append(push)
             } else {
-                answers.append(TransportAnswer(push.id, .failed, reason: "not a push with an apns-id", attempts: 0))
+                refusals.append(TransportAnswer(push.id, .failed, reason: "not a push with an apns-id", attempts: 0))
             }
         }
-        return answers + (await line.requests.deliver(readable))
+        if !refusals.isEmpty { answered(refusals) }
+        if !readable.isEmpty { line.requests.take(readable, answered) }
     }
 
-    /// As many requests as may be under way, less those that take longer than a window.
-    public var inFlightMax: Int { line.withLock { $0?.requests.inFlightMax } ?? settings.concurrency }
+    /// As many requests as may be under way, less those that take longer.
+    public func room(for app: Delivery.App?) -> TransportRoom {
+        line.withLock { $0?.requests.room } ?? TransportRoom(channel: 0, pushesMax: settings.concurrency)
+    }
+
+    public var inFlightMax: Int { room(for: nil).pushesMax }
 }

@@ -5,11 +5,11 @@ import TestSupport
 
 @testable import TransportWebhook
 
-/// A transport that posts to a test's server. Its windows wait for every answer, unless the test says that they end.
+/// A transport that posts to a test's server. Each push waits for its last answer, unless the test says otherwise.
 struct Rig {
     let transport: WebhookTransport
     let clock: TestClock
-    private let windows: Windows
+    private let patience: Patience
 
     init(_ server: TestServer, _ settings: String = "attempts: 3\nbackoff: 100ms") async throws {
         try await self.init(url: server.url, settings)
@@ -21,14 +21,14 @@ struct Rig {
     }
 
     init(_ settings: WebhookSettings, now: Instant = Instant(microseconds: 1_795_000_000_999_999)) {
-        let (clock, windows) = (TestClock(now), Windows())
-        (self.clock, self.windows) = (clock, windows)
+        let (clock, patience) = (TestClock(now), Patience())
+        (self.clock, self.patience) = (clock, patience)
         transport = WebhookTransport(
-            settings, now: { clock.now }, jitter: { 1 }, pause: { _ in try await windows.wait() })
+            settings, now: { clock.now }, jitter: { 1 }, pause: { _ in try await patience.wait() })
     }
 
-    /// No window waits any longer.
-    func endWindows() { windows.end() }
+    /// No push waits any longer.
+    func endPatience() { patience.end() }
 
     /// Hands a push out until it is answered for good.
     func settle(_ push: Delivery) async -> TransportAnswer {
@@ -58,7 +58,7 @@ final class TestClock: Sendable {
     func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }
 
-private final class Windows: Sendable {
+private final class Patience: Sendable {
     private struct State {
         var hasEnded = false
         var waiting: [AsyncStream<Void>.Continuation] = []

@@ -36,13 +36,13 @@ import Testing
         #expect(answers.map(\.outcome) == [.deferred, .accepted, .accepted])
     }
 
-    @Test func `what a server does not answer holds up its window alone, and is joined later`() async throws {
+    @Test func `what a server does not answer keeps its request, and is joined later`() async throws {
         let slow = try await SlowServer("concurrency: 2\ntimeout: 60s")
         defer { slow.stop() }
         let rig = slow.rig
         await slow.begin(push(1))
         #expect(rig.transport.inFlightMax == 1)
-        // Windows end at once from now on, and only another device's push is sent.
+        // Nothing is waited for from now on, and only another device's push would be sent.
         let others = await rig.deliver(push(1), push(2))
         #expect(others.map(\.outcome) == [.deferred, .deferred] && others.map(\.attempts) == [0, 0])
         slow.goOn()
@@ -71,44 +71,21 @@ import Testing
         await rig.transport.close()
     }
 
-    @Test func `nothing overtakes a push of its device that was put off behind a slow request`() async throws {
-        let slow = try await SlowServer("timeout: 20s")
+    @Test func `another's answer comes while one takes long, and the late one comes by itself`() async throws {
+        let slow = try await SlowServer("timeout: 60s")
         defer { slow.stop() }
-        let rig = slow.rig
+        let (answers, report) = AsyncStream.makeStream(of: [TransportAnswer].self)
         await slow.begin(push(1))
-        let until = await rig.deliver(push(2)).first?.until
-        slow.goOn()
-        #expect(await rig.settle(push(1)).outcome == .accepted)
-        let early = await rig.deliver(push(3), push(4))
-        #expect(early.map(\.reason) == ["waits for an earlier push", "waits for an earlier push"])
-        #expect(early.allSatisfy { $0.until == until && $0.attempts == 0 })
-        #expect(await rig.settle(push(1, to: "phone")).outcome == .accepted)
-        rig.clock.advance(by: .seconds(1))
-        for number: UInt64 in 2...4 { #expect(await rig.settle(push(number)).outcome == .accepted) }
-        #expect(slow.sent(to: "mac") == (1...4).map { "id-\($0)_alice-mac" })
-        await rig.transport.close()
-    }
-
-    @Test func `a push that was put off and never comes again is not waited for long`() async throws {
-        let slow = try await SlowServer("timeout: 20s")
-        defer { slow.stop() }
-        let rig = slow.rig
-        await slow.begin(push(1))
-        let put = await rig.deliver(push(2, collapseID: "a"), push(3))
-        #expect(put.map(\.outcome) == [.deferred, .deferred])
-        slow.goOn()
-        #expect(await rig.settle(push(1)).outcome == .accepted)
-        let newer = push(4, collapseID: "a")
-        #expect(await rig.deliver(newer).map(\.reason) == ["waits for an earlier push"], "behind 3, in place of 2")
-        #expect(await rig.settle(push(3)).outcome == .accepted)
-        #expect(await rig.settle(newer).outcome == .accepted)
-        await slow.begin(push(5, to: "pad"))
-        _ = await rig.deliver(push(6, to: "pad"))
-        slow.goOn()
-        #expect(await rig.settle(push(5, to: "pad")).outcome == .accepted)
-        rig.clock.advance(by: .seconds(1) + PutOffPushes.lateness)
-        #expect(await rig.settle(push(7, to: "pad")).outcome == .accepted)
-        await rig.transport.close()
+        slow.rig.transport.take([push(1)]) { report.yield($0) }
+        slow.rig.transport.take([push(2, to: "phone")]) { report.yield($0) }
+        var said: [String] = []
+        for await some in answers {
+            said += some.map { "\($0.id.push) \($0.outcome)" }
+            if said.contains("2 accepted") { slow.goOn() }
+            if said.contains("1 accepted") { break }
+        }
+        #expect(said.last == "1 accepted" && said.contains("2 accepted"))
+        await slow.rig.transport.close()
     }
 
     @Test func `a server that is silent is given no more time until it speaks`() async throws {
@@ -167,7 +144,7 @@ import Testing
     }
 }
 
-/// A server that holds one request until it is told to go on, and windows that wait for nothing.
+/// A server that holds one request until it is told to go on; then no other push is waited for.
 private final class SlowServer: Sendable {
     let rig: Rig
     private let server: TestServer
@@ -208,13 +185,13 @@ private final class SlowServer: Sendable {
 }
 
 extension Rig {
-    /// Ends windows once the push is under way.
+    /// Waits for nothing any more once the push is under way.
     ///
     /// - Parameter arrived: Has an element for each request that the server got.
     fileprivate func begin(_ push: Delivery, _ arrived: AsyncStream<Void>) async -> [TransportAnswer] {
         async let answers = deliver(push)
         for await _ in arrived { break }
-        endWindows()
+        endPatience()
         return await answers
     }
 }
