@@ -36,15 +36,15 @@ struct WorkerTests {
 
     @Test func oneThatSaysNonsenseIsQuoted() async throws {
         let text = try await complaint(
-            of: #"read line; echo '{"type":"ready"}'; read line; echo 'Hello, world'; sleep 9"#)
+            of: #"read line; echo '{"type":"ready"}'; read line; echo 'Hello, world'; exec sleep 9"#)
         #expect(text.contains(#"this is no message of the protocol: "Hello, world""#), "\(text)")
         let wrong =
-            #"read line; echo '{"type":"ready"}'; read line; echo '{"type":"done","events":7,"marks":[]}'; sleep 9"#
+            #"read line; echo '{"type":"ready"}'; read line; echo '{"type":"done","events":7,"marks":[]}'; exec sleep 9"#
         #expect(try await complaint(of: wrong).contains("it says it gave 7 events, and gave 0"))
     }
 
     @Test func oneThatRefusesIsHeard() async throws {
-        let text = try await complaint(of: #"read line; echo '{"type":"error","reason":"not today"}'; sleep 9"#)
+        let text = try await complaint(of: #"read line; echo '{"type":"error","reason":"not today"}'; exec sleep 9"#)
         #expect(text == "match: not today")
     }
 }
