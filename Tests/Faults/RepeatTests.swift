@@ -69,7 +69,7 @@ extension Repeats {
     /// be asked any more, it is not sent behind the newer one.
     @Test(arguments: Tier.some(of: [false, true]))
     func whatIsUnderWayWhenANewerPushComesIsAskedFor(isKilled: Bool) async throws {
-        let apns = try await RunningAPNs(script: #"{"script":[{"when":{"nth":2},"do":{"latency":3600}}]}"#)
+        let apns = try await RunningAPNs(script: #"{"script":[{"when":{"nth":2},"do":{"latency":6500}}]}"#)
         let (outcomes, problems) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
             try pipeline.send(Notes.commands(1, collapseID: "notes"))

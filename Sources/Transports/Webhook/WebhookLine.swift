@@ -34,6 +34,7 @@ final class WebhookLine: Sendable {
         var answers = 0
         /// Whether it was waited for in vain, and has not answered since.
         var isSilent = false
+        var isClosed = false
     }
 
     private struct Waiting {
@@ -91,11 +92,12 @@ final class WebhookLine: Sendable {
     private func take(_ push: WebhookPush, _ report: @escaping Report, _ state: inout State) -> TransportAnswer? {
         let id = push.delivery.id
         if let late = state.lateAnswers.removeValue(forKey: id) { return late.answer }
-        if state.flights[id] != nil {
-            (state.flights[id]?.call, state.flights[id]?.report) = (state.calls, report)
-        } else {
+        guard var flight = state.flights[id] else {
             state.waiting.append(Waiting(push: push, call: state.calls, report: report))
+            return nil
         }
+        (flight.call, flight.report) = (state.calls, report)
+        state.flights[id] = flight
         return nil
     }
 
@@ -108,6 +110,7 @@ final class WebhookLine: Sendable {
 
     /// Takes out what may begin.
     private func start(_ state: inout State, _ now: Instant) -> [WebhookPush] {
+        guard !state.isClosed else { return [] }
         var (begun, rest) = ([WebhookPush](), [Waiting]())
         for next in state.waiting {
             guard state.flights.count < concurrency, state.busyDevices[next.push.lane] == nil else {
@@ -136,8 +139,25 @@ final class WebhookLine: Sendable {
             if let answer, flight?.call == nil { state.lateAnswers[push.delivery.id] = (answer, now) }
             return (flight?.report, start(&state, now))
         }
-        if let answer { report?([answer]) }
+        report?([answer ?? Self.closed(push, attempts: 1, now)])
         for push in begun { send(push) }
+    }
+
+    /// To be called before the session is closed, which ends what is under way.
+    func close() {
+        let now = now()
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for next in waiting { next.report([Self.closed(next.push, attempts: 0, now)]) }
+    }
+
+    private static func closed(_ push: WebhookPush, attempts: Int, _ now: Instant) -> TransportAnswer {
+        TransportAnswer(
+            push.delivery.id, .deferred, reason: "the transport was closed", attempts: attempts, until: now,
+            mayRepeat: attempts > 0)
     }
 
     // MARK: What takes longer

@@ -13,7 +13,7 @@ import Synchronization
 /// the settings allow them. The pushes of one device go out one after the other; one that is not answered soon is deferred
 /// too, and its last answer follows when it comes. A push that is to be tried again holds up none.
 ///
-/// Pushes that have no answer when the transport is closed get none: they are to be sent again, and the server knows a
+/// Pushes that are under way when the transport is closed are deferred: they are to be sent again, and the server knows a
 /// repeat by its `webhook-id`.
 public final class WebhookTransport: ContinuousTransport {
     public typealias Settings = WebhookSettings
@@ -89,6 +89,7 @@ public final class WebhookTransport: ContinuousTransport {
 
     public func close() async {
         let closed = line.withLock { $0.take() }
+        closed?.requests.close()
         closed?.session.close()
     }
 

@@ -93,7 +93,8 @@ struct Conservation {
             guard let answer = event.answer else { continue }
             if !event.isWithdrawn, event.reason != Self.lost { answers[answer.id, default: 0] += 1 }
             guard event.type.hasSuffix("outcome") else { continue }
-            let mayRepeat = tally.mayRepeat(answer.id, answers[answer.id, default: 0])
+            let mayRepeat = tally.mayRepeat(
+                answer.id, answers[answer.id, default: 0], isAccepted: answer.outcome == .accepted)
             if mayRepeat, !answer.mayRepeat {
                 problems.append("repeats: \(answer.id) was sent twice, and its end does not say so")
             }

@@ -31,6 +31,8 @@ final class SimulatedTransports: Sendable {
         var given: [Delivery.ID: TransportAnswer] = [:]
         /// What was told to take longer, and who has it under way.
         var late: [Delivery.ID: Life] = [:]
+        /// What had its last answer unasked, and from whom.
+        var unasked: [Delivery.ID: Life] = [:]
         var tally = RepeatTally()
         /// What each of them sent again that was over, but not on record.
         var repeats: [Life: Int] = [:]
@@ -120,6 +122,7 @@ final class SimulatedTransports: Sendable {
             faults.note(.lateRepeated)
             state.tally.noteRepeat(of: delivery.id)
         }
+        if let former = state.unasked[delivery.id], former != life { state.tally.noteRepeat(of: delivery.id) }
         let line = String(decoding: delivery.line, as: UTF8.self)
         let id = delivery.id.retired == nil ? line.apnsID : line.id(after: "{\"id\":\"")
         if let earlier = state.sent[delivery.id] {
@@ -216,6 +219,8 @@ final class SimulatedTransports: Sendable {
     private func lastAnswers(_ window: Window, _ state: inout State) -> [TransportAnswer] {
         window.deliveries.filter { state.late[$0.id] == window.life }.map { delivery in
             state.late[delivery.id] = nil
+            state.unasked[delivery.id] = window.life
+            state.tally.noteUnasked(of: delivery.id)
             let answer = TransportAnswer(delivery.id, .accepted, status: 200)
             state.given[delivery.id] = answer
             faults.note(.lateAnswered)
