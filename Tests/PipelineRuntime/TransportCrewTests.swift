@@ -79,6 +79,21 @@ import Testing
         #expect(way.sent.last == "2 slow")
     }
 
+    @Test func `a push that is answered before it is asked for is not asked for`() {
+        let way = RecordedWay(room: 1)
+        let crew = TransportCrew(ways: ["apns": way.way])
+        crew.append([push(1, "a")])
+        crew.dispatch()
+        var later = TransportAnswer(push(1, "a").id, .deferred)
+        later.isUnderWay = true
+        crew.take([later], from: "apns")
+        _ = crew.takeAnswers()
+        crew.append([push(1, "a"), push(2, "b"), push(3, "c")])
+        crew.answer(push(1, "a"))
+        crew.dispatch()
+        #expect(way.sent == ["1 a", "2 b"])
+    }
+
     @Test func `an app whose answers do not come has little room while others wait, and then its part`() {
         let way = RecordedWay(room: 10)
         let crew = TransportCrew(ways: ["apns": way.way])

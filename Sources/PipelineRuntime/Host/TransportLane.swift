@@ -179,6 +179,9 @@ struct TransportLane {
         }
         if let kept = late.removeValue(forKey: number) {
             release(kept)
+            // It is not to be asked for any more.
+            waitingCount -= questions.count { $0.id.number == number }
+            questions.removeAll { $0.id.number == number }
             if answeredLate.count >= Self.answeredLateMax { answeredLate = [] }
             answeredLate.insert(number)
             return .late

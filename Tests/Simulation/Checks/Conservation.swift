@@ -88,13 +88,12 @@ struct Conservation {
     /// A push that went out and whose answer is not on record may come twice: its end says so where a transport was
     /// asked again. No other does.
     private mutating func repeating(_ tally: RepeatTally) {
-        var answers: [Delivery.ID: Int] = [:]
+        var receipts: [Delivery.ID: Set<String>] = [:]
         for event in outcomes {
             guard let answer = event.answer else { continue }
-            if !event.isWithdrawn, event.reason != Self.lost { answers[answer.id, default: 0] += 1 }
+            if let receipt = answer.receipt { receipts[answer.id, default: []].insert(receipt) }
             guard event.type.hasSuffix("outcome") else { continue }
-            let mayRepeat = tally.mayRepeat(
-                answer.id, answers[answer.id, default: 0], isAccepted: answer.outcome == .accepted)
+            let mayRepeat = tally.mayRepeat(answer.id, receipts[answer.id, default: []])
             if mayRepeat, !answer.mayRepeat {
                 problems.append("repeats: \(answer.id) was sent twice, and its end does not say so")
             }

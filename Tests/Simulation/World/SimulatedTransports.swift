@@ -12,9 +12,12 @@ final class SimulatedTransports: Sendable {
     fileprivate struct Window {
         var life: Life
         var due: Duration
-        var deliveries: [Delivery]
+        var pushes: [(delivery: Delivery, receipt: String)]
         /// Whether they were told to take longer, and this is the last that is said of them.
         var isLate = false
+        /// Whether they were asked for, which takes no room.
+        var isJoined = false
+        var takesRoom: Bool { !isLate && !isJoined }
     }
 
     /// A transport of one process, from its start to its end.
@@ -34,6 +37,8 @@ final class SimulatedTransports: Sendable {
         /// What had its last answer unasked, and from whom.
         var unasked: [Delivery.ID: Life] = [:]
         var tally = RepeatTally()
+        /// How many pushes were handed out.
+        var handouts = 0
         /// What each of them sent again that was over, but not on record.
         var repeats: [Life: Int] = [:]
         /// False once power was cut: of a log that was not synced yet more is lost than the pushes under way.
@@ -69,7 +74,12 @@ final class SimulatedTransports: Sendable {
     var problems: [String] { state.withLock { $0.problems } }
 
     /// What is to be on record of pushes that were sent again.
-    var tally: RepeatTally { state.withLock { $0.tally } }
+    var tally: RepeatTally {
+        var tally = state.withLock { $0.tally }
+        // What is on record as under way may not have gone out: the second of two files that say so could not be written.
+        tally.isExact = tally.isExact && [.diskFull, .writeFailed, .syncFailed].allSatisfy { faults[$0] == 0 }
+        return tally
+    }
 
     func losePower() {
         state.withLock { state in
@@ -96,16 +106,20 @@ final class SimulatedTransports: Sendable {
 
     private func send(_ deliveries: [Delivery], _ life: Life) {
         state.withLock { state in
-            let present = state.windows.filter { $0.life == life && !$0.isLate }.reduce(0) { $0 + $1.deliveries.count }
-            if present + deliveries.count > inFlightMax {
-                state.problems.append("\(life.lane) has \(present + deliveries.count) pushes, not \(inFlightMax)")
-            }
+            let present = state.windows.filter { $0.life == life && $0.takesRoom }.reduce(0) { $0 + $1.pushes.count }
             if present > 0, life.lane == Self.backend { state.problems.append("\(life.lane) got two batches at once") }
-            for delivery in deliveries { note(delivery, life, &state) }
-            // All but the backend answer each push by itself.
-            let windows = life.lane == Self.backend ? [deliveries] : deliveries.map { [$0] }
-            for window in windows {
-                state.windows.append(Window(life: life, due: due(life.lane, &state), deliveries: window))
+            let isJoined = deliveries.map { life.lane != Self.backend && ($0.isQuestion || state.has($0.id, life)) }
+            let pushes = deliveries.map { ($0, note($0, life, &state)) }
+            let new = isJoined.count { !$0 }
+            if new > 0, present + new > inFlightMax {
+                state.problems.append("\(life.lane) has \(present + new) pushes, not \(inFlightMax)")
+            }
+            guard life.lane != Self.backend else {
+                return state.windows.append(Window(life: life, due: due(life.lane, &state), pushes: pushes))
+            }
+            for (push, isJoined) in zip(pushes, isJoined) {
+                state.windows.append(
+                    Window(life: life, due: due(life.lane, &state), pushes: [push], isJoined: isJoined))
             }
         }
     }
@@ -116,13 +130,14 @@ final class SimulatedTransports: Sendable {
         return time.elapsed + .milliseconds(isLate ? 200 + state.below(2_000, lane) : state.below(20, lane))
     }
 
-    private func note(_ delivery: Delivery, _ life: Life, _ state: inout State) {
-        state.tally.noteHandout(of: delivery.id)
-        if let former = state.late.removeValue(forKey: delivery.id), former != life {
-            faults.note(.lateRepeated)
-            state.tally.noteRepeat(of: delivery.id)
-        }
-        if let former = state.unasked[delivery.id], former != life { state.tally.noteRepeat(of: delivery.id) }
+    /// - Returns: The receipt that its answers have.
+    private func note(_ delivery: Delivery, _ life: Life, _ state: inout State) -> String {
+        state.handouts += 1
+        let receipt = "receipt \(state.handouts)"
+        let (late, unasked) = (state.late.removeValue(forKey: delivery.id), state.unasked[delivery.id])
+        if late != life, unasked != life { state.tally.noteSending(of: delivery.id, receipt) }
+        if let late, late != life { faults.note(.lateRepeated) }
+        if let former = late ?? unasked, former != life { state.tally.noteRepeat(of: delivery.id) }
         let line = String(decoding: delivery.line, as: UTF8.self)
         let id = delivery.id.retired == nil ? line.apnsID : line.id(after: "{\"id\":\"")
         if let earlier = state.sent[delivery.id] {
@@ -131,6 +146,7 @@ final class SimulatedTransports: Sendable {
             noteRepeat(of: delivery.id, life, &state)
         }
         state.sent[delivery.id] = id
+        return receipt
     }
 
     /// A crash repeats no more than a transport had under way. What was told to wait is sent again for another reason.
@@ -199,14 +215,19 @@ final class SimulatedTransports: Sendable {
     private func answer(_ window: Window, _ state: inout State) -> [TransportAnswer] {
         let life = window.life
         guard !window.isLate else { return lastAnswers(window, &state) }
-        var answers = window.deliveries.map { Self.answer(to: $0, on: life.lane, at: time.wall, faults, &state) }
-        for (answer, delivery) in zip(answers, window.deliveries) {
+        var answers = window.pushes.map { push in
+            if state.unasked[push.delivery.id] == life, let known = state.given[push.delivery.id] { return known }
+            var answer = Self.answer(to: push.delivery, on: life.lane, at: time.wall, faults, &state)
+            answer.receipt = push.receipt
+            return answer
+        }
+        for (answer, push) in zip(answers, window.pushes) {
             state.given[answer.id] = answer
             if answer.mayRepeat { state.tally.noteDoubt(of: answer.id) }
             guard answer.isUnderWay else { continue }
             state.late[answer.id] = life
             state.windows.append(
-                Window(life: life, due: due(life.lane, &state), deliveries: [delivery], isLate: true))
+                Window(life: life, due: due(life.lane, &state), pushes: [push], isLate: true))
         }
         if answers.count > 1, state.isFaulty {
             faults.note(.answersShuffled)
@@ -217,11 +238,10 @@ final class SimulatedTransports: Sendable {
 
     /// Of pushes that were not asked for meanwhile.
     private func lastAnswers(_ window: Window, _ state: inout State) -> [TransportAnswer] {
-        window.deliveries.filter { state.late[$0.id] == window.life }.map { delivery in
+        window.pushes.filter { state.late[$0.delivery.id] == window.life }.map { delivery, receipt in
             state.late[delivery.id] = nil
             state.unasked[delivery.id] = window.life
-            state.tally.noteUnasked(of: delivery.id)
-            let answer = TransportAnswer(delivery.id, .accepted, status: 200)
+            let answer = TransportAnswer(delivery.id, .accepted, status: 200, receipt: receipt)
             state.given[delivery.id] = answer
             faults.note(.lateAnswered)
             return answer
@@ -240,6 +260,11 @@ final class SimulatedTransports: Sendable {
 }
 
 extension SimulatedTransports.State {
+    /// Whether a transport has the push under way, or its last answer.
+    fileprivate func has(_ id: Delivery.ID, _ life: SimulatedTransports.Life) -> Bool {
+        late[id] == life || unasked[id] == life
+    }
+
     fileprivate mutating func below(_ limit: Int, _ lane: String) -> Int { randoms[lane]?.below(limit) ?? 0 }
     fileprivate mutating func isOneIn(_ count: Int, _ lane: String) -> Bool { below(count, lane) == 0 }
 }
