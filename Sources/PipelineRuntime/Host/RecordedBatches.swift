@@ -2,14 +2,12 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// Feeds a stage its past: the `(cursor, now)` pairs of its own log say when it was woken between two events, and its
-/// events what transports answered.
+/// The batches of a stage's own log, one after the other, while the stage is fed its past: their `(cursor, now)` pairs say
+/// when it was woken between two events, and their events what transports answered.
 ///
 /// A batch means: feed the events up to its cursor, come to its time, then give the answers that it records. See
 /// ``BatchAnswers``.
-struct Rebuild {
-    /// The last upstream sequence whose effects are in the stage's log or in the snapshot that it starts from.
-    let through: UInt64
+struct RecordedBatches {
     private let upstream: String
     private let reader: EventLogReader
     private var header: BatchHeader?
@@ -27,10 +25,9 @@ struct Rebuild {
     ///   - answers: How to read transports' answers from the stage's own events; nil for a stage without transports.
     ///   - unfinished: What the log's last batches are a part of.
     init(
-        _ plan: HostPlan, upstream: String, through: UInt64, after start: SnapshotMoment?, answers: RecordedAnswers?,
+        _ plan: HostPlan, upstream: String, after start: SnapshotMoment?, answers: RecordedAnswers?,
         unfinished: UnfinishedStep? = nil
     ) throws {
-        self.through = through
         self.unfinished = unfinished
         self.upstream = upstream
         self.answers = answers
@@ -72,29 +69,5 @@ struct Rebuild {
         batch = BatchAnswers(
             next.map { answers.read($0, after: included) } ?? [], handsOut: next?.header.cursor.handsOut ?? true)
         return next?.header
-    }
-}
-
-/// Which upstream log a stage's log was made from, kept beside it: a cursor means nothing in another log.
-struct UpstreamRecord {
-    private let directory: String
-
-    init(_ plan: HostPlan) { directory = plan.logDirectory }
-
-    /// The log that this one was made from; nil in a new log, or where only ``check(_:_:endpoint:)`` can say why not.
-    func recorded() -> (name: String, LogIdentity)? {
-        do throws(EventLogError) {
-            return try UpstreamNote.read(directory: directory).map { ($0.log, $0.identity) }
-        } catch { return nil }
-    }
-
-    func check(_ log: String, _ identity: LogIdentity, endpoint: String) throws {
-        guard let recorded = try UpstreamNote.read(directory: directory) else {
-            let note = UpstreamNote(log: log, identity: identity)
-            return try SmallText.write(note.text, to: UpstreamNote.path(in: directory))
-        }
-        guard recorded.identity == identity else {
-            throw LinkError.otherUpstream(endpoint: endpoint, expected: recorded.identity, found: identity)
-        }
     }
 }
