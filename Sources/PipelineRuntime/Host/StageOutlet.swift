@@ -14,6 +14,7 @@ final class StageOutlet {
     private(set) var room: DiskRoom
     private var retention: Retention
     private var time: LogTime
+    var pauses: PauseMeter
     private(set) var eventsOut: UInt64 = 0
 
     enum Commit {
@@ -41,6 +42,7 @@ final class StageOutlet {
         room = DiskRoom(stage: plan.stage)
         retention = Retention(plan)
         time = LogTime(plan.time)
+        pauses = PauseMeter(steady)
         server.first = try log.segments().first?.firstSequence ?? 1
     }
 
@@ -83,6 +85,7 @@ final class StageOutlet {
     func commit(_ out: inout Outbox, cursor: Cursor, now: Instant, always: Bool = false) throws -> Commit {
         guard room.mayTry(at: steady()) else { return .noRoom }
         let first: UInt64
+        pauses.lap(.input)
         do throws(EventLogError) {
             try deadLetters.append(out.rejections, cursor: cursor, now: now)
             out.removeRejections()
@@ -91,7 +94,10 @@ final class StageOutlet {
                 return .unneeded
             }
             try deadLetters.makeDurable()
+            pauses.lap(.deadLetters)
+            let segment = log.segmentFirst
             first = try log.append(out.lines, count: out.count, cursor: cursor, now: now)
+            pauses.lap(log.segmentFirst == segment ? .input : .segment)
         } catch {
             try room.note(error, at: steady())
             return .noRoom
