@@ -18,16 +18,20 @@ struct RecordedBatches {
     private let unfinished: UnfinishedStep?
     /// The last event of the stage's own log that its state includes.
     private let included: UInt64
+    /// Where its past ends, though its log goes on.
+    private let end: SnapshotMoment?
 
     /// - Parameters:
     ///   - start: What the stage's state includes; nil where it begins anew. Batches from before bring no later time than
     ///     it has.
     ///   - answers: How to read transports' answers from the stage's own events; nil for a stage without transports.
     ///   - unfinished: What the log's last batches are a part of.
+    ///   - end: Batches from after that are none of the past; nil where all are.
     init(
         _ plan: HostPlan, upstream: String, after start: SnapshotMoment?, answers: RecordedAnswers?,
-        unfinished: UnfinishedStep? = nil
+        unfinished: UnfinishedStep? = nil, through end: SnapshotMoment? = nil
     ) throws {
+        self.end = end
         self.unfinished = unfinished
         self.upstream = upstream
         self.answers = answers
@@ -57,11 +61,20 @@ struct RecordedBatches {
     /// Goes on to the next batch.
     mutating func step() throws {
         header = try read()
+        if let header, isBeyondEnd(header) { stop() }
         guard let header, let position = header.cursor.positions[upstream] else { return }
         // A push whose answers stand in several batches was handed out before the first.
         let isInEvent = answers != nil && UnfinishedStep(header.cursor, of: upstream)?.kind == .event
         cursor = isInEvent ? position + 1 : position
     }
+
+    private func isBeyondEnd(_ header: BatchHeader) -> Bool {
+        guard let end else { return false }
+        let position = header.cursor.positions[upstream] ?? 0
+        return header.lastSequence > end.sequence || position > end.position || header.now > end.now
+    }
+
+    private mutating func stop() { (header, batch) = (nil, BatchAnswers(handsOut: true)) }
 
     private mutating func read() throws -> BatchHeader? {
         guard let answers else { return try reader.nextHeader() }

@@ -153,8 +153,11 @@ final class StageOutlet {
         try log.checkPlace()
     }
 
-    /// Makes the dead letters as durable as a snapshot is that knows of their input.
-    func flushDeadLetters() throws { if sync == .always { try deadLetters.flush() } }
+    /// Makes the dead letters of now as durable as a snapshot is that knows of their input. For any thread.
+    var flushingDeadLetters: @Sendable () throws -> Void {
+        if sync == .always, let flushing = deadLetters.flushing { return flushing }
+        return {}
+    }
 
     func close() throws {
         try log.flush()
@@ -209,7 +212,8 @@ final class DeadLetters {
         try writer.trim(before: last.lastSequence + 1)
     }
 
-    func flush() throws(EventLogError) { try writer?.flush() }
+    /// Nil where there are none.
+    var flushing: (@Sendable () throws -> Void)? { writer?.flushing }
 
     /// Waits for the disk where the log's policy says so: behind a cursor that outlives the loss of power, no letter
     /// before it may be missing.

@@ -35,6 +35,31 @@ struct StageRebuild<S: Stage>: ~Copyable {
         forgetOutputs()
     }
 
+    /// Feeds all events up to ``through`` from the upstream's log, and comes to the end of the recorded batches.
+    ///
+    /// - Parameters:
+    ///   - directory: The log's folder.
+    ///   - position: The last event that the stage's state includes.
+    ///   - check: Called now and then; what it throws ends it all.
+    mutating func feed(from directory: String, after position: UInt64, check: () throws -> Void) throws {
+        let reader = try EventLogReader(directory: directory, from: .sequence(position + 1))
+        var next = position + 1
+        while next <= through {
+            try check()
+            guard let batch = try reader.next() else { throw SnapshotMakerError.missing(directory, next) }
+            var sequence = batch.header.firstSequence
+            for line in Lines(batch.body) {
+                if sequence >= next, sequence <= through { try feed(line, sequence, at: batch.header.now) }
+                sequence += 1
+            }
+            next = max(next, sequence)
+        }
+        try finish()
+    }
+
+    /// Adopts the settings that came after the last event.
+    mutating func adoptLastSettings() throws { try adoptSettings(before: .max) }
+
     /// The stage as its past left it, and the settings that come after.
     consuming func ended() -> (StageClock<S>, SettingsEpochs<S>) { (clock, epochs) }
 
