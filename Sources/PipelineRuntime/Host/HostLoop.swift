@@ -69,6 +69,7 @@ struct HostLoop {
     func run(_ work: some HostWork) throws {
         let watch = HostWatch(wake: control.wake, server: work.outlet.server.socket, inputs: work.sockets)
         work.outlet.log.onDurable { [control] _ in control.wake.signal() }
+        work.outlet.onRemovable { [control] in control.wake.signal() }
         work.outlet.server.health = { [plan, control] forgetsPauses in
             let outlet = work.outlet
             defer { if forgetsPauses { outlet.pauses.forget() } }

@@ -12,7 +12,7 @@ final class StageOutlet {
     private let steady: @Sendable () -> ContinuousClock.Instant
     private var placeChecked: ContinuousClock.Instant
     private(set) var room: DiskRoom
-    private var retention: Retention
+    private let retention: Retention
     private var time: LogTime
     var pauses: PauseMeter
     private(set) var eventsOut: UInt64 = 0
@@ -61,14 +61,18 @@ final class StageOutlet {
 
     /// Drops what of the logs may go.
     ///
-    /// - Returns: The first sequence that is left, where something went.
+    /// - Returns: The first sequence that is left, where something goes.
     func retain(_ need: StageNeed) -> UInt64? {
         guard let first = retention.turn(self, need) else { return nil }
         server.first = first
         return first
     }
 
-    func trimDeadLetters(before time: Instant) throws { try deadLetters.trim(before: time) }
+    /// Calls back when ``retain(_:)`` has something to do before its time, on any thread.
+    func onRemovable(_ body: @escaping @Sendable () -> Void) { retention.onReady(body) }
+
+    /// The segments of the dead letters; nil where there are none.
+    var deadLettersOnDisk: SegmentsOnDisk? { deadLetters.segmentsOnDisk }
 
     /// Whether the last append found no room.
     var isShort: Bool { room.shortage != nil }
@@ -160,6 +164,7 @@ final class StageOutlet {
     }
 
     func close() throws {
+        retention.finish()
         try log.flush()
         server.reveal(through: log.lastSequence)
         try log.close()
@@ -204,13 +209,7 @@ final class DeadLetters {
         count += UInt64(fresh.count)
     }
 
-    /// Drops the segments whose letters are all older.
-    func trim(before time: Instant) throws(EventLogError) {
-        guard let writer else { return }
-        let old = try writer.segments().prefix { $0.lastNow.map { $0 < time } ?? true }
-        guard let last = old.last else { return }
-        try writer.trim(before: last.lastSequence + 1)
-    }
+    var segmentsOnDisk: SegmentsOnDisk? { writer?.segmentsOnDisk }
 
     /// Nil where there are none.
     var flushing: (@Sendable () throws -> Void)? { writer?.flushing }
