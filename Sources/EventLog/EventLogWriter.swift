@@ -130,6 +130,11 @@ public final class EventLogWriter {
         try commit.flush()
     }
 
+    /// The same as ``flush()``, for any thread, of what was appended by the time it is called.
+    package var flushing: @Sendable () throws -> Void {
+        { [commit] in try commit.flush() }
+    }
+
     /// Flushes, unless the policy is ``SyncPolicy/never``, and frees the log for another writer, even where it throws.
     ///
     /// A writer that is released without it only frees the log.

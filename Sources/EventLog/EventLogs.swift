@@ -31,6 +31,11 @@ public enum EventLogs {
         }
     }
 
+    /// The identity of the log in a folder.
+    package static func identity(directory: String) throws(EventLogError) -> LogIdentity {
+        try LogManifest.required(in: LogDirectory(path: directory)).identity
+    }
+
     /// What one log holds.
     ///
     /// - Parameter directory: The log's own folder.

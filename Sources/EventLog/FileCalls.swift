@@ -21,6 +21,8 @@ package struct FileCalls: Sendable {
     package var unlink: @Sendable (UnsafePointer<CChar>) -> CInt = { Glibc.unlink($0) }
     /// Makes the queue that a log forces its bytes to the disk on.
     package var makeQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.eventlog.sync") }
+    /// Makes a queue for work that nobody waits for: it may take long, and must not be in the way.
+    package var makeIdleQueue: @Sendable () -> any SyncQueue = { IdleQueue() }
 
     package init() {}
 

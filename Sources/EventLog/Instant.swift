@@ -43,7 +43,7 @@ public struct Instant: Hashable, Comparable, Sendable {
 
 extension Duration {
     /// Cut towards zero; the nearest end of `Int64` where it does not fit.
-    var wholeMicroseconds: Int64 {
+    package var wholeMicroseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         let (sum, overflowToo) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000)

@@ -10,13 +10,41 @@ extension EventLogWriter {
     /// - Throws: Where the disk fails; what was removed by then stays removed.
     @discardableResult
     public func trim(before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
-        let removable = LogTrim.removable(try segments(), before: sequence)
-        return try LogTrim.remove(removable, from: LogDirectory(path: directory, calls: calls))
+        let segments = segmentsOnDisk
+        return try segments.remove(LogTrim.removable(try segments.list(), before: sequence))
     }
 
     /// The log's segments, oldest first. Reads the head of each.
-    public func segments() throws(EventLogError) -> [SegmentFacts] {
-        try LogDirectory(path: directory).facts(identity) { _, _ in end }
+    public func segments() throws(EventLogError) -> [SegmentFacts] { try segmentsOnDisk.list() }
+
+    /// The same for another thread, which may take its time.
+    package var segmentsOnDisk: SegmentsOnDisk {
+        SegmentsOnDisk(directory: LogDirectory(path: directory, calls: calls), identity: identity, end: end)
+    }
+}
+
+/// The segments of a log that is open for writing. To list them opens a file for each; to remove them takes longer, the
+/// larger they are. One removal at a time for each log.
+package struct SegmentsOnDisk: Sendable {
+    fileprivate let directory: LogDirectory
+    fileprivate let identity: LogIdentity
+    /// Where the log had come to.
+    fileprivate let end: LastSegment
+
+    /// Oldest first. Reads the head of each.
+    package func list() throws(EventLogError) -> [SegmentFacts] {
+        try LogDirectory(path: directory.path).facts(identity) { _, _ in end }
+    }
+
+    /// Those that hold no event from `sequence` on, oldest first; never the last.
+    package func removable(before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
+        LogTrim.removable(try list(), before: sequence)
+    }
+
+    /// Removes what ``removable(before:)`` gave: see ``EventLogWriter/trim(before:)``.
+    @discardableResult
+    package func remove(_ removable: [SegmentFacts]) throws(EventLogError) -> [SegmentFacts] {
+        try LogTrim.remove(removable, from: directory)
     }
 }
 

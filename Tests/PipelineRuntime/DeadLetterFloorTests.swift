@@ -25,8 +25,12 @@ import ZeroMQ
                 clock.advance(by: jump)
                 let frame = LinkFrame.batch(first: UInt64(2 * index + 1), count: 2, now: clock.wall)
                 try upstream.say(frame, Array(text: "no JSON\n{\"n\":1}\n"))
-                // What may go has gone by the end of the turn that this is known after.
                 try upstream.stay(until: UInt64(index + 1), in: relay)
+                if index == 3 {
+                    try upstream.stay(for: "the first to go") {
+                        try EventLogs.summary(directory: letters).firstSequence > 1
+                    }
+                }
                 firsts.append(try EventLogs.summary(directory: letters).firstSequence)
             }
             return firsts

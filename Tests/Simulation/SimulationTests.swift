@@ -15,10 +15,12 @@ import Testing
         let context = try HostContext()
         let seeds = Self.seeds(50, full: 1_000)
         let (faults, begun) = (FaultCounts(), ContinuousClock.now)
+        var folds: [String: Int] = [:]
         for seed in seeds {
             let world = try World(seed: seed, context: context)
             let problems = try world.run()
             faults.add(world.faults)
+            folds.merge(world.folds, uniquingKeysWith: +)
             world.end()
             guard problems.isEmpty else {
                 Issue.record("the world of seed \(seed):\n\(problems.joined(separator: "\n"))")
@@ -26,6 +28,8 @@ import Testing
             }
         }
         print("\(seeds.count) worlds from seed \(seeds.lowerBound) in \(ContinuousClock.now - begun): \(faults.text)")
+        print("states held against the fold of the logs: \(folds.sorted { $0.key < $1.key })")
+        #expect(folds.count == 5, "every stage's state is compared")
         guard Tier.current == .full else { return }
         for fault in Fault.allCases { #expect(faults[fault] > 0, "\(fault.rawValue) has never happened") }
     }

@@ -9,6 +9,7 @@ struct HostHealth {
     /// Nil while the log cannot be opened.
     var log: EventLogWriter?
     var consumers: [(name: String, next: UInt64, credit: Int)] = []
+    var pauses: [PauseMeter.Pause] = []
 
     var frame: [UInt8] {
         LinkFrame.frame("health") {
@@ -32,6 +33,7 @@ struct HostHealth {
                 $0.field("diskFull") { HostHealth.write(shortage, to: &$0) }
             }
             $0.field("consumers") { HostHealth.write(consumers, to: &$0) }
+            $0.field("pauses") { HostHealth.write(pauses, to: &$0) }
         }
     }
 
@@ -56,6 +58,15 @@ struct HostHealth {
             buffer.append(",\"credit\":")
             buffer.appendJSON(consumer.credit)
             buffer.append("}")
+        }
+        buffer.append("]")
+    }
+
+    private static func write(_ pauses: [PauseMeter.Pause], to buffer: inout ByteBuffer) {
+        buffer.append("[")
+        for (index, pause) in pauses.enumerated() {
+            if index > 0 { buffer.append(",") }
+            pause.write(to: &buffer)
         }
         buffer.append("]")
     }

@@ -69,13 +69,16 @@ struct HostLoop {
     func run(_ work: some HostWork) throws {
         let watch = HostWatch(wake: control.wake, server: work.outlet.server.socket, inputs: work.sockets)
         work.outlet.log.onDurable { [control] _ in control.wake.signal() }
-        work.outlet.server.health = { [plan, control] in
+        work.outlet.onRemovable { [control] in control.wake.signal() }
+        work.outlet.server.health = { [plan, control] forgetsPauses in
             let outlet = work.outlet
+            defer { if forgetsPauses { outlet.pauses.forget() } }
             return HostHealth(
-                plan: plan, report: control.report, log: outlet.log, consumers: outlet.server.consumerStates
+                plan: plan, report: control.report, log: outlet.log, consumers: outlet.server.consumerStates,
+                pauses: outlet.pauses.pauses
             ).frame
         }
-        defer { work.outlet.server.health = { [] } }
+        defer { work.outlet.server.health = { _ in [] } }
         try turns(work, watch)
         try work.finish()
         report(work, phase: .stopped)
@@ -98,13 +101,20 @@ struct HostLoop {
 
     /// - Returns: Whether more can be done at once.
     func turn(_ work: some HostWork, hasRequests: Bool, hasInput: Bool) throws -> Bool {
-        if hasRequests { try work.outlet.server.receive() }
+        let outlet = work.outlet
+        outlet.pauses.begin()
+        if hasRequests { try outlet.server.receive() }
+        outlet.pauses.lap(.consumers)
         var isBusy = try work.turn(hasInput: hasInput)
-        try work.outlet.revealDurable()
-        if try work.outlet.server.serve() { isBusy = true }
-        if let first = work.outlet.retain(work.need) { work.trimmed(to: first) }
-        work.outlet.server.expire(at: plan.time.steady())
+        outlet.pauses.lap(.input)
+        try outlet.revealDurable()
+        if try outlet.server.serve() { isBusy = true }
+        outlet.pauses.lap(.consumers)
+        if let first = outlet.retain(work.need) { work.trimmed(to: first) }
+        outlet.pauses.lap(.retention)
+        outlet.server.expire(at: plan.time.steady())
         report(work, phase: nil)
+        outlet.pauses.end()
         return isBusy
     }
 

@@ -5,10 +5,7 @@ import PipelineKit
 extension LinkedStageWork {
     func endTurn() throws {
         try finishRebuild()
-        guard rebuild == nil else {
-            forgetOutputs()
-            return try grant()
-        }
+        guard rebuild == nil else { return try grant() }
         guard try commit() else { return }
         try putAside()
         guard transports.isIdle, held == nil, plan.clock == .event, let promised else { return }
@@ -51,10 +48,6 @@ extension LinkedStageWork {
     ///
     /// - Returns: False where what follows has to wait for room: in the log, or at transports.
     func commitFullBatch(through sequence: UInt64) throws -> Bool {
-        guard rebuild == nil else {
-            forgetOutputs()
-            return true
-        }
         taken = sequence
         return try commit() && mayFold
     }

@@ -69,10 +69,8 @@ extension LinkedStageWork {
         }
     }
 
-    /// Answers at once what was handed out, where a sink takes the place of the transports, or where the log of the past
-    /// has the answer in the batch of the push itself.
+    /// Answers at once what was handed out, where a sink takes the place of the transports.
     func pour() {
-        if rebuild != nil { return answerFromPast() }
         guard let sink = transports.sink else { return }
         while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
             sink(deliveries)

@@ -13,9 +13,13 @@ extension LinkedStageWork {
     }
 
     func putAside() throws {
-        guard keeper?.isDue == true, isSettled, let clock, let moment else { return }
-        try outlet.flushDeadLetters()
-        keeper?.take(clock.stage, moment)
+        guard keeper?.isDue() == true, isSettled, let clock, let context, let moment else { return }
+        outlet.pauses.lap(.input)
+        defer { outlet.pauses.lap(.snapshot) }
+        let flush = outlet.flushingDeadLetters
+        let maker = SnapshotMaker(plan, past, context, flushDeadLetters: flush)
+        if maker == nil { try flush() }
+        keeper?.take(clock.stage, moment, beside: maker)
     }
 
     func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }

@@ -6,7 +6,7 @@ import PipelineKit
 extension LinkedStageWork {
     func begin(_ log: String, _ identity: LogIdentity, _ last: UInt64) throws {
         try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
-        guard clock == nil else { return }
+        guard clock == nil, rebuild == nil else { return }
         upstreamName = log
         taken = start?.moment.position ?? 0
         committed = max(taken, outlet.log.cursor.positions[log] ?? 0)
@@ -25,17 +25,18 @@ extension LinkedStageWork {
         let context = StageContext(
             log: outlet.log.identity, upstream: identity, upstreamName: log, registry: plan.registry)
         let epochs = try past.epochs(from: taken)
+        let clock = StageClock(try start?.stage ?? S(epochs.first, context: context), now: start?.moment.now ?? .epoch)
         (self.context, self.epochs) = (context, epochs)
-        clock = StageClock(try start?.stage ?? S(epochs.first, context: context), now: start?.moment.now ?? .epoch)
         keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
         underWay = try makeUnderWay(through: last)
         if committed > 0 {
-            rebuild = try Rebuild(
-                plan, upstream: log, through: committed, after: start?.moment,
-                answers: hasTransports ? RecordedAnswers(of: S.self) : nil,
+            let batches = try RecordedBatches(
+                plan, upstream: log, after: start?.moment, answers: hasTransports ? RecordedAnswers(of: S.self) : nil,
                 unfinished: resumption)
-        } else if resumption == nil {
-            try goOnUnderTodaysSettings(after: 0)
+            rebuild = StageRebuild(clock, context, epochs, through: committed, by: batches)
+        } else {
+            self.clock = clock
+            if resumption == nil { try goOnUnderTodaysSettings(after: 0) }
         }
         start = nil
         keeper?.remove { [first = inlet.upstreamFirst] in $0.position + 1 < first }
@@ -69,41 +70,43 @@ extension LinkedStageWork {
 
     // MARK: Feeding the past
 
-    /// Comes to where an event may be fed.
+    /// Feeds the stage an event of its past.
+    ///
+    /// - Returns: False where the past is over before the event.
+    func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
+        guard let through = rebuild?.through else { return false }
+        guard sequence > through else {
+            try rebuild?.feed(line, sequence, at: now)
+            return true
+        }
+        try endRebuild()
+        return false
+    }
+
+    /// Comes to where an event may be fed that is none of the past.
     ///
     /// - Returns: False where something before it has to wait.
     func catchUp(before sequence: UInt64) throws -> Bool {
-        try rebuildStep(before: sequence)
-        guard rebuild == nil, !hasCaughtUp else { return true }
+        guard !hasCaughtUp else { return true }
         taken = sequence - 1
         return try commit() && mayFold
     }
 
-    private func rebuildStep(before sequence: UInt64) throws {
-        guard let through = rebuild?.through else { return }
-        let isOver = sequence > through
-        answerFromPast()
-        while let now = rebuild?.endOfBatch(before: isOver ? UInt64.max : sequence) { try endBatch(at: now) }
-        while let settings = epochs?.next(beforeEvent: min(sequence, through)) { try adopt(settings) }
-        forgetOutputs()
-        guard isOver else { return }
-        rebuild = nil
-        committed = through
-        if resumption == nil { try goOnUnderTodaysSettings(after: through) } else { try resume() }
+    /// The history is over when all that the log has answered has been fed again.
+    func finishRebuild() throws {
+        if let through = rebuild?.through, taken >= through { try endRebuild() }
     }
 
-    /// The events of a recorded batch have been fed: time goes on to the batch's, and its answers come.
-    private func endBatch(at now: Instant) throws {
-        while let settings = epochs?.next(beforeWakeAt: now) { try adopt(settings) }
-        _ = try serveDeadlines(through: now)
-        clock?.advance(to: now, into: &out)
-        for answer in rebuild?.takeAnswers() ?? [] { clock?.receive(answer, into: &out) }
-        forgetOutputs()
-        try rebuild?.step()
+    private func endRebuild() throws {
+        try rebuild?.finish()
+        guard let rebuilt = rebuild.take() else { return }
+        committed = rebuilt.through
+        (clock, epochs) = rebuilt.ended()
+        if resumption == nil { try goOnUnderTodaysSettings(after: committed) } else { try resume() }
     }
 
     func adopt(_ settings: S.Settings) throws {
-        forgetOutputs()
+        out.discard()
         if let context { try clock?.adopt(settings, context: context) }
     }
 
@@ -115,25 +118,5 @@ extension LinkedStageWork {
         hasCaughtUp = true
         if let clock { clock.stage.handOutAgain(at: clock.now, into: &out) }
         handOut()
-    }
-
-    /// What a stage says of its past is in its log already.
-    func forgetOutputs() {
-        answerFromPast()
-        out.discard()
-    }
-
-    /// Gives the answers that the log has in the batch of the push itself. A push without one is still out.
-    func answerFromPast() {
-        while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
-            for delivery in deliveries {
-                if let answer = rebuild?.takeAnswer(to: delivery.id) { clock?.receive(answer, into: &out) }
-            }
-        }
-    }
-
-    /// The history is over when all that the log has answered has been fed again.
-    func finishRebuild() throws {
-        if let rebuild, taken >= rebuild.through { try rebuildStep(before: UInt64.max) }
     }
 }

@@ -38,13 +38,12 @@ extension LinkedStageWork {
     /// Takes note that the stage is in the middle of what it was just given, if it is.
     @inline(__always)
     func noteStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, outputsBefore: Int) {
-        let isResumed = resumption != nil && rebuild == nil
-        if isResumed || clock?.isUnfinished == true { openStep(kind, event, outputsBefore) }
+        if resumption != nil || clock?.isUnfinished == true { openStep(kind, event, outputsBefore) }
     }
 
     private func openStep(_ kind: UnfinishedStep.Kind, _ event: UInt64?, _ outputsBefore: Int) {
         let next = outlet.log.nextSequence
-        if rebuild == nil, let past = resumption, past.kind == kind {
+        if let past = resumption, past.kind == kind {
             step = OpenStep(unfinished: past, event: event, known: next - past.first)
             (resumption, mustRecord) = (nil, true)
         } else {
@@ -78,11 +77,6 @@ extension LinkedStageWork {
 
     /// - Returns: False where nothing was appended, and the stage has to wait before it says more.
     private func appendPart() throws -> Bool {
-        guard rebuild == nil else {
-            out.removeEvents()
-            out.removeRejections()
-            return true
-        }
         guard out.count > 0, let step, let now = clock?.now else { return true }
         guard parts < Self.turnPartsMax else { return false }
         let cursor = Cursor(upstreamName, taken, unfinished: step.unfinished, past: outlet.log.cursor)
@@ -106,9 +100,9 @@ extension LinkedStageWork {
         while let moment = clock?.nextWake, moment < time {
             clock?.beginWake(into: &out)
             while clock?.isUnfinished == true { clock?.proceed(into: &out) }
-            forgetOutputs()
+            out.discard()
         }
-        forgetOutputs()
+        out.discard()
         if clock?.nextWake == time { _ = try wakeOnce() } else { resumption = nil }
     }
 }

@@ -12,7 +12,8 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var epochs: SettingsEpochs<S>?
     let transports: TransportCrew
     var clock: StageClock<S>?
-    var rebuild: Rebuild?
+    /// Feeds the stage its past; ``clock`` is nil until that is over.
+    var rebuild: StageRebuild<S>?
     var out = Outbox()
     private var events = EventReader(limits: EventReader.linkLimits)
     var upstreamName = ""
@@ -83,7 +84,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var need: StageNeed { keeper.map { StageNeed($0.need) } ?? .everything }
 
     func fill(_ report: inout HostReport) {
-        report.phase = clock == nil ? .waitingForUpstream : rebuild == nil ? .running : .rebuilding
+        report.phase = rebuild != nil ? .rebuilding : clock == nil ? .waitingForUpstream : .running
         report.taken = taken
         report.eventsIn = eventsIn
         report.mark = passedMark
@@ -194,7 +195,10 @@ final class LinkedStageWork<S: Stage>: HostWork {
     /// - Returns: Whether the event was taken; else something before it has to wait.
     @inline(__always)
     private func fold(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
-        if !hasCaughtUp, try !catchUp(before: sequence) { return false }
+        if !hasCaughtUp {
+            if try recall(line, sequence, at: now) { return true }
+            guard try catchUp(before: sequence) else { return false }
+        }
         if clock?.isDue(at: now) == true {
             taken = sequence - 1
             guard try serveDeadlines(through: now) else { return false }

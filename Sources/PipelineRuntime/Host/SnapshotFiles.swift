@@ -32,10 +32,10 @@ struct SnapshotMoment: Hashable, Sendable {
     var firstRead: UInt64 { max(sequence, 1) }
 }
 
-/// Writes a stage's snapshots behind its back: check sums, bytes and waiting for the disk, one at a time.
+/// Makes and writes a stage's snapshots behind its back, one at a time.
 ///
-/// One that cannot be written costs nothing but time at the next start. It is said once, and another is tried when it
-/// is due.
+/// One that cannot be made or written costs nothing but time at the next start. It is said once, and another is tried when
+/// it is due.
 final class SnapshotFiles: Sendable {
     /// What older snapshots may take up, beside the newest ones: see ``SnapshotStore/thin(bytesMax:countMax:)``.
     static let bytesMax: UInt64 = 256 << 20
@@ -44,11 +44,20 @@ final class SnapshotFiles: Sendable {
     let form: SnapshotForm
     private let store: SnapshotStore
     private let name: String
+    /// Where files are written and removed.
     private let queue: any SyncQueue
+    private let idleQueue: any SyncQueue
+    /// For making one that took too long on the queue before.
+    private let hurriedQueue: any SyncQueue
     private let state = Mutex(State())
 
     private struct State {
-        var isWriting = false
+        var isAtWork = false
+        /// Whether the one that is being made is for nothing.
+        var isUnwanted = false
+        var isHurried = false
+        /// Whether the last one could not be made.
+        var hasFailed = false
         var hasComplained = false
         var newestBytes: UInt64 = 0
         var moments: [SnapshotMoment] = []
@@ -60,22 +69,49 @@ final class SnapshotFiles: Sendable {
         name = plan.stage
         store = plan.snapshots
         queue = plan.calls.makeQueue()
+        hurriedQueue = plan.calls.makeQueue()
+        idleQueue = plan.calls.makeIdleQueue()
         refresh(lastSequence)
     }
 
-    var isWriting: Bool { state.withLock { $0.isWriting } }
+    /// Whether one is being made or written.
+    var isAtWork: Bool { state.withLock { $0.isAtWork } }
+    /// Whether the next may be made beside the stage: not after one that could not.
+    var mayMake: Bool { state.withLock { !$0.hasFailed } }
     /// How large the last one was.
     var newestBytes: UInt64 { state.withLock { $0.newestBytes } }
     /// Those that this stage can start from, oldest first.
     var moments: [SnapshotMoment] { state.withLock { $0.moments } }
 
     func write(_ moment: SnapshotMoment, _ bytes: [UInt8]) {
-        state.withLock { $0.isWriting = true }
+        state.withLock { ($0.isAtWork, $0.hasFailed) = (true, false) }
         queue.later(after: .zero) { [self] in
-            writeNow(form.header(moment), bytes)
-            state.withLock { $0.isWriting = false }
+            bytes.withUnsafeBytes { writeNow(form.header(moment), $0) }
+            state.withLock { $0.isAtWork = false }
         }
     }
+
+    /// Makes the state for one beside the stage, when nobody else wants the processor, and writes it.
+    ///
+    /// - Parameter make: Calls what it is given now and then, and ends when that throws.
+    func make(
+        _ moment: SnapshotMoment, _ make: @escaping @Sendable (_ check: () throws -> Void) throws -> SnapshotWriter
+    ) {
+        let isHurried = state.withLock { state in
+            (state.isAtWork, state.isUnwanted) = (true, false)
+            return state.isHurried
+        }
+        (isHurried ? hurriedQueue : idleQueue).later(after: .zero) { [self] in
+            makeNow(form.header(moment), make)
+            state.withLock { $0.isAtWork = false }
+        }
+    }
+
+    /// Gives up the one that is being made; the next is made without waiting for an idle processor.
+    func hurry() { state.withLock { ($0.isUnwanted, $0.isHurried) = (true, true) } }
+
+    /// Gives up the one that is being made. Does not wait for it: from now on it writes nothing.
+    func stopMaking() { state.withLock { $0.isUnwanted = true } }
 
     /// Returns when nothing is being written.
     func wait() { queue.now {} }
@@ -90,23 +126,32 @@ final class SnapshotFiles: Sendable {
         }
     }
 
-    private func writeNow(_ header: SnapshotHeader, _ bytes: [UInt8]) {
+    private func makeNow(
+        _ header: SnapshotHeader, _ make: (_ check: () throws -> Void) throws -> SnapshotWriter
+    ) {
+        do {
+            let writer = try make(checkWanted)
+            queue.now {
+                guard !state.withLock(\.isUnwanted) else { return }
+                writeNow(header, writer.bytes)
+                state.withLock { $0.isHurried = false }
+            }
+        } catch is CancellationError {} catch {
+            state.withLock { $0.hasFailed = true }
+            complain("it cannot be made beside the stage, which writes the next itself: \(error)")
+        }
+    }
+
+    private func checkWanted() throws {
+        if state.withLock(\.isUnwanted) { throw CancellationError() }
+    }
+
+    private func writeNow(_ header: SnapshotHeader, _ state: UnsafeRawBufferPointer) {
         attempt { () throws(EventLogError) in
-            let file = try SnapshotFiles.write(bytes, header, store)
+            let file = try store.write(header, state: state)
             try store.thin(bytesMax: max(SnapshotFiles.bytesMax, 8 * file.bytes), countMax: SnapshotFiles.countMax)
         }
         refresh(header.sequence)
-    }
-
-    private static func write(_ bytes: [UInt8], _ header: SnapshotHeader, _ store: SnapshotStore)
-        throws(EventLogError) -> SnapshotFile
-    {
-        let result = bytes.withUnsafeBytes { state -> Result<SnapshotFile, EventLogError> in
-            do throws(EventLogError) { return .success(try store.write(header, state: state)) } catch {
-                return .failure(error)
-            }
-        }
-        return try result.get()
     }
 
     private func refresh(_ lastSequence: UInt64) {
@@ -124,13 +169,15 @@ final class SnapshotFiles: Sendable {
         do throws(EventLogError) {
             try body()
             state.withLock { $0.hasComplained = false }
-        } catch {
-            let isNew = state.withLock { state in
-                defer { state.hasComplained = true }
-                return !state.hasComplained
-            }
-            if isNew { StandardError.write("\(name): no snapshot for now: \(error)") }
+        } catch { complain("\(error)") }
+    }
+
+    private func complain(_ reason: String) {
+        let isNew = state.withLock { state in
+            defer { state.hasComplained = true }
+            return !state.hasComplained
         }
+        if isNew { StandardError.write("\(name): no snapshot for now: \(reason)") }
     }
 }
 

@@ -3,16 +3,17 @@ import PipelineKit
 
 /// When a stage's state is put aside: after so much input, and at a clean stop. Belongs to the host's thread.
 ///
-/// The state is taken down only when all that the stage has said is appended, so that what a snapshot includes is in the
-/// log, or gave nothing to be there. Pushes that are out are a part of it.
+/// The state is put aside as it is when all that the stage has said is appended, so that what a snapshot includes is in
+/// the log, or gave nothing to be there. Pushes that are out are a part of it.
 struct SnapshotKeeper {
-    /// Writing a state down costs about as much as reading so much input.
+    /// Reading a state and writing it down costs about as much as reading so much input.
     private static let inputPerStateByte = 4
+    /// One that is not made when so many times the input has come that it takes gives way to one that is made at once.
+    private static let intervalsMax = 4
 
     private let files: SnapshotFiles
     private let every: Int
     private var inputBytes = 0
-    private var last: SnapshotMoment?
 
     /// Nil where the stage or the pipeline file takes no snapshots.
     init?<S: Stage>(_ type: S.Type, _ plan: HostPlan, _ log: EventLogWriter, upstream: (String, LogIdentity)) {
@@ -21,7 +22,6 @@ struct SnapshotKeeper {
             stage: S.kind, version: version, log: log.identity, upstream: upstream.1, upstreamName: upstream.0)
         files = SnapshotFiles(plan, form, lastSequence: log.lastSequence)
         self.every = every
-        last = files.moments.last
     }
 
     /// What of its logs the stage needs to start again: from the older of its two newest snapshots, since the newest
@@ -34,28 +34,49 @@ struct SnapshotKeeper {
     mutating func noteInput(_ bytes: Int) { inputBytes += bytes }
 
     /// Whether enough came in for another, and the last one is written.
-    var isDue: Bool {
-        inputBytes >= max(every, SnapshotKeeper.inputPerStateByte * Int(clamping: files.newestBytes))
-            && !files.isWriting
+    func isDue() -> Bool {
+        let due = max(every, SnapshotKeeper.inputPerStateByte * Int(clamping: files.newestBytes))
+        guard inputBytes >= due else { return false }
+        guard files.isAtWork else { return true }
+        if inputBytes / SnapshotKeeper.intervalsMax >= due { files.hurry() }
+        return false
     }
 
-    mutating func take<S: Stage>(_ stage: S, _ moment: SnapshotMoment) {
-        guard moment.position != last?.position ?? 0 || moment.sequence != last?.sequence ?? 0 else { return }
-        var writer = SnapshotWriter()
-        stage.snapshot(into: &writer)
-        files.write(moment, Array(writer.bytes))
-        (inputBytes, last) = (0, moment)
+    /// Puts the stage's state aside as it is now.
+    ///
+    /// - Parameter maker: Does it beside the stage; nil where the stage has to wait for it.
+    mutating func take<S: Stage>(_ stage: S, _ moment: SnapshotMoment, beside maker: SnapshotMaker<S>?) {
+        guard isNew(moment) else { return }
+        inputBytes = 0
+        guard let maker, files.mayMake else { return write(stage, moment) }
+        files.make(moment) { try maker.state(at: moment, check: $0) }
     }
 
     /// Takes one last where something was taken in since the one before, and waits until it is written.
     mutating func finish<S: Stage>(_ stage: S, _ moment: SnapshotMoment) {
-        if inputBytes > 0 { take(stage, moment) }
+        files.stopMaking()
+        files.wait()
+        if isNew(moment) { write(stage, moment) }
         files.wait()
     }
 
     /// Waits until nothing is being written.
-    func wait() { files.wait() }
+    func wait() {
+        files.stopMaking()
+        files.wait()
+    }
 
     /// Removes those that no stage can go on from any more, because what follows them in a log is gone.
     func remove(where isUseless: @escaping @Sendable (SnapshotMoment) -> Bool) { files.remove(where: isUseless) }
+
+    private func isNew(_ moment: SnapshotMoment) -> Bool {
+        let last = files.moments.last
+        return moment.position != last?.position ?? 0 || moment.sequence != last?.sequence ?? 0
+    }
+
+    private func write<S: Stage>(_ stage: S, _ moment: SnapshotMoment) {
+        var writer = SnapshotWriter()
+        stage.snapshot(into: &writer)
+        files.write(moment, Array(writer.bytes))
+    }
 }

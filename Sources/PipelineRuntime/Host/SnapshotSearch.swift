@@ -21,15 +21,23 @@ final class SnapshotSearch<S: Stage> {
     private var told: Set<String> = []
 
     /// Nil where the stage or the pipeline file takes no snapshots.
-    init?(_ plan: HostPlan, _ log: EventLogWriter, _ past: SettingsPast<S>, upstream: (name: String, LogIdentity)) {
+    convenience init?(
+        _ plan: HostPlan, _ log: EventLogWriter, _ past: SettingsPast<S>, upstream: (name: String, LogIdentity)
+    ) {
+        let context = StageContext(
+            log: log.identity, upstream: upstream.1, upstreamName: upstream.name, registry: plan.registry)
+        self.init(plan, context, past, lastSequence: log.lastSequence)
+    }
+
+    /// - Parameter lastSequence: Of the stage's own log.
+    init?(_ plan: HostPlan, _ context: StageContext, _ past: SettingsPast<S>, lastSequence: UInt64) {
         guard let version = S.snapshotVersion, plan.snapshotBytes != nil else { return nil }
         self.plan = plan
         self.past = past
+        self.context = context
         store = plan.snapshots
-        context = StageContext(
-            log: log.identity, upstream: upstream.1, upstreamName: upstream.name, registry: plan.registry)
         fit = SnapshotFit(
-            stage: S.kind, version: version, log: log.identity, upstream: upstream.1, lastSequence: log.lastSequence)
+            stage: S.kind, version: version, log: context.log, upstream: context.upstream, lastSequence: lastSequence)
     }
 
     /// The newest that includes at most that much of the upstream's log; nil where there is none.
@@ -38,7 +46,18 @@ final class SnapshotSearch<S: Stage> {
     ///   would pass for its own.
     func newest(through position: UInt64 = .max) throws -> RestoredStage<S>? {
         try removeLostPasts()
-        while let snapshot = try find(through: position) {
+        return newest { $0.position <= position }
+    }
+
+    /// The newest that was taken at a moment, or before. Those that do not fit are passed over without a word.
+    func newest(notAfter moment: SnapshotMoment) -> RestoredStage<S>? {
+        newest { [fit] in
+            fit.objection(to: $0) == nil && $0.position <= moment.position && $0.now <= moment.now
+        }
+    }
+
+    private func newest(where isWanted: (SnapshotHeader) -> Bool) -> RestoredStage<S>? {
+        while let snapshot = find(where: isWanted) {
             do throws(SnapshotError) { return try restore(snapshot) } catch {
                 say("\(snapshot.path): \(error)")
                 unusable.insert(SnapshotMoment(snapshot.header))
@@ -52,11 +71,11 @@ final class SnapshotSearch<S: Stage> {
         try store.remove { $0.header.map { $0.log == fit.log && $0.position > position } ?? false }
     }
 
-    private func find(through position: UInt64) throws -> Snapshot? {
+    private func find(where isWanted: (SnapshotHeader) -> Bool) -> Snapshot? {
         do throws(EventLogError) {
             return try store.newest(
                 fitting: fit,
-                where: { $0.position <= position && !unusable.contains(SnapshotMoment($0)) }, problem: say)
+                where: { isWanted($0) && !unusable.contains(SnapshotMoment($0)) }, problem: say)
         } catch {
             say("\(error)")
             return nil

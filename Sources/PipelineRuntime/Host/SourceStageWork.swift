@@ -9,10 +9,12 @@ import ZeroMQ
 /// again after a lost answer is not taken twice.
 final class SourceStageWork<S: Stage>: HostWork {
     let outlet: StageOutlet
-    private let plan: HostPlan
+    let plan: HostPlan
     private let control: HostControl
     private let door: any MessageSocket
-    private var clock: StageClock<S>
+    let context: StageContext
+    private(set) var past: SettingsPast<S>
+    private(set) var clock: StageClock<S>
     private var out = Outbox()
     private var events = EventReader(limits: EventReader.doorLimits)
     private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
@@ -37,15 +39,17 @@ final class SourceStageWork<S: Stage>: HostWork {
         self.outlet = outlet
         self.door = door
         let log = outlet.log
-        let context = StageContext(
+        context = StageContext(
             log: log.identity, upstream: log.identity, upstreamName: log.name, registry: plan.registry)
         let itself = (log.name, log.identity)
-        var past = try SettingsPast<S>(plan, settings, isNew: log.lastNow == .epoch)
+        past = try SettingsPast<S>(plan, settings, isNew: log.lastNow == .epoch)
         let start = try SnapshotSearch<S>(plan, log, past, upstream: itself)?.newest()
         clock = StageClock(try start?.stage ?? S(settings, context: context), now: log.lastNow)
         producers = ProducerPositions(log.cursor)
         keeper = SnapshotKeeper(S.self, plan, log, upstream: itself)
-        try recall(from: (start?.moment.sequence ?? 0) + 1)
+        try clock.recall(
+            from: plan.logDirectory, after: start?.moment.sequence ?? 0, through: log.lastSequence
+        ) { keeper?.noteInput($0) }
         if past.hasChanged { try clock.adopt(settings, context: context) }
         try past.record(after: log.lastSequence, now: log.lastNow)
     }
@@ -74,25 +78,6 @@ final class SourceStageWork<S: Stage>: HostWork {
 
     func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
 
-    private func recall(from first: UInt64) throws {
-        guard outlet.log.lastSequence >= first else { return }
-        let reader = try EventLogReader(directory: plan.logDirectory, from: .sequence(first))
-        while let batch = try reader.next() {
-            keeper?.noteInput(batch.body.count)
-            var sequence = batch.header.firstSequence
-            for line in Lines(batch.body) {
-                if sequence >= first { recall(line, sequence, at: batch.header.now) }
-                sequence += 1
-            }
-        }
-        out.discard()
-    }
-
-    private func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) {
-        guard let event = events.read(line, sequence: sequence, into: &out) else { return }
-        clock.recall(event, at: now)
-    }
-
     func turn(hasInput: Bool) throws -> Bool {
         if let held, try commit() {
             self.held = nil
@@ -117,11 +102,21 @@ final class SourceStageWork<S: Stage>: HostWork {
         let isDone = try commitForAnswers()
         try answers.send(over: door, durable: outlet.log.durableBatches)
         guard isDone else { return }
-        if keeper?.isDue == true { keeper?.take(clock.stage, moment) }
+        putAside()
         if held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
     }
 
-    private var moment: SnapshotMoment {
+    /// Whether the stage's state is that of its log.
+    var isSettled: Bool { out.count == 0 && !producers.hasChanged && held == nil && !outlet.isShort }
+
+    private func putAside() {
+        guard keeper?.isDue() == true else { return }
+        outlet.pauses.lap(.input)
+        keeper?.take(clock.stage, moment, beside: SnapshotMaker(plan, past, context) {})
+        outlet.pauses.lap(.snapshot)
+    }
+
+    var moment: SnapshotMoment {
         let last = outlet.log.lastSequence
         return SnapshotMoment(position: last, sequence: last, now: clock.now)
     }

@@ -12,8 +12,9 @@ final class StageOutlet {
     private let steady: @Sendable () -> ContinuousClock.Instant
     private var placeChecked: ContinuousClock.Instant
     private(set) var room: DiskRoom
-    private var retention: Retention
+    private let retention: Retention
     private var time: LogTime
+    var pauses: PauseMeter
     private(set) var eventsOut: UInt64 = 0
 
     enum Commit {
@@ -41,6 +42,7 @@ final class StageOutlet {
         room = DiskRoom(stage: plan.stage)
         retention = Retention(plan)
         time = LogTime(plan.time)
+        pauses = PauseMeter(steady)
         server.first = try log.segments().first?.firstSequence ?? 1
     }
 
@@ -59,14 +61,18 @@ final class StageOutlet {
 
     /// Drops what of the logs may go.
     ///
-    /// - Returns: The first sequence that is left, where something went.
+    /// - Returns: The first sequence that is left, where something goes.
     func retain(_ need: StageNeed) -> UInt64? {
         guard let first = retention.turn(self, need) else { return nil }
         server.first = first
         return first
     }
 
-    func trimDeadLetters(before time: Instant) throws { try deadLetters.trim(before: time) }
+    /// Calls back when ``retain(_:)`` has something to do before its time, on any thread.
+    func onRemovable(_ body: @escaping @Sendable () -> Void) { retention.onReady(body) }
+
+    /// The segments of the dead letters; nil where there are none.
+    var deadLettersOnDisk: SegmentsOnDisk? { deadLetters.segmentsOnDisk }
 
     /// Whether the last append found no room.
     var isShort: Bool { room.shortage != nil }
@@ -83,6 +89,7 @@ final class StageOutlet {
     func commit(_ out: inout Outbox, cursor: Cursor, now: Instant, always: Bool = false) throws -> Commit {
         guard room.mayTry(at: steady()) else { return .noRoom }
         let first: UInt64
+        pauses.lap(.input)
         do throws(EventLogError) {
             try deadLetters.append(out.rejections, cursor: cursor, now: now)
             out.removeRejections()
@@ -91,7 +98,10 @@ final class StageOutlet {
                 return .unneeded
             }
             try deadLetters.makeDurable()
+            pauses.lap(.deadLetters)
+            let segment = log.segmentFirst
             first = try log.append(out.lines, count: out.count, cursor: cursor, now: now)
+            pauses.lap(log.segmentFirst == segment ? .input : .segment)
         } catch {
             try room.note(error, at: steady())
             return .noRoom
@@ -147,10 +157,14 @@ final class StageOutlet {
         try log.checkPlace()
     }
 
-    /// Makes the dead letters as durable as a snapshot is that knows of their input.
-    func flushDeadLetters() throws { if sync == .always { try deadLetters.flush() } }
+    /// Makes the dead letters of now as durable as a snapshot is that knows of their input. For any thread.
+    var flushingDeadLetters: @Sendable () throws -> Void {
+        if sync == .always, let flushing = deadLetters.flushing { return flushing }
+        return {}
+    }
 
     func close() throws {
+        retention.finish()
         try log.flush()
         server.reveal(through: log.lastSequence)
         try log.close()
@@ -195,15 +209,10 @@ final class DeadLetters {
         count += UInt64(fresh.count)
     }
 
-    /// Drops the segments whose letters are all older.
-    func trim(before time: Instant) throws(EventLogError) {
-        guard let writer else { return }
-        let old = try writer.segments().prefix { $0.lastNow.map { $0 < time } ?? true }
-        guard let last = old.last else { return }
-        try writer.trim(before: last.lastSequence + 1)
-    }
+    var segmentsOnDisk: SegmentsOnDisk? { writer?.segmentsOnDisk }
 
-    func flush() throws(EventLogError) { try writer?.flush() }
+    /// Nil where there are none.
+    var flushing: (@Sendable () throws -> Void)? { writer?.flushing }
 
     /// Waits for the disk where the log's policy says so: behind a cursor that outlives the loss of power, no letter
     /// before it may be missing.

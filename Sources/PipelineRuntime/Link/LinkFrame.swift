@@ -79,7 +79,10 @@ package enum LinkFrame {
         }
     }
 
-    package static func health() -> [UInt8] { frame("health") { _ in } }
+    /// - Parameter forgetsPauses: The next answer tells of pauses from then on.
+    package static func health(forgetsPauses: Bool = false) -> [UInt8] {
+        frame("health") { if forgetsPauses { $0.field("forget", "pauses") } }
+    }
 
     package static func frame(_ type: StaticString, _ members: (inout ControlWriter) -> Void) -> [UInt8] {
         var writer = ControlWriter(type)

@@ -17,8 +17,8 @@ package final class LinkServer {
     private var promise: Promise?
     private let steady: @Sendable () -> ContinuousClock.Instant
     package private(set) var refusedFrames = 0
-    /// Answers `health`; set by the host.
-    package var health: () -> [UInt8] = { [] }
+    /// Answers `health`, and forgets the pauses that it has told of where that is asked; set by the host.
+    package var health: (_ forgetsPauses: Bool) -> [UInt8] = { _ in [] }
 
     /// Credit is granted in events' bytes; a smaller one could never let the largest event pass.
     package static let creditMin = 4 << 20
@@ -239,7 +239,7 @@ package final class LinkServer {
         case "open": try open(control, from: peer)
         case "credit": try credit(control, from: peer)
         case "close": forget(peer)
-        case "health": try reply(peer, health())
+        case "health": try reply(peer, health(control.text("forget") == "pauses"))
         case let type: try refuse(peer, "link.type", "unknown frame type '\(type ?? "")': open, credit, close, health")
         }
     }

@@ -16,10 +16,12 @@ package struct HealthProbe {
     }
 
     /// The stage's answer as one JSON object; nil when none came in time.
-    package func ask(timeout: Duration) throws -> String? {
+    ///
+    /// - Parameter forgetsPauses: The next answer tells of pauses from then on.
+    package func ask(timeout: Duration, forgetsPauses: Bool = false) throws -> String? {
         let limit = ContinuousClock.now + timeout
         while .now < limit {
-            _ = try socket.send([LinkFrame.health()], wait: false)
+            _ = try socket.send([LinkFrame.health(forgetsPauses: forgetsPauses)], wait: false)
             _ = try poller.poll(timeoutMilliseconds: 50)
             if try socket.receive(into: message, wait: false) == .received {
                 return String(decoding: message[0], as: UTF8.self)

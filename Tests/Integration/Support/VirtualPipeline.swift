@@ -68,6 +68,8 @@ final class VirtualPipeline: Sendable {
         }
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)
         (surroundings.calls, surroundings.time) = (calls, time)
+        // As many snapshots as on an idle machine.
+        surroundings.calls.makeIdleQueue = calls.makeQueue
         surroundings.partBytes = partBytes
         let pipeline = try PipelineProcess(file, in: surroundings)
         try await withThrowingTaskGroup(of: Void.self) { group in

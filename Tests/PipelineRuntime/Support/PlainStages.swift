@@ -1,6 +1,8 @@
+import Dispatch
 import EventLog
 import JSON
 import PipelineKit
+import Synchronization
 
 /// A source that takes every event with a whole number `n`.
 struct Gate: Stage {
@@ -70,12 +72,62 @@ struct Fifth: Stage {
     }
 }
 
+/// Counts what it takes. Its first snapshot of all takes until someone lets it go on.
+struct Sluggish: Stage {
+    struct Settings: PluginSettings { init(from settings: inout SettingsReader) throws(SettingsError) {} }
+
+    static let kind = "sluggish"
+    static let logName = "sluggish"
+    static let snapshotVersion: Int? = 1
+    static let first = HeldUp()
+    private var count = 0
+
+    init(_ settings: Settings, context: StageContext) throws(SettingsError) {}
+
+    mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        count += 1
+        out.pass(event)
+    }
+
+    func snapshot(into snapshot: inout SnapshotWriter) {
+        Sluggish.first.take()
+        snapshot.write(count)
+    }
+
+    mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        count = try snapshot.integer()
+    }
+}
+
+/// Holds up whoever comes first, and nobody after.
+final class HeldUp: Sendable {
+    private let state = Mutex((begun: 0, ended: 0))
+    private let gate = DispatchSemaphore(value: 0)
+
+    /// Whether somebody is held up.
+    var isUnderWay: Bool { state.withLock { $0.begun > 0 && $0.ended == 0 } }
+    var isOver: Bool { state.withLock { $0.ended > 0 } }
+
+    func take() {
+        let isFirst = state.withLock { state in
+            state.begun += 1
+            return state.begun == 1
+        }
+        guard isFirst else { return }
+        gate.wait()
+        state.withLock { $0.ended = 1 }
+    }
+
+    func goOn() { gate.signal() }
+}
+
 extension Registry {
     static var plain: Registry {
         var registry = Registry()
         registry.register(Gate.self)
         registry.register(Relay.self)
         registry.register(Fifth.self)
+        registry.register(Sluggish.self)
         return registry
     }
 }

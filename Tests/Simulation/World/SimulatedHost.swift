@@ -98,6 +98,17 @@ final class SimulatedHost {
         boot += 1
     }
 
+    /// How the state that a snapshot's maker folds from the logs is other than the stage's; nil where it is not.
+    ///
+    /// - Parameter seen: Called where there was something to compare.
+    func differenceFromFold(_ seen: () -> Void) -> String? {
+        do {
+            guard let (live, folded) = try (life?.work as? any FoldableWork)?.states() else { return nil }
+            seen()
+            return live == folded ? nil : "a state of \(folded.count) bytes, and the stage has one of \(live.count)"
+        } catch { return "\(error)" }
+    }
+
     /// As SIGTERM does it.
     func stop() {
         guard let life, life.work.isIdle else { return }

@@ -27,6 +27,9 @@ final class World {
     let partBytes: Int
     private let mayLosePower: Bool
     private var badness = 1
+    private var steps = 0
+    /// How many states were held against the fold of the logs.
+    private(set) var folds: [String: Int] = [:]
 
     init(seed: UInt64, context: HostContext, canary: Canary? = nil) throws {
         Cost.spend(.worlds)
@@ -89,6 +92,7 @@ final class World {
         }
         calm()
         try drain()
+        compareWithFolds()
         guard problems.isEmpty else { return problems }
         let found = try Checks(self).problems + transports.problems
         return found.isEmpty ? [] : found + [ending]
@@ -106,6 +110,16 @@ final class World {
             try producer.turn()
         }
         for host in hosts.shuffled(using: &random) where !random.isOneIn(5) { host.turn() }
+        steps += 1
+        if feeding, steps % 25 == 0 { compareWithFolds() }
+    }
+
+    /// What a snapshot's maker would write now is what the stage would.
+    private func compareWithFolds() {
+        for host in hosts where canary == nil {
+            let difference = host.differenceFromFold { folds[host.stage.name, default: 0] += 1 }
+            if let difference { problems.append("\(host.stage.name): the logs lead to \(difference)") }
+        }
     }
 
     // MARK: Faults

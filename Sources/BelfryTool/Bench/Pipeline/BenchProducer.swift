@@ -84,6 +84,13 @@ final class BenchProducer {
         }
     }
 
+    /// The longest pauses of each stage since this was asked last.
+    func pauses() throws -> [[StagePause]] {
+        try stages.plans.map { plan in
+            try StageProbe(plan, stages.context, patience: .seconds(5)).positions(forgetsPauses: true)?.pauses ?? []
+        }
+    }
+
     func close() { producer.socket.close() }
 
     private func checkProgress() throws {

@@ -52,7 +52,7 @@ struct ChangeTemplate {
 
     private mutating func zone() {
         text("\"zoneID\":{")
-        quoted("zoneName", "Z", .topic, 6)
+        quoted("zoneName", "Z", .topic, 7)
         bytes.removeLast()
         text("},")
     }
@@ -61,7 +61,7 @@ struct ChangeTemplate {
         text("\"fields\":{")
         if kind != .zone {
             text("\"topic\":{")
-            quoted("value", "t", .topic, 6)
+            quoted("value", "t", .topic, 7)
             text("\"type\":\"STRING\"},")
         }
         text("\"priority\":{\"value\":")

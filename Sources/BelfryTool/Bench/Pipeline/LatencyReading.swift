@@ -7,6 +7,8 @@ import PipelineRuntime
 /// A change's latency is the `now` of the batch of outcomes that names it in `causes`, less the `now` of its own batch in
 /// the changes log: from its acceptance at the door to the answer of the transport. Both are the machine's clock.
 struct LatencyReading: ~Copyable {
+    /// When each change was accepted, and how long it took.
+    private(set) var accepts: [Instant] = []
     private(set) var latencies: [Int64] = []
     private(set) var outcomes: UInt64 = 0
     private(set) var accepted: UInt64 = 0
@@ -33,6 +35,7 @@ struct LatencyReading: ~Copyable {
         guard let causes = outcome["causes"] else { return }
         for cause in causes.elements {
             guard let sequence = cause.natural("sequence"), let time = times[sequence] else { continue }
+            accepts.append(time)
             latencies.append(now.microseconds - time.microseconds)
         }
     }

@@ -7,6 +7,9 @@ struct PipelineBenchOptions: Sendable {
     /// Changes a second; nil as fast as they are taken.
     var rate: Int?
     var subscriptions = 10_000
+    var records = 100_000
+    /// Input between two snapshots of a stage, as pipeline files take it; nil for their default.
+    var snapshotBytes: String?
     var sync = "interval 50ms"
     var seed: UInt64 = 1
 }
@@ -17,7 +20,8 @@ struct PipelineBench: Sendable {
     let interruption: Interruption
 
     func run(in scratch: ScratchFolder) async throws -> PipelineMeasure {
-        let file = PipelineBenchFile(folder: scratch.path, sync: options.sync)
+        let file = PipelineBenchFile(
+            folder: scratch.path, sync: options.sync, snapshotBytes: options.snapshotBytes)
         try TextFile.write(file.text, to: file.path)
         let checked = try CheckedPipeline(path: file.path)
         try DataFolder.prepare(checked.file.data)
@@ -29,16 +33,23 @@ struct PipelineBench: Sendable {
         }
         let pushes = try TextFile.lineCount(of: file.pushes)
         let reading = try LatencyReading(logs: file.logs)
+        let logs = checked.file.stagesInOrder.map(\.logName)
+        let snapshots = try SnapshotTimes(logs: file.logs, logs, from: times.firstSend, to: times.end)
         return PipelineMeasure(
             changes: workload.made, expected: workload.watched, pushes: pushes, outcomes: reading.outcomes,
             sendSeconds: seconds(times.firstSend, times.lastSend), seconds: seconds(times.firstSend, reading.last),
-            latency: Percentiles(reading.latencies), stages: use(stages.plans.map(\.stage), times), driver: times.driver
-        )
+            latency: Percentiles(reading.latencies),
+            snapshots: SnapshotLatencies(reading, snapshots, from: times.firstSend),
+            stages: use(stages.plans.map(\.stage), times, snapshots), driver: times.driver)
     }
 
-    private func use(_ names: [String], _ times: PipelineDrive.Times) -> [PipelineMeasure.Stage] {
+    private func use(
+        _ names: [String], _ times: PipelineDrive.Times, _ snapshots: SnapshotTimes
+    ) -> [PipelineMeasure.Stage] {
         names.indices.map {
-            PipelineMeasure.Stage(name: names[$0], use: times.use[$0], halfway: times.halfway[$0].residentBytes)
+            PipelineMeasure.Stage(
+                name: names[$0], use: times.use[$0], halfway: times.halfway[$0].residentBytes,
+                snapshots: snapshots.counts[$0], pausesBefore: times.pausesBefore[$0], pauses: times.pauses[$0])
         }
     }
 
@@ -54,6 +65,11 @@ struct PipelineMeasure: Sendable {
         var use: ProcessUse
         /// Resident when half of the changes were sent.
         var halfway: UInt64
+        /// How many it made since the first send, but the last at the stop.
+        var snapshots: Int
+        /// The longest for each cause, before the first send and from then on.
+        var pausesBefore: [StagePause]
+        var pauses: [StagePause]
     }
 
     var changes: UInt64
@@ -65,6 +81,7 @@ struct PipelineMeasure: Sendable {
     /// From the first send to the last outcome.
     var seconds: Double
     var latency: Percentiles
+    var snapshots: SnapshotLatencies
     var stages: [Stage]
     var driver: ProcessUse?
     /// Lines a second that five processes pass on when that is all they do; nil where it was not measured.

@@ -21,6 +21,10 @@ struct PipelineBenchCommand: AsyncParsableCommand {
             long they are. CPU time is that since the first send; memory is the process's resident set. Without --rate a \
             relay of the same bytes (`belfry bench relay`, batches of 256) follows each run, as a yardstick.
 
+            With --rate the report also has the snapshots that each stage made, the latency of the changes that came while \
+            one was made and of the others, and each stage's longest pauses: how long one turn of its loop took, by what \
+            took most of the turn, and what of the time the stage had a processor.
+
               belfry bench pipeline
               belfry bench pipeline --rate 20000 --changes 400000
               belfry bench pipeline --runs 5 --json | jq .changesPerSecond
@@ -34,6 +38,12 @@ struct PipelineBenchCommand: AsyncParsableCommand {
 
     @Option(help: "How many subscriptions to save first.")
     var subscriptions = 10_000
+
+    @Option(help: "How many records the changes save.")
+    var records = 100_000
+
+    @Option(help: "Input between two snapshots of a stage (default: 8 MiB with --rate, else as in pipeline files).")
+    var snapshotBytes: String?
 
     @Option(help: "When the logs go to disk: always, interval DURATION or never.")
     var sync = "interval 50ms"
@@ -55,6 +65,9 @@ struct PipelineBenchCommand: AsyncParsableCommand {
         guard (1..<Workload.foreignTopics).contains(subscriptions) else {
             throw ValidationError("--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1)")
         }
+        guard (1..<100_000_000).contains(records) else {
+            throw ValidationError("--records takes a number from 1 to 99999999")
+        }
         guard SyncPolicy(sync) != nil else {
             throw ValidationError("--sync takes always, never, or interval and a duration: \"interval 50ms\"")
         }
@@ -63,7 +76,8 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     func run() async throws {
         BuildKind.warn()
         let options = PipelineBenchOptions(
-            changes: changes, rate: rate, subscriptions: subscriptions, sync: sync, seed: seed)
+            changes: changes, rate: rate, subscriptions: subscriptions, records: records,
+            snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "8 MiB"), sync: sync, seed: seed)
         let bench = PipelineBench(options: options, interruption: .watch())
         var measures: [PipelineMeasure] = []
         for _ in 0..<common.runs { measures.append(try await measure(bench)) }

@@ -2,6 +2,8 @@
 struct PipelineBenchFile {
     let folder: String
     let sync: String
+    /// As the pipeline file takes it; nil for what it is without.
+    var snapshotBytes: String?
 
     var path: String { folder + "/bench.yaml" }
     var pushes: String { folder + "/pushes.ndjson" }
@@ -13,6 +15,7 @@ struct PipelineBenchFile {
         data: data
         log:
           sync: \(sync)
+        \(snapshotBytes.map { "  snapshotBytes: \($0)" } ?? "")
         stages:
           ingest: {}
           match:

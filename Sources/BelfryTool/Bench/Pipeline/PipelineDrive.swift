@@ -9,10 +9,15 @@ final class PipelineDrive {
     struct Times {
         var firstSend = Instant.epoch
         var lastSend = Instant.epoch
+        /// When all was done, and the stages still ran.
+        var end = Instant.epoch
         /// Each stage, in order: when half of the changes were sent, and at the end.
         var halfway: [ProcessUse] = []
         var use: [ProcessUse] = []
         var driver = ProcessUse?.none
+        /// Each stage's longest, in order: before the first send, and from then on.
+        var pausesBefore: [[StagePause]] = []
+        var pauses: [[StagePause]] = []
     }
 
     /// Lines that one message holds when there is no rate: about 128 KiB.
@@ -30,17 +35,20 @@ final class PipelineDrive {
     {
         self.options = options
         producer = try BenchProducer(stages, pids, interruption, patience: PipelineDrive.patience)
-        workload = Workload(seed: options.seed, subscriptions: options.subscriptions)
+        workload = Workload(seed: options.seed, subscriptions: options.subscriptions, records: options.records)
     }
 
     func run(outcomes: String) throws {
         try producer.setUp(workload.setUp())
+        times.pausesBefore = try producer.pauses()
         let before = try producer.uses()
         let ownBefore = ProcessUse(pid: getpid())
         times.firstSend = Instant.wall()
         try options.rate.map { try send(perSecond: $0) } ?? sendAll()
         times.lastSend = Instant.wall()
         try producer.wait(for: outcomes, workload.watched, every: .milliseconds(100)) {}
+        times.end = Instant.wall()
+        times.pauses = try producer.pauses()
         times.use = zip(try producer.uses(), before).map { $0.since($1) }
         times.driver = ProcessUse(pid: getpid()).flatMap { use in ownBefore.map { use.since($0) } }
         producer.close()

@@ -17,7 +17,23 @@ struct PipelineReport: BenchReport {
                 ? "\(measure.pushes.of("push")), as expected"
                 : "WRONG: \(measure.pushes.of("push")) and \(measure.outcomes.of("outcome")), expected \(measure.expected.grouped)",
             "",
-        ] + table.lines
+        ] + table.lines + (options.rate == nil ? [] : pauses)
+    }
+
+    private var pauses: [String] {
+        let snapshots = measure.snapshots
+        let ratio = snapshots.ratio.map { "; ratio of the p99s \($0.text(decimals: 2))" } ?? ""
+        let share = (snapshots.share * 100).text(decimals: 0)
+        return [
+            "",
+            "while a snapshot was made (\(share) % of the run): \(snapshots.meanwhile.text)",
+            "otherwise: \(snapshots.otherwise.text)\(ratio)",
+        ]
+            + measure.stages.map { stage in
+                let causes = stage.pauses.sorted { $0.milliseconds > $1.milliseconds }.map(\.text)
+                return "\(stage.name): \(stage.snapshots.of("snapshot")); longest pauses: "
+                    + causes.joined(separator: ", ")
+            }
     }
 
     private var relay: [String] {
@@ -51,20 +67,30 @@ struct PipelineReport: BenchReport {
             "changesPerSecond": .number(measure.perSecond), "seconds": .number(measure.seconds),
             "relayLinesPerSecond": .number(measure.relay ?? 0), "ratio": .number(measure.ratio ?? 0),
             "sendSeconds": .number(measure.sendSeconds), "latencyMilliseconds": measure.latency.report,
+            "snapshots": .object([
+                "share": .number(measure.snapshots.share), "meanwhileMilliseconds": measure.snapshots.meanwhile.report,
+                "otherwiseMilliseconds": measure.snapshots.otherwise.report,
+                "p99Ratio": .number(measure.snapshots.ratio ?? 0),
+            ]),
             "pushes": .count(measure.pushes), "outcomes": .count(measure.outcomes),
             "expectedPushes": .count(measure.expected), "isRight": .flag(measure.isRight),
-            "stages": .list(measure.stages.map { stage($0.name, $0.use, halfway: $0.halfway) }),
+            "stages": .list(measure.stages.map { stage($0.name, $0.use, halfway: $0.halfway, $0.snapshots, $0.pausesBefore, $0.pauses) }),
             "driver": measure.driver.map { stage("driver", $0, halfway: 0) } ?? .object([]),
         ])
     }
 
-    private func stage(_ name: String, _ use: ProcessUse, halfway: UInt64) -> ReportValue {
+    private func stage(
+        _ name: String, _ use: ProcessUse, halfway: UInt64, _ snapshots: Int = 0, _ pausesBefore: [StagePause] = [],
+        _ pauses: [StagePause] = []
+    ) -> ReportValue {
         .object([
             "stage": .text(name), "cpuSeconds": .number(use.seconds), "userSeconds": .number(use.userSeconds),
             "systemSeconds": .number(use.systemSeconds),
             "cpuMicrosecondsPerChange": .number(use.seconds * 1e6 / Double(measure.changes)),
             "residentBytesHalfway": .count(halfway), "residentBytes": .count(use.residentBytes),
-            "peakBytes": .count(use.peakBytes),
+            "peakBytes": .count(use.peakBytes), "snapshots": .count(snapshots),
+            "longestPauses": .list(pauses.map(\.report)),
+            "longestPausesBefore": .list(pausesBefore.map(\.report)),
         ])
     }
 }

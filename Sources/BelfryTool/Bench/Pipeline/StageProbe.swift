@@ -9,6 +9,8 @@ struct StageProbe {
         var last: UInt64
         /// Last sequence of its upstream's log that it has taken.
         var taken: UInt64
+        /// The longest pause for each cause.
+        var pauses: [StagePause]
     }
 
     private let probe: HealthProbe
@@ -20,8 +22,10 @@ struct StageProbe {
     }
 
     /// Nil when no answer came in time.
-    func positions() throws -> Positions? {
-        guard let answer = try probe.ask(timeout: patience) else { return nil }
+    ///
+    /// - Parameter forgetsPauses: The next answer tells of pauses from then on.
+    func positions(forgetsPauses: Bool = false) throws -> Positions? {
+        guard let answer = try probe.ask(timeout: patience, forgetsPauses: forgetsPauses) else { return nil }
         var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
         return try Array(answer.utf8).withUnsafeBytes { bytes in
             let json = try parser.parse(bytes)
@@ -29,7 +33,9 @@ struct StageProbe {
             else {
                 return nil
             }
-            return Positions(isRunning: phase == HostReport.Phase.running.rawValue, last: last, taken: taken)
+            let pauses = json["pauses"]?.elements.compactMap(StagePause.init) ?? []
+            return Positions(
+                isRunning: phase == HostReport.Phase.running.rawValue, last: last, taken: taken, pauses: pauses)
         }
     }
 }

@@ -8,7 +8,7 @@ extension Workload {
     }
 
     static func device(ofUser user: Int) -> String {
-        let digits = six(user)
+        let digits = digits(user, 6)
         return """
             {"type":"device.register",\(WorkloadNames.place),"user":"_u\(digits)","device":"phone\(digits)",\
             "transport":"file","token":"70ce\(digits)","topic":"com.example.Bench"}
@@ -19,8 +19,8 @@ extension Workload {
         let kind = kind(ofSlot: slot)
         return """
             {"type":"subscription.save",\(WorkloadNames.place),\
-            "database":"\(kind == .publicQuery ? "public" : "private")","user":"_u\(six(user(ofSlot: slot)))",\
-            "subscription":{"subscriptionID":"s\(six(slot))",\(watched(kind, slot)),\
+            "database":"\(kind == .publicQuery ? "public" : "private")","user":"_u\(digits(user(ofSlot: slot), 6))",\
+            "subscription":{"subscriptionID":"s\(digits(slot, 7))",\(watched(kind, slot)),\
             "notificationInfo":{"title":"Bench","alertLocalizationKey":"CHANGED","alertLocalizationArgs":["title"],\
             "desiredKeys":["title","priority"],"soundName":"default"}}}
             """
@@ -32,18 +32,18 @@ extension Workload {
         case .privateQuery:
             return """
                 \(head){"recordType":"Note","filterBy":[\
-                {"fieldName":"topic","comparator":"EQUALS","fieldValue":{"value":"t\(six(slot))","type":"STRING"}},\
+                {"fieldName":"topic","comparator":"EQUALS","fieldValue":{"value":"t\(digits(slot, 7))","type":"STRING"}},\
                 {"fieldName":"priority","comparator":"GREATER_THAN_OR_EQUALS","fieldValue":{"value":3,"type":"INT64"}}]}
                 """
         case .publicQuery:
-            return "\(head){\"recordType\":\"Article\",\"predicate\":\"topic == 't\(six(slot))' AND priority > 2\"}"
+            return "\(head){\"recordType\":\"Article\",\"predicate\":\"topic == 't\(digits(slot, 7))' AND priority > 2\"}"
         case .zone:
-            return "\"subscriptionType\":\"zone\",\"zoneID\":{\"zoneName\":\"Z\(six(slot))\"}"
+            return "\"subscriptionType\":\"zone\",\"zoneID\":{\"zoneName\":\"Z\(digits(slot, 7))\"}"
         }
     }
 
-    private static func six(_ number: Int) -> String {
+    private static func digits(_ number: Int, _ count: Int) -> String {
         let digits = "\(number)"
-        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+        return String(repeating: "0", count: max(0, count - digits.count)) + digits
     }
 }

@@ -20,7 +20,7 @@ struct Workload {
     static let lineBytes = 390
     static let subscriptionsPerUser = 5
     /// Topics from here on are nobody's.
-    static let foreignTopics = 500_000
+    static let foreignTopics = 5_000_000
 
     let subscriptions: Int
     let records: Int
@@ -31,7 +31,7 @@ struct Workload {
     private(set) var watched: UInt64 = 0
 
     init(seed: UInt64, subscriptions: Int, records: Int = 100_000) {
-        precondition((1..<Workload.foreignTopics).contains(subscriptions) && records > 0, "numbers have six digits")
+        precondition((1..<Workload.foreignTopics).contains(subscriptions) && records > 0, "numbers have seven digits")
         self.subscriptions = subscriptions
         self.records = records
         random = SplitMix64(seed: seed)

@@ -2,14 +2,12 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// Feeds a stage its past: the `(cursor, now)` pairs of its own log say when it was woken between two events, and its
-/// events what transports answered.
+/// The batches of a stage's own log, one after the other, while the stage is fed its past: their `(cursor, now)` pairs say
+/// when it was woken between two events, and their events what transports answered.
 ///
 /// A batch means: feed the events up to its cursor, come to its time, then give the answers that it records. See
 /// ``BatchAnswers``.
-struct Rebuild {
-    /// The last upstream sequence whose effects are in the stage's log or in the snapshot that it starts from.
-    let through: UInt64
+struct RecordedBatches {
     private let upstream: String
     private let reader: EventLogReader
     private var header: BatchHeader?
@@ -20,17 +18,20 @@ struct Rebuild {
     private let unfinished: UnfinishedStep?
     /// The last event of the stage's own log that its state includes.
     private let included: UInt64
+    /// Where its past ends, though its log goes on.
+    private let end: SnapshotMoment?
 
     /// - Parameters:
     ///   - start: What the stage's state includes; nil where it begins anew. Batches from before bring no later time than
     ///     it has.
     ///   - answers: How to read transports' answers from the stage's own events; nil for a stage without transports.
     ///   - unfinished: What the log's last batches are a part of.
+    ///   - end: Batches from after that are none of the past; nil where all are.
     init(
-        _ plan: HostPlan, upstream: String, through: UInt64, after start: SnapshotMoment?, answers: RecordedAnswers?,
-        unfinished: UnfinishedStep? = nil
+        _ plan: HostPlan, upstream: String, after start: SnapshotMoment?, answers: RecordedAnswers?,
+        unfinished: UnfinishedStep? = nil, through end: SnapshotMoment? = nil
     ) throws {
-        self.through = through
+        self.end = end
         self.unfinished = unfinished
         self.upstream = upstream
         self.answers = answers
@@ -60,11 +61,20 @@ struct Rebuild {
     /// Goes on to the next batch.
     mutating func step() throws {
         header = try read()
+        if let header, isBeyondEnd(header) { stop() }
         guard let header, let position = header.cursor.positions[upstream] else { return }
         // A push whose answers stand in several batches was handed out before the first.
         let isInEvent = answers != nil && UnfinishedStep(header.cursor, of: upstream)?.kind == .event
         cursor = isInEvent ? position + 1 : position
     }
+
+    private func isBeyondEnd(_ header: BatchHeader) -> Bool {
+        guard let end else { return false }
+        let position = header.cursor.positions[upstream] ?? 0
+        return header.lastSequence > end.sequence || position > end.position || header.now > end.now
+    }
+
+    private mutating func stop() { (header, batch) = (nil, BatchAnswers(handsOut: true)) }
 
     private mutating func read() throws -> BatchHeader? {
         guard let answers else { return try reader.nextHeader() }
@@ -72,29 +82,5 @@ struct Rebuild {
         batch = BatchAnswers(
             next.map { answers.read($0, after: included) } ?? [], handsOut: next?.header.cursor.handsOut ?? true)
         return next?.header
-    }
-}
-
-/// Which upstream log a stage's log was made from, kept beside it: a cursor means nothing in another log.
-struct UpstreamRecord {
-    private let directory: String
-
-    init(_ plan: HostPlan) { directory = plan.logDirectory }
-
-    /// The log that this one was made from; nil in a new log, or where only ``check(_:_:endpoint:)`` can say why not.
-    func recorded() -> (name: String, LogIdentity)? {
-        do throws(EventLogError) {
-            return try UpstreamNote.read(directory: directory).map { ($0.log, $0.identity) }
-        } catch { return nil }
-    }
-
-    func check(_ log: String, _ identity: LogIdentity, endpoint: String) throws {
-        guard let recorded = try UpstreamNote.read(directory: directory) else {
-            let note = UpstreamNote(log: log, identity: identity)
-            return try SmallText.write(note.text, to: UpstreamNote.path(in: directory))
-        }
-        guard recorded.identity == identity else {
-            throw LinkError.otherUpstream(endpoint: endpoint, expected: recorded.identity, found: identity)
-        }
     }
 }

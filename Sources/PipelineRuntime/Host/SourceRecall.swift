@@ -1,0 +1,36 @@
+import EventLog
+import PipelineKit
+
+extension StageClock {
+    /// Takes back what a source's own log holds.
+    ///
+    /// - Parameters:
+    ///   - directory: The log's folder.
+    ///   - position: The last event that the stage's state includes.
+    ///   - last: The last event to take back.
+    ///   - onBatch: Called before each batch with its bytes; what it throws ends it all.
+    mutating func recall(
+        from directory: String, after position: UInt64, through last: UInt64, onBatch: (Int) throws -> Void
+    ) throws {
+        guard position < last else { return }
+        let reader = try EventLogReader(directory: directory, from: .sequence(position + 1))
+        var events = EventReader(limits: EventReader.doorLimits)
+        var out = Outbox()
+        var sequence = position
+        while sequence < last {
+            guard let batch = try reader.next() else { throw SnapshotMakerError.missing(directory, sequence + 1) }
+            try onBatch(batch.body.count)
+            sequence = batch.header.firstSequence
+            for line in Lines(batch.body) {
+                if sequence > position, sequence <= last,
+                    let event = events.read(line, sequence: sequence, into: &out)
+                {
+                    recall(event, at: batch.header.now)
+                }
+                sequence += 1
+            }
+            sequence -= 1
+            out.discard()
+        }
+    }
+}

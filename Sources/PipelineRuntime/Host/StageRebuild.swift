@@ -1,0 +1,119 @@
+import EventLog
+import PipelineKit
+
+/// A stage that is fed its past: its input, and the wakes, answers and settings that its own log has on record. What it
+/// says meanwhile is in its log already.
+struct StageRebuild<S: Stage>: ~Copyable {
+    private var clock: StageClock<S>
+    private var epochs: SettingsEpochs<S>
+    /// The last event of the upstream's log to feed.
+    let through: UInt64
+    private let context: StageContext
+    private var batches: RecordedBatches
+    private var events = EventReader(limits: EventReader.linkLimits)
+    private var out = Outbox()
+
+    init(
+        _ clock: StageClock<S>, _ context: StageContext, _ epochs: SettingsEpochs<S>, through: UInt64,
+        by batches: RecordedBatches
+    ) {
+        (self.clock, self.context, self.epochs, self.through, self.batches) = (clock, context, epochs, through, batches)
+    }
+
+    /// Feeds the next event, which is at most ``through``.
+    mutating func feed(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws {
+        try come(toBefore: sequence)
+        serveDeadlines(through: now)
+        if let event = events.read(line, sequence: sequence, into: &out) { clock.begin(event, at: now, into: &out) }
+        finishStep()
+    }
+
+    /// Comes to the end of the recorded batches, when all events were fed.
+    mutating func finish() throws {
+        while let now = batches.endOfBatch(before: .max) { try endBatch(at: now) }
+        try adoptSettings(before: through)
+        forgetOutputs()
+    }
+
+    /// Feeds all events up to ``through`` from the upstream's log, and comes to the end of the recorded batches.
+    ///
+    /// - Parameters:
+    ///   - directory: The log's folder.
+    ///   - position: The last event that the stage's state includes.
+    ///   - check: Called now and then; what it throws ends it all.
+    mutating func feed(from directory: String, after position: UInt64, check: () throws -> Void) throws {
+        let reader = try EventLogReader(directory: directory, from: .sequence(position + 1))
+        var next = position + 1
+        while next <= through {
+            try check()
+            guard let batch = try reader.next() else { throw SnapshotMakerError.missing(directory, next) }
+            var sequence = batch.header.firstSequence
+            for line in Lines(batch.body) {
+                if sequence >= next, sequence <= through { try feed(line, sequence, at: batch.header.now) }
+                sequence += 1
+            }
+            next = max(next, sequence)
+        }
+        try finish()
+    }
+
+    /// Adopts the settings that came after the last event.
+    mutating func adoptLastSettings() throws { try adoptSettings(before: .max) }
+
+    /// The stage as its past left it, and the settings that come after.
+    consuming func ended() -> (StageClock<S>, SettingsEpochs<S>) { (clock, epochs) }
+
+    private mutating func come(toBefore sequence: UInt64) throws {
+        while let now = batches.endOfBatch(before: sequence) { try endBatch(at: now) }
+        try adoptSettings(before: sequence)
+        forgetOutputs()
+    }
+
+    /// The events of a recorded batch have been fed: time goes on to the batch's, and its answers come.
+    private mutating func endBatch(at now: Instant) throws {
+        while let settings = epochs.next(beforeWakeAt: now) { try adopt(settings) }
+        serveDeadlines(through: now)
+        clock.advance(to: now, into: &out)
+        for answer in batches.takeAnswers() { clock.receive(answer, into: &out) }
+        forgetOutputs()
+        try batches.step()
+    }
+
+    private mutating func adoptSettings(before sequence: UInt64) throws {
+        while let settings = epochs.next(beforeEvent: sequence) { try adopt(settings) }
+    }
+
+    private mutating func adopt(_ settings: S.Settings) throws {
+        forgetOutputs()
+        try clock.adopt(settings, context: context)
+    }
+
+    private mutating func serveDeadlines(through time: Instant) {
+        while clock.isDue(at: time) {
+            clock.beginWake(into: &out)
+            finishStep()
+        }
+    }
+
+    private mutating func finishStep() {
+        while clock.isUnfinished {
+            out.removeEvents()
+            clock.proceed(into: &out)
+        }
+        answer()
+    }
+
+    /// Gives the answers that the log has in the batch of the push itself. A push without one is still out.
+    private mutating func answer() {
+        while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
+            for delivery in deliveries {
+                if let answer = batches.takeAnswer(to: delivery.id) { clock.receive(answer, into: &out) }
+            }
+        }
+    }
+
+    private mutating func forgetOutputs() {
+        answer()
+        out.discard()
+    }
+}

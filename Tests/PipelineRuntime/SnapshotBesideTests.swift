@@ -1,0 +1,65 @@
+import EventLog
+import PipelineKit
+import PipelineRuntime
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// A snapshot is made beside the stage, which goes on and may stop meanwhile.
+@Suite struct SnapshotBesideTests {
+    @Test func `a stage goes on, and stops, while its snapshot is made`() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let file = try PipelineFile.gateAndRelay(
+            in: folder, relay: "{from: gate, stage: sluggish}", log: "{sync: never, snapshotBytes: 4KiB}")
+        let gate = try RunningHost("gate", of: file, context)
+        try await gate.isUp()
+        let relay = try RunningHost("relay", of: file, context)
+        let door = gate.host.control.report.door ?? ""
+        try await SocketThread.run(name: "producer") {
+            let producer = try Peer.connected(to: door, context.zmq)
+            try producer.send(1...100)
+            try producer.stay(for: "a snapshot to begin") { Sluggish.first.isUnderWay }
+            try producer.send(101...300)
+            try producer.stay(for: "the relay to go on") { relay.host.control.report.taken == 300 }
+        }
+        #expect(Sluggish.first.isUnderWay)
+        try await relay.stop()
+        #expect(Sluggish.first.isUnderWay, "the stop did not wait for it")
+        let store = SnapshotStore(logDirectory: relay.logDirectory)
+        let left = try store.list().compactMap { $0.header?.position }
+        #expect(left == [300], "the stage's own, of the stop")
+        Sluggish.first.goOn()
+        try await SocketThread.run(name: "waiting") {
+            try Peer(context.zmq).stay(for: "the end of the other") { Sluggish.first.isOver }
+        }
+        try await gate.stop()
+        #expect(try store.list().compactMap { $0.header?.position } == left, "what was given up writes nothing")
+    }
+
+    @Test func `health tells of the longest turns by cause`() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let file = try PipelineFile.gateAndRelay(in: folder)
+        let gate = try RunningHost("gate", of: file, context)
+        try await gate.isUp()
+        let report = gate.host.control.report
+        let health = try await SocketThread.run(name: "peers") {
+            try Peer.connected(to: report.door ?? "", context.zmq).send(1...100)
+            let peer = try Peer.connected(to: report.endpoint, context.zmq)
+            try peer.say(LinkFrame.health())
+            return try peer.hear("health")
+        }
+        try await gate.stop()
+        #expect(health.contains(##""pauses":[{"cause":"input","microseconds":"##), "\(health)")
+    }
+}
+
+extension Peer {
+    /// Sends events of 40 bytes and more to a door, and waits for the answer.
+    fileprivate func send(_ numbers: ClosedRange<UInt64>) throws {
+        let lines = numbers.map { "{\"n\":\($0),\"pad\":\"\(String(repeating: "x", count: 60))\"}\n" }.joined()
+        try say(LinkFrame.produce(producer: "p", first: numbers.lowerBound), Array(text: lines))
+        _ = try hear("answer")
+    }
+}

@@ -1,0 +1,54 @@
+import EventLog
+import JSON
+import PipelineKit
+import TestSupport
+
+@testable import PipelineRuntime
+
+/// The state of a running stage, beside the one that a snapshot's maker folds from the logs for the same moment.
+protocol FoldableWork {
+    /// Both as snapshots; nil where the stage is in the middle of something.
+    func states() throws -> (live: [UInt8], folded: [UInt8])?
+}
+
+extension LinkedStageWork: FoldableWork {
+    func states() throws -> (live: [UInt8], folded: [UInt8])? {
+        guard isSettled, let clock, let context, let moment,
+            let maker = SnapshotMaker(plan.withoutFaults, past, context, flushDeadLetters: {})
+        else { return nil }
+        return (clock.state, try maker.bytes(at: moment))
+    }
+}
+
+extension SourceStageWork: FoldableWork {
+    func states() throws -> (live: [UInt8], folded: [UInt8])? {
+        guard isSettled, let maker = SnapshotMaker(plan.withoutFaults, past, context, flushDeadLetters: {}) else {
+            return nil
+        }
+        return (clock.state, try maker.bytes(at: moment))
+    }
+}
+
+extension HostPlan {
+    /// What only looks may neither fail nor die.
+    fileprivate var withoutFaults: HostPlan {
+        var plan = self
+        plan.calls = FileCalls()
+        return plan
+    }
+}
+
+extension StageClock {
+    fileprivate var state: [UInt8] {
+        var writer = SnapshotWriter()
+        stage.snapshot(into: &writer)
+        return Array(writer.bytes)
+    }
+}
+
+extension SnapshotMaker {
+    fileprivate func bytes(at moment: SnapshotMoment) throws -> [UInt8] {
+        let writer = try state(at: moment) {}
+        return Array(writer.bytes)
+    }
+}
