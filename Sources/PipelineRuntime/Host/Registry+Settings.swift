@@ -96,3 +96,4 @@ extension Registry {
         }
     }
 }
+        context.mode = plan?.mode ?? .owner

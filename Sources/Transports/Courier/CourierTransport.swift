@@ -83,7 +83,7 @@ public final class CourierTransport: Transport {
     private func plan(_ store: String) -> DeskPlan {
         DeskPlan(
             transport: context.name, store: store, outcomes: context.folder, pushes: context.inputLog,
-            sync: context.sync, keep: settings.keep, keepPerUser: settings.keepPerUser
+            sync: context.sync, mode: context.mode, keep: settings.keep, keepPerUser: settings.keepPerUser
         ) { line in
             FileHandle.standardError.write(Data("courier: \(line)\n".utf8))
         }
