@@ -109,6 +109,10 @@ struct DataModeTests {
         ] {
             #expect(left.contains { $0.contains(part) }, "\(part) in \(left.sorted())")
         }
+        for name in left where !name.hasSuffix(".link") && !name.hasSuffix(".door") {
+            guard let content = FileManager.default.contents(atPath: data + name) else { continue }
+            #expect(content.firstRange(of: Data("hidden-".utf8)) == nil, "a secret in clear is in \(name)")
+        }
         #expect(try await Command.run(["doctor", notes.pipeline, "--only", "data"]).status == 0)
     }
 

@@ -95,7 +95,7 @@ extension HostPlan {
         snapshotBytes = file.log.snapshotBytes
         retention = file.log.retention
         settingsRecord = registry.record(of: stage)
-        firstSettingsRecord = stage.settingsAsWritten
+        firstSettingsRecord = registry.recordAsWritten(of: stage)
         self.registry = registry
         consumers = file.downstream(of: stage).map(\.name)
         bind = stage.bind
