@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 
 /// What a plugin reads from its part of the pipeline file. Stages and transports conform with their settings.
@@ -18,6 +19,9 @@ public protocol PluginSettings: Sendable {
     /// something is, without a user and a query, does not.
     static var secretKeys: Set<String> { get }
 
+    /// The certificates that are over, or soon will be.
+    func endingCertificates(at now: Instant) -> [EndingCertificate]
+
     /// Checks the contents of the secrets that this process can read, such as whether a file that should hold a key
     /// holds one. Called when a pipeline file is checked, never when a stage runs.
     ///
@@ -29,6 +33,7 @@ extension PluginSettings {
     public static var changedDefaults: [ChangedDefault] { [] }
     public static var fileKeys: Set<String> { [] }
     public static var secretKeys: Set<String> { [] }
+    public func endingCertificates(at now: Instant) -> [EndingCertificate] { [] }
     public func checkSecrets() throws {}
 }
 
