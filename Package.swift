@@ -87,7 +87,11 @@ var transports: [Target] {
     [
         .transport("File"),
         .transport("Webhook", ["CCurl", "Signing"]),
-        .transport("Courier", http + [.product(name: "GRDB", package: "GRDB.swift")]),
+        .transport(
+            "Courier",
+            http + [
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .transport("APNs", ["CNGHTTP2", "Signing"] + network),
     ]
 }

@@ -8,18 +8,21 @@ public struct EventLogOptions: Sendable {
     /// A segment is closed before it would grow larger; one batch may be larger alone.
     public var segmentBytesMax: Int
     public var sync: SyncPolicy
+    /// Of the folders that are made; what is in the log gets the mode of the log's folder.
+    public var mode: DataMode
 
     package var calls = FileCalls()
 
     public init(
         directory: String, name: String, identity: LogIdentity? = nil, segmentBytesMax: Int = 128 << 20,
-        sync: SyncPolicy = .always
+        sync: SyncPolicy = .always, mode: DataMode = .owner
     ) {
         self.directory = directory
         self.name = name
         self.identity = identity
         self.segmentBytesMax = segmentBytesMax
         self.sync = sync
+        self.mode = mode
     }
 
     /// The log's own folder, which ``EventLogReader`` and ``EventLogs/verify(directory:progress:)`` take.

@@ -46,7 +46,7 @@ public final class EventLogWriter {
     public init(_ options: EventLogOptions) throws(EventLogError) {
         guard EventLogLimits.isValid(name: options.name) else { throw .invalidName(options.name) }
         let directory = LogDirectory(path: options.logDirectory, calls: options.calls)
-        try directory.create()
+        try directory.create(options.mode)
         lock = try WriterLock(options.name, directory)
         let manifest = try EventLogWriter.manifest(options, directory)
         let tail = try LogTail(directory, manifest.identity, options)

@@ -13,10 +13,14 @@ package struct FileCalls: Sendable {
     }
     package var sync: @Sendable (CInt) -> CInt = { fdatasync($0) }
     package var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
-    package var open: @Sendable (UnsafePointer<CChar>, CInt) -> CInt = { Glibc.open($0, $1, 0o644) }
+    /// A new file gets the mode of its folder.
+    package var open: @Sendable (UnsafePointer<CChar>, CInt) -> CInt = { path, flags in
+        guard flags & O_CREAT != 0 else { return Glibc.open(path, flags) }
+        return DataMode(of: LogDirectory.split(String(cString: path)).folder).open(path, flags)
+    }
     /// `fsync`: for folders, and for files that are small.
     package var syncAll: @Sendable (CInt) -> CInt = { fsync($0) }
-    package var makeFolder: @Sendable (UnsafePointer<CChar>) -> CInt = { mkdir($0, 0o755) }
+    package var makeFolder: @Sendable (UnsafePointer<CChar>) -> CInt = { mkdir($0, 0o700) }
     package var rename: @Sendable (UnsafePointer<CChar>, UnsafePointer<CChar>) -> CInt = { Glibc.rename($0, $1) }
     package var unlink: @Sendable (UnsafePointer<CChar>) -> CInt = { Glibc.unlink($0) }
     /// Makes the queue that a log forces its bytes to the disk on.

@@ -14,7 +14,7 @@ public final class ImportFolder {
     public init(_ target: String) throws(EventLogError) {
         self.target = target
         staging = LogDirectory(path: target + "/.import")
-        try staging.create()
+        try staging.create(.owner)
         lock = try WriterLock("import", staging)
         try clear()
     }

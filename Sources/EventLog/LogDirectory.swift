@@ -19,12 +19,15 @@ struct LogDirectory: Sendable {
     }
 
     /// Makes the folder and those above it, durably.
-    func create() throws(EventLogError) {
+    ///
+    /// - Parameter mode: Nil inside a log, where each folder gets the mode of the one that it is made in.
+    func create(_ mode: DataMode? = nil) throws(EventLogError) {
         var parent = path.hasPrefix("/") ? "/" : "."
         var current = path.hasPrefix("/") ? "" : "."
         for part in path.split(separator: "/") {
             current += "/" + part
             if uninterrupted({ calls.makeFolder(current) }) == 0 {
+                (mode ?? DataMode(of: parent)).settleFolder(current)
                 try LogDirectory(path: parent, calls: calls).synchronize()
             } else if errno != EEXIST {
                 throw .lastFailure("create", current)

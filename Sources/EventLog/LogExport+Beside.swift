@@ -13,12 +13,14 @@ extension LogExport {
     /// was made from.
     ///
     /// To be called before the segments are read: then no snapshot is ahead of them.
-    static func exportSnapshots(
-        of log: LogDirectory, _ upstream: UpstreamNote?, _ put: (String) throws -> Void
-    ) throws {
+    static func neededSnapshots(of log: LogDirectory, _ upstream: UpstreamNote?) throws -> [SnapshotFile] {
         let source = upstream.map { LogDirectory(path: LogDirectory.split(log.path).folder + "/" + $0.log) }
-        guard try log.isTrimmed() || source?.isTrimmed() ?? false else { return }
-        for file in try SnapshotStore(logDirectory: log.path).list() where file.problem == nil {
+        guard try log.isTrimmed() || source?.isTrimmed() ?? false else { return [] }
+        return try SnapshotStore(logDirectory: log.path).list().filter { $0.problem == nil }
+    }
+
+    static func exportSnapshots(_ files: [SnapshotFile], _ put: (String) throws -> Void) throws {
+        for file in files {
             guard let content = try OpenFile.ifPresent(file.path) else { continue }
             try export(content, as: LogDirectory.split(file.path).name, put)
         }

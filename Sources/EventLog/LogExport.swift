@@ -3,7 +3,8 @@ import Glibc
 /// Logs as lines of JSON, from which ``LogImport`` makes the same logs again.
 ///
 /// - `{"log":"matches","identity":"<uuid>","format":1,"upstream":{"log":"changes","identity":"<uuid>"}}` begins a log;
-///   `upstream` only where it was made from another.
+///   `upstream` only where it was made from another. `"tokens":"masked"` says that an ``ExportMask`` stood before the
+///   events: then they are not byte for byte those of the log, and there are no snapshots.
 /// - `{"settings":{…}}` is a line of `settings.ndjson`, as it stands there.
 /// - `{"snapshot":"<file name>","part":"<Base64>"}` is a part of a snapshot; the next ones go on behind it. Only where
 ///   the beginning of the log, or of the one that it was made from, is not there any more: a replay needs them then.
@@ -17,24 +18,37 @@ public enum LogExport {
     ///
     /// - Parameters:
     ///   - directories: The logs' own folders. A torn last batch is left out.
+    ///   - mask: What hides devices' tokens; nil: they stand as they are.
     ///   - write: Takes a piece; valid during the call alone.
+    /// - Returns: The snapshots that are left out though a replay needs them, since nobody can mask what is in them.
     /// - Throws: ``EventLogError/notALog(directory:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/wrongSettings(file:line:reason:)``;
     ///   what `write` throws.
-    public static func run(directories: [String], write: (UnsafeRawBufferPointer) throws -> Void) throws {
-        let logs = try directories.map { try run($0, write) }
+    @discardableResult
+    public static func run(
+        directories: [String], mask: ExportMask? = nil, write: (UnsafeRawBufferPointer) throws -> Void
+    ) throws -> [String] {
+        var leftOut: [String] = []
+        let logs = try directories.map { try run($0, mask, &leftOut, write) }
         try put(ExportLine.end(logs), write)
+        return leftOut
     }
 
-    private static func run(_ directory: String, _ write: (UnsafeRawBufferPointer) throws -> Void) throws
-        -> ExportedLog
-    {
+    private static func run(
+        _ directory: String, _ mask: ExportMask?, _ leftOut: inout [String],
+        _ write: (UnsafeRawBufferPointer) throws -> Void
+    ) throws -> ExportedLog {
         let log = LogDirectory(path: directory)
         let manifest = try LogManifest.required(in: log)
         let upstream = try UpstreamNote.read(directory: directory)
-        try put(ExportLine.log(manifest, upstream), write)
+        try put(ExportLine.log(manifest, upstream, isMasked: mask != nil), write)
         try exportSettings(of: log) { try put($0, write) }
-        try exportSnapshots(of: log, upstream) { try put($0, write) }
+        let snapshots = try neededSnapshots(of: log, upstream)
+        if mask == nil {
+            try exportSnapshots(snapshots) { try put($0, write) }
+        } else {
+            leftOut += snapshots.map(\.path)
+        }
         let segments = try log.segments()
         var lastNow = Instant.epoch
         var next: UInt64?
@@ -43,14 +57,14 @@ public enum LogExport {
             let file = try OpenFile(log.segmentPath(first), O_RDONLY)
             let segment = SegmentReader(file, first: first, identity: manifest.identity, lastNow: lastNow)
             if let next, next != first { throw segment.damaged("the segment before ends with sequence \(next - 1)") }
-            try export(segment, isLast: first == segments.last, &exported, write)
+            try export(segment, isLast: first == segments.last, mask, &exported, write)
             (lastNow, next) = (segment.lastNow, segment.nextSequence)
         }
         return exported
     }
 
     private static func export(
-        _ segment: SegmentReader, isLast: Bool, _ exported: inout ExportedLog,
+        _ segment: SegmentReader, isLast: Bool, _ mask: ExportMask?, _ exported: inout ExportedLog,
         _ write: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         while true {
@@ -61,7 +75,11 @@ public enum LogExport {
                 return
             case .batch(let batch):
                 try put(ExportLine.batch(batch.header, isOpening: batch.isOpening), write)
-                if batch.body.count > 0 { try write(batch.body) }
+                if let masked = try mask?.events(batch.body) {
+                    try masked.withUnsafeBytes { try write($0) }
+                } else if batch.body.count > 0 {
+                    try write(batch.body)
+                }
                 if !batch.isOpening { exported.add(events: batch.header.count) }
                 segment.consume(batch)
             }
@@ -71,6 +89,14 @@ public enum LogExport {
     private static func put(_ line: String, _ write: (UnsafeRawBufferPointer) throws -> Void) throws {
         try Array((line + "\n").utf8).withUnsafeBytes { try write($0) }
     }
+}
+
+/// Hides devices' tokens in the events of an export.
+public struct ExportMask {
+    /// Takes the lines of a batch and gives as many others; nil where they may stand as they are.
+    let events: (UnsafeRawBufferPointer) throws -> [UInt8]?
+
+    public init(events: @escaping (UnsafeRawBufferPointer) throws -> [UInt8]?) { self.events = events }
 }
 
 /// What an export holds of one log.
@@ -97,10 +123,11 @@ enum ExportLine {
         return "{\"end\":[\(counts.joined(separator: ","))]}"
     }
 
-    static func log(_ manifest: LogManifest, _ upstream: UpstreamNote?) -> String {
+    static func log(_ manifest: LogManifest, _ upstream: UpstreamNote?, isMasked: Bool) -> String {
         let note = upstream.map { ",\"upstream\":" + $0.text.dropLast() } ?? ""
+        let mask = isMasked ? ",\"tokens\":\"masked\"" : ""
         return
-            "{\"log\":\"\(manifest.name)\",\"identity\":\"\(manifest.identity)\",\"format\":\(BatchFormat.version)\(note)}"
+            "{\"log\":\"\(manifest.name)\",\"identity\":\"\(manifest.identity)\",\"format\":\(BatchFormat.version)\(mask)\(note)}"
     }
 
     static func batch(_ header: BatchHeader, isOpening: Bool) -> String {

@@ -5,7 +5,7 @@ final class OpenFile: Sendable {
     let descriptor: CInt
     let path: String
 
-    /// - Parameter flags: As for `open`; a new file gets mode 0644.
+    /// - Parameter flags: As for `open`; a new file gets the mode of its folder (``DataMode``).
     init(_ path: String, _ flags: CInt, calls: FileCalls = .system) throws(EventLogError) {
         let descriptor = uninterrupted { calls.open(path, flags | O_CLOEXEC) }
         guard descriptor >= 0 else { throw .lastFailure("open", path) }

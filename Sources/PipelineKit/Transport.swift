@@ -140,6 +140,8 @@ public struct TransportContext: Sendable {
     public var inputLog: String?
     /// When the pipeline's logs reach the disk: what a transport accepts is to be as durable.
     public var sync: SyncPolicy
+    /// Who may use the files and folders that a transport makes.
+    public var mode = DataMode.owner
     /// What it shares with the other transports of its stage.
     public var commons = TransportCommons()
 

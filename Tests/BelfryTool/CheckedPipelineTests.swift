@@ -186,14 +186,19 @@ struct CheckedPipelineTests {
                     use: apns
                     apps:
                       notes: { container: iCloud.Notes, topic: Notes, certificate: client.pem, certificateKey: { $file: client-key.pem } }
+                  courier: { use: courier, certificate: client.pem, key: { $file: client-key.pem } }
 
             """)
         let now = Instant(microseconds: Int64(Date().timeIntervalSince1970) * 1_000_000)
         let warnings = try CheckedPipeline(path: path).certificateWarnings(at: now)
-        #expect(warnings.map(\.keyPath) == ["stages.deliver.transports.apns.apps"])
+        #expect(
+            warnings.map(\.keyPath) == [
+                "stages.deliver.transports.apns.apps", "stages.deliver.transports.courier.certificate",
+            ])
+        #expect(warnings.last?.reason.hasPrefix("the certificate \(folder.path)/client.pem ends on ") == true)
         let warning = try #require(warnings.first)
         #expect(warning.reason.hasPrefix("notes: the certificate \(folder.path)/client.pem ends on "))
-        #expect(warning.reason.hasSuffix(", in 9 days") && warning.hint == EndingCertificate.remedy)
+        #expect(warning.reason.hasSuffix(", in 9 days") && warning.hint == APNsSettings.certificateRemedy)
         let earlier = now.advanced(by: .seconds(-30 * 86_400))
         #expect(try CheckedPipeline(path: path).certificateWarnings(at: earlier) == [])
     }

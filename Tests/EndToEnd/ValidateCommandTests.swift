@@ -45,6 +45,22 @@ struct ValidateCommandTests {
         }
     }
 
+    @Test func `a secret that stands in the file in clear is a warning`() async throws {
+        let notes = try Notes()
+        let webhook = #"{ use: webhook, url: "https://example.com/?key=hunter2", headers: { authorization: hunter2 } }"#
+        let pipeline = try notes.write(
+            notes.read("notes.yaml").replacing("{ use: console }", with: webhook), to: "hooked.yaml")
+        for command in ["validate", "doctor"] {
+            let told = try await Command.run([command, pipeline])
+            #expect(told.status == (command == "doctor" ? 1 : 0), "\(told)")
+            for key in ["url", "headers.authorization"] {
+                let warning = "stages.deliver.transports.screen.\(key): the secret stands in clear"
+                #expect((told.output + told.errors).contains(warning), "\(told)")
+            }
+            #expect(!(told.output + told.errors).contains("hunter2"))
+        }
+    }
+
     @Test func `mistakes come with line and column, as text and as JSON`() async throws {
         let notes = try Notes(ingest: "{ bindd: x, door: 7 }")
         let text = try await Command.run(["validate", notes.pipeline])

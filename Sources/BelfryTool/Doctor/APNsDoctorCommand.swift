@@ -57,8 +57,8 @@ struct APNsDoctorCommand: AsyncParsableCommand {
 extension Finding {
     fileprivate init(_ certificate: EndingCertificate) {
         self.init(
-            certificate.isOver ? .error : .warning, "apns.certificate", "\(certificate.app): \(certificate.text)",
-            fix: EndingCertificate.remedy, ["app": .text(certificate.app), "days": .count(certificate.days)])
+            certificate.isOver ? .error : .warning, "apns.certificate", certificate.textWithApp,
+            fix: certificate.remedy, ["app": .text(certificate.app ?? ""), "days": .count(certificate.days)])
     }
 
     fileprivate init(_ found: APNsProbe.Finding) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Whether logs and snapshots can be written.
+/// Whether logs and snapshots can be written, and by whom they can be read.
 struct DataCheck: DoctorCheck {
     static let name = "data"
 
@@ -22,13 +22,15 @@ struct DataCheck: DoctorCheck {
                     ["folder": .text(folder)])
             ]
         }
-        var room = statvfs()
-        guard statvfs(folder, &room) == 0 else {
+        var disk = statvfs()
+        guard statvfs(folder, &disk) == 0 else {
             throw ToolFailure(.inputOutput, "statvfs of \(folder): \(String(cString: strerror(errno)))")
         }
-        let free = UInt64(room.f_bavail) * UInt64(room.f_frsize)
-        let files = room.f_files == 0 ? nil : UInt64(room.f_favail)
-        return [Self.finding(isMade ? folder : "\(folder) (for \(data), which is not there yet)", free, files)]
+        let free = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
+        let files = disk.f_files == 0 ? nil : UInt64(disk.f_favail)
+        let room = Self.finding(isMade ? folder : "\(folder) (for \(data), which is not there yet)", free, files)
+        guard isMade, let mode = patient.file?.dataMode else { return [room] }
+        return [room] + [WideFiles(below: folder, mode).finding(in: folder)].compactMap(\.self)
     }
 
     /// - Parameter files: How many more there may be; nil where there is no limit.

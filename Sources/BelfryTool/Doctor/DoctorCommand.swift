@@ -21,7 +21,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
             Reads and changes nothing; works beside a running pipeline and without one. Checks, in this order:
 
               file           the pipeline file, with every stage's settings
-              data           the data folder: can it be written, is there room?
+              data           the data folder: can it be written, is there room, is it open to others?
               logs           is each there, and whole at its end? dead letters?
               health         does every stage answer, if any does?
               subscriptions  which can no index narrow? which can never match?

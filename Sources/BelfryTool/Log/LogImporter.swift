@@ -15,6 +15,8 @@ struct LogImporter: ~Copyable {
     private(set) var logs: [String] = []
     /// What of the last log of an export that was cut off is not taken, though it came.
     private(set) var leftOut: [String] = []
+    /// Whether the tokens of devices are not those that were registered.
+    private(set) var isMasked = false
 
     private struct Batch {
         var first: UInt64
@@ -124,6 +126,7 @@ struct LogImporter: ~Copyable {
         let upstream = try object["upstream"].map {
             UpstreamNote(log: try $0.text("log"), identity: try $0.identity())
         }
+        if object["tokens"]?.equals("masked") == true { isMasked = true }
         let log = try LogImport(in: folder, name: name, identity: object.identity(), upstream: upstream)
         current = (name, log)
         counts.append(ExportedLog(name: name))

@@ -50,9 +50,10 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
     }
 
     private func lineFile(_ path: String) throws -> @Sendable ([Delivery]) throws -> Void {
-        guard FileManager.default.createFile(atPath: path, contents: nil),
-            let file = FileHandle(forWritingAtPath: path)
-        else { throw ToolFailure(.cannotCreate, "cannot write \(path)") }
+        // Tokens of devices are in it.
+        let opened = DataMode.owner.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
+        guard opened >= 0 else { throw ToolFailure(.cannotCreate, "cannot write \(path)") }
+        let file = FileHandle(fileDescriptor: opened, closeOnDealloc: true)
         return { try file.write(contentsOf: lines(of: $0)) }
     }
 

@@ -7,13 +7,15 @@ struct LogsFolder {
     /// The pipeline's data folder. Always temporary and with a short path, because sockets lie in it.
     let data: String
 
-    /// - Parameter kept: The folder to leave the logs in; it must hold none.
+    /// - Parameters:
+    ///   - kept: The folder to leave the logs in; it must hold none.
+    ///   - mode: That folder's, where it is made.
     /// - Throws: ``ToolFailure`` with 73 or 74.
-    init(kept: String?) throws {
+    init(kept: String?, mode: DataMode) throws {
         data = try LogsFolder.makeTemporary()
         guard let kept else { return }
         do {
-            try LogsFolder.link(data + "/logs", to: kept)
+            try LogsFolder.link(data + "/logs", to: kept, mode)
         } catch {
             remove()
             throw error
@@ -37,9 +39,9 @@ struct LogsFolder {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    private static func link(_ path: String, to kept: String) throws {
+    private static func link(_ path: String, to kept: String, _ mode: DataMode) throws {
         let folder = kept.hasPrefix("/") ? kept : FileManager.default.currentDirectoryPath + "/" + kept
-        try DataFolder.prepare(folder)
+        try DataFolder.prepare(folder, mode)
         guard try EventLogs.list(in: folder).isEmpty else {
             throw ToolFailure(.cannotCreate, "\(kept) holds logs already; name an empty folder, or remove them")
         }

@@ -38,7 +38,7 @@ struct RunCommand: AsyncParsableCommand {
         let checked = try CheckedPipeline(path: pipeline)
         let sources = inputs.isEmpty ? [InputSource.standard] : inputs.map(InputSource.init(path:))
         try InputSource.check(sources)
-        let folder = try LogsFolder(kept: logs)
+        let folder = try LogsFolder(kept: logs, mode: checked.file.dataMode)
         defer { folder.remove() }
         let run = PipelineRun(checked.file, data: folder.data, sources: sources, writer: PushWriter())
         StopSignals.watch { number, _ in

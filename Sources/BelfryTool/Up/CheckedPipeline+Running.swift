@@ -7,6 +7,7 @@ extension CheckedPipeline {
     func checkGoesOn(from running: PipelineFile) throws(PipelineFileError) {
         var errors: [SettingsError] = []
         if file.data != running.data { errors.append(restart("data", "\(running.data) is in use")) }
+        if file.dataMode != running.dataMode { errors.append(restart("data.mode", "another one is in use")) }
         for stage in file.stages {
             guard let old = running.stage(named: stage.name) else {
                 errors.append(restart("stages.\(stage.name)", "it does not run so far"))

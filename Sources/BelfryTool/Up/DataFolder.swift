@@ -1,3 +1,4 @@
+import EventLog
 import Glibc
 import PipelineRuntime
 
@@ -6,8 +7,8 @@ enum DataFolder {
     /// Makes it where it is missing and sees that it can be written to.
     ///
     /// - Throws: ``ToolFailure`` with 74, naming the folder.
-    static func prepare(_ path: String) throws {
-        do { try SocketFiles.makeFolder(path) } catch {
+    static func prepare(_ path: String, _ mode: DataMode = .owner) throws {
+        do { try SocketFiles.makeFolder(path, mode) } catch {
             throw ToolFailure(.inputOutput, "\(error); choose another data folder, or change its owner or mode")
         }
         var status = stat()

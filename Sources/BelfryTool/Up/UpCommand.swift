@@ -27,7 +27,7 @@ struct UpCommand: AsyncParsableCommand, HangupTaker {
         let text = try PipelineText(running: pipeline)
         let checked = try CheckedPipeline(text)
         try checked.checkKeys()
-        try DataFolder.prepare(checked.file.data)
+        try DataFolder.prepare(checked.file.data, checked.file.dataMode)
         try await RunningStages(of: checked.file).waitForEnd()
         let status = try await inProcess ? InProcessUp(checked).run() : SupervisedUp(checked, text).run()
         if status != 0 { throw ExitCode(status) }

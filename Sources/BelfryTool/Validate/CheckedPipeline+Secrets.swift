@@ -3,10 +3,10 @@ import PipelineKit
 import PipelineRuntime
 
 extension CheckedPipeline {
-    /// What is wrong with the files of secrets, as far as it shows here: first those that could not be used at all, then
-    /// those whose contents a transport could not use.
+    /// What is wrong with secrets, as far as it shows here: first those that stand in the pipeline file in clear, then files
+    /// that could not be used at all, then contents that a transport could not use.
     func secretWarnings() throws(PipelineFileError) -> [SettingsError] {
-        var warnings = file.secretFileErrors()
+        var warnings = file.secretsInClear(under: Registry.builtIns.secretKeys) + file.secretFileErrors()
         for stage in file.stagesInOrder {
             for binding in try Registry.builtIns.transports(of: stage) {
                 guard let transport = Registry.builtIns.transports[binding.kind] else { continue }

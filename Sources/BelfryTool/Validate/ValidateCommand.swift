@@ -15,7 +15,8 @@ struct ValidateCommand: ParsableCommand {
             The file of a secret, {$file: PATH}, that is missing here, cannot be read, may be read by others or holds what \
             its transport cannot use is a warning, for a file may be checked on another machine than its stages run on: there a start refuses it. What \
             {$env: NAME} and {$credential: NAME} stand for is only there for a stage that runs, and is not looked for. \
-            An app's certificate that is over, or ends within 30 days, is a warning too.
+            A secret that stands in the file in clear, and a certificate that is over or ends within 30 days, are warnings \
+            too.
 
               belfry validate Pipelines/quickstart.yaml
               belfry validate --json Pipelines/quickstart.yaml | jq .valid

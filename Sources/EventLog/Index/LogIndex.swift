@@ -88,7 +88,7 @@ public final class LogIndex {
     /// Makes the folder, and removes files whose segments are gone. What fails here costs no more than time or room.
     private func prepareFolder(keeping names: [UInt64], _ place: SegmentIndex.Place) {
         let folder = "\(directory)/\(IndexFormat.folder)"
-        mkdir(folder, 0o755)
+        _ = DataMode(of: directory).makeFolder(folder)
         let kept = Set(names.map(place.indexPath))
         do throws(EventLogError) {
             for name in try LogDirectory.entries(of: folder) where name.hasSuffix(".index") {

@@ -4,14 +4,14 @@ import JSON
 struct PipelineDraft {
     private struct Header: PluginSettings {
         let name: String
-        let data: String
+        let data: DataSettings
         let seed: String?
         let log: LogSettings
         let stages: [(name: String, settings: SettingsReader)]
 
         init(from settings: inout SettingsReader) throws(SettingsError) {
             name = try settings.name("pipeline")
-            data = try settings.path("data", default: ".belfry/\(name)")
+            data = try settings.data(default: ".belfry/\(name)")
             seed = try settings.optionalString("seed")
             log = try settings.mapping("log", as: LogSettings.self) ?? .standard
             stages = try settings.mappings("stages")
@@ -74,7 +74,8 @@ struct PipelineDraft {
             throw PipelineFileError(errors)
         }
         return PipelineFile(
-            name: header.name, data: header.data, seed: header.seed, log: header.log, stages: stages,
+            name: header.name, data: header.data.path, dataMode: header.data.mode, seed: header.seed, log: header.log,
+            stages: stages,
             sourceStage: source)
     }
 
@@ -82,7 +83,7 @@ struct PipelineDraft {
         let common = entry.common
         let kind = common.kind ?? entry.name
         do throws(Complaint) {
-            let standard = "\(header?.data ?? ".")/\(entry.name).link"
+            let standard = "\(header?.data.path ?? ".")/\(entry.name).link"
             let bind = if let bind = common.bind { bind } else { try LinkAddress.ipc(standard) }
             return PipelineStage(
                 name: entry.name, kind: kind, from: common.from, bind: bind,

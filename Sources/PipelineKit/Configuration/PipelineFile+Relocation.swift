@@ -9,7 +9,8 @@ extension PipelineFile {
         guard let source = moved.first(where: { $0.from == nil }) else {
             preconditionFailure("a pipeline has a source")
         }
-        return PipelineFile(name: name, data: data, seed: seed, log: log, stages: moved, sourceStage: source)
+        return PipelineFile(
+            name: name, data: data, dataMode: dataMode, seed: seed, log: log, stages: moved, sourceStage: source)
     }
 }
 

@@ -9,7 +9,8 @@ extension PipelineFile {
         guard let source = changed.first(where: { $0.from == nil }) else {
             preconditionFailure("a pipeline has a source")
         }
-        return PipelineFile(name: self.name, data: data, seed: seed, log: log, stages: changed, sourceStage: source)
+        return PipelineFile(
+            name: self.name, data: data, dataMode: dataMode, seed: seed, log: log, stages: changed, sourceStage: source)
     }
 }
 

@@ -1,3 +1,5 @@
+import EventLog
+
 /// A pipeline: its stages, how they are linked, and where their logs are.
 ///
 /// Reading one checks everything that can be known without starting anything. The stages' own settings are
@@ -6,6 +8,8 @@ public struct PipelineFile: Sendable {
     public let name: String
     /// The folder of its logs.
     public let data: String
+    /// Who may use what is in it.
+    public let dataMode: DataMode
     /// When present, log identities are derived from it instead of drawn.
     public let seed: String?
     public let log: LogSettings

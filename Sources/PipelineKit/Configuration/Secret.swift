@@ -1,16 +1,20 @@
 import Foundation
 import JSON
 
-/// A secret as the pipeline file names it: by a file, an environment variable or a credential of systemd's, never by its
-/// own text.
+/// A secret as the pipeline file names it: by a file, an environment variable or a credential of systemd's. Some settings
+/// may also hold its own text (``SettingsReader/secretOrText(_:)``).
 ///
-/// Holding one reveals nothing, so that only the process that uses a secret needs to be able to read it.
+/// Holding one that is named reveals nothing, so that only the process that uses a secret needs to be able to read it.
 public struct Secret: Sendable {
     enum Source: Sendable, Equatable {
         case file(String)
         case environment(String)
         /// The name of a file in the folder that systemd gives a service (systemd.exec, "Credentials").
         case credential(String)
+        /// Its own text, in the pipeline file.
+        case text(String)
+        /// The settings are on record, where a secret that stood in clear is left out.
+        case leftOut
     }
 
     let source: Source
@@ -36,6 +40,12 @@ public struct Secret: Sendable {
         return path
     }
 
+    /// The text, where the pipeline file itself has it.
+    public var textInClear: String? {
+        guard case .text(let text) = source else { return nil }
+        return text
+    }
+
     /// Whether ``reveal(environment:)`` would give it to this process.
     public var isReadable: Bool {
         do throws(SettingsError) { return try !reveal().isEmpty } catch { return false }
@@ -48,6 +58,7 @@ public struct Secret: Sendable {
     public func reveal(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SettingsError) -> String {
+        if let textInClear { return textInClear }
         do throws(Complaint) {
             let text = try read(environment)
             guard !text.isEmpty else { throw Complaint("\(name) is empty") }
@@ -62,6 +73,8 @@ public struct Secret: Sendable {
         case .file(let path): path
         case .environment(let variable): "the environment variable \(variable)"
         case .credential(let name): "the credential \(name)"
+        case .text: "the pipeline file"
+        case .leftOut: "a record of the settings, which leaves it out"
         }
     }
 
@@ -72,6 +85,8 @@ public struct Secret: Sendable {
         case .environment(let variable):
             guard let value = environment[variable] else { throw Complaint("\(name) is not set") }
             return value
+        case .text(let text): return text
+        case .leftOut: throw Complaint("it stood in clear, and is left out of the record of the settings")
         }
     }
 
@@ -119,6 +134,20 @@ extension SettingsReader {
             Secret(try Secret.Source(node, folder: folder), error: error)
         }
     }
+
+    /// A text that may be secret: as ``secret(_:)`` takes it, or the text itself. A plugin that reads one names its key in
+    /// ``PluginSettings/secretKeys``: then a text in clear is warned of, and not put on record.
+    public mutating func secretOrText(_ key: String) throws(SettingsError) -> Secret {
+        let error = fail(key, "")
+        let folder = folder
+        return try required(key, placeholder: Secret(.text(""), error: error)) { node throws(Complaint) in
+            switch node.content {
+            case .scalar(let text, _): return Secret(.text(text), error: error)
+            case .mapping: return Secret(try Secret.Source(node, folder: folder), error: error)
+            default: throw node.unexpected("a text, or {$file: PATH}")
+            }
+        }
+    }
 }
 
 extension SettingsReader {
@@ -142,6 +171,10 @@ extension Secret.Source {
     fileprivate init(_ node: SettingsNode, folder: String) throws(Complaint) {
         guard case .mapping(let entries) = node.content, entries.count == 1 else { throw Self.malformed() }
         let key = entries[0].key
+        if key == Self.leftOutKey {
+            self = .leftOut
+            return
+        }
         guard Self.keys.contains(key) else { throw Self.malformed(key) }
         let text = try entries[0].value.text("a text")
         switch key {
@@ -152,6 +185,8 @@ extension Secret.Source {
     }
 
     static let fileKey = "$file"
+    /// In a record of settings: what stood there was a secret in clear.
+    static let leftOutKey = "$leftOut"
     private static let keys = [fileKey, "$env", "$credential"]
 
     /// - Parameter key: What stands in the place of one of ours.

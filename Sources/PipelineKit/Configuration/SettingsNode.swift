@@ -21,10 +21,12 @@ struct SettingsNode: Sendable {
         let value: SettingsNode
     }
 
-    let content: Content
+    var content: Content
     let place: Place
     /// Tells whether what a secret or a path leads to is still the same; nil where nobody has looked.
     var seal: String?
+    /// Whether the text is a secret, which no record shows.
+    var isSecret = false
 }
 
 extension SettingsNode {

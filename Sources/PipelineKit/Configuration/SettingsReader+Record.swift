@@ -47,6 +47,10 @@ extension SettingsReader {
     private static func write(_ node: SettingsNode, to buffer: inout ByteBuffer) {
         switch node.content {
         case .nothing: buffer.append("null")
+        case .scalar where node.isSecret:
+            let clear = SettingsNode(content: .scalar("clear", plain: true), place: node.place)
+            let entry = SettingsNode.Entry(key: Secret.Source.leftOutKey, place: node.place, value: clear)
+            write([entry], seal: node.seal, to: &buffer)
         case .scalar(let text, _):
             guard let seal = node.seal else { return buffer.appendJSON(text) }
             let path = SettingsNode(content: node.content, place: node.place)

@@ -2,9 +2,23 @@
 extension SettingsReader {
     /// The same settings with a seal on every secret and on every file that they name, as far as these can be read here.
     ///
-    /// - Parameter keys: Those whose values are paths of files that count like settings.
-    func sealed(files keys: Set<String>) -> SettingsReader {
+    /// - Parameters:
+    ///   - keys: Those whose values are paths of files that count like settings.
+    ///   - secretKeys: See ``PluginSettings/secretKeys``.
+    func sealed(files keys: Set<String>, secrets secretKeys: Set<String> = []) -> SettingsReader {
         with(nodes.map { $0.with(sealed($0.value, under: $0.key, keys)) })
+            .markingSecrets(under: secretKeys) { Seal.of($0.utf8) }
+    }
+
+    /// The same settings, of which a record leaves out each secret that stands in clear.
+    package func hidingSecrets(under keys: Set<String>) -> SettingsReader {
+        markingSecrets(under: keys) { _ in nil }
+    }
+
+    private func markingSecrets(under keys: Set<String>, _ seal: (String) -> String?) -> SettingsReader {
+        guard !keys.isEmpty else { return self }
+        return with(
+            nodes.map { $0.with($0.value.markingSecrets(under: keys, isBelow: keys.contains($0.key), seal)) })
     }
 
     private func sealed(_ node: SettingsNode, under key: String, _ keys: Set<String>) -> SettingsNode {
@@ -64,7 +78,12 @@ extension SettingsReader {
 
 extension PipelineStage {
     /// The stage as it works here: see ``SettingsReader/sealed(files:)``.
-    package func sealed(files keys: Set<String>) -> PipelineStage { with(settings.sealed(files: keys)) }
+    package func sealed(files keys: Set<String>, secrets: Set<String>) -> PipelineStage {
+        with(settings.sealed(files: keys, secrets: secrets))
+    }
+
+    /// See ``SettingsReader/hidingSecrets(under:)``.
+    package func hidingSecrets(under keys: Set<String>) -> PipelineStage { with(settings.hidingSecrets(under: keys)) }
 
     /// The stage as it worked where the other settings come from.
     package func sealed(like other: SettingsReader) -> PipelineStage { with(settings.sealed(like: other)) }
@@ -84,7 +103,9 @@ enum Seal {
 }
 
 extension SettingsNode {
-    fileprivate func with(_ content: Content) -> SettingsNode { SettingsNode(content: content, place: place) }
+    fileprivate func with(_ content: Content) -> SettingsNode {
+        SettingsNode(content: content, place: place, isSecret: isSecret)
+    }
 
     fileprivate func sealed(_ seal: String?) -> SettingsNode {
         SettingsNode(content: content, place: place, seal: seal)

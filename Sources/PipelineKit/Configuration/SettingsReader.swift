@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 
 /// What a plugin reads from its part of the pipeline file. Stages and transports conform with their settings.
@@ -13,6 +14,14 @@ public protocol PluginSettings: Sendable {
     /// Keys, at any depth, whose values are paths of files that count like settings: a certificate, as secrets do.
     static var fileKeys: Set<String> { get }
 
+    /// Keys, at any depth, whose texts may be secrets: `validate` warns of one that stands in the pipeline file in clear, and
+    /// a record of the settings has its seal alone. Texts below such a key count too; an address that only says where
+    /// something is, without a user and a query, does not.
+    static var secretKeys: Set<String> { get }
+
+    /// The certificates that are over, or soon will be.
+    func endingCertificates(at now: Instant) -> [EndingCertificate]
+
     /// Checks the contents of the secrets that this process can read, such as whether a file that should hold a key
     /// holds one. Called when a pipeline file is checked, never when a stage runs.
     ///
@@ -23,6 +32,8 @@ public protocol PluginSettings: Sendable {
 extension PluginSettings {
     public static var changedDefaults: [ChangedDefault] { [] }
     public static var fileKeys: Set<String> { [] }
+    public static var secretKeys: Set<String> { [] }
+    public func endingCertificates(at now: Instant) -> [EndingCertificate] { [] }
     public func checkSecrets() throws {}
 }
 

@@ -5,7 +5,7 @@ extension HostPlan {
     /// concern all stages first. Where there are none, a host with the other plan would do nothing else.
     package func keysThatDiffer(from other: HostPlan) -> [String] {
         let log = [
-            ("seed", identity == other.identity), ("log.sync", sync == other.sync),
+            ("data.mode", mode == other.mode), ("seed", identity == other.identity), ("log.sync", sync == other.sync),
             ("log.segmentBytes", segmentBytesMax == other.segmentBytesMax),
             ("log.snapshotBytes", snapshotBytes == other.snapshotBytes),
             ("log.retention", retention == other.retention),

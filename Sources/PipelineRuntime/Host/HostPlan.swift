@@ -20,6 +20,8 @@ public struct HostPlan: Sendable {
     /// The folder that holds the logs of the pipeline.
     public var logsDirectory: String
     public var identity: LogIdentity?
+    /// Of the folders and sockets that it makes.
+    public var mode: DataMode
     public var sync: SyncPolicy
     public var segmentBytesMax: Int
     /// Input between two snapshots of the stage's state; nil: none are taken.
@@ -71,7 +73,8 @@ public struct HostPlan: Sendable {
 
     private func options(_ name: String, _ identity: LogIdentity?) -> EventLogOptions {
         var options = EventLogOptions(
-            directory: logsDirectory, name: name, identity: identity, segmentBytesMax: segmentBytesMax, sync: sync)
+            directory: logsDirectory, name: name, identity: identity, segmentBytesMax: segmentBytesMax, sync: sync,
+            mode: mode)
         options.calls = calls
         return options
     }
@@ -86,12 +89,13 @@ extension HostPlan {
         logName = stage.logName
         logsDirectory = file.data + "/logs"
         identity = file.seed.map { LogIdentity(seed: $0, name: stage.logName) }
+        mode = file.dataMode
         sync = file.log.sync
         segmentBytesMax = file.log.segmentBytes
         snapshotBytes = file.log.snapshotBytes
         retention = file.log.retention
         settingsRecord = registry.record(of: stage)
-        firstSettingsRecord = stage.settingsAsWritten
+        firstSettingsRecord = registry.recordAsWritten(of: stage)
         self.registry = registry
         consumers = file.downstream(of: stage).map(\.name)
         bind = stage.bind

@@ -60,7 +60,7 @@ struct HostSockets: HostConnections {
     }
 
     private func bind(_ socket: ZMQSocket, _ endpoint: String, key: String) throws {
-        try SocketFiles.prepare(endpoint)
+        try SocketFiles.prepare(endpoint, plan.mode)
         // libzmq gives an endpoint up a moment after its socket was closed: an earlier host of this process may do so now.
         let limit = ContinuousClock.now + HostSockets.patience
         while true {
@@ -80,6 +80,7 @@ struct HostSockets: HostConnections {
             throw ZMQError(code: EADDRINUSE, operation: "bind", endpoint: endpoint)
         }
         try socket.bind(endpoint)
+        SocketFiles.settle(endpoint, plan.mode)
     }
 
     // MARK: Before a change
@@ -101,7 +102,7 @@ struct HostSockets: HostConnections {
     private func tryOut(_ endpoint: String, key: String) throws {
         // To close a socket takes its file away a moment later, then perhaps another's.
         guard endpoint.hasPrefix("tcp://") else {
-            try SocketFiles.prepare(endpoint)
+            try SocketFiles.prepare(endpoint, plan.mode)
             if SocketFiles.isServed(endpoint) { throw AddressError(key: key, inUse: endpoint) }
             return
         }

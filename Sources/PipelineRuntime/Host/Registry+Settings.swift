@@ -5,7 +5,8 @@ extension PipelineStage {
     /// The keys that go into no record of a stage's own settings.
     fileprivate static let sharedKeys = commonKeys.union(["door"])
 
-    /// The record of the stage's own settings as a build made it to which no default had changed.
+    /// The stage's own settings as a build read them to which no default had changed. Not to be put on record: see
+    /// ``Registry/recordAsWritten(of:)``.
     package var settingsAsWritten: String { settings.record(without: PipelineStage.sharedKeys) }
 }
 
@@ -48,15 +49,30 @@ extension Registry {
     /// The stage with seals on what its transports' settings lead to, so that it learns of a key that was mended in place.
     package func sealed(_ stage: PipelineStage) -> PipelineStage {
         guard stage.command.isEmpty, stages[stage.kind]?.isSource == false else { return stage }
-        return stage.sealed(files: transports.values.reduce(into: []) { $0.formUnion(Registry.fileKeys($1)) })
+        let files: Set<String> = transports.values.reduce(into: []) { $0.formUnion(Registry.fileKeys($1)) }
+        return stage.sealed(files: files, secrets: secretKeys)
     }
+
+    /// See ``PipelineKit/PluginSettings/secretKeys``: those of all transports.
+    package var secretKeys: Set<String> { transports.values.reduce(into: []) { $0.formUnion(Registry.secretKeys($1)) } }
+
+    private static func secretKeys<T: Transport>(_ type: T.Type) -> Set<String> { T.Settings.secretKeys }
 
     private static func fileKeys<T: Transport>(_ type: T.Type) -> Set<String> { T.Settings.fileKeys }
 
     /// A stage's own settings as its host puts them on record.
     package func record(of stage: PipelineStage) -> String {
-        stage.settings.spelt(changedDefaults(of: stage), as: \.now).record(without: PipelineStage.sharedKeys)
+        hidingSecrets(of: stage).settings.spelt(changedDefaults(of: stage), as: \.now)
+            .record(without: PipelineStage.sharedKeys)
     }
+
+    /// The same as a build put it on record to which no default had changed.
+    package func recordAsWritten(of stage: PipelineStage) -> String {
+        hidingSecrets(of: stage).settingsAsWritten
+    }
+
+    /// The stage with settings of which a record leaves out each secret that stands in clear.
+    package func hidingSecrets(of stage: PipelineStage) -> PipelineStage { stage.hidingSecrets(under: secretKeys) }
 
     /// One transport, with its settings checked and nothing opened.
     ///
@@ -81,6 +97,7 @@ extension Registry {
             sync: plan?.sync ?? .always,
             console: console)
         context.commons = commons
+        context.mode = plan?.mode ?? .owner
         if let plan { context.tell = { StandardError.write("\(plan.stage): \($0)") } }
         return try Registry.transport(type, binding, context)
     }

@@ -1,21 +1,28 @@
+import EventLog
 import Glibc
 
 /// The files behind `ipc://` endpoints.
 package enum SocketFiles {
     /// Makes the folder that an `ipc://` endpoint lies in.
-    static func prepare(_ endpoint: String) throws {
-        guard endpoint.hasPrefix("ipc://") else { return }
-        let path = endpoint.dropFirst("ipc://".count)
-        guard let slash = path.lastIndex(of: "/") else { return }
-        try makeFolder(String(path[..<slash]))
+    static func prepare(_ endpoint: String, _ mode: DataMode) throws {
+        guard let path = path(of: endpoint), let slash = path.lastIndex(of: "/") else { return }
+        try makeFolder(String(path[..<slash]), mode)
+    }
+
+    /// Gives the file of an endpoint that was bound just now its mode.
+    static func settle(_ endpoint: String, _ mode: DataMode) {
+        if let path = path(of: endpoint) { mode.settleSocket(path) }
+    }
+
+    private static func path(of endpoint: String) -> String? {
+        endpoint.hasPrefix("ipc://") ? String(endpoint.dropFirst("ipc://".count)) : nil
     }
 
     /// Whether a process listens behind an `ipc://` endpoint; a file that a killed process left does not count.
     static func isServed(_ endpoint: String) -> Bool {
-        guard endpoint.hasPrefix("ipc://") else { return false }
+        guard let path = path(of: endpoint).map({ Array($0.utf8) }) else { return false }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        let path = Array(endpoint.dropFirst("ipc://".count).utf8)
         guard path.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
         // A process that takes no connections at the moment would hold up one that waits.
@@ -31,17 +38,7 @@ package enum SocketFiles {
     }
 
     /// Makes a folder and those above it, where they are missing.
-    package static func makeFolder(_ path: String) throws {
-        guard !path.isEmpty, mkdir(path, 0o755) != 0 else { return }
-        switch errno {
-        case EEXIST: return
-        case ENOENT:
-            guard let slash = path.lastIndex(of: "/") else { throw SmallTextError.failed("make folder", path, ENOENT) }
-            try makeFolder(String(path[..<slash]))
-            guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
-                throw SmallTextError.failed("make folder", path, errno)
-            }
-        default: throw SmallTextError.failed("make folder", path, errno)
-        }
+    package static func makeFolder(_ path: String, _ mode: DataMode) throws {
+        if let code = mode.makeFolders(path) { throw SmallTextError.failed("make folder", path, code) }
     }
 }

@@ -114,7 +114,7 @@ package struct WhatIf: Sendable {
             .machine(stage.stage, context: stage.context, answers: given, history: history)
         let variant = try MachineFactory(registry: registry, programs: change.programs)
             .machine(
-                history.sealing(other), context: stage.context, answers: taken,
+                history.sealing(registry.hidingSecrets(of: other)), context: stage.context, answers: taken,
                 history: hasOtherSettings(stage) ? nil : history)
         return (baseline, variant)
     }

@@ -32,7 +32,7 @@ extension APNsProbe.Finding {
 
     private var ofCertificate: String? {
         guard case .certificate = asked.credential else { return nil }
-        return certificate.map { _ in EndingCertificate.remedy } ?? APNsProbe.certificateRemedy
+        return certificate.map(\.remedy) ?? APNsProbe.certificateRemedy
     }
 
     private var credential: String {

@@ -1,3 +1,4 @@
+import EventLog
 import PipelineKit
 
 /// Settings of ``CourierTransport``.
@@ -16,15 +17,24 @@ public struct CourierSettings: PluginSettings {
     public let pollTimeout: Duration
     /// Web pages that may ask, as browsers name them: `https://app.example.com`; `*` is all.
     public let origins: [String]
+    /// What it encrypts with; nil: it speaks plain HTTP.
+    let tls: CourierTLS?
+
+    public static let fileKeys: Set<String> = ["certificate"]
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
         (host, port) = try Self.listen(&settings)
         // Read also where it is not needed, so that it may stay when the address changes.
         let isBehindTLS = try settings.boolean("behindTLS", default: false)
-        guard isBehindTLS || Loopback.has(host) else {
+        tls = try CourierTLS(&settings)
+        guard
+            isBehindTLS || tls != nil || settings.isExcused("certificate") || settings.isExcused("key")
+                || Loopback.has(host)
+        else {
             throw settings.fail(
                 "listen", "other machines reach \(host), and the courier does not encrypt what it sends",
-                hint: "put TLS in front of it and say `behindTLS: true`, or listen on 127.0.0.1")
+                hint: "give it a `certificate` and its `key`, or put TLS in front of it and say `behindTLS: true`, or "
+                    + "listen on 127.0.0.1")
         }
         store = try settings.optionalPath("store")
         keep = try settings.duration(
@@ -33,6 +43,22 @@ public struct CourierSettings: PluginSettings {
         pollTimeout = try settings.duration(
             "pollTimeout", default: .seconds(60), in: .milliseconds(100)...(.seconds(3600)))
         origins = try Self.origins(&settings)
+    }
+
+    public func checkSecrets() throws {
+        guard let tls, tls.key.isReadable else { return }
+        _ = try tls.open()
+    }
+
+    public func endingCertificates(at now: Instant) -> [EndingCertificate] {
+        [tls?.endingCertificate(at: now)].compactMap(\.self)
+    }
+
+    /// Whether all but the certificate and its key is the same.
+    func hasSameRest(as other: CourierSettings) -> Bool {
+        (host, port, store, keep, keepPerUser, pollTimeout)
+            == (other.host, other.port, other.store, other.keep, other.keepPerUser, other.pollTimeout)
+            && origins == other.origins && (tls == nil) == (other.tls == nil)
     }
 
     private static func listen(_ settings: inout SettingsReader) throws(SettingsError) -> (String, Int) {

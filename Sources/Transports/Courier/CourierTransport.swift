@@ -26,6 +26,9 @@ public final class CourierTransport: Transport {
     let office: Office
     private let now: @Sendable () -> Instant
     private let server = Mutex<CourierServer?>(nil)
+    private let certificates: CertificateWatch
+    /// The settings by which its certificate is read.
+    private let present: Mutex<CourierSettings>
 
     public convenience init(_ settings: CourierSettings, context: TransportContext) throws(SettingsError) {
         self.init(settings, context: context, now: { .wall() })
@@ -36,23 +39,36 @@ public final class CourierTransport: Transport {
         self.context = context
         self.now = now
         office = Office(now: now)
+        certificates = CertificateWatch(context)
+        present = Mutex(settings)
     }
 
     public func open() async throws(TransportError) {
         guard let store = settings.store ?? context.folder.map({ "\($0)/\(context.name).sqlite" }) else {
             throw TransportError("the courier needs a folder: give it a store")
         }
+        let tls = try settings.tls?.open()
         do { try await office.open(plan(store)) } catch {
             throw TransportError("\(store): \(error); free its disk, or choose another store")
         }
-        do { try await listen() } catch {
+        do { try await listen(tls) } catch {
             await office.close()
             throw settings.failure(toListen: error, as: context.name)
         }
+        certificates.look(at: settings, now: now())
     }
 
-    /// A courier that is to listen elsewhere is made anew, once somebody else is known not to listen there.
+    /// Another certificate is shown to those who connect from then on. With other changes the courier is made anew: where it
+    /// is to listen elsewhere, once somebody else is known not to listen there.
     public func change(to settings: CourierSettings) async throws(TransportError) -> TransportChange? {
+        let tls = try settings.tls?.open()
+        if let tls, let server = server.withLock({ $0 }), settings.hasSameRest(as: self.settings) {
+            let isSame = server.tls.value?.certificate == tls.certificate
+            return TransportChange(said: isSame ? [] : ["another certificate"]) { [self] in
+                server.tls.value = tls
+                present.withLock { $0 = settings }
+            }
+        }
         guard (settings.host, settings.port) != (self.settings.host, self.settings.port) else { return nil }
         do { try await CourierServer.tryOut(host: settings.host, port: settings.port) } catch {
             throw settings.failure(toListen: error, as: context.name)
@@ -73,17 +89,17 @@ public final class CourierTransport: Transport {
         get async throws { try await office.ask { desk, _ in desk.unknownTokens } ?? 0 }
     }
 
-    private func listen() async throws {
+    private func listen(_ tls: CourierTLS.Opened?) async throws {
         let service = Service(office: office, pollTimeout: TimeAmount(settings.pollTimeout))
         let started = try await CourierServer.start(
-            host: settings.host, port: settings.port, service, origins: settings.origins)
+            host: settings.host, port: settings.port, service, origins: settings.origins, tls: PresentTLS(tls))
         server.withLock { $0 = started }
     }
 
     private func plan(_ store: String) -> DeskPlan {
         DeskPlan(
             transport: context.name, store: store, outcomes: context.folder, pushes: context.inputLog,
-            sync: context.sync, keep: settings.keep, keepPerUser: settings.keepPerUser
+            sync: context.sync, mode: context.mode, keep: settings.keep, keepPerUser: settings.keepPerUser
         ) { line in
             FileHandle.standardError.write(Data("courier: \(line)\n".utf8))
         }
@@ -102,6 +118,7 @@ public final class CourierTransport: Transport {
 
     /// What the disk does not take now is deferred.
     public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+        certificates.look(at: present.withLock { $0 }, now: now())
         var parser = JSONParser()
         var (taken, answers): ([CourierPush], [TransportAnswer]) = ([], [])
         for push in pushes {

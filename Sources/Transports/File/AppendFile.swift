@@ -1,3 +1,4 @@
+import EventLog
 import Glibc
 import PipelineKit
 
@@ -18,7 +19,7 @@ struct AppendFile: ~Copyable {
 
     /// Opens or makes the file, and cuts off a last line that was not ended: its writer died.
     static func open(_ path: String, _ calls: FileCalls) throws(TransportError) -> AppendFile {
-        var file = AppendFile(descriptor: try descriptor(of: path), calls)
+        var file = AppendFile(descriptor: try descriptor(of: path, calls.mode), calls)
         guard file.isRegular else { return file }
         guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw TransportError("\(path) is written by another transport or process; give each a path of its own")
@@ -31,10 +32,10 @@ struct AppendFile: ~Copyable {
         return file
     }
 
-    private static func descriptor(of path: String) throws(TransportError) -> CInt {
+    private static func descriptor(of path: String, _ mode: DataMode) throws(TransportError) -> CInt {
         do throws(SystemError) {
-            try Folder.make(for: path)
-            let opened = uninterrupted { Glibc.open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600) }
+            try Folder.make(for: path, mode)
+            let opened = uninterrupted { mode.open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC) }
             guard opened >= 0 else { throw .last }
             return opened
         } catch {

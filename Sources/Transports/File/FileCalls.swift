@@ -1,3 +1,4 @@
+import EventLog
 import Glibc
 import PipelineKit
 
@@ -5,6 +6,8 @@ import PipelineKit
 struct FileCalls: Sendable {
     var write: @Sendable (CInt, UnsafeRawPointer, Int) -> Int = { Glibc.write($0, $1, $2) }
     var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
+    /// Of the files and folders that are made.
+    var mode = DataMode.owner
 
     func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) throws(SystemError) {
         var rest = bytes
@@ -27,13 +30,9 @@ struct SystemError: Error, Hashable, CustomStringConvertible {
 
 enum Folder {
     /// Makes the folders that lead to a file.
-    static func make(for path: String) throws(SystemError) {
+    static func make(for path: String, _ mode: DataMode) throws(SystemError) {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
-        let folder = String(path[..<slash])
-        guard mkdir(folder, 0o755) != 0, errno != EEXIST else { return }
-        guard errno == ENOENT else { throw .last }
-        try make(for: folder)
-        guard mkdir(folder, 0o755) == 0 || errno == EEXIST else { throw .last }
+        if let code = mode.makeFolders(String(path[..<slash])) { throw SystemError(code: code) }
     }
 }
 

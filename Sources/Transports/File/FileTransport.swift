@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// A push is accepted once it is in its file: it outlives this process, and as a line a power failure too, from
 /// ``close()`` on. A batch of lines is one write: if it fails, the file is cut back to its last whole line and every push
-/// of the batch is answered `failed` with the system's reason. Files are their owner's only (mode 0600): pushes hold
-/// device tokens.
+/// of the batch is answered `failed` with the system's reason. Files are for whom the data folder is (`data.mode`), as
+/// pushes hold device tokens.
 public final class FileTransport: Transport {
     public struct Settings: PluginSettings {
         public enum Form: String, Sendable, CaseIterable {
@@ -43,7 +43,9 @@ public final class FileTransport: Transport {
     private let queue = DispatchQueue(label: "belfry.transport.file")
 
     public convenience init(_ settings: Settings, context: TransportContext) throws(SettingsError) {
-        self.init(path: settings.path, as: settings.form)
+        var calls = FileCalls()
+        calls.mode = context.mode
+        self.init(path: settings.path, as: settings.form, calls: calls)
     }
 
     init(path: String, as form: Settings.Form = .ndjson, calls: FileCalls = FileCalls()) {

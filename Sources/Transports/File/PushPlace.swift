@@ -44,7 +44,7 @@ package final class SimulatorFolder: PushPlace, Sendable {
     init(_ path: String, _ calls: FileCalls) throws(TransportError) {
         (self.path, self.calls) = (path, calls)
         do throws(SystemError) {
-            try Folder.make(for: "\(path)/push.apns")
+            try Folder.make(for: "\(path)/push.apns", calls.mode)
             let folder = uninterrupted { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
             guard folder >= 0 else { throw .last }
             close(folder)
@@ -85,7 +85,7 @@ package final class SimulatorFolder: PushPlace, Sendable {
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
-        let file = uninterrupted { open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) }
+        let file = uninterrupted { calls.mode.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) }
         guard file >= 0 else { throw .last }
         defer { close(file) }
         let failure = bytes.withUnsafeBytes { bytes -> SystemError? in

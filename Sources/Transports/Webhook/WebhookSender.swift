@@ -6,6 +6,7 @@ import Synchronization
 /// One request for one push, and what its end means.
 struct WebhookSender: Sendable {
     let settings: WebhookSettings
+    let target: WebhookTarget
     let session: HTTPSession
     let signer: WebhookSigner
     let now: @Sendable () -> Instant
@@ -27,8 +28,9 @@ struct WebhookSender: Sendable {
     }
 
     /// The same over the same connections, with other settings.
-    func with(_ settings: WebhookSettings, _ signer: WebhookSigner) -> WebhookSender {
-        WebhookSender(settings: settings, session: session, signer: signer, now: now, jitter: jitter)
+    func with(_ settings: WebhookSettings, _ target: WebhookTarget, _ signer: WebhookSigner) -> WebhookSender {
+        WebhookSender(
+            settings: settings, target: target, session: session, signer: signer, now: now, jitter: jitter)
     }
 
     private func attempt(_ request: HTTPRequest) async -> Result<HTTPAnswer, HTTPFailure> {
@@ -50,7 +52,7 @@ struct WebhookSender: Sendable {
             headers.append((name: "webhook-signature", value: signatures))
         }
         return HTTPRequest(
-            url: settings.url, headers: headers + settings.headers, body: body, timeout: settings.timeout)
+            url: target.url, headers: headers + target.headers, body: body, timeout: settings.timeout)
     }
 }
 

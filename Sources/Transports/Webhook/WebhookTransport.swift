@@ -52,11 +52,12 @@ public final class WebhookTransport: ContinuousTransport {
     }
 
     public func open() async throws(TransportError) {
-        let signer = try WebhookSigner(settings.secrets)
+        let (target, signer) = (try WebhookTarget(settings), try WebhookSigner(settings.secrets))
         try checkTrust()
         let opened = try HTTPSession(connections: settings.concurrency, settings.rules)
         let sender = PresentSender(
-            WebhookSender(settings: settings, session: opened, signer: signer, now: now, jitter: jitter))
+            WebhookSender(
+                settings: settings, target: target, session: opened, signer: signer, now: now, jitter: jitter))
         let requests = WebhookLine(
             concurrency: settings.concurrency, timeout: { sender.value.settings.timeout }, now: now, pause: pause,
             attempt: { await sender.value.send($0) })
@@ -81,10 +82,10 @@ public final class WebhookTransport: ContinuousTransport {
         guard settings.rules == present.settings.rules, settings.concurrency == present.settings.concurrency else {
             return nil
         }
-        let signer = try WebhookSigner(settings.secrets)
-        return TransportChange(said: signer == present.signer ? [] : ["signed with another secret"]) {
-            sender.value = present.with(settings, signer)
-        }
+        let (target, signer) = (try WebhookTarget(settings), try WebhookSigner(settings.secrets))
+        var said = target.differences(from: present.target)
+        if signer != present.signer { said.append("signed with another secret") }
+        return TransportChange(said: said) { sender.value = present.with(settings, target, signer) }
     }
 
     public func close() async {

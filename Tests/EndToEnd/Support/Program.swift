@@ -23,14 +23,17 @@ final class Program: Sendable {
     ///   - directory: The folder it starts in.
     ///   - closingOutput: Whether its standard output is closed before it begins, as by a reader that has gone.
     ///   - onTerminal: Whether its standard output is a terminal.
+    ///   - umask: What it and its children begin with, in octal; nil: the tests' own.
     init(
         _ name: String, _ arguments: [String], in directory: String? = nil, closingOutput: Bool = false,
-        onTerminal: Bool = false
+        onTerminal: Bool = false, umask: String? = nil
     ) throws {
         Cost.spend(onProgram: arguments)
         process = Process()
-        process.executableURL = URL(fileURLWithPath: try Program.folder() + "/" + name)
-        process.arguments = arguments
+        let program = try Program.folder() + "/" + name
+        process.executableURL = URL(fileURLWithPath: umask == nil ? program : "/bin/sh")
+        process.arguments =
+            umask.map { ["-c", "umask \($0) && exec \"$0\" \"$@\"", program] + arguments } ?? arguments
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         process.standardInput = input
         let terminal = onTerminal ? try output.terminal() : nil

@@ -5,9 +5,11 @@ import Foundation
 
 extension VirtualPipeline {
     /// The folder of logs that `belfry log import` makes of what `belfry log export` prints of these.
-    func exportedAndImported() throws -> String {
+    func exportedAndImported(mask: ExportMask? = nil) throws -> String {
         var lines = Data()
-        try LogExport.run(directories: Self.logs.map { "\(folderOfLogs)/\($0)" }) { lines.append(contentsOf: $0) }
+        try LogExport.run(directories: Self.logs.map { "\(folderOfLogs)/\($0)" }, mask: mask) {
+            lines.append(contentsOf: $0)
+        }
         try lines.write(to: URL(fileURLWithPath: folder.path + "/all.ndjson"))
         let copy = folder.path + "/copy"
         _ = try LogImportCommand.run(folder.path + "/all.ndjson", into: copy)

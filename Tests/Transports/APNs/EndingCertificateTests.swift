@@ -50,7 +50,7 @@ import Testing
                 to: rig.apns.port, in: rig.folder, "certificate", clock: rig.clock, context: context)
             try await transport.open()
             #expect(told.withLock { $0.count == 1 && $0[0].hasPrefix("apns: notes: the certificate \(rig.folder)") })
-            #expect(told.withLock { $0.first?.hasSuffix("; \(EndingCertificate.remedy)") == true })
+            #expect(told.withLock { $0.first?.hasSuffix("; \(APNsSettings.certificateRemedy)") == true })
             for hours in [0, 23, 1] {
                 rig.clock.advance(by: .seconds(hours * 3_600))
                 _ = await transport.deliver([apnsPush(UInt64(hours + 1))])
@@ -66,7 +66,7 @@ import Testing
                 try await APNsProbe(settings, context: TransportContext(name: "apns") { _ in }).run().first)
             #expect(found.verdict == .credential && found.certificate?.isOver == true)
             #expect(found.reason == "BadCertificate")
-            #expect(found.remedy == EndingCertificate.remedy)
+            #expect(found.remedy == APNsSettings.certificateRemedy)
             #expect(found.text.hasPrefix("APNs does not take the certificate "))
         }
     }

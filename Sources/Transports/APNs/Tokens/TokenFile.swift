@@ -40,9 +40,7 @@ struct TokenFile {
         while above.path != "/", !FileManager.default.fileExists(atPath: above.path) { above.deleteLastPathComponent() }
         do {
             let owner = try FileManager.default.attributesOfItem(atPath: above.path)[.ownerAccountID] as? Int
-            guard owner == Int(geteuid()) else { return false }
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            return true
+            return owner == Int(geteuid()) && DataMode.owner.makeFolders(folder.path) == nil
         } catch { return false }
     }
 }

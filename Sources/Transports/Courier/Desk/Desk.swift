@@ -13,6 +13,7 @@ struct DeskPlan: Sendable {
     /// The log that pushes come from; nil where none is known.
     var pushes: String?
     var sync: SyncPolicy
+    var mode: DataMode
     var keep: Duration
     var keepPerUser: Int
     var warn: @Sendable (String) -> Void
@@ -40,8 +41,8 @@ final class Desk {
         self.plan = plan
         let store = plan.store as NSString
         let (folder, name) = (store.deletingLastPathComponent, store.lastPathComponent + ".marks")
-        marks = try MarksLog(folder: folder, name: name, sync: plan.sync)
-        let opened = try InboxStore.open(plan.store, isDurable: plan.sync != .never)
+        marks = try MarksLog(folder: folder, name: name, sync: plan.sync, mode: plan.mode)
+        let opened = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode)
         self.store = opened.store
         if let aside = opened.setAside { plan.warn("\(plan.store) was damaged: it is now \(aside), and made again") }
         do { try catchUp(now) } catch let error where error.isDamage { try replaceStore(now) }
@@ -63,7 +64,7 @@ final class Desk {
     func replaceStore(_ now: Instant) throws {
         let aside = try store.setAside()
         plan.warn("\(plan.store) is damaged: it is now \(aside), and made again")
-        store = try InboxStore.open(plan.store, isDurable: plan.sync != .never).store
+        store = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode).store
         devices = nil
         try catchUp(now)
     }
@@ -98,7 +99,7 @@ final class Desk {
     /// What is in the store came from another log.
     private func startOver() throws {
         _ = try store.setAside()
-        store = try InboxStore.open(plan.store, isDurable: plan.sync != .never).store
+        store = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode).store
     }
 
     private func rebuild(from pushes: String, _ identity: String, _ now: Instant) throws {

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// Takes connections, all on one event loop.
@@ -8,8 +9,11 @@ struct CourierServer: Sendable {
     private let threads: MultiThreadedEventLoopGroup
     private let listener: any Channel
     let port: Int
+    let tls: PresentTLS
 
-    static func start(host: String, port: Int, _ service: Service, origins: [String]) async throws -> CourierServer {
+    static func start(
+        host: String, port: Int, _ service: Service, origins: [String], tls: PresentTLS
+    ) async throws -> CourierServer {
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let connections = OpenConnections()
         let pages = PagesUnderWay()
@@ -20,13 +24,15 @@ struct CourierServer: Sendable {
                 guard connections.add(channel) else { return channel.close() }
                 return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
+                    if let tls = tls.value { try pipeline.addHandler(NIOSSLServerHandler(context: tls.context)) }
                     try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
                     try pipeline.addHandler(Connection(service, origins: origins, pages))
                 }
             }
         do {
             let listener = try await bootstrap.bind(host: host, port: port).get()
-            return CourierServer(threads: threads, listener: listener, port: listener.localAddress?.port ?? port)
+            return CourierServer(
+                threads: threads, listener: listener, port: listener.localAddress?.port ?? port, tls: tls)
         } catch {
             try await threads.shutdownGracefully()
             throw error

@@ -1,5 +1,7 @@
+import EventLog
 import Foundation
 import GRDB
+import Glibc
 import PipelineKit
 import Synchronization
 
@@ -13,18 +15,20 @@ struct InboxStore: Sendable {
 
     /// Opens the file, or makes an empty one; one that is damaged or of another version is moved aside first.
     ///
-    /// - Parameter isDurable: Whether what is written is to survive the loss of power.
+    /// - Parameters:
+    ///   - isDurable: Whether what is written is to survive the loss of power.
+    ///   - mode: Of the file and the folders that are made.
     /// - Returns: The store, and the path that a damaged file has now.
-    static func open(_ path: String, isDurable: Bool) throws -> (store: InboxStore, setAside: String?) {
-        try FileManager.default.createDirectory(
-            atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
+    static func open(_ path: String, isDurable: Bool, mode: DataMode) throws -> (
+        store: InboxStore, setAside: String?
+    ) {
+        if let code = mode.makeFolders((path as NSString).deletingLastPathComponent) { throw POSIXError.of(code) }
         try removeRest(of: path)
         do {
-            return (try InboxStore(path, isDurable: isDurable), nil)
+            return (try InboxStore(path, isDurable: isDurable, mode), nil)
         } catch let error where error.isDamage {
             let aside = try setAside(path)
-            return (try InboxStore(path, isDurable: isDurable), aside)
+            return (try InboxStore(path, isDurable: isDurable, mode), aside)
         }
     }
 
@@ -36,7 +40,8 @@ struct InboxStore: Sendable {
         }
     }
 
-    private init(_ path: String, isDurable: Bool) throws {
+    private init(_ path: String, isDurable: Bool, _ mode: DataMode) throws {
+        try InboxStore.make(path, mode)
         var configuration = Configuration()
         configuration.label = "courier"
         configuration.maximumReaderCount = 2
@@ -46,9 +51,15 @@ struct InboxStore: Sendable {
         }
         self.path = path
         pool = try DatabasePool(path: path, configuration: configuration)
-        guard chmod(path, 0o600) == 0 else { throw DatabaseError(resultCode: .SQLITE_CANTOPEN) }
         pages = PageReader(pool)
         try pool.write { db in try Schema.make(in: db) }
+    }
+
+    /// SQLite takes an empty file for a new database, and gives the files that it keeps beside it the same mode.
+    private static func make(_ path: String, _ mode: DataMode) throws {
+        let file = mode.open(path, O_RDWR | O_CREAT | O_CLOEXEC)
+        guard file >= 0 else { throw POSIXError.of(errno) }
+        Glibc.close(file)
     }
 
     /// Leaves all in one file, and lets go of it.
@@ -74,6 +85,12 @@ struct InboxStore: Sendable {
             try FileManager.default.moveItem(atPath: path + end, toPath: aside + end)
         }
         return aside
+    }
+}
+
+extension POSIXError {
+    fileprivate static func of(_ code: CInt) -> any Error {
+        POSIXErrorCode(rawValue: code).map { POSIXError($0) } ?? DatabaseError(resultCode: .SQLITE_CANTOPEN)
     }
 }
 

@@ -16,9 +16,10 @@ struct MarksLog {
 
     private let writer: EventLogWriter
 
-    init(folder: String, name: String, sync: SyncPolicy) throws(EventLogError) {
+    init(folder: String, name: String, sync: SyncPolicy, mode: DataMode) throws(EventLogError) {
         writer = try EventLogWriter(
-            EventLogOptions(directory: folder, name: name, segmentBytesMax: Self.segmentBytesMax, sync: sync))
+            EventLogOptions(
+                directory: folder, name: name, segmentBytesMax: Self.segmentBytesMax, sync: sync, mode: mode))
     }
 
     /// The last mark's number.

@@ -1,0 +1,99 @@
+import EventLog
+import JSON
+import PipelineRuntime
+import Signing
+
+/// Replaces the tokens of devices in events that are passed on.
+///
+/// A mask is made of the token's SHA-256 alone: the same token has the same mask in every export, so that lines can be
+/// compared, and a token that was drawn at random cannot be found from it. Whoever has a token can find its mask. A mask
+/// is good where its token was (for APNs, for the courier), so that the events replay alike.
+struct TokenMask {
+    /// Replaces tokens alone.
+    static var disguise: Disguise { Disguise(token: mask) }
+
+    /// Shorter tokens would share a mask by chance.
+    private static let digitsMin = 32
+
+    static func mask(_ token: String) -> String {
+        let count = token.utf8.count
+        guard token.utf8.allSatisfy(isHexDigit) else { return "masked-" + digits(of: token, digitsMin) }
+        // APNs takes an even number of digits.
+        let length = count < digitsMin ? digitsMin + count % 2 : count
+        return digits(of: token.lowercased(), length)
+    }
+
+    private static func digits(of token: String, _ count: Int) -> String {
+        var (text, block) = ("", 0)
+        while text.utf8.count < count {
+            for byte in SHA256.digest(of: "belfry token \(block) \(token)") {
+                text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+            block += 1
+        }
+        return String(text.prefix(count))
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        switch byte | 0x20 {
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): true
+        default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        }
+    }
+}
+
+// MARK: - Events
+
+extension TokenMask {
+    var forExport: ExportMask { ExportMask { try TokenMask.masked($0) } }
+
+    private static let spellings = [ByteSearch("token"), ByteSearch("\\u")]
+    private static let limits = JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512)
+
+    /// The lines with every token masked; nil where there is none.
+    static func masked(_ lines: UnsafeRawBufferPointer) throws -> [UInt8]? {
+        guard mayHaveToken(lines) else { return nil }
+        var buffer = ByteBuffer(capacity: lines.count + 1024)
+        for line in Lines(lines) {
+            if mayHaveToken(line) { try write(line, to: &buffer) } else { buffer.append(line) }
+            buffer.append(byte: UInt8(ascii: "\n"))
+        }
+        return Array(buffer.bytes)
+    }
+
+    /// A key may be spelt with escapes.
+    private static func mayHaveToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        spellings.contains { $0.isFound(in: bytes) }
+    }
+
+    /// An event with its own `token`, and that of the event that a dead letter has as text.
+    private static func write(_ event: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) throws {
+        var parser = JSONParser(limits: limits)
+        let json = try parser.parse(event)
+        buffer.append(byte: UInt8(ascii: "{"))
+        var isFirst = true
+        for (key, value) in json.members {
+            if !isFirst { buffer.append(byte: UInt8(ascii: ",")) }
+            isFirst = false
+            buffer.append(key.raw)
+            buffer.append(byte: UInt8(ascii: ":"))
+            switch (key.string, value.string) {
+            case ("token", let token?): buffer.appendJSON(disguise.token(token))
+            case ("event", let text?): buffer.appendJSON(masked(event: text))
+            default: buffer.append(value.raw)
+            }
+        }
+        buffer.append(byte: UInt8(ascii: "}"))
+    }
+
+    /// What is no event has no token that could be told from the rest of it, and is left out.
+    private static func masked(event text: String) -> String {
+        var buffer = ByteBuffer(capacity: text.utf8.count + 64)
+        do {
+            try Array(text.utf8).withUnsafeBytes { try write($0, to: &buffer) }
+            return buffer.text
+        } catch {
+            return text.contains("token") ? "" : text
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import EventLog
+import Synchronization
+
+/// A certificate that is over, or will be within thirty days.
+public struct EndingCertificate: Hashable, Sendable {
+    private static let notice = Duration.seconds(30 * 86_400)
+
+    /// The key of the settings where it stands.
+    public let key: String
+    /// The app whose it is, by its name in the pipeline file; nil where it is the transport's.
+    public let app: String?
+    public let path: String
+    public let end: Instant
+    /// How many whole days are left.
+    public let days: Int
+    public let isOver: Bool
+    /// What is to be done.
+    public let remedy: String
+    private let consequence: String
+
+    /// Nil where it lasts longer.
+    ///
+    /// - Parameter consequence: What happens when it is over.
+    public init?(
+        _ path: String, of app: String? = nil, key: String, end: Instant, at now: Instant, consequence: String,
+        remedy: String
+    ) {
+        guard end - now < Self.notice else { return nil }
+        (self.path, self.app, self.key, self.end) = (path, app, key, end)
+        (self.consequence, self.remedy) = (consequence, remedy)
+        isOver = end <= now
+        days = isOver ? 0 : Int((end - now).components.seconds / 86_400)
+    }
+
+    private static func words(_ days: Int) -> String {
+        switch days {
+        case 0: "in less than a day"
+        case 1: "in 1 day"
+        default: "in \(days) days"
+        }
+    }
+
+    public var text: String {
+        if isOver { return "the certificate \(path) is over since \(end): \(consequence)" }
+        return "the certificate \(path) ends on \(end), \(Self.words(days))"
+    }
+
+    /// With the app that it is of.
+    public var textWithApp: String { app.map { "\($0): \(text)" } ?? text }
+}
+
+/// Tells the operator of certificates that end, once a day.
+package final class CertificateWatch: Sendable {
+    private static let interval = Duration.seconds(86_400)
+
+    private let next = Mutex(Instant.epoch)
+    private let name: String
+    private let tell: @Sendable (String) -> Void
+
+    package init(_ context: TransportContext) { (name, tell) = (context.name, context.tell) }
+
+    package func look(at settings: some PluginSettings, now: Instant) {
+        let isDue = next.withLock { next in
+            guard now >= next else { return false }
+            next = now.advanced(by: Self.interval)
+            return true
+        }
+        guard isDue else { return }
+        for one in settings.endingCertificates(at: now) { tell("\(name): \(one.textWithApp); \(one.remedy)") }
+    }
+}

@@ -1,0 +1,222 @@
+import EventLog
+import Foundation
+import PipelineKit
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TransportCourier
+
+@Suite(.enabled(if: Certificates.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(1)))
+struct CourierTLSTests {
+    private static let days: Int64 = 86_400
+
+    private static func rig(_ certificates: Certificates) async throws -> CourierRig {
+        try await CourierRig("certificate: \(certificates.certificate)\nkey: {$file: \(certificates.key)}\n")
+    }
+
+    @Test func `clients that trust the certificate are answered over TLS`() async throws {
+        let certificates = try Certificates()
+        try certificates.make("one")
+        let rig = try await Self.rig(certificates)
+        let mac = Device("mac")
+        try rig.register(mac)
+        try await rig.deliver(rig.push("here", to: mac))
+        let client = Client(port: try #require(try rig.transport.port), trust: certificates.certificate)
+        let answer = try client.get("/courier/\(mac.token)")
+        #expect(
+            answer.hasPrefix("TLSv1.3 one\nHTTP/1.1 200 OK\r\n") && answer.hasSuffix(#"{"nid":"n-here"}}"#), "\(answer)"
+        )
+        let inbox = "/courier/\(mac.token)/notifications"
+        #expect(try client.get(inbox, version: "TLSv1_2").hasPrefix("TLSv1.2 one\nHTTP/1.1 200 OK\r\n"))
+        for version in ["TLSv1", "TLSv1_1"] {
+            let refused = try client.get(inbox, version: version)
+            #expect(refused.hasPrefix("SSLError "), "\(version): \(refused)")
+        }
+        try await rig.stop()
+    }
+
+    @Test func `who speaks plain HTTP gets nothing`() async throws {
+        let certificates = try Certificates()
+        try certificates.make("one")
+        let rig = try await Self.rig(certificates)
+        await #expect(throws: (any Error).self) { try await rig.ask("/courier/\(Device("mac").token)") }
+        try await rig.stop()
+    }
+
+    @Test func `a renewed certificate is shown after a reload, and polls that wait go on`() async throws {
+        let certificates = try Certificates()
+        try certificates.make("one")
+        let rig = try await Self.rig(certificates)
+        let mac = Device("mac")
+        try rig.register(mac)
+        let client = Client(port: try #require(try rig.transport.port), trust: certificates.certificate)
+        let poll = try client.start("/courier/\(mac.token)")
+        try await rig.waitForPolls(1)
+        let same = try #require(try await rig.transport.change(to: rig.decoded()))
+        #expect(same.said == [])
+        try certificates.make("two")
+        let change = try #require(try await rig.transport.change(to: rig.decoded()))
+        #expect(change.said == ["another certificate"])
+        await change.apply()
+        #expect(try client.get("/courier/\(mac.token)/notifications").hasPrefix("TLSv1.3 two\nHTTP/1.1 200 OK\r\n"))
+        try await rig.deliver(rig.push("late", to: mac))
+        #expect(poll.answer().hasPrefix("TLSv1.3 one\nHTTP/1.1 200 OK\r\n"))
+        try await rig.stop()
+    }
+
+    @Test func `files that do not fit are refused, and what runs goes on`() async throws {
+        let certificates = try Certificates()
+        try certificates.make("one")
+        let rig = try await Self.rig(certificates)
+        try certificates.make("two", key: "other.pem")
+        let unfit = try await #require(throws: TransportError.self) {
+            _ = try await rig.transport.change(to: rig.decoded())
+        }
+        #expect(unfit.reason.contains("is not the key of \(certificates.certificate)") && unfit.isOfConfiguration)
+        #expect(throws: TransportError.self) { try rig.decoded().checkSecrets() }
+        for (name, said) in [("cert.pem", "certificate: \(certificates.certificate) "), ("key.pem", "no private key")] {
+            let text = try String(contentsOfFile: certificates.folder.file(name), encoding: .utf8)
+            chmod(try certificates.folder.write("nothing", to: name), 0o600)
+            let error = try await #require(throws: TransportError.self) {
+                _ = try await rig.transport.change(to: rig.decoded())
+            }
+            #expect(error.reason.contains(said), "\(error)")
+            chmod(try certificates.folder.write(text, to: name), 0o600)
+        }
+        try certificates.make("one")
+        let client = Client(port: try #require(try rig.transport.port), trust: certificates.certificate)
+        #expect(try client.get("/courier/\(Device("mac").token)/notifications", checks: false).hasPrefix("TLSv1.3 "))
+        try await rig.stop()
+    }
+
+    @Test func `the certificate's end is told in time`() async throws {
+        let certificates = try Certificates()
+        try certificates.make("one", days: 12)
+        let settings = try certificates.settings()
+        let now = Instant.wall()
+        #expect(settings.endingCertificates(at: now.advanced(by: .seconds(-20 * Self.days))).isEmpty)
+        let found = try #require(settings.endingCertificates(at: now).first)
+        #expect(found.key == "certificate" && found.app == nil && !found.isOver)
+        #expect(found.text.hasPrefix("the certificate \(certificates.certificate) ends on "))
+        let over = try #require(settings.endingCertificates(at: now.advanced(by: .seconds(13 * Self.days))).first)
+        #expect(over.isOver && over.text.hasSuffix(": clients do not trust the courier"))
+        let told = Mutex<[String]>([])
+        var context = TransportContext(name: "courier", folder: certificates.folder.path, sync: .never) { _ in }
+        context.tell = { line in told.withLock { $0.append(line) } }
+        let transport = CourierTransport(settings, context: context, now: { now })
+        try await transport.open()
+        _ = await transport.deliver([])
+        #expect(told.withLock { $0.count } == 1)
+        #expect(told.withLock { $0.first?.hasPrefix("courier: the certificate ") } == true)
+        await transport.close()
+    }
+
+    @Test func `a certificate lets it listen for other machines; half of one does not`() throws {
+        func settings(_ text: String) throws -> CourierSettings {
+            try SettingsReader(text: text, file: "p.yaml").decode(CourierSettings.self)
+        }
+        let both = try settings("listen: 0.0.0.0:7480\ncertificate: c.pem\nkey: {$file: k.pem}")
+        #expect(both.tls?.certificate == "./c.pem" || both.tls?.certificate == "c.pem")
+        for (text, said) in [
+            ("certificate: c.pem", "key: required"), ("key: {$file: k.pem}", "add `certificate`"),
+            ("certificate: c.pem\nkey: k.pem", "write {$file: PATH}"),
+        ] {
+            let error = try #require(throws: PipelineFileError.self) { try settings("listen: 0.0.0.0:7480\n" + text) }
+            #expect(error.description.contains(said) && !error.description.contains("behindTLS"), "\(error)")
+        }
+    }
+}
+
+extension CourierRig {
+    func decoded() throws -> CourierSettings {
+        try SettingsReader(text: settings, file: "p.yaml").decode(CourierSettings.self)
+    }
+}
+
+/// Certificates by openssl for 127.0.0.1, told apart by their names.
+private struct Certificates {
+    private static let openssl = "/usr/bin/openssl"
+    static var isPossible: Bool { [Python.program, openssl].allSatisfy(FileManager.default.isExecutableFile) }
+
+    let folder: Folder
+    var certificate: String { folder.file("cert.pem") }
+    var key: String { folder.file("key.pem") }
+
+    init() throws { folder = try Folder() }
+
+    func make(_ name: String, key: String = "key.pem", days: Int = 90) throws {
+        let arguments = [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "\(days)",
+            "-subj", "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder.file(key), "-out",
+            certificate,
+        ]
+        _ = try Running(Self.openssl, arguments).answer()
+        chmod(folder.file(key), 0o600)
+    }
+
+    func settings() throws -> CourierSettings {
+        let text = "listen: 127.0.0.1:0\ncertificate: \(certificate)\nkey: {$file: \(key)}"
+        return try SettingsReader(text: text, file: "p.yaml").decode(CourierSettings.self)
+    }
+}
+
+/// Python's own TLS. Answers with the version, the name in the certificate, and what the courier said.
+private struct Client {
+    let port: Int
+    let trust: String
+
+    func get(_ path: String, version: String = "", checks: Bool = true) throws -> String {
+        try start(path, version: version, checks: checks).answer()
+    }
+
+    func start(_ path: String, version: String = "", checks: Bool = true) throws -> Running {
+        try Running(Python.program, ["-c", Self.program, "\(port)", trust, path, version, checks ? "checked" : ""])
+    }
+
+    private static let program = """
+        import socket, ssl, sys, warnings
+        warnings.simplefilter("ignore")
+        port, trust, path, version, checks = sys.argv[1:]
+        context = ssl.create_default_context(cafile=trust)
+        if not checks:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if version:
+            context.set_ciphers("ALL:@SECLEVEL=0")
+            context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
+        try:
+            plain = socket.create_connection(("127.0.0.1", int(port)))
+            secure = context.wrap_socket(plain, server_hostname="127.0.0.1")
+        except ssl.SSLError as error:
+            print("SSLError", error)
+            sys.exit()
+        names = dict(pair[0] for pair in secure.getpeercert().get("subject", ()))
+        print(secure.version(), names.get("commonName"))
+        secure.sendall(f"GET {path} HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\n\\r\\n".encode())
+        answer = b""
+        while piece := secure.recv(65536): answer += piece
+        sys.stdout.write(answer.decode())
+        """
+}
+
+private final class Running {
+    private let process = Process()
+    private let output = Pipe()
+
+    init(_ program: String, _ arguments: [String]) throws {
+        Cost.spend(.processes)
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+    }
+
+    /// What it wrote until its end.
+    func answer() -> String {
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self)
+    }
+}

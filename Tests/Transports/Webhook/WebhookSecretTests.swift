@@ -1,0 +1,59 @@
+import Foundation
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import TransportWebhook
+
+/// Secrets in the url and in the values of headers.
+@Suite struct WebhookSecretTests {
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private func secret(_ name: String, _ text: String) throws -> String {
+        chmod(try folder.write(text + "\n", to: name), 0o600)
+        return "{$file: \(folder.file(name))}"
+    }
+
+    @Test func `they are read from where the settings say, and again when the settings change`() async throws {
+        let server = TestServer { _, _ in .status(200) }
+        defer { server.stop() }
+        let text =
+            "url: \(try secret("url", server.url + "/push?key=7"))\nprivateNetworks: allow\n"
+            + "headers: {authorization: \(try secret("header", "Bearer one")), x-plain: y}"
+        let rig = Rig(try webhookSettings(text))
+        try await rig.transport.open()
+        #expect(await rig.settle(push(1)).outcome == .accepted)
+        _ = try secret("header", "Bearer two")
+        let change = try #require(try await rig.transport.change(to: webhookSettings(text)))
+        #expect(change.said == ["sends other headers"])
+        await change.apply()
+        #expect(await rig.settle(push(2)).outcome == .accepted)
+        await rig.transport.close()
+        #expect(server.requests.map { $0.headers["authorization"] } == ["Bearer one", "Bearer two"])
+        #expect(server.requests.allSatisfy { $0.line.contains("?key=7 ") && $0.headers["x-plain"] == "y" })
+    }
+
+    @Test(arguments: [
+        ("url", "http://10.0.0.7/?key=7", "10.0.0.7 is in a private network"),
+        ("url", "https://user:key7@example.com/", "names a user"), ("url", "key7", "expected an http or https URL"),
+        ("header", "key7\r\nx: y", "holds more than printable ASCII"),
+    ])
+    func `one that cannot be used is told of without being shown`(name: String, text: String, said: String) async throws
+    {
+        let url = name == "url" ? try secret("url", text) : "https://example.com/"
+        let header = name == "header" ? try secret("header", text) : "plain"
+        let settings = try webhookSettings("url: \(url)\nheaders: {authorization: \(header)}")
+        let atOpen = try #require(throws: TransportError.self) { try WebhookTarget(settings) }
+        let atCheck = try #require(throws: TransportError.self) { try settings.checkSecrets() }
+        #expect(atOpen == atCheck && atOpen.isOfConfiguration)
+        #expect(atOpen.reason.contains(said) && atOpen.reason.contains(folder.file(name)), "\(atOpen)")
+        #expect(!atOpen.reason.contains("key7") && !atOpen.reason.contains("key=7"), "\(atOpen)")
+    }
+
+    @Test func `a url in clear that is wrong is not repeated`() throws {
+        let error = try #require(throws: PipelineFileError.self) { try webhookSettings("url: htps://a:key7@x/") }
+        #expect(error.description.contains("expected an http or https URL") && !error.description.contains("key7"))
+    }
+}
