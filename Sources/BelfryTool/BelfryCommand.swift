@@ -24,8 +24,8 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry apns-server --show device                an APNs for tests
 
             Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 it worked and the \
-            answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 73 cannot create; 74 I/O; \
-            78 configuration.
+            answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 70 a fault of a stage's own; 73 cannot \
+            create; 74 I/O; 78 configuration.
             """,
         version: "belfry 0.1",
         subcommands: [

@@ -227,6 +227,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
         guard try finishStep() else { return false }
         while let deadline = clock?.stage.deadline, deadline <= time {
             guard try commitSettled(), try serveDeadlines(through: deadline), try commitSettled() else { return false }
+            try checkEnd(at: time)
         }
         if let now = clock?.now, time > now {
             guard try commitSettled() else { return false }

@@ -76,6 +76,7 @@ extension Registry {
         registry.register(Gate.self)
         registry.register(Relay.self)
         registry.register(Fifth.self)
+        registry.register(Restless.self)
         return registry
     }
 }
