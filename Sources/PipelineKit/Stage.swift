@@ -28,6 +28,9 @@ public protocol Stage: SendableMetatype {
     var deadline: Instant? { get }
 
     /// Takes one event. What the stage cannot use it rejects with ``Outbox/reject(_:)``; it never stops for bad input.
+    ///
+    /// A stage that traps ends its process. Where that happens three times in a row at one event, the host sets the event
+    /// aside as a dead letter, and the stage never gets it again, nor in a replay.
     mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox)
 
     /// Called when `now` has reached ``deadline``. Deals with all that is due: afterwards the deadline is later than `now`,

@@ -17,6 +17,8 @@ extension LinkedStageWork {
             if step.kind == .event { committed += 1 }
             resumption = nil
         }
+        openJournal()
+        complainOfCrashes(through: committed + (resumption?.kind == .event ? 1 : 0))
         let needed = committed + (resumption?.kind == .event ? 1 : 0)
         guard needed <= last else {
             throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: needed, holds: last)

@@ -35,6 +35,10 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var step: OpenStep?
     /// Which pushes transports may have; nil for a stage that has no transports.
     var underWay: UnderWay?
+    /// What the stage is at work on, for whoever starts after a crash; nil where nobody would know what crashed.
+    var journal: CrashJournal?
+    /// Whether each event is noted in the journal by itself.
+    private var isCareful = false
     /// What the log holds a part of since before a restart, until the stage is at it again.
     var resumption: UnfinishedStep?
     /// Whether all of the log's past was fed again, and is whole: then today's settings count.
@@ -102,6 +106,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     func turn(hasInput: Bool) throws -> Bool {
         parts = 0
+        defer { journal?.clear() }
         try takeAnswers()
         var bytes = try takeHeld()
         while hasInput, wantsInput, bytes < Self.turnBytesMax, let arrival = try nextArrival() {
@@ -112,6 +117,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
                 try dispatch()
             }
         }
+        journal?.clear()
         try wakeWhenDue()
         try endTurn()
         try dispatch()
@@ -129,7 +135,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
         held = nil
         switch input {
         case .lines(let lines, let first, let now):
-            try lines.withUnsafeBytes { try fold($0, first: first, at: now) }
+            try lines.withUnsafeBytes { try fold($0, first: first, count: Lines.count($0), at: now) }
             return lines.count
         case .time(let now, let mark):
             try keep(now, mark)
@@ -142,8 +148,8 @@ final class LinkedStageWork<S: Stage>: HostWork {
         case .welcome(let log, let identity, let last):
             try begin(log, identity, last)
             return 0
-        case .batch(let first, _, let now, let lines):
-            try fold(lines, first: first, at: now)
+        case .batch(let first, let count, let now, let lines):
+            try fold(lines, first: first, count: UInt64(count), at: now)
             return lines.count
         case .time(let now, let mark):
             try keep(now, mark)
@@ -161,7 +167,9 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     // MARK: Folding
 
-    private func fold(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
+    private func fold(_ lines: UnsafeRawBufferPointer, first: UInt64, count: UInt64, at now: Instant) throws {
+        isCareful = journal?.isCareful(from: first) ?? false
+        if !isCareful, count > 0 { journal?.note(first...(first + count - 1)) }
         if plan.clock == .event {
             guard try advance(to: now) else {
                 held = .lines(Array(lines), first: first, now: now)
@@ -194,15 +202,21 @@ final class LinkedStageWork<S: Stage>: HostWork {
     /// - Returns: Whether the event was taken; else something before it has to wait.
     @inline(__always)
     private func fold(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
-        if !hasCaughtUp, try !catchUp(before: sequence) { return false }
+        if !hasCaughtUp {
+            guard try catchUp(before: sequence) else { return false }
+            if rebuild?.setAside == sequence { return true }
+        }
+        if isCareful, isToBeSetAside(sequence) { return try setAside(line, sequence) }
         if clock?.isDue(at: now) == true {
             taken = sequence - 1
             guard try serveDeadlines(through: now) else { return false }
         }
         let before = out.count
+        if isCareful { journal?.note(sequence...sequence) }
         if let event = events.read(line, sequence: sequence, into: &out) { clock?.begin(event, at: now, into: &out) }
         noteStep(.event, of: sequence, outputsBefore: before)
         pour()
+        if isCareful { journal?.clear() }
         return true
     }
 

@@ -18,6 +18,8 @@ struct Rebuild {
     /// Those of the batch at hand.
     private var batch = BatchAnswers(handsOut: true)
     private let unfinished: UnfinishedStep?
+    /// The event that the batch at hand says the stage never got; 0 where there is none.
+    private(set) var setAside: UInt64 = 0
     /// The last event of the stage's own log that its state includes.
     private let included: UInt64
 
@@ -60,6 +62,7 @@ struct Rebuild {
     /// Goes on to the next batch.
     mutating func step() throws {
         header = try read()
+        setAside = header?.cursor.setAside ?? 0
         guard let header, let position = header.cursor.positions[upstream] else { return }
         // A push whose answers stand in several batches was handed out before the first.
         let isInEvent = answers != nil && UnfinishedStep(header.cursor, of: upstream)?.kind == .event
