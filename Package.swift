@@ -44,7 +44,7 @@ var libraries: [Target] {
         .target(
             name: "PipelineTestKit",
             dependencies: [
-                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Coalesce",
+                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "BuiltIns", "Coalesce",
             ]),
         .target(
             name: "LocalAPNs",
@@ -65,8 +65,8 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
-                "StageTool", "BuiltIns", "Deliver", "Match", "Payload", "LocalAPNs", "Signing", "TransportAPNs",
-                "TransportFile",
+                "StageTool", "BuiltIns", "PipelineTestKit", "Deliver", "Match", "Payload", "LocalAPNs", "Signing",
+                "TransportAPNs", "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),

@@ -21,7 +21,7 @@ def keep(event: dict) -> bool:
     return event.get("recordType") not in QUIET_TYPES
 
 
-QUIET_TYPES = set(sys.argv[1:] or ["Draft"])
+QUIET_TYPES = sys.argv[1:] or ["Draft"]
 
 
 def main() -> None:

@@ -89,6 +89,10 @@ public struct Outbox: ~Copyable {
     /// The events as they go to the log: one JSON object a line.
     public var lines: UnsafeRawBufferPointer { events.bytes }
 
+    /// How much of anything a stage has put in; grows while the stage is asked.
+    @inline(__always)
+    var saidSoFar: Int { count + rejections.count + deliveries.count + withdrawals.count + said.count }
+
     package var isEmpty: Bool { count == 0 && rejections.isEmpty && deliveries.isEmpty }
 
     package mutating func removeEvents() {

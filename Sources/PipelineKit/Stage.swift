@@ -23,13 +23,23 @@ public protocol Stage: SendableMetatype {
     /// Checks only; touches nothing outside.
     init(_ settings: Settings, context: StageContext) throws(SettingsError)
 
-    /// When the stage wants to be woken; nil when it only waits for input.
+    /// When the stage wants to be woken; nil when it only waits for input. Ask for a time only if there will be something
+    /// to do then.
     var deadline: Instant? { get }
 
     /// Takes one event. What the stage cannot use it rejects with ``Outbox/reject(_:)``; it never stops for bad input.
+    ///
+    /// A stage that traps ends its process. Where that happens three times in a row at one event, the host sets the event
+    /// aside as a dead letter, and the stage never gets it again, nor in a replay.
     mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox)
 
-    /// Called when `now` has reached ``deadline``. Afterwards the deadline is later than `now`, or nil.
+    /// Called when `now` has reached ``deadline``. Deals with all that is due: afterwards the deadline is later than `now`,
+    /// or nil.
+    ///
+    /// A stage that keeps asking is ended with a ``StageFault`` (exit status 70), by its host and by a replay alike: after
+    /// ``StageFault/wakesMax`` wakes in a row, within a second of its time, that say nothing or leave the deadline where it
+    /// was; at once where such a wake was ``isUnfinished``; and by `belfry run` where a stage still asks after so many
+    /// wakes without a word at the end of all input.
     mutating func wake(at now: Instant, into out: inout Outbox)
 
     /// Whether there is more to be said of the event, or of the wake, that the stage was given last.

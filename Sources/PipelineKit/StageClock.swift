@@ -8,7 +8,11 @@ import EventLog
 public struct StageClock<S: Stage> {
     public private(set) var stage: S
     public private(set) var now: Instant
+    /// What the stage did that no host can go on with; nil while there is nothing. From then on it is woken no more.
+    public private(set) var fault: StageFault?
     private var isInWake = false
+    private var (saidInWake, hadParts) = (false, false)
+    private var fruitless = FruitlessWakes()
 
     public init(_ stage: S, now: Instant = Instant(microseconds: 0)) {
         self.stage = stage
@@ -24,6 +28,7 @@ public struct StageClock<S: Stage> {
 
     /// Gives the stage an answer, at the time to which the clock has come.
     public mutating func receive(_ answer: TransportAnswer, into out: inout Outbox) {
+        fruitless.end()
         out.beginPart()
         stage.receive(answer, at: now, into: &out)
         finish(into: &out)
@@ -31,6 +36,7 @@ public struct StageClock<S: Stage> {
 
     public mutating func recall(_ event: borrowing InputEvent, at time: Instant) {
         now = max(now, time)
+        fruitless.end()
         stage.recall(event, at: now)
     }
 
@@ -79,19 +85,23 @@ extension StageClock {
     package var isUnfinished: Bool { stage.isUnfinished }
 
     /// When the next deadline is served: its own time, or now where that is over.
-    package var nextWake: Instant? { stage.deadline.map { max($0, now) } }
+    package var nextWake: Instant? { fault == nil ? stage.deadline.map { max($0, now) } : nil }
+
+    /// How often the stage was woken in a row to no end.
+    package var fruitlessWakes: Int { fruitless.count }
 
     /// Whether a deadline is to be served before an event of that time.
     @inline(__always)
     package func isDue(at time: Instant) -> Bool {
         guard let deadline = stage.deadline else { return false }
-        return deadline <= time || deadline <= now
+        return (deadline <= time || deadline <= now) && fault == nil
     }
 
     /// Gives the stage an event for which no deadline is due any more.
     @inline(__always)
     package mutating func begin(_ event: borrowing InputEvent, at time: Instant, into out: inout Outbox) {
         now = max(now, time)
+        fruitless.end()
         out.beginPart()
         stage.receive(event, at: now, into: &out)
     }
@@ -101,15 +111,17 @@ extension StageClock {
         guard let moment = nextWake else { return }
         (now, isInWake) = (moment, true)
         out.beginPart()
+        let before = out.saidSoFar
         stage.wake(at: now, into: &out)
-        noteEndOfWake()
+        noteEndOfWake(hasSaid: out.saidSoFar > before)
     }
 
     /// The next part.
     package mutating func proceed(into out: inout Outbox) {
         out.beginPart()
+        let before = out.saidSoFar
         stage.proceed(at: now, into: &out)
-        noteEndOfWake()
+        noteEndOfWake(hasSaid: out.saidSoFar > before)
     }
 
     @inline(__always)
@@ -117,11 +129,41 @@ extension StageClock {
         while stage.isUnfinished { proceed(into: &out) }
     }
 
-    private mutating func noteEndOfWake() {
-        guard isInWake, !stage.isUnfinished else { return }
-        isInWake = false
-        if let next = stage.deadline {
-            precondition(next > now, "a stage that was woken asks for a later deadline")
+    private mutating func noteEndOfWake(hasSaid: Bool) {
+        guard isInWake else { return }
+        saidInWake = saidInWake || hasSaid
+        guard !stage.isUnfinished else {
+            hadParts = true
+            return
         }
+        defer { (isInWake, saidInWake, hadParts) = (false, false, false) }
+        let next = stage.deadline
+        let isStuck = next.map { $0 <= now } ?? false
+        guard isStuck || !saidInWake else { return fruitless.end() }
+        fruitless.add(at: now)
+        // Of a wake whose outputs fill several batches, only the log's `now` tells which one it was.
+        guard let next, fruitless.areTooMany || isStuck && hadParts else { return }
+        fault = StageFault(stage: S.kind, wakes: fruitless.countInSecond, from: fruitless.second, to: now, next: next)
+    }
+}
+
+/// Wakes in a row that said nothing, or left the deadline where it was, while nothing new came to the stage.
+private struct FruitlessWakes {
+    /// All of them.
+    private(set) var count = 0
+    /// Those since ``second``.
+    private(set) var countInSecond = 0
+    /// When a second of the stage's time began.
+    private(set) var second = Instant.epoch
+
+    var areTooMany: Bool { countInSecond >= StageFault.wakesMax }
+
+    @inline(__always)
+    mutating func end() { count = 0 }
+
+    mutating func add(at now: Instant) {
+        if count == 0 || now - second >= .seconds(1) { (second, countInSecond) = (now, 0) }
+        count += 1
+        countInSecond += 1
     }
 }

@@ -17,10 +17,25 @@ package struct RecordedStage: Sendable {
     /// Which upstream log the stage noted when it first read it; nil where it noted none.
     package let notedUpstream: LogIdentity?
 
+    /// The events of its input that it never got, since it crashed on them, in their order.
+    package let setAside: [UInt64]
+
     /// What the stage knew of where it stood.
     package var context: StageContext {
         let upstream = upstream ?? log
         return StageContext(log: log.identity, upstream: upstream.identity, upstreamName: upstream.name)
+    }
+
+    /// The events of its input, from one on.
+    func feed(from first: UInt64) throws(EventLogError) -> UpstreamFeed {
+        try UpstreamFeed(log: (upstream ?? log).directory, from: first, leavingOut: setAside)
+    }
+
+    /// The last event of its input that it may be fed behind the end of its log: not the one that its process may just
+    /// have crashed on.
+    func lastHarmless(after cursor: UInt64) -> UInt64 {
+        CrashNote.read(logDirectory: log.directory, of: log.identity, after: cursor).map { $0.events.lowerBound - 1 }
+            ?? .max
     }
 
     /// The folder of the log that keeps what the stage rejected; nil where it rejected nothing.
@@ -49,7 +64,8 @@ package struct RecordedPipeline: Sendable {
             let log = try EventLogs.summary(directory: folder + "/" + stage.logName)
             return RecordedStage(
                 stage: stage, log: log, upstream: upstream,
-                notedUpstream: try UpstreamNote.read(directory: log.directory)?.identity)
+                notedUpstream: try UpstreamNote.read(directory: log.directory)?.identity,
+                setAside: upstream == nil ? [] : try SetAsideEvents.of(log: log.directory))
         }
     }
 

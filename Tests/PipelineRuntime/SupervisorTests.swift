@@ -1,5 +1,7 @@
+import Foundation
 import Glibc
 import PipelineKit
+import TestSupport
 import Testing
 
 @testable import PipelineRuntime
@@ -37,6 +39,23 @@ import Testing
         #expect(stage.next() == nil)
         stage.answer(true)
         close(ends[1])
+    }
+
+    @Test func aProcessIsToldHowTheOneBeforeItEnded() async throws {
+        let folder = try Folder()
+        let script = #"echo "$BELFRY_ENDED" >> \#(folder.file("ends")); kill -ILL $$"#
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let supervisor = Supervisor([.init(stage: "a", command: ["/bin/sh", "-c", script])]) {
+            if case .ended = $0 { end.yield() }
+        }
+        Cost.spend(.processes, 2)
+        async let running = supervisor.run()
+        for await _ in ends.prefix(2) {}
+        supervisor.stop()
+        #expect(try await running == 0)
+        let lines = try String(contentsOfFile: folder.file("ends"), encoding: .utf8).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.prefix(2) == ["", "was ended by signal 4"])
     }
 
     private func answers(_ scripts: [String: String]) async throws -> [String: Supervisor.Answer] {

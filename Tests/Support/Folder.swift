@@ -3,16 +3,22 @@ import Foundation
 /// A folder that goes when its owner does, in a place whose path is short enough for `ipc://` endpoints.
 public final class Folder: Sendable {
     public let path: String
+    private let isOurs: Bool
 
     /// Where tests make their folders: in memory in the ordinary check, as `deploy/test` says by `TMPDIR`.
     public static let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
 
     public init(in parent: String = Folder.parent) throws {
+        isOurs = true
         path = "\(parent)/belfry-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 
+    /// A folder that somebody else made, and removes.
+    public init(existing path: String) { (self.path, isOurs) = (path, false) }
+
     deinit {
+        guard isOurs else { return }
         do { try FileManager.default.removeItem(atPath: path) } catch {
             // Nothing depends on it: the system clears its temporary folder.
         }

@@ -72,8 +72,35 @@ struct LogsCheck: DoctorCheck {
                         + "cuts it off when it starts, and no event before it is lost",
                     ["log": .text(log.name)]))
         }
+        if let crashes = try crashes(of: log) { findings.append(crashes) }
         if log.name.hasSuffix(deadLetters), log.events > 0 { findings.append(try deadLetters(in: log)) }
         return findings
+    }
+}
+
+// MARK: - Crashes
+
+extension LogsCheck {
+    /// That the stage's process ends again and again at one place of its input.
+    private static func crashes(of log: LogSummary) throws(EventLogError) -> Finding? {
+        guard let upstream = try UpstreamNote.read(directory: log.directory)?.log else { return nil }
+        let answered = try EventLogs.cursor(directory: log.directory).positions[upstream] ?? 0
+        guard let note = CrashNote.read(logDirectory: log.directory, of: log.identity, after: answered),
+            note.crashes > 0
+        else { return nil }
+        let (first, last) = (note.events.lowerBound, note.events.upperBound)
+        let events = first == last ? "event \(first)" : "the events \(first) to \(last)"
+        return Finding(
+            .warning, "log.crashes",
+            "\(log.name): the stage's process ended \(note.crashes.of("time")) while it was at work on \(events) of "
+                + upstream,
+            fix:
+                "look at what the stage said last on standard error; an event that it crashes on three times is set aside as "
+                + "a dead letter",
+            [
+                "log": .text(log.name), "upstream": .text(upstream), "first": .count(first), "last": .count(last),
+                "crashes": .count(note.crashes),
+            ])
     }
 }
 

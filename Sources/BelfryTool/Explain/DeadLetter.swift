@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineKit
+import PipelineRuntime
 
 /// What a stage set aside, from the log of dead letters beside its own.
 enum DeadLetter {
@@ -25,11 +26,22 @@ enum DeadLetter {
         return found
     }
 
+    /// Saves of subscriptions that match never got, since it crashed on them.
+    static func crashes(of stage: PipelineStage, _ logs: RecordedLogs) throws -> Set<UInt64> {
+        Set(try SetAsideEvents.of(log: logs.log(of: stage)))
+    }
+
     private static func explanation(_ letter: JSONValue, _ stage: PipelineStage) -> Explanation {
         let reason = letter["reason"]?.string ?? ""
+        let isOfCrash = letter["code"]?.string == SetAsideEvents.code
         return Explanation(
             stage.kind, stage.kind == "match" ? .changeRefused : .eventDeadLetter,
-            "\(stage.name) could not use it: \(reason)",
+            isOfCrash ? "\(stage.name) set it aside: \(reason)" : "\(stage.name) could not use it: \(reason)",
             ["code", "path"].compactMap { key in letter.member(key).map { .init(key, $0) } })
     }
+}
+
+extension Explanation {
+    /// Whether it is the letter of an event that its stage crashed on.
+    var isOfCrash: Bool { detail("code") == "\"\(SetAsideEvents.code)\"" }
 }

@@ -32,14 +32,18 @@ struct ExplainedAnswer {
         let recorded = try RecordedFlows(
             of: change, user: subject.user, subscriptionID: subject.subscriptionID, in: logs)
         let (flows, isPending) = (recorded.flows, recorded.isPending)
-        var told = try MatchReason(
-            change: change, logs: logs, finder: finder, user: subject.user, subscriptionID: subject.subscriptionID
-        ).explanations()
-        told = ExplainedAnswer.join(told, flows, isPending)
-        explanations = told
         let letter =
             try flows.isEmpty
             ? logs.stage(ofKind: "match").flatMap { try DeadLetter.find(change.sequence, $0, logs) } : nil
+        // Whoever asks match about a change that it crashed on crashes too.
+        var told =
+            try letter?.isOfCrash == true
+            ? []
+            : MatchReason(
+                change: change, logs: logs, finder: finder, user: subject.user, subscriptionID: subject.subscriptionID
+            ).explanations()
+        told = ExplainedAnswer.join(told, flows, isPending)
+        explanations = told
         if let letter {
             explanations.insert(letter, at: 0)
         } else if recorded.isUnwatched {

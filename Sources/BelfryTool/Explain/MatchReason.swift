@@ -46,8 +46,11 @@ struct MatchReason {
             var fresh = try FreshStage.make(stage, try logs.context(of: stage))
         else { return ([:], [:]) }
         let spent = try Spenders(of: histories, before: change.sequence).find(in: logs, finder)
+        let crashes = try DeadLetter.crashes(of: stage, logs)
         for history in histories where spent[history.identity] == nil {
-            guard let last = history.last(before: change.sequence), last.isSave else { continue }
+            guard let last = history.last(before: change.sequence), last.isSave,
+                !crashes.contains(last.event.sequence)
+            else { continue }
             try fresh.feed(last.event)
         }
         let subject = ExplainedSubject(user: user.string, subscriptionID: subscriptionID?.string)

@@ -5,6 +5,7 @@ import PipelineRuntime
 enum LogChecks {
     static let all: [any LogCheck & Sendable] = [
         UpstreamNoteCheck(), SettingsCheck(), ConsumerNeedsCheck(), SnapshotCheck(), IndexCheck(), UnderWayCheck(),
+        CrashJournalCheck(),
     ]
 }
 

@@ -122,6 +122,9 @@ package final class ChildProcess: Sendable {
         exit.withLock { if $0 == nil { kill(pid, number) } }
     }
 
+    /// Ends the child's standard input, where that is a lifeline.
+    package func endInput() { if lifeline >= 0 { shutdown(lifeline, Int32(SHUT_WR)) } }
+
     /// Calls `body` with our end of the lifeline, which is there for that long.
     func withLine<Result>(_ body: (SupervisorLine) -> Result) -> Result {
         withExtendedLifetime(self) { body(SupervisorLine(descriptor: lifeline)) }
@@ -148,7 +151,7 @@ package final class ChildProcess: Sendable {
     }
 
     /// Where a program lies that is given as a path or by a name in PATH.
-    static func find(_ program: String) -> String? {
+    package static func find(_ program: String) -> String? {
         if program.contains("/") { return FileManager.default.isExecutableFile(atPath: program) ? program : nil }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
         return path.split(separator: ":").map { "\($0)/\(program)" }.first {

@@ -48,6 +48,10 @@ public struct HostPlan: Sendable {
     package var calls = FileCalls()
     /// How much of a step's outputs is appended at once.
     package var partBytes = Outbox.partBytes
+    /// Whether the stage has a process to itself, so that a crash of the process is its own.
+    var isAlone = true
+    /// How the stage's process before this one ended, if whoever started both says so.
+    var endBefore: String?
     var curve: CurvePlan?
     /// A program that does the stage's work over a link; nil for a stage of this process.
     public var command: [String]

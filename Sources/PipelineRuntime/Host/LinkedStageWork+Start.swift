@@ -17,6 +17,8 @@ extension LinkedStageWork {
             if step.kind == .event { committed += 1 }
             resumption = nil
         }
+        openJournal()
+        complainOfCrashes(through: committed + (resumption?.kind == .event ? 1 : 0))
         let needed = committed + (resumption?.kind == .event ? 1 : 0)
         guard needed <= last else {
             throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: needed, holds: last)
@@ -76,7 +78,9 @@ extension LinkedStageWork {
     func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
         guard let through = rebuild?.through else { return false }
         guard sequence > through else {
+            if isCareful { journal?.note(sequence...sequence) }
             try rebuild?.feed(line, sequence, at: now)
+            if isCareful { journal?.clear() }
             return true
         }
         try endRebuild()

@@ -25,7 +25,26 @@ extension LinkedStageWork {
             guard try wakeOnce() else { return false }
             pour()
         }
+        try checkFault()
         return true
+    }
+
+    /// - Throws: ``StageFault``, where the stage is one that nobody could go on with.
+    private func checkFault() throws {
+        guard var fault = clock?.fault else { return }
+        fault.stage = plan.stage
+        throw fault
+    }
+
+    /// At the end of all input a stage may still be woken for what it holds, but not for ever.
+    ///
+    /// - Throws: ``StageFault``
+    func checkEnd(at time: Instant) throws {
+        guard time == .distantFuture, let clock, clock.fruitlessWakes >= StageFault.wakesMax,
+            let next = clock.stage.deadline
+        else { return }
+        let now = clock.now
+        throw StageFault(stage: plan.stage, wakes: clock.fruitlessWakes, from: now, to: now, next: next)
     }
 
     private func wakeOnce() throws -> Bool {
@@ -103,6 +122,7 @@ extension LinkedStageWork {
             out.discard()
         }
         out.discard()
+        try checkFault()
         if clock?.nextWake == time { _ = try wakeOnce() } else { resumption = nil }
     }
 }

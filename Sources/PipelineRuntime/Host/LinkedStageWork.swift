@@ -36,6 +36,10 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var step: OpenStep?
     /// Which pushes transports may have; nil for a stage that has no transports.
     var underWay: UnderWay?
+    /// What the stage is at work on, for whoever starts after a crash; nil where nobody would know what crashed.
+    var journal: CrashJournal?
+    /// Whether each event is noted in the journal by itself.
+    private var isCareful = false
     /// What the log holds a part of since before a restart, until the stage is at it again.
     var resumption: UnfinishedStep?
     /// Whether all of the log's past was fed again, and is whole: then today's settings count.
@@ -103,6 +107,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     func turn(hasInput: Bool) throws -> Bool {
         parts = 0
+        defer { journal?.clear() }
         try takeAnswers()
         var bytes = try takeHeld()
         while hasInput, wantsInput, bytes < Self.turnBytesMax, let arrival = try nextArrival() {
@@ -113,6 +118,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
                 try dispatch()
             }
         }
+        journal?.clear()
         try wakeWhenDue()
         try endTurn()
         try dispatch()
@@ -130,7 +136,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
         held = nil
         switch input {
         case .lines(let lines, let first, let now):
-            try lines.withUnsafeBytes { try fold($0, first: first, at: now) }
+            try lines.withUnsafeBytes { try fold($0, first: first, count: Lines.count($0), at: now) }
             return lines.count
         case .time(let now, let mark):
             try keep(now, mark)
@@ -143,8 +149,8 @@ final class LinkedStageWork<S: Stage>: HostWork {
         case .welcome(let log, let identity, let last):
             try begin(log, identity, last)
             return 0
-        case .batch(let first, _, let now, let lines):
-            try fold(lines, first: first, at: now)
+        case .batch(let first, let count, let now, let lines):
+            try fold(lines, first: first, count: UInt64(count), at: now)
             return lines.count
         case .time(let now, let mark):
             try keep(now, mark)
@@ -162,7 +168,9 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     // MARK: Folding
 
-    private func fold(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
+    private func fold(_ lines: UnsafeRawBufferPointer, first: UInt64, count: UInt64, at now: Instant) throws {
+        isCareful = journal?.isCareful(from: first) ?? false
+        if !isCareful, count > 0 { journal?.note(first...(first + count - 1)) }
         if plan.clock == .event {
             guard try advance(to: now) else {
                 held = .lines(Array(lines), first: first, now: now)
@@ -199,14 +207,17 @@ final class LinkedStageWork<S: Stage>: HostWork {
             if try recall(line, sequence, at: now) { return true }
             guard try catchUp(before: sequence) else { return false }
         }
+        if isCareful, isToBeSetAside(sequence) { return try setAside(line, sequence) }
         if clock?.isDue(at: now) == true {
             taken = sequence - 1
             guard try serveDeadlines(through: now) else { return false }
         }
         let before = out.count
+        if isCareful { journal?.note(sequence...sequence) }
         if let event = events.read(line, sequence: sequence, into: &out) { clock?.begin(event, at: now, into: &out) }
         noteStep(.event, of: sequence, outputsBefore: before)
         pour()
+        if isCareful { journal?.clear() }
         return true
     }
 
@@ -231,6 +242,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
         guard try finishStep() else { return false }
         while let deadline = clock?.stage.deadline, deadline <= time {
             guard try commitSettled(), try serveDeadlines(through: deadline), try commitSettled() else { return false }
+            try checkEnd(at: time)
         }
         if let now = clock?.now, time > now {
             guard try commitSettled() else { return false }

@@ -16,6 +16,8 @@ final class PluginProcess: Sendable {
     private struct State {
         var isStopped = false
         var hasOpened = false
+        /// How the program ended last, until the next has opened its link.
+        var end: ChildProcess.Exit?
         var child: ChildProcess?
     }
 
@@ -46,7 +48,14 @@ final class PluginProcess: Sendable {
     private static let failuresMax = 5
 
     /// The program has opened its link: it works.
-    func noteOpen() { state.withLock { $0.hasOpened = true } }
+    ///
+    /// - Returns: How the one before it ended; nil where none has ended since the last that opened.
+    func noteOpen() -> ChildProcess.Exit? {
+        state.withLock { state in
+            state.hasOpened = true
+            return state.end.take()
+        }
+    }
 
     private func takeHasOpened() -> Bool {
         state.withLock { state in
@@ -69,6 +78,7 @@ final class PluginProcess: Sendable {
             let exit = await child.wait()
             await watch.end()
             guard !state.withLock({ $0.isStopped }) else { return }
+            state.withLock { $0.end = exit }
             failures = takeHasOpened() ? 0 : failures + 1
             guard failures < PluginProcess.failuresMax else { throw brokenProgram(exit) }
             let pause = backOff.next(ranFor: exit.ranFor)

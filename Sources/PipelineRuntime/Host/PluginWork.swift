@@ -1,4 +1,5 @@
 import EventLog
+import Glibc
 import JSON
 import PipelineKit
 import ZeroMQ
@@ -32,8 +33,16 @@ final class PluginWork: HostWork {
     private var silentSince: ContinuousClock.Instant? = .now
     /// The last sequence that outputs answer for which the log had no room.
     private var unsaved: UInt64?
-    /// Called whenever the program has opened its link.
-    var onOpen: () -> Void = {}
+    /// Whether that is an event that the program never gets again.
+    private var isSettingAside = false
+    /// Called whenever the program has opened its link; says how the one before it ended, if one did.
+    var onOpen: () -> ChildProcess.Exit? = { nil }
+    /// Through which event the program gets one event at a time, because an earlier one ended with these in hand.
+    private var carefulThrough: UInt64 = 0
+    /// How often in a row the program has ended with that event alone in hand.
+    private var crashes: (sequence: UInt64, count: UInt64) = (0, 0)
+    /// How many events were set aside since the program answered one.
+    private var setAsideInARow: UInt64 = 0
 
     private static let patience = Duration.seconds(10)
 
@@ -44,6 +53,16 @@ final class PluginWork: HostWork {
         var now: Instant
         var lines: [UInt8]
         var last: UInt64 { first + UInt64(count) - 1 }
+
+        /// One for each event.
+        var events: [Waiting] {
+            guard count > 1 else { return [self] }
+            return lines.withUnsafeBytes { lines in
+                zip(first..., Lines(lines)).map { sequence, line in
+                    Waiting(first: sequence, count: 1, now: now, lines: Array(line) + [UInt8(ascii: "\n")])
+                }
+            }
+        }
     }
 
     init(_ plan: HostPlan, _ control: HostControl, outlet: StageOutlet, inlet: any StageInlet, plugin: ZMQSocket) {
@@ -80,7 +99,7 @@ final class PluginWork: HostWork {
     }
 
     func turn(hasInput: Bool) throws -> Bool {
-        if unsaved != nil { try save() }
+        if unsaved != nil { try goOn() }
         if hasInput { try takeOutputs() }
         complainOfSilence()
         var bytes = 0
@@ -112,7 +131,7 @@ final class PluginWork: HostWork {
             waiting.append(Waiting(first: first, count: count, now: now, lines: Array(lines)))
             taken = first + UInt64(count) - 1
             eventsIn += UInt64(count)
-            try sendLast()
+            if answered >= carefulThrough { try sendLast() }
             return lines.count
         case .time(let now, let mark):
             promise = (now, mark)
@@ -177,12 +196,20 @@ final class PluginWork: HostWork {
             return try refuse(sender, "link.version", "this link speaks protocol \(LinkFrame.version)")
         }
         peer = sender
-        onOpen()
+        if let end = onOpen() { try noteCrash(end) }
         let log = outlet.log
         let welcome = LinkFrame.welcome(
             log: upstream?.name ?? "", identity: upstream?.identity ?? log.identity, last: taken, after: answered)
         _ = try plugin.send([sender, welcome], wait: false)
-        for batch in waiting { try send(batch, to: sender) }
+        try sendAgain()
+    }
+
+    /// All that is not answered; one event alone while it is not known which of them the program ends on.
+    private func sendAgain() throws {
+        guard unsaved == nil else { return }
+        for batch in answered < carefulThrough ? waiting.prefix(1) : waiting[...] {
+            if let peer { try send(batch, to: peer) }
+        }
     }
 
     private func outputs(_ control: JSONValue, _ sender: [UInt8]) throws {
@@ -193,25 +220,86 @@ final class PluginWork: HostWork {
                 "outputs need \"through\": the last sequence of the oldest batch not yet answered")
         }
         if message.count > 2 { admit(message[2], through) }
+        setAsideInARow = 0
         now = max(now, batch.now)
         unsaved = through
+        try goOn()
+    }
+
+    /// Appends the outputs in hand, and gives the program what had to wait for them.
+    private func goOn() throws {
+        let (before, wasCareful) = (answered, answered < carefulThrough)
         try save()
+        if wasCareful, answered > before { try sendAgain() }
     }
 
     /// Appends the outputs in hand. While there is no room for them, nothing more is taken from either side.
     private func save() throws {
         guard let through = unsaved, let batch = waiting.first else { return }
-        let cursor = Cursor([upstream?.name ?? "": through])
+        let name = upstream?.name ?? ""
+        var cursor = Cursor([name: through])
+        if isSettingAside { cursor.setAside(through, of: name) }
         if try outlet.commit(&out, cursor: cursor, now: now, always: true) == .noRoom { return }
-        unsaved = nil
+        (unsaved, isSettingAside) = (nil, false)
         waiting.removeFirst()
         answered = through
         try inlet.grant(batch.lines.count)
+    }
+
+    // MARK: A program that ends again and again
+
+    /// A program has ended with events in hand: the next gets them one at a time, so that it shows on which of them it ends.
+    private func noteCrash(_ end: ChildProcess.Exit) throws {
+        guard end.isCrash, unsaved == nil, let first = waiting.first, let last = waiting.last else { return }
+        if first.count == 1, answered < carefulThrough || waiting.count == 1 {
+            crashes = (first.first, crashes.sequence == first.first ? crashes.count + 1 : 1)
+        }
+        carefulThrough = max(carefulThrough, last.last)
+        waiting = waiting.flatMap(\.events)
+        guard crashes.sequence == first.first, crashes.count >= CrashJournal.crashesMax else { return }
+        guard setAsideInARow < CrashJournal.setAsideMax else { return complain() }
+        try setAside(after: end)
+    }
+
+    private func complain() {
+        let before = "\(CrashJournal.setAsideMax) events before it, one after the other"
+        StandardError.write(
+            """
+            \(plan.stage): its program ended \(crashes.count) times with event \(crashes.sequence) of \(upstream?.name ?? "") \
+            in hand, as with \(before), so nothing more is set aside; mend the program
+            """)
+    }
+
+    /// See ``LinkedStageWork/setAside(_:_:)``.
+    private func setAside(after end: ChildProcess.Exit) throws {
+        guard let event = waiting.first, let upstream else { return }
+        let reason =
+            "the stage crashed three times on it: each time its program ended with this event in hand, the last time it "
+            + end.text
+        event.lines.withUnsafeBytes { lines in
+            for line in Lines(lines) {
+                out.reject(sequence: event.first, line: line, Rejection(code: SetAsideEvents.code, reason: reason))
+            }
+        }
+        now = max(now, event.now)
+        (unsaved, isSettingAside) = (event.first, true)
+        setAsideInARow += 1
+        try save()
+        StandardError.write(
+            "\(plan.stage): set event \(event.first) of \(upstream.name) aside: \(reason) (belfry dead-letters)")
     }
 
     private func admit(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {
         for line in Lines(lines) {
             if let event = events.read(line, sequence: through, into: &out) { out.pass(event) }
         }
+    }
+}
+
+extension ChildProcess.Exit {
+    /// Whether what the program had in hand may be to blame. A program that ends for trouble of its own, such as a server
+    /// that it cannot reach, says so with 75 (sysexits: a temporary failure).
+    fileprivate var isCrash: Bool {
+        wasSignalled ? ![SIGTERM, SIGINT, SIGHUP].contains(status) : status != 0 && status != 75
     }
 }

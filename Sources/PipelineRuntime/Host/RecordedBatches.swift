@@ -16,6 +16,8 @@ struct RecordedBatches {
     /// Those of the batch at hand.
     private var batch = BatchAnswers(handsOut: true)
     private let unfinished: UnfinishedStep?
+    /// The event that the batch at hand says the stage never got; 0 where there is none.
+    private(set) var setAside: UInt64 = 0
     /// The last event of the stage's own log that its state includes.
     private let included: UInt64
     /// Where its past ends, though its log goes on.
@@ -62,6 +64,7 @@ struct RecordedBatches {
     mutating func step() throws {
         header = try read()
         if let header, isBeyondEnd(header) { stop() }
+        setAside = header?.cursor.setAside ?? 0
         guard let header, let position = header.cursor.positions[upstream] else { return }
         // A push whose answers stand in several batches was handed out before the first.
         let isInEvent = answers != nil && UnfinishedStep(header.cursor, of: upstream)?.kind == .event

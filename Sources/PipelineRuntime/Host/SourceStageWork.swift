@@ -99,6 +99,7 @@ final class SourceStageWork<S: Stage>: HostWork {
     }
 
     private func endTurn() throws {
+        if let fault = clock.fault { throw fault }
         let isDone = try commitForAnswers()
         try answers.send(over: door, durable: outlet.log.durableBatches)
         guard isDone else { return }

@@ -21,6 +21,7 @@ public struct StageHost: Sendable {
         var plan = try HostPlan(stage, of: file, clock: surroundings.clock, registry: surroundings.registry)
         (plan.time, plan.calls) = (surroundings.time, surroundings.calls)
         plan.partBytes = surroundings.partBytes
+        (plan.isAlone, plan.endBefore) = (surroundings.isAlone, surroundings.endBefore)
         self.plan = plan
         control = try HostControl()
         self.stage = stage

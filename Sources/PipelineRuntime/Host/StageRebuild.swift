@@ -23,6 +23,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
     /// Feeds the next event, which is at most ``through``.
     mutating func feed(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws {
         try come(toBefore: sequence)
+        if batches.setAside == sequence { return }
         serveDeadlines(through: now)
         if let event = events.read(line, sequence: sequence, into: &out) { clock.begin(event, at: now, into: &out) }
         finishStep()

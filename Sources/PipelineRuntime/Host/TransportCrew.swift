@@ -19,6 +19,10 @@ public struct HostSurroundings: Sendable {
     package var calls = FileCalls()
     /// How much of a step's outputs is appended at once.
     package var partBytes = Outbox.partBytes
+    /// Whether the stage has a process to itself, so that a crash of the process is its own.
+    package var isAlone = true
+    /// How the stage's process before this one ended, if whoever started both says so.
+    package var endBefore: String?
 
     public init(
         registry: Registry, context: HostContext, clock: HostClock = .wall,

@@ -18,7 +18,11 @@ public final class PipelineProcess: Sendable {
         _ file: PipelineFile, context: HostContext, surroundings: (PipelineStage) -> HostSurroundings
     ) throws {
         self.context = context
-        hosts = try file.stagesInOrder.map { try StageHost($0, of: file, in: surroundings($0)) }
+        hosts = try file.stagesInOrder.map { stage in
+            var surroundings = surroundings(stage)
+            surroundings.isAlone = false
+            return try StageHost(stage, of: file, in: surroundings)
+        }
     }
 
     /// Decodes every stage's settings; touches nothing outside.

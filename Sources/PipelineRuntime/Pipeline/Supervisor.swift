@@ -87,8 +87,9 @@ public final class Supervisor: Sendable {
 
     private func keepRunning(_ program: Program) async throws {
         var backOff = BackOff()
+        var end: ChildProcess.Exit?
         while !isStopping {
-            let child = try await start(program)
+            let child = try await start(program, after: end)
             state.withLock { $0.children[program.stage] = child }
             if isStopping { stop() }
             observer(.started(stage: program.stage, pid: child.pid))
@@ -96,6 +97,7 @@ public final class Supervisor: Sendable {
             state.withLock { $0.children[program.stage] = nil }
             guard !isStopping else { return observer(.stopped(stage: program.stage)) }
             if giveUp(program, after: exit) { return }
+            end = exit
             let pause = backOff.next(ranFor: exit.ranFor)
             let status = exit.wasSignalled ? nil : exit.status
             observer(.ended(stage: program.stage, status: status, reason: exit.text, restartIn: pause))
@@ -103,10 +105,13 @@ public final class Supervisor: Sendable {
         }
     }
 
-    private func start(_ program: Program) async throws -> ChildProcess {
+    private func start(_ program: Program, after end: ChildProcess.Exit?) async throws -> ChildProcess {
         let file = state.withLock { $0.file }
+        var environment = ["BELFRY_SUPERVISED": "1"]
+        // A stage that crashes again and again says it with the event that it sets aside.
+        if let end { environment["BELFRY_ENDED"] = end.text }
         let child = try ChildProcess(
-            program.command, environment: ["BELFRY_SUPERVISED": "1"], standard: .lifeline(output: STDOUT_FILENO))
+            program.command, environment: environment, standard: .lifeline(output: STDOUT_FILENO))
         if let file {
             try await SocketThread.run(name: "start") { child.withLine { $0.say(SupervisorWord(file)) } }
         }

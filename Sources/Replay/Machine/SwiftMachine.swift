@@ -127,6 +127,7 @@ extension StageClock {
             serveNext(into: &outbox)
             if !outbox.deliveries.isEmpty { try answer(&outbox, answered) }
         }
+        if let fault { throw fault }
     }
 
     /// Gives the answers that came at once.

@@ -17,7 +17,7 @@ struct StageApproach {
         self.recorded = recorded
         self.machine = machine
         (cursor, sequence) = (start.cursor, start.sequence)
-        feed = try UpstreamFeed(log: recorded.upstream?.directory ?? recorded.log.directory, from: start.cursor + 1)
+        feed = try recorded.feed(from: start.cursor + 1)
         own = try recorded.ownReader(after: start)
         try machine.skip(through: start.sequence)
         try step()
@@ -31,10 +31,11 @@ struct StageApproach {
             count()
             try step()
         }
+        let end = header == nil ? recorded.lastHarmless(after: cursor) : .max
         switch target {
-        case .input(let last): try feed(through: last, until: .distantFuture)
-        case .time(let time): try feed(through: header == nil ? .max : cursor, until: time)
-        case .end: try feed(through: .max, until: .distantFuture)
+        case .input(let last): try feed(through: min(last, end), until: .distantFuture)
+        case .time(let time): try feed(through: header == nil ? end : cursor, until: time)
+        case .end: try feed(through: end, until: .distantFuture)
         }
     }
 

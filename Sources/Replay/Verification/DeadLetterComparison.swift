@@ -34,6 +34,19 @@ struct DeadLetterComparison {
         return nil
     }
 
+    /// An event that the stage's log says it crashed on: how it ended is on record only in its letter.
+    func compareCrash(at sequence: UInt64, isSkipped: Bool) throws -> ReplayDifference? {
+        if try isFromBefore(sequence) { return nil }
+        let recorded = try lines?.next()
+        if isSkipped { return nil }
+        if let text = recorded?.text, EventMember.sequence(in: text) == sequence,
+            EventMember.code(in: text) == SetAsideEvents.code
+        {
+            return nil
+        }
+        return difference(recorded, nil, of: sequence)
+    }
+
     /// Whether a letter is older than all that is left of a log whose beginning is gone.
     private func isFromBefore(_ sequence: UInt64) throws -> Bool {
         guard let lines, lines.isTrimmed else { return false }
@@ -99,10 +112,15 @@ final class LogLines {
 
 enum EventMember {
     /// The member `sequence` of an event.
-    static func sequence(in text: String) -> UInt64? {
+    static func sequence(in text: String) -> UInt64? { read(text) { $0.natural("sequence") } }
+
+    /// The member `code` of an event.
+    static func code(in text: String) -> String? { read(text) { $0.text("code") } }
+
+    private static func read<Value>(_ text: String, _ member: (JSONValue) -> Value?) -> Value? {
         var parser = JSONParser(limits: EventReader.linkLimits)
         return Array(text.utf8).withUnsafeBytes { bytes in
-            do throws(JSONError) { return try parser.parse(bytes).natural("sequence") } catch { return nil }
+            do throws(JSONError) { return member(try parser.parse(bytes)) } catch { return nil }
         }
     }
 }

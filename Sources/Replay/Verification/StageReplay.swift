@@ -41,7 +41,7 @@ final class StageReplay {
         (self.start, self.course) = (start, course)
         self.progress = progress
         (cursor, time) = (start.cursor, start.now)
-        feed = try UpstreamFeed(log: recorded.upstream?.directory ?? recorded.log.directory, from: start.cursor + 1)
+        feed = try recorded.feed(from: start.cursor + 1)
         own = try recorded.ownReader(after: start)
         focused = focus.map(FocusedComparison.init)
         outputs = OutputComparison(from: start.sequence + 1)
@@ -106,6 +106,10 @@ final class StageReplay {
         if let difference = try deadLetters.compare(rejected, isSkipped: isSkipped || focused != nil) {
             return difference
         }
+        for sequence in feed.takePassedOver() {
+            let isSkipped = isSkipped || focused != nil
+            if let difference = try deadLetters.compareCrash(at: sequence, isSkipped: isSkipped) { return difference }
+        }
         progress.add(events: 0, bytes: batch.body.count)
         return compare(batch, isSkipped: isSkipped).map(difference)
     }
@@ -163,12 +167,14 @@ final class StageReplay {
     private func countUntaken() throws {
         machine.output.removeAll()
         try machine.begin(nil)
-        let last = recorded.upstream?.lastSequence ?? cursor
+        let end = recorded.upstream?.lastSequence ?? cursor
+        let last = min(end, recorded.lastHarmless(after: cursor))
+        untaken = end - last
         while let run = try feed.run(through: last) {
             try machine.receive(run.lines, first: run.first, at: run.now)
             guard machine.output.count == 0 else {
                 let first = machine.output.marks.first?.input ?? run.first
-                untaken = last - first + 1
+                untaken = end - first + 1
                 return progress.add(events: Int(first - run.first), bytes: run.lines.count)
             }
             progress.add(events: run.count, bytes: run.lines.count)

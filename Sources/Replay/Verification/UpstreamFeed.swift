@@ -16,11 +16,24 @@ final class UpstreamFeed {
     private var offset = 0
     /// The sequence of the next event.
     private(set) var next: UInt64
+    /// What the stage never gets, the next one first.
+    private var leftOut: ArraySlice<UInt64>
+    /// What of these was passed over.
+    private var passedOver: [UInt64] = []
 
-    /// - Parameter first: The first event to read.
-    init(log: String, from first: UInt64 = 1) throws(EventLogError) {
+    /// - Parameters:
+    ///   - first: The first event to read.
+    ///   - leftOut: Events that are passed over, in their order: see ``RecordedStage/setAside``.
+    init(log: String, from first: UInt64 = 1, leavingOut leftOut: [UInt64] = []) throws(EventLogError) {
         reader = try EventLogReader(directory: log, from: .sequence(first))
         next = first
+        self.leftOut = leftOut.drop { $0 < first }
+    }
+
+    /// What was passed over since the last call.
+    func takePassedOver() -> [UInt64] {
+        defer { passedOver = [] }
+        return passedOver
     }
 
     /// The next events up to a sequence, as many as stand in one batch; nil when all were given, or the log ends. Valid
@@ -28,14 +41,20 @@ final class UpstreamFeed {
     ///
     /// - Parameter time: Batches that are later wait too.
     func run(through last: UInt64, until time: Instant = .distantFuture) throws(EventLogError) -> Run? {
-        guard next <= last else { return nil }
-        while batch == nil || next > batch?.header.lastSequence ?? 0 {
-            guard let read = try reader.next() else { return nil }
-            offset = read.header.firstSequence < next ? start(of: next, in: read) : 0
-            batch = read
+        while next <= last {
+            while batch == nil || next > batch?.header.lastSequence ?? 0 {
+                guard let read = try reader.next() else { return nil }
+                offset = read.header.firstSequence < next ? start(of: next, in: read) : 0
+                batch = read
+            }
+            guard let batch, batch.header.now <= time else { return nil }
+            guard let out = leftOut.first, out <= last else { return cut(batch, through: last) }
+            if next < out { return cut(batch, through: out - 1) }
+            _ = cut(batch, through: out)
+            passedOver.append(out)
+            leftOut.removeFirst()
         }
-        guard let batch, batch.header.now <= time else { return nil }
-        return cut(batch, through: last)
+        return nil
     }
 
     private func cut(_ batch: EventLogReader.Batch, through last: UInt64) -> Run {

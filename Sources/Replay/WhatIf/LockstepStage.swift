@@ -68,6 +68,8 @@ final class LockstepStage {
             while let wake = try wakes.next(before: lastTaken + 1, until: now) { try self.wake(at: wake) }
         }
         try serveDeadlines(through: now)
+        // What the stage crashed on neither world feeds to it.
+        if let sequence = baselineEvent?.sequence, recorded.setAside.contains(sequence) { return try pass(at: now) }
         if let event = baselineEvent { try baseline.receive(event.line, first: event.sequence, at: now) }
         if let event = variantEvent { try variant.receive(event.line, first: event.sequence, at: now) }
         try pass(at: now)

@@ -28,6 +28,7 @@ extension ToolFailure {
         case let error as SmallTextError: self.init(.inputOutput, error.description)
         case let error as ChildProcessError: self.init(.configuration, error.description)
         case let error as any StatedError: self.init(error.status, error.description)
+        case let error as StageFault: self.init(.software, error.description)
         case let error as ReplayError: self.init(ToolFailure.status(of: error), error.description)
         default: return nil
         }

@@ -31,8 +31,10 @@ package struct StageRunner {
         _ registry: Registry, _ pipeline: String, read: @escaping @Sendable (PipelineText) throws -> ReadStage
     ) throws {
         context = try HostContext()
-        surroundings = HostSurroundings(
+        var surroundings = HostSurroundings(
             registry: registry, context: context, console: { try StandardOutput.write(line: $0) })
+        surroundings.endBefore = getenv("BELFRY_ENDED").map { String(cString: $0) }
+        self.surroundings = surroundings
         let first = try read(try StageRunner.file(pipeline))
         upstream = first.stage.from ?? ""
         running = ReloadableStage(try StageHost(first.stage, of: first.checked.file, in: surroundings))

@@ -2,6 +2,8 @@
 enum BadPlugin {
     /// - `honest`: passes everything on.
     /// - `dies`: ends four times in all, before or after it has answered; keeps its count in the file of the second argument.
+    /// - `poison`: ends whenever it gets the record n15; keeps its count like `dies`.
+    /// - `troubled`: ends three times for trouble of its own when it gets the record n15, as its exit status says.
     /// - `garbage`: before and in each answer, frames and lines that mean nothing; notes the errors it gets, up to `close`.
     /// - `polite`: ends for SIGTERM alone, and notes it.
     /// - `deaf`: ignores SIGTERM, `close` and the end of its standard input.
@@ -21,11 +23,11 @@ enum BadPlugin {
         def deaths():
             return len(open(notes).readlines()) if os.path.exists(notes) else 0
 
-        def die():
+        def die(status=3):
             note("died")
             link.close()
             zmq.Context.instance().term()
-            os._exit(3)
+            os._exit(status)
 
         def talk_nonsense(through):
             good = {"type": "outputs", "through": through}
@@ -64,6 +66,10 @@ enum BadPlugin {
             answer = json.dumps({"type": "outputs", "through": through}).encode()
             if mode == "dies" and batches == 3 and deaths() < 4 and deaths() % 2 == 0:
                 die()
+            if mode == "poison" and b'"n15"' in frames[1]:
+                die()
+            if mode == "troubled" and b'"n15"' in frames[1] and deaths() < 3:
+                die(75)
             if mode == "garbage":
                 talk_nonsense(through)
                 frames[1] += GARBAGE

@@ -38,7 +38,8 @@ import Testing
         let names = Set(files.map { String($0.prefix { $0 != "/" }) })
         #expect(
             names.isSuperset(of: [
-                "00000000000000000001.log", "consumers.json", "index", "log.json", "settings.ndjson", "snapshots",
+                "00000000000000000001.log", "consumers.json", "crash-journal", "index", "log.json", "settings.ndjson",
+                "snapshots",
                 "under-way.0", "under-way.1", "upstream.json",
             ]))
     }
@@ -59,6 +60,7 @@ struct VerifyAgainstFlippedBits {
         let log = try EventLogs.summary(directory: folder)
         try UnderWayFiles(logDirectory: folder, of: log.identity, calls: FileCalls())
             .write(UnderWayRecord(boot: 7, after: log.lastSequence))
+        _ = CrashJournal(logDirectory: folder, of: log.identity, boot: 7)
         var needs = try ConsumerNeeds(logDirectory: folder)
         _ = needs.take(["next": 7, "dashboard": 3])
         try needs.save()

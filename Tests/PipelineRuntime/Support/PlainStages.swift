@@ -128,6 +128,7 @@ extension Registry {
         registry.register(Relay.self)
         registry.register(Fifth.self)
         registry.register(Sluggish.self)
+        registry.register(Restless.self)
         return registry
     }
 }

@@ -1,0 +1,147 @@
+import EventLog
+import Foundation
+import Glibc
+import JSON
+import PipelineRuntime
+import ZeroMQ
+
+/// The host's side of the link of one program behind `command:`. Belongs to one thread.
+final class ProgramRig {
+    /// What the program sent.
+    struct Frame {
+        var type: String?
+        var through: UInt64?
+        var control: String
+        var version: UInt64?
+        var name: String?
+        /// The lines behind it; nil where there is no second frame.
+        var lines: [String]?
+        var endsWithLine = true
+    }
+
+    let child: ChildProcess
+    private let path: String
+    private let socket: ZMQSocket
+    private let poller = ZMQPoller()
+    private let message = ZMQMultipart()
+    private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
+    private var peer: [UInt8]?
+    private let limit: Duration
+    /// Of every batch: how events are cut must not show in their times.
+    private let now: Instant
+    private let log = LogIdentity(seed: "conformance", name: "upstream")
+
+    /// Starts the program.
+    ///
+    /// - Parameter limit: How long it may take over each answer, and over its start.
+    init(_ command: [String], directory: String?, now: Instant, limit: Duration) throws {
+        (self.now, self.limit) = (now, limit)
+        socket = try ZMQSocket(try HostContext().zmq, .router)
+        poller.add(socket)
+        path = NSTemporaryDirectory() + "belfry-" + UUID().uuidString.prefix(8)
+        try socket.bind("ipc://" + path)
+        child = try ChildProcess(
+            command, directory: directory,
+            environment: ["BELFRY_LINK": "ipc://" + path, "BELFRY_STAGE": "conformance"])
+    }
+
+    deinit {
+        child.signal(SIGKILL)
+        unlink(path)
+    }
+
+    // MARK: What the host says
+
+    /// Waits for `open`, and answers it.
+    func open(after: UInt64 = 0) throws -> Frame {
+        guard let frame = try next(within: limit) else {
+            throw Breach("the program has not opened the link in BELFRY_LINK within \(limit)")
+        }
+        guard frame.type == "open" else { throw Breach("the first frame is \(frame.control.excerpt), and not open") }
+        try send([LinkFrame.welcome(log: "upstream", identity: log, last: after, after: after)])
+        return frame
+    }
+
+    func send(_ frames: [[UInt8]]) throws {
+        guard try socket.send([peer ?? []] + frames, wait: false) == .sent else { throw Breach(left("")) }
+    }
+
+    func sendBatch(_ events: ArraySlice<SampleEvent>, first: UInt64) throws {
+        let lines = events.map { $0.line + "\n" }.joined()
+        try send([LinkFrame.batch(first: first, count: events.count, now: now), Array(lines.utf8)])
+    }
+
+    /// Gives a batch, and takes its answer.
+    ///
+    /// - Returns: The lines of the answer.
+    func outputs(of events: ArraySlice<SampleEvent>, first: UInt64) throws -> [String] {
+        try sendBatch(events, first: first)
+        return try answer(through: first + UInt64(events.count) - 1)
+    }
+
+    func answer(through last: UInt64) throws -> [String] {
+        guard let frame = try next(within: limit, answering: last) else {
+            throw Breach("the batch through \(last) is not answered within \(limit)")
+        }
+        guard frame.type == "outputs" else {
+            throw Breach("the batch through \(last) is answered with \(frame.control.excerpt), and not with outputs")
+        }
+        guard frame.through == last else {
+            let through = frame.through.map { "\($0)" } ?? "nothing"
+            throw Breach("the batch through \(last) is answered with outputs through \(through)")
+        }
+        guard frame.endsWithLine else {
+            throw Breach("the last output of the batch through \(last) has no end of line")
+        }
+        return frame.lines ?? []
+    }
+
+    // MARK: What the program says
+
+    /// The next frame; nil where none comes in time.
+    func next(within limit: Duration, answering last: UInt64? = nil) throws -> Frame? {
+        let end = ContinuousClock.now + limit
+        while try socket.receive(into: message, wait: false) == .empty {
+            if child.exited != nil {
+                throw Breach(left(last.map { " instead of answering the batch through \($0)" } ?? ""))
+            }
+            guard .now < end else { return nil }
+            _ = try poller.poll(timeoutMilliseconds: 20)
+        }
+        guard message.count >= 2 else { throw Breach("the program sent a message without a frame") }
+        peer = message.bytes(at: 0)
+        return try frame()
+    }
+
+    private func left(_ instead: String) -> String {
+        "the program \(child.exited?.text ?? "left the link")\(instead)"
+    }
+
+    private func frame() throws -> Frame {
+        let text = String(decoding: message.bytes(at: 1), as: UTF8.self)
+        var frame = Frame(control: text)
+        do throws(JSONError) {
+            let control = try parser.parse(message[1])
+            (frame.type, frame.through) = (control.text("type"), control.natural("through"))
+            (frame.version, frame.name) = (control.natural("protocol"), control.text("name"))
+        } catch { throw Breach("a control frame is no JSON: \(text.excerpt): \(error)") }
+        guard message.count > 2 else { return frame }
+        let bytes = message[2]
+        frame.lines = Lines(bytes).map { String(decoding: $0, as: UTF8.self) }
+        frame.endsWithLine = bytes.isEmpty || bytes.last == UInt8(ascii: "\n")
+        return frame
+    }
+
+    /// Waits for the end of the program, and takes no notice of what it says.
+    ///
+    /// - Returns: Whether it came in time.
+    func ends(within limit: Duration) throws -> Bool {
+        let end = ContinuousClock.now + limit
+        while child.exited == nil {
+            guard .now < end else { return false }
+            _ = try socket.receive(into: message, wait: false)
+            _ = try poller.poll(timeoutMilliseconds: 20)
+        }
+        return true
+    }
+}

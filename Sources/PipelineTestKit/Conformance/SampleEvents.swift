@@ -1,0 +1,157 @@
+import BuiltIns
+import EventLog
+import JSON
+import PipelineKit
+import PipelineRuntime
+import Replay
+
+/// An event as a stage's host gives it.
+struct SampleEvent: Hashable, Sendable {
+    var time: Instant
+    /// One JSON object, without a line feed.
+    var line: String
+}
+
+/// What conformance checks feed: events of every type that the logs of a pipeline hold, made by the stages that Belfry
+/// brings along, in the order of their times.
+enum SampleEvents {
+    /// The log of a pipeline, all in one.
+    static func logged() throws -> [SampleEvent] {
+        let chain = try Chain(
+            try PipelineFile.parse(yaml, file: "the sample pipeline"), registry: .builtIns, seed: "conformance")
+        for command in commandLines { try chain.send(command) }
+        try chain.finish()
+        let events = chain.logs.flatMap { log in chain.events(of: log).map { SampleEvent(time: $0.now, line: $0.text) }
+        }
+        return events.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
+    }
+
+    /// What producers send to ingest.
+    static func commands() -> [SampleEvent] { own(commandLines) }
+
+    /// A caller's own events: each at the `time` that it names, or a tenth of a second after the one before.
+    static func own(_ lines: [String]) -> [SampleEvent] {
+        var (time, events) = (Instant.testStart, [SampleEvent]())
+        for line in lines {
+            time = max(time.advanced(by: .milliseconds(100)), self.time(of: line) ?? .epoch)
+            events.append(SampleEvent(time: time, line: line))
+        }
+        return events
+    }
+
+    private static func time(of line: String) -> Instant? {
+        member("time", of: line).flatMap { Instant(rfc3339: $0) }
+    }
+
+    /// A string member; nil where the line has none.
+    static func member(_ name: StaticString, of line: String) -> String? {
+        var parser = JSONParser(limits: EventReader.linkLimits)
+        return Array(line.utf8).withUnsafeBytes { bytes in
+            do throws(JSONError) { return try parser.parse(bytes).text(name) } catch { return nil }
+        }
+    }
+
+    /// Of a type that no stage knows.
+    static let unknown = [
+        #"{"type":"conformance.unknown"}"#,
+        #"{"type":"conformance.unknown","text":"ä \" \\ \u2028 \ud83d\udd14","numbers":[0,-1,1.5e300],"nested":{"a":{"b":[{}]}}}"#,
+        #"{"type":7}"#,
+        #"{"no":"type"}"#,
+        "{}",
+    ]
+
+    /// An event that is not as its type should be.
+    struct Odd {
+        /// What is odd about it, such as `match with "user":null`.
+        var name: String
+        var line: String
+    }
+
+    /// The first event of each type, with each of its members left out, and with each of another type.
+    static func odd(_ events: [SampleEvent]) -> [Odd] {
+        var types: Set<String> = []
+        return events.filter { types.insert(member("type", of: $0.line) ?? "").inserted }.flatMap { odd($0.line) }
+    }
+
+    private static let others = ["null", "true", "-7", "1e300", #""""#, #""odd""#, "[]", "[[1]]", "{}"]
+
+    private static func odd(_ line: String) -> [Odd] {
+        let type = member("type", of: line) ?? "an event without type"
+        let members = members(of: line)
+        return members.indices.flatMap { place -> [Odd] in
+            let key = members[place].key
+            let without = members.indices.filter { $0 != place }.map { members[$0] }
+            let changed = others.map { other in
+                var changed = members
+                changed[place].value = other
+                return Odd(name: "\(type) with \(key):\(other)", line: object(changed))
+            }
+            return [Odd(name: "\(type) without \(key)", line: object(without))] + changed
+        }
+    }
+
+    /// The members of an event, as they stand there.
+    private static func members(of line: String) -> [(key: String, value: String)] {
+        var parser = JSONParser(limits: EventReader.linkLimits)
+        return Array(line.utf8).withUnsafeBytes { bytes in
+            do throws(JSONError) {
+                return try parser.parse(bytes).members.map {
+                    (
+                        key: String(decoding: $0.key.raw, as: UTF8.self),
+                        value: String(decoding: $0.value.raw, as: UTF8.self)
+                    )
+                }
+            } catch { return [] }
+        }
+    }
+
+    private static func object(_ members: [(key: String, value: String)]) -> String {
+        "{" + members.map { "\($0.key):\($0.value)" }.joined(separator: ",") + "}"
+    }
+
+    private static let yaml = """
+        pipeline: conformance
+        data: /
+        stages:
+          ingest: {}
+          match: {from: ingest}
+          coalesce: {from: match, window: 1s, maximumDelay: 5s}
+          payload: {from: coalesce}
+          deliver: {from: payload, transports: {apns: {use: console}}}
+        """
+
+    private static let commandLines: [String] = {
+        let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+        let zone = #""zoneID":{"zoneName":"Notes","ownerRecordName":"_alice"}"#
+        func device(_ name: String, _ token: String, _ time: String = "") -> String {
+            #"{"type":"device.register",\#(time)\#(place),"user":"_alice","device":"\#(name)","transport":"apns","token":"\#(token)","topic":"com.example.Notes"}"#
+        }
+        func subscription(_ text: String) -> String {
+            #"{"type":"subscription.save",\#(place),"database":"private","user":"_alice","subscription":\#(text)}"#
+        }
+        func change(_ name: String, second: Int, stars: Int, type: String = "Note") -> String {
+            #"{"type":"record.save","time":"2026-01-01T00:00:\#(10 + second)Z",\#(place),"database":"private","owner":"_alice","#
+                + #""origin":{"user":"_alice","device":"mac"},"record":{"recordName":"\#(name)","recordType":"\#(type)",\#(zone),"#
+                + #""fields":{"title":{"value":"Hello","type":"STRING"},"stars":{"value":\#(stars),"type":"INT64"}}}}"#
+        }
+        let info =
+            #""notificationInfo":{"alertBody":"A note","collapseIDKey":"notes","shouldBadge":true,"desiredKeys":["title"]}"#
+        return [
+            device("phone", "6a0f", #""time":"2026-01-01T00:00:00Z","#), device("mac", "77b1"), device("old", "8c20"),
+            #"{"type":"device.unregister",\#(place),"user":"_alice","device":"old"}"#,
+            subscription(
+                #"{"subscriptionID":"good","subscriptionType":"query","query":{"recordType":"Note","predicate":"stars > 3"},"zoneWide":true,"firesOn":["create","update"],\#(info)}"#
+            ),
+            subscription(
+                #"{"subscriptionID":"zone","subscriptionType":"zone","zoneID":{"zoneName":"Notes"},"notificationInfo":{"alertBody":"A change"}}"#
+            ),
+            subscription(#"{"subscriptionID":"all","subscriptionType":"database"}"#),
+            change("n1", second: 0, stars: 5), change("n1", second: 0, stars: 4), change("n2", second: 2, stars: 1),
+            #"{"type":"badge.set",\#(place),"user":"_alice","topic":"com.example.Notes","badge":0}"#,
+            change("d1", second: 3, stars: 9, type: "Draft"), change("n3", second: 3, stars: 5),
+            #"{"type":"record.delete",\#(place),"database":"private","owner":"_alice","record":{"recordName":"n2","recordType":"Note",\#(zone)}}"#,
+            #"{"type":"subscription.delete",\#(place),"database":"private","user":"_alice","subscriptionID":"zone"}"#,
+            change("n4", second: 20, stars: 7), change("n5", second: 21, stars: 0),
+        ]
+    }()
+}

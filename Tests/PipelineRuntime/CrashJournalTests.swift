@@ -1,0 +1,89 @@
+import EventLog
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PipelineRuntime
+
+/// What a host makes of what the process before it had in hand.
+@Suite struct CrashJournalTests {
+    private let folder: Folder
+    private let log = LogIdentity(seed: "test", name: "matches")
+
+    init() throws { folder = try Folder() }
+
+    /// Another process, which ends with these events in hand; nil: with none.
+    private func crash(at events: ClosedRange<UInt64>?, boot: UInt64 = 1) throws {
+        let journal = try start(boot: boot)
+        journal.note(1...1_000)
+        journal.clear()
+        if let events { journal.note(events) }
+    }
+
+    private func start(boot: UInt64 = 1, end: String? = nil) throws -> CrashJournal {
+        try #require(CrashJournal(logDirectory: folder.path, of: log, boot: boot, end: end))
+    }
+
+    @Test func `the third crash in a row at the same event sets it aside`() throws {
+        try crash(at: 10...20)
+        #expect(try start().setAside == nil && start().isCareful(from: 20) && !start().isCareful(from: 21))
+        try crash(at: 17...17)
+        #expect(try start().setAside == nil)
+        try crash(at: 17...17)
+        let journal = try start(end: "was ended by signal 4")
+        #expect(journal.setAside == 17 && journal.isCareful(from: 20))
+        #expect(journal.reason.hasSuffix("at work on this event, the last time it was ended by signal 4"))
+    }
+
+    @Test func `three crashes at several events at once tell of none`() throws {
+        for _ in 0..<3 { try crash(at: 10...20) }
+        #expect(try start().setAside == nil)
+    }
+
+    @Test func `a crash elsewhere begins anew, and an end with nothing in hand is none`() throws {
+        for _ in 0..<2 { try crash(at: 17...17) }
+        try crash(at: 18...18)
+        try crash(at: 17...17)
+        #expect(try start().setAside == nil)
+        try crash(at: nil)
+        try crash(at: 17...17)
+        try crash(at: nil)
+        try crash(at: 17...17)
+        #expect(try start().setAside == 17)
+    }
+
+    @Test func `after ten events in a row nothing more is set aside, until the stage takes one`() throws {
+        func crashThrice(at event: UInt64) throws -> CrashJournal {
+            for _ in 0..<3 {
+                let journal = try start()
+                journal.note(event...event)
+            }
+            return try start()
+        }
+        for event: UInt64 in 1...10 {
+            let journal = try crashThrice(at: event)
+            #expect(journal.setAside == event)
+            journal.noteSetAside()
+        }
+        let journal = try crashThrice(at: 11)
+        #expect(journal.setAside == nil && journal.culprit == 11)
+        journal.note(11...11)
+        journal.clear()
+        #expect(try crashThrice(at: 12).setAside == 12)
+    }
+
+    @Test func `what was in hand when the power went tells nothing`() throws {
+        for boot: UInt64 in 1...4 { try crash(at: 17...17, boot: boot) }
+        #expect(try start(boot: 5).setAside == nil)
+    }
+
+    @Test func `another log's journal, or a damaged one, counts anew`() throws {
+        for _ in 0..<3 { try crash(at: 17...17) }
+        let other = LogIdentity(seed: "test", name: "pushes")
+        #expect(CrashNote.read(logDirectory: folder.path, of: other, after: 0) == nil)
+        #expect(CrashNote.read(logDirectory: folder.path, of: log, after: 17) == nil)
+        #expect(CrashNote.read(logDirectory: folder.path, of: log, after: 16) == CrashNote(events: 17...17, crashes: 0))
+        try Data("no journal".utf8).write(to: URL(fileURLWithPath: folder.file(CrashJournal.name)))
+        #expect(try start().setAside == nil)
+    }
+}

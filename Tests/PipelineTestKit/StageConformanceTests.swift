@@ -1,0 +1,155 @@
+import BuiltIns
+import EventLog
+import JSON
+import PipelineKit
+import PipelineTestKit
+import Synchronization
+import Testing
+
+/// Stages that keep the rules, and stages that each break one.
+@Suite(.timeLimit(.minutes(2)))
+struct StageConformanceTests {
+    private static func built(_ kind: String, _ settings: String) throws -> StageConformance {
+        let type = try #require(Registry.builtIns.stages[kind])
+        return try conformance(type, settings)
+    }
+
+    private static func conformance<S: Stage>(_ type: S.Type, _ settings: String) throws -> StageConformance {
+        try StageConformance(type, settings: settings)
+    }
+
+    @Test(arguments: [
+        ("ingest", "{}"), ("match", "{}"), ("coalesce", "{window: 1s}"),
+        ("coalesce", "{window: 1s, policy: debounce, pendingPerUser: 1}"), ("payload", "{expiration: 1h}"),
+        ("deliver", "{transports: {apns: {use: console}}}"),
+    ])
+    func `the stages that Belfry brings along keep the rules`(_ kind: String, _ settings: String) throws {
+        #expect(try Self.built(kind, settings).problems() == [])
+    }
+
+    @Test func `a stage that keeps the rules has no problems`() throws {
+        let results = try StageConformance(Counting.self, settings: "{fault: none}").results()
+        #expect(results.compactMap(\.problem) == [])
+        #expect(results.count == ConformanceRule.ofStages.count)
+        let skipped = results.filter { if case .skipped = $0.verdict { true } else { false } }
+        #expect(skipped.map(\.rule) == [.recalls])
+    }
+
+    @Test(arguments: [
+        ("notJSON", ConformanceRule.json), ("list", .json), ("chance", .repeats), ("peeks", .cuts), ("fills", .cuts),
+        ("eager", .causes), ("invents", .causes), ("drops", .unknown), ("odd", .odd), ("stuck", .deadlines),
+        ("endless", .deadlines), ("forgets", .snapshots), ("half", .snapshots),
+    ])
+    func `a stage that breaks a rule is told which`(_ fault: String, _ rule: ConformanceRule) throws {
+        let check = try StageConformance(Counting.self, settings: "{fault: \(fault)}")
+        let result = check.result(rule)
+        #expect(result.problem?.hasPrefix(rule.rawValue + ": ") == true, "\(result)")
+        let others = ConformanceRule.ofStages.filter { $0 != rule }.compactMap { check.result($0).problem }
+        #expect(others == [], "\(fault)")
+    }
+
+    @Test func `events of one's own are fed in place of the samples`() throws {
+        let check = try StageConformance(
+            Counting.self, settings: "{fault: none}",
+            events: [#"{"type":"match","time":"2026-02-01T00:00:00Z"}"#, #"{"type":"match"}"#])
+        #expect(check.problems() == [])
+    }
+}
+
+/// Numbers matches, holds each for a second, and does one thing wrong.
+private struct Counting: Stage {
+    struct Settings: PluginSettings {
+        let fault: String
+
+        init(from settings: inout SettingsReader) throws(SettingsError) { fault = try settings.string("fault") }
+    }
+
+    static let kind = "counting"
+    static let logName = "counting"
+    static let snapshotVersion: Int? = 1
+    private static let calls = Mutex(0)
+
+    private let fault: String
+    private var count = 0
+    private var secret = 0
+    private var held: [(number: Int, due: Instant)] = []
+    private var isRestless = false
+
+    init(_ settings: Settings, context: StageContext) throws(SettingsError) { fault = settings.fault }
+
+    var deadline: Instant? {
+        if fault == "eager", count == 0, secret == 0 { return Instant(microseconds: 1) }
+        if isRestless, held.isEmpty { return restlessUntil }
+        return held.first?.due
+    }
+
+    private var restlessUntil = Instant.epoch
+
+    mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        guard event.isOfType("match") else {
+            if fault == "drops", !(event.json["type"]?.string?.hasPrefix("device") ?? false) { return }
+            return out.pass(event)
+        }
+        count += 1
+        secret += 1
+        held.append((number: fault == "forgets" ? secret : count, due: now.advanced(by: .seconds(1))))
+        if fault == "odd", event.json["user"] == nil { out.append { $0.append("no JSON at all") } }
+        if fault == "peeks", out.count > 0 { out.append { $0.append("{\"peeked\":true}") } }
+    }
+
+    mutating func wake(at now: Instant, into out: inout Outbox) {
+        if fault == "eager", held.isEmpty {
+            secret = 1
+            return out.append { $0.append("{\"type\":\"eager\"}") }
+        }
+        if held.isEmpty {
+            if fault == "endless" { restlessUntil = now.advanced(by: .seconds(1)) }
+            return
+        }
+        while let first = held.first, first.due <= now {
+            held.removeFirst()
+            write(first.number, into: &out)
+        }
+        guard fault == "stuck" || fault == "endless", held.isEmpty else { return }
+        (isRestless, restlessUntil) = (true, fault == "stuck" ? now : now.advanced(by: .seconds(1)))
+    }
+
+    private func write(_ number: Int, into out: inout Outbox) {
+        var number = number
+        if fault == "chance" {
+            number += Self.calls.withLock {
+                $0 += 1
+                return $0
+            }
+        }
+        out.append { buffer in
+            if fault == "list" { return buffer.append("[1]") }
+            buffer.append("{\"type\":\"counted\",\"number\":")
+            buffer.appendJSON(number)
+            if fault == "invents" { buffer.append(",\"causes\":[{\"log\":\"changes\",\"sequence\":4711}]") }
+            if fault != "notJSON" { buffer.append("}") }
+        }
+        if fault == "fills", out.isFull { out.append { $0.append("{\"full\":true}") } }
+    }
+
+    func snapshot(into snapshot: inout SnapshotWriter) {
+        snapshot.write(count)
+        snapshot.write(held.count)
+        for (number, due) in held {
+            snapshot.write(number)
+            if fault != "half" { snapshot.write(Int(due.microseconds)) }
+        }
+        if fault == "eager" { snapshot.write(secret) }
+    }
+
+    mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        count = try snapshot.integer()
+        let number = try snapshot.integer()
+        guard (0...1_000).contains(number) else { throw snapshot.error("a thousand are held at most") }
+        for _ in 0..<number {
+            let (number, due) = (try snapshot.integer(), fault == "half" ? 0 : try snapshot.integer())
+            held.append((number: number, due: Instant(microseconds: Int64(due))))
+        }
+        if fault == "eager" { secret = try snapshot.integer() }
+    }
+}
