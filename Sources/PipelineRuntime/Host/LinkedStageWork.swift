@@ -39,7 +39,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     /// What the stage is at work on, for whoever starts after a crash; nil where nobody would know what crashed.
     var journal: CrashJournal?
     /// Whether each event is noted in the journal by itself.
-    private var isCareful = false
+    var isCareful = false
     /// What the log holds a part of since before a restart, until the stage is at it again.
     var resumption: UnfinishedStep?
     /// Whether all of the log's past was fed again, and is whole: then today's settings count.
