@@ -37,7 +37,7 @@ import Testing
     /// What waited, was held, retired and handed out again comes out the same from the logs, with every tool.
     @Test func aWorldIsReplayedByTheToolsToo() async throws {
         let context = try HostContext()
-        for seed in Self.seeds(4, full: 40) {
+        for seed in Self.seeds(10, full: 40) {
             let world = try World(seed: seed, context: context)
             _ = try world.run()
             world.end()

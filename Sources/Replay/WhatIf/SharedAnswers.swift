@@ -8,10 +8,15 @@ import PipelineRuntime
 /// A push that both have is answered when the recorded one was. What only the variant pushes is accepted at once. All
 /// answers are kept, also the usual ones: a push that is redriven is answered twice, and the second answer must not be
 /// taken for the first.
-final class SharedAnswers {
+package final class SharedAnswers {
     private struct Kept {
         var number: Int
         var answer: TransportAnswer
+    }
+
+    private enum Fresh {
+        case toWaiting(PushKey)
+        case late(TransportAnswer)
     }
 
     private var answers: [PushKey: [Kept]] = [:]
@@ -24,15 +29,17 @@ final class SharedAnswers {
     private var open: [PushKey: Int] = [:]
     /// Pushes of the variant that wait for the answers to those.
     private var waiting: [PushKey: [Delivery.ID]] = [:]
-    /// Whose answers came since the variant was given its own.
-    private var fresh: [PushKey] = []
+    /// What came since the variant was given its own answers, in order.
+    private var fresh: [Fresh] = []
     /// Pushes that a transport still had when it answered first: of the recorded stage, and of the variant.
-    private var (recordedLate, variantLate): ([Delivery.ID: PushKey], [PushKey: Delivery.ID]) = ([:], [:])
+    private var (recordedLate, variantLate): ([Delivery.ID: PushKey], [PushKey: [Delivery.ID]]) = ([:], [:])
+    /// The last answers to such pushes, where the variant has not had the first one yet.
+    private var lateAnswers: [PushKey: [TransportAnswer]] = [:]
 
     /// The variant is that far behind the recorded stage at most: older answers are to pushes that it does not have.
     private static let answersMax = 65_536
 
-    static func pair(_ recorded: any AnswerSource) -> (given: any AnswerSource, taken: any AnswerSource) {
+    package static func pair(_ recorded: any AnswerSource) -> (given: any AnswerSource, taken: any AnswerSource) {
         let shared = SharedAnswers()
         return (Given(shared, recorded), Taken(shared))
     }
@@ -78,12 +85,21 @@ final class SharedAnswers {
             open[key] = open[key].flatMap { $0 > 1 ? $0 - 1 : nil }
             recordedLate[answer.id] = answer.isUnderWay ? key : nil
             keep(answer, key)
-            if waiting[key] != nil { fresh.append(key) }
-        } else if let key = recordedLate.removeValue(forKey: answer.id), let id = variantLate.removeValue(forKey: key) {
-            keep(answer, key)
-            waiting[key, default: []].append(id)
-            fresh.append(key)
+            if waiting[key] != nil { fresh.append(.toWaiting(key)) }
+        } else if let key = recordedLate.removeValue(forKey: answer.id) {
+            if lateAnswers.count == SharedAnswers.answersMax { lateAnswers = [:] }
+            lateAnswers[key, default: []].append(answer)
+            matchLate(key)
         }
+    }
+
+    /// Gives the variant a last answer, where it has had the first one and there is a last one.
+    private func matchLate(_ key: PushKey) {
+        guard let id = variantLate[key]?.first, var answer = lateAnswers[key]?.first else { return }
+        variantLate[key] = variantLate[key].flatMap { $0.count > 1 ? Array($0.dropFirst()) : nil }
+        lateAnswers[key] = lateAnswers[key].flatMap { $0.count > 1 ? Array($0.dropFirst()) : nil }
+        answer.id = id
+        fresh.append(.late(answer))
     }
 
     // MARK: The variant
@@ -99,8 +115,19 @@ final class SharedAnswers {
     }
 
     private func takeFresh() -> [TransportAnswer] {
-        defer { fresh = [] }
-        return fresh.compactMap { key in
+        var taken: [TransportAnswer] = []
+        while !fresh.isEmpty {
+            let next = fresh
+            fresh = []
+            taken += next.compactMap(takeFresh)
+        }
+        return taken
+    }
+
+    private func takeFresh(_ fresh: Fresh) -> TransportAnswer? {
+        switch fresh {
+        case .late(let answer): return answer
+        case .toWaiting(let key):
             guard let id = waiting[key]?.removeFirst() else { return nil }
             if waiting[key]?.isEmpty == true { waiting[key] = nil }
             return take(key, for: id)
@@ -110,7 +137,10 @@ final class SharedAnswers {
     private func take(_ key: PushKey, for id: Delivery.ID) -> TransportAnswer? {
         guard var answer = take(key) else { return nil }
         answer.id = id
-        variantLate[key] = answer.isUnderWay ? id : nil
+        if answer.isUnderWay {
+            variantLate[key, default: []].append(id)
+            matchLate(key)
+        }
         return answer
     }
 

@@ -89,7 +89,7 @@ struct Load {
         tell(
             "push.redrive",
             #""user":"\#(name)","device":"d\#(random.below(3))","redriveOf":{"log":"pushes","sequence":\#(position)},"#
-                + #""push":{"type":"push","notificationID":"old",\#(Load.place),"user":"\#(name)","#
+                + #""push":{"type":"push","notificationID":"old \#(position)",\#(Load.place),"user":"\#(name)","#
                 + #""headers":{"apns-push-type":"alert"\#(collapse)},"payload":{"aps":{"alert":"Old"}},"causes":[]}"#)
     }
 
