@@ -7,7 +7,7 @@ extension LinkedStageWork {
         try finishRebuild()
         guard rebuild == nil else { return try grant() }
         guard try commit() else { return }
-        try putAside()
+        putAside()
         guard transports.isIdle, held == nil, plan.clock == .event, let promised else { return }
         outlet.server.promise(now: promised, mark: mark)
         passedMark = mark

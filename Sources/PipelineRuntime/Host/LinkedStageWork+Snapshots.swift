@@ -12,14 +12,12 @@ extension LinkedStageWork {
         clock.map { SnapshotMoment(position: taken, sequence: outlet.log.lastSequence, now: $0.now) }
     }
 
-    func putAside() throws {
+    func putAside() {
         guard keeper?.isDue() == true, isSettled, let clock, let context, let moment else { return }
         outlet.pauses.lap(.input)
         defer { outlet.pauses.lap(.snapshot) }
-        let flush = outlet.flushingDeadLetters
-        let maker = SnapshotMaker(plan, past, context, flushDeadLetters: flush)
-        if maker == nil { try flush() }
-        keeper?.take(clock.stage, moment, beside: maker)
+        keeper?.take(
+            clock.stage, moment, beside: SnapshotMaker(plan, past, context), after: outlet.flushingDeadLetters)
     }
 
     func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }

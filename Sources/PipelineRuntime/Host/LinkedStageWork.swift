@@ -98,7 +98,9 @@ final class LinkedStageWork<S: Stage>: HostWork {
     func finish() throws {
         if try commit(always: taken > committed) {
             try rest()
-            if isSettled, let clock, let moment { keeper?.finish(clock.stage, moment) }
+            if isSettled, let clock, let moment {
+                keeper?.finish(clock.stage, moment, after: outlet.flushingDeadLetters)
+            }
         }
         keeper?.wait()
         try inlet.close()

@@ -83,27 +83,29 @@ final class SnapshotFiles: Sendable {
     /// Those that this stage can start from, oldest first.
     var moments: [SnapshotMoment] { state.withLock { $0.moments } }
 
-    func write(_ moment: SnapshotMoment, _ bytes: [UInt8]) {
-        state.withLock { ($0.isAtWork, $0.hasFailed) = (true, false) }
-        queue.later(after: .zero) { [self] in
-            bytes.withUnsafeBytes { writeNow(form.header(moment), $0) }
-            state.withLock { $0.isAtWork = false }
-        }
+    /// - Parameter flush: Makes durable what must be before the snapshot is; done beside the stage.
+    func write(_ moment: SnapshotMoment, _ bytes: [UInt8], after flush: @escaping @Sendable () throws -> Void) {
+        state.withLock { ($0.isAtWork, $0.isUnwanted, $0.hasFailed) = (true, false, false) }
+        writeLater(form.header(moment), bytes, flush)
     }
 
     /// Makes the state for one beside the stage, when nobody else wants the processor, and writes it.
     ///
-    /// - Parameter make: Calls what it is given now and then, and ends when that throws.
+    /// - Parameters:
+    ///   - flush: Makes durable what must be before the snapshot is.
+    ///   - make: Calls what it is given now and then, and ends when that throws.
     func make(
-        _ moment: SnapshotMoment, _ make: @escaping @Sendable (_ check: () throws -> Void) throws -> SnapshotWriter
+        _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void,
+        _ make: @escaping @Sendable (_ check: () throws -> Void) throws -> SnapshotWriter
     ) {
         let isHurried = state.withLock { state in
             (state.isAtWork, state.isUnwanted) = (true, false)
             return state.isHurried
         }
         (isHurried ? hurriedQueue : idleQueue).later(after: .zero) { [self] in
-            makeNow(form.header(moment), make)
-            state.withLock { $0.isAtWork = false }
+            do {
+                writeLater(form.header(moment), try SnapshotFiles.bytes(make(checkWanted)), flush)
+            } catch { giveUp(error) }
         }
     }
 
@@ -126,20 +128,28 @@ final class SnapshotFiles: Sendable {
         }
     }
 
-    private func makeNow(
-        _ header: SnapshotHeader, _ make: (_ check: () throws -> Void) throws -> SnapshotWriter
-    ) {
-        do {
-            let writer = try make(checkWanted)
-            queue.now {
-                guard !state.withLock(\.isUnwanted) else { return }
-                writeNow(header, writer.bytes)
-                state.withLock { $0.isHurried = false }
-            }
-        } catch is CancellationError {} catch {
-            state.withLock { $0.hasFailed = true }
-            complain("it cannot be made beside the stage, which writes the next itself: \(error)")
+    private static func bytes(_ writer: consuming SnapshotWriter) -> [UInt8] {
+        defer { withExtendedLifetime(writer) {} }
+        return Array(writer.bytes)
+    }
+
+    /// Not on the thread that made it: one that waits for an idle processor in the middle of a write holds up all who
+    /// write to the same file system.
+    private func writeLater(_ header: SnapshotHeader, _ bytes: [UInt8], _ flush: @escaping @Sendable () throws -> Void) {
+        queue.later(after: .zero) { [self] in
+            do {
+                try checkWanted()
+                try flush()
+                bytes.withUnsafeBytes { writeNow(header, $0) }
+                state.withLock { ($0.isAtWork, $0.isHurried) = (false, false) }
+            } catch { giveUp(error) }
         }
+    }
+
+    private func giveUp(_ error: any Error) {
+        let isFailure = !(error is CancellationError)
+        state.withLock { ($0.isAtWork, $0.hasFailed) = (false, $0.hasFailed || isFailure) }
+        if isFailure { complain("it cannot be made beside the stage, which writes the next itself: \(error)") }
     }
 
     private func checkWanted() throws {

@@ -44,23 +44,29 @@ struct SnapshotKeeper {
 
     /// Puts the stage's state aside as it is now.
     ///
-    /// - Parameter maker: Does it beside the stage; nil where the stage has to wait for it.
-    mutating func take<S: Stage>(_ stage: S, _ moment: SnapshotMoment, beside maker: SnapshotMaker<S>?) {
+    /// - Parameters:
+    ///   - maker: Does it beside the stage; nil where the stage has to wait for it.
+    ///   - flush: Makes durable what must be before the snapshot is. Called on another thread.
+    mutating func take<S: Stage>(
+        _ stage: S, _ moment: SnapshotMoment, beside maker: SnapshotMaker<S>?,
+        after flush: @escaping @Sendable () throws -> Void = {}
+    ) {
         guard isNew(moment) else { return }
         inputBytes = 0
-        guard let maker, files.mayMake else { return write(stage, moment) }
-        files.make(moment) { try maker.state(at: moment, check: $0) }
+        guard let maker, files.mayMake else { return write(stage, moment, flush) }
+        files.make(moment, after: flush) { try maker.state(at: moment, check: $0) }
     }
 
     /// Takes one last where something was taken in since the one before, and waits until it is written.
-    mutating func finish<S: Stage>(_ stage: S, _ moment: SnapshotMoment) {
-        files.stopMaking()
-        files.wait()
-        if isNew(moment) { write(stage, moment) }
+    func finish<S: Stage>(
+        _ stage: S, _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void = {}
+    ) {
+        wait()
+        if isNew(moment) { write(stage, moment, flush) }
         files.wait()
     }
 
-    /// Waits until nothing is being written.
+    /// Gives up the one that is being made, and waits until nothing is being written.
     func wait() {
         files.stopMaking()
         files.wait()
@@ -74,9 +80,11 @@ struct SnapshotKeeper {
         return moment.position != last?.position ?? 0 || moment.sequence != last?.sequence ?? 0
     }
 
-    private func write<S: Stage>(_ stage: S, _ moment: SnapshotMoment) {
+    private func write<S: Stage>(
+        _ stage: S, _ moment: SnapshotMoment, _ flush: @escaping @Sendable () throws -> Void
+    ) {
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
-        files.write(moment, Array(writer.bytes))
+        files.write(moment, Array(writer.bytes), after: flush)
     }
 }

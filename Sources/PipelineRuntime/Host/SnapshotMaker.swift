@@ -7,18 +7,12 @@ struct SnapshotMaker<S: Stage>: Sendable {
     private let plan: HostPlan
     private let past: SettingsPast<S>
     private let context: StageContext
-    private let flushDeadLetters: @Sendable () throws -> Void
 
     /// Nil where the log that the stage reads is not on this machine.
     ///
-    /// - Parameters:
-    ///   - past: With the settings that the stage runs with.
-    ///   - flushDeadLetters: Makes durable what the stage has set aside so far.
-    init?(
-        _ plan: HostPlan, _ past: SettingsPast<S>, _ context: StageContext,
-        flushDeadLetters: @escaping @Sendable () throws -> Void
-    ) {
-        (self.plan, self.past, self.context, self.flushDeadLetters) = (plan, past, context, flushDeadLetters)
+    /// - Parameter past: With the settings that the stage runs with.
+    init?(_ plan: HostPlan, _ past: SettingsPast<S>, _ context: StageContext) {
+        (self.plan, self.past, self.context) = (plan, past, context)
         guard S.isSource || hasInput else { return nil }
     }
 
@@ -43,7 +37,6 @@ struct SnapshotMaker<S: Stage>: Sendable {
         try check()
         var writer = SnapshotWriter()
         clock.stage.snapshot(into: &writer)
-        try flushDeadLetters()
         return writer
     }
 

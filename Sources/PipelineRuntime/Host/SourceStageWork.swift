@@ -113,7 +113,7 @@ final class SourceStageWork<S: Stage>: HostWork {
     private func putAside() {
         guard keeper?.isDue() == true else { return }
         outlet.pauses.lap(.input)
-        keeper?.take(clock.stage, moment, beside: SnapshotMaker(plan, past, context) {})
+        keeper?.take(clock.stage, moment, beside: SnapshotMaker(plan, past, context))
         outlet.pauses.lap(.snapshot)
     }
 

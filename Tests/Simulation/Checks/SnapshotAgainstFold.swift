@@ -14,7 +14,7 @@ protocol FoldableWork {
 extension LinkedStageWork: FoldableWork {
     func states() throws -> (live: [UInt8], folded: [UInt8])? {
         guard isSettled, let clock, let context, let moment,
-            let maker = SnapshotMaker(plan.withoutFaults, past, context, flushDeadLetters: {})
+            let maker = SnapshotMaker(plan.withoutFaults, past, context)
         else { return nil }
         return (clock.state, try maker.bytes(at: moment))
     }
@@ -22,7 +22,7 @@ extension LinkedStageWork: FoldableWork {
 
 extension SourceStageWork: FoldableWork {
     func states() throws -> (live: [UInt8], folded: [UInt8])? {
-        guard isSettled, let maker = SnapshotMaker(plan.withoutFaults, past, context, flushDeadLetters: {}) else {
+        guard isSettled, let maker = SnapshotMaker(plan.withoutFaults, past, context) else {
             return nil
         }
         return (clock.state, try maker.bytes(at: moment))

@@ -42,7 +42,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "How many records the changes save.")
     var records = 100_000
 
-    @Option(help: "Input between two snapshots of a stage (default: 8 MiB with --rate, else as in pipeline files).")
+    @Option(help: "Input between two snapshots of a stage (default: 32 MiB with --rate, else as in pipeline files).")
     var snapshotBytes: String?
 
     @Option(help: "When the logs go to disk: always, interval DURATION or never.")
@@ -77,7 +77,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
         BuildKind.warn()
         let options = PipelineBenchOptions(
             changes: changes, rate: rate, subscriptions: subscriptions, records: records,
-            snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "8 MiB"), sync: sync, seed: seed)
+            snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: sync, seed: seed)
         let bench = PipelineBench(options: options, interruption: .watch())
         var measures: [PipelineMeasure] = []
         for _ in 0..<common.runs { measures.append(try await measure(bench)) }
