@@ -27,7 +27,7 @@ final class CrashJournal {
     ///
     /// Nil where there is no room for the file, or no right to it: the stage goes on without, and nothing is set aside.
     init?(logDirectory: String, of log: LogIdentity, boot: UInt64, end: String? = nil) {
-        let descriptor = open("\(logDirectory)/\(Self.name)", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = DataMode(of: logDirectory).open("\(logDirectory)/\(Self.name)", O_RDWR | O_CREAT | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         (file, self.log, self.end) = (descriptor, log, end)
         if case .record(let before)? = CrashRecord.read(descriptor, of: log) {
