@@ -39,8 +39,13 @@ final class SimulatedTransports: Sendable {
         var tally = RepeatTally()
         /// How many pushes were handed out.
         var handouts = 0
-        /// What each of them sent again that was over, but not on record.
-        var repeats: [Life: Int] = [:]
+        /// Those that run, numbered in the order in which they came.
+        var lives: [Life: Int] = [:]
+        var livesSeen = 0
+        /// Who sent a push last.
+        var senders: [Delivery.ID: Int] = [:]
+        /// How much of what each of them had sent others sent again that was not on record as over.
+        var repeats: [Int: Int] = [:]
         /// False once power was cut: of a log that was not synced yet more is lost than the pushes under way.
         var keepsRecord = true
         var problems: [String] = []
@@ -146,16 +151,19 @@ final class SimulatedTransports: Sendable {
             noteRepeat(of: delivery.id, life, &state)
         }
         state.sent[delivery.id] = id
+        state.senders[delivery.id] = state.number(of: life)
         return receipt
     }
 
-    /// A crash repeats no more than a transport had under way. What was told to wait is sent again for another reason.
+    /// A crash repeats no more than a transport had under way, if only after the next crash. What was told to wait is sent
+    /// again for another reason.
     private func noteRepeat(of id: Delivery.ID, _ life: Life, _ state: inout State) {
         guard state.keepsRecord, life.lane != Self.backend, ![.deferred, .stopped].contains(state.given[id]?.outcome)
         else { return }
-        state.repeats[life, default: 0] += 1
-        guard state.repeats[life] == inFlightMax + 1 else { return }
-        state.problems.append("\(life.lane) sent more than \(inFlightMax) pushes again after a crash")
+        guard let sender = state.senders[id] else { return }
+        state.repeats[sender, default: 0] += 1
+        guard state.repeats[sender] == inFlightMax + 1 else { return }
+        state.problems.append("more than \(inFlightMax) pushes that \(life.lane) had under way were sent again after a crash")
     }
 
     /// Gives the answers that are due to the process that asked.
@@ -253,13 +261,20 @@ final class SimulatedTransports: Sendable {
         state.withLock { state in
             let lost = state.windows.filter { $0.life.process == ObjectIdentifier(process) }
             faults.note(.windowLost, lost.count)
-            for lane in Self.names { state.repeats[Life(process: ObjectIdentifier(process), lane: lane)] = nil }
+            for lane in Self.names { state.lives[Life(process: ObjectIdentifier(process), lane: lane)] = nil }
             state.windows.removeAll { $0.life.process == ObjectIdentifier(process) }
         }
     }
 }
 
 extension SimulatedTransports.State {
+    fileprivate mutating func number(of life: SimulatedTransports.Life) -> Int {
+        if let number = lives[life] { return number }
+        livesSeen += 1
+        lives[life] = livesSeen
+        return livesSeen
+    }
+
     /// Whether a transport has the push under way, or its last answer.
     fileprivate func has(_ id: Delivery.ID, _ life: SimulatedTransports.Life) -> Bool {
         late[id] == life || unasked[id] == life
