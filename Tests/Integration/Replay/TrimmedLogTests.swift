@@ -106,9 +106,10 @@ struct TrimmedLogTests {
         #expect(report.isSame, "\(report)")
         #expect(report.pushes > 0 && report.pushes < pipeline.pushes.count)
         #expect(!notices.all.isEmpty && notices.all.allSatisfy { $0.hasSuffix(": older events are gone") })
-        // A header of every push, however few are left and however they were coalesced.
+        // A header of every push, however few are left and however they were coalesced. Where payload is the first stage
+        // that differs, there may be more of them than where all begins with match.
         let expiring = try PipelineFile.fiveStages(payload: "expiration: 1h")
         let other = try WhatIf(recorded, WhatIfChange(expiring), registry: .builtIns).run()
-        #expect(other.groups.map(\.changed).reduce(0, +) == report.pushes, "\(other)")
+        #expect(other.groups.map(\.changed).reduce(0, +) == other.pushes && other.pushes > 0, "\(other)")
     }
 }
