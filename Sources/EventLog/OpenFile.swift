@@ -7,11 +7,25 @@ final class OpenFile: Sendable {
 
     /// - Parameter flags: As for `open`; a new file gets the mode of its folder (``DataMode``).
     init(_ path: String, _ flags: CInt, calls: FileCalls = .system) throws(EventLogError) {
-        let descriptor = uninterrupted { calls.open(path, flags | O_CLOEXEC) }
+        let descriptor = OpenFile.open(path, flags | O_CLOEXEC, calls)
         guard descriptor >= 0 else { throw .lastFailure("open", path) }
         self.descriptor = descriptor
         self.path = path
     }
+
+    /// Readers leave no time of access behind: the file system would note it in the journal that appends wait for, and
+    /// a thread that reads while the processor is idle could hold them up as long as it is not.
+    private static func open(_ path: String, _ flags: CInt, _ calls: FileCalls) -> CInt {
+        if flags & O_ACCMODE == O_RDONLY {
+            let file = uninterrupted { calls.open(path, flags | noAccessTime) }
+            // Only who owns a file may read it so.
+            if file >= 0 || errno != EPERM { return file }
+        }
+        return uninterrupted { calls.open(path, flags) }
+    }
+
+    /// `O_NOATIME` of open(2), which Glibc's module does not have.
+    private static let noAccessTime: CInt = 0o1000000
 
     /// Nil where there is no such file.
     static func ifPresent(_ path: String, _ flags: CInt = O_RDONLY) throws(EventLogError) -> OpenFile? {

@@ -1,4 +1,5 @@
 import EventLog
+import Glibc
 import Testing
 
 @Suite struct ReaderTests {
@@ -37,6 +38,21 @@ import Testing
             let reader = try EventLogReader(directory: scratch.log, from: .time(start))
             #expect(try reader.rest() == batches.filter { $0.now >= start })
         }
+    }
+
+    /// To note it may take as long as the disk does, and appends wait for it.
+    @Test func leavesNoTimeOfAccess() throws {
+        let scratch = Scratch()
+        _ = try log(scratch)
+        let paths = try scratch.segments
+        let long = timespec(tv_sec: 1_000, tv_nsec: 0)
+        for path in paths { #expect(utimensat(AT_FDCWD, path, [long, long], 0) == 0) }
+        _ = try EventLogReader.all(scratch.log)
+        let accesses = paths.map { path in
+            var status = stat()
+            return stat(path, &status) == 0 ? status.st_atim.tv_sec : nil
+        }
+        #expect(accesses == paths.map { _ in 1_000 })
     }
 
     @Test func startsAtTheEndAndAheadOfIt() throws {
