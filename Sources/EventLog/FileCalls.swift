@@ -12,6 +12,13 @@ package struct FileCalls: Sendable {
             : pwritev(file, parts, count, offset)
     }
     package var sync: @Sendable (CInt) -> CInt = { fdatasync($0) }
+    /// Has a part of a large file go to the disk, and gives others time to write theirs: an `fdatasync` of all of it at once
+    /// would hold up those of all logs beside it.
+    package var writeBack: @Sendable (CInt, off_t, Int) -> Void = { file, offset, count in
+        // Linux begins to write what it is advised that nobody needs, without waiting for it.
+        posix_fadvise(file, offset, off_t(count), POSIX_FADV_DONTNEED)
+        usleep(1_000)
+    }
     package var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
     /// A new file gets the mode of its folder.
     package var open: @Sendable (UnsafePointer<CChar>, CInt) -> CInt = { path, flags in

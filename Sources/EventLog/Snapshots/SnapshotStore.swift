@@ -96,6 +96,8 @@ public struct SnapshotStore: Sendable {
 }
 
 extension SnapshotStore {
+    /// What is written at once.
+    private static let partBytes = 256 << 10
     private static let draftName = "unfinished"
 
     func remove(_ file: SnapshotFile) throws(EventLogError) {
@@ -108,8 +110,17 @@ extension SnapshotStore {
 
     private func write(_ head: [UInt8], _ state: UnsafeRawBufferPointer, to path: String) throws(EventLogError) {
         let file = try OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC)
-        let failed = head.withUnsafeBytes { file.write($0, state, at: 0, calls.write) }
-        if let failed { throw .failed(operation: "write", file: path, errno: failed) }
+        var (rest, offset) = (state, UInt64(0))
+        repeat {
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(SnapshotStore.partBytes))
+            let start = offset == 0 ? head : []
+            if let failed = start.withUnsafeBytes({ file.write($0, part, at: offset, calls.write) }) {
+                throw .failed(operation: "write", file: path, errno: failed)
+            }
+            if part.count == SnapshotStore.partBytes { calls.writeBack(file.descriptor, off_t(offset), part.count) }
+            offset += UInt64(start.count + part.count)
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
+        } while !rest.isEmpty
         guard uninterrupted({ calls.sync(file.descriptor) }) == 0 else {
             throw .failed(operation: "make durable", file: path, errno: errno)
         }
