@@ -38,7 +38,8 @@ var libraries: [Target] {
         .target(name: "Predicates", dependencies: ["JSON", "CloudKitModel"]),
         .target(name: "BelfryClient", dependencies: ["JSON", "CloudKitModel", "Predicates"]),
         .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
-        .target(name: "PipelineRuntime", dependencies: ["CSpawn", "JSON", "EventLog", "PipelineKit", "ZeroMQ"]),
+        .target(
+            name: "PipelineRuntime", dependencies: ["CSpawn", "JSON", "Signing", "EventLog", "PipelineKit", "ZeroMQ"]),
         .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
         .target(name: "Replay", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
         .target(

@@ -23,16 +23,17 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone
               belfry apns-server --show device                an APNs for tests
               belfry conformance python3 plugin.py            does a plugin keep the rules?
+              belfry keys make shop.key                       a key for another machine
 
             Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 it worked and the \
             answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 70 a fault of a stage's own; 73 cannot \
-            create; 74 I/O; 78 configuration.
+            create; 74 I/O; 77 no permission; 78 configuration.
             """,
         version: "belfry 0.1",
         subcommands: [
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
             ReplayCommand.self, WhatIfCommand.self, StateCommand.self, TraceCommand.self, ExplainCommand.self,
-            DoctorCommand.self, DeadLettersCommand.self, ConformanceCommand.self, PushCommand.self,
+            DoctorCommand.self, DeadLettersCommand.self, ConformanceCommand.self, PushCommand.self, KeysCommand.self,
             APNsServerCommand.self, BenchCommand.self, StageCommand.self,
         ])
 }

@@ -3,8 +3,9 @@ import CCRC32C
 /// CRC-32C (Castagnoli), as in RFC 3720, appendix B.4: by the processor's own instruction where it has one, else by
 /// tables.
 package enum CRC32C {
-    package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
-        hasInstruction ? ~instructed(~0, bytes) : ~tabled(~0, bytes)
+    /// - Parameter earlier: The checksum of the bytes before these; 0 where there are none.
+    package static func checksum(_ bytes: UnsafeRawBufferPointer, after earlier: UInt32 = 0) -> UInt32 {
+        hasInstruction ? ~instructed(~earlier, bytes) : ~tabled(~earlier, bytes)
     }
 
     private static let hasInstruction = crc32c_is_supported()

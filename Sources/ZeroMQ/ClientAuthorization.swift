@@ -1,21 +1,38 @@
 import Glibc
 import Synchronization
 
-/// Which CURVE clients a context's servers let in.
+/// Which CURVE clients a server lets in, and what their messages' ``ZMQMultipart/userID`` is.
 public enum AllowedClients: Sendable {
-    /// Encryption without authentication: whoever knows the server's public key.
+    /// Encryption without authentication: whoever knows the server's public key. The key is the user ID.
     case any
-    case keys(Set<CurvePublicKey>)
+    /// User IDs by key. One user may have several keys.
+    case named([CurvePublicKey: String])
 
-    func contains(_ key: CurvePublicKey) -> Bool {
+    /// Keys that are their own user IDs.
+    public static func keys(_ keys: Set<CurvePublicKey>) -> AllowedClients {
+        .named(Dictionary(uniqueKeysWithValues: keys.map { ($0, $0.z85) }))
+    }
+
+    /// Nil for a client that is not let in.
+    func userID(of key: CurvePublicKey) -> String? {
         switch self {
-        case .any: true
-        case .keys(let keys): keys.contains(key)
+        case .any: key.z85
+        case .named(let names): names[key]
         }
     }
 }
 
-/// Decides about CURVE clients of all servers of one context, on a thread of its own (ZeroMQ RFC 27/ZAP).
+/// A client that a server has not let in.
+public struct RefusedClient: Hashable, Sendable {
+    /// The server's, see ``ZMQSocket/useCurveServer(secretKey:authorization:domain:)``.
+    public let domain: String
+    public let key: CurvePublicKey
+    /// Its IP address; empty where the transport has none.
+    public let address: String
+}
+
+/// Decides about CURVE clients of all servers of one context, on a thread of its own (ZeroMQ RFC 27/ZAP). Each server is
+/// of a domain, which has a list of clients; a domain without a list lets nobody in.
 ///
 /// libzmq lets every client in when nobody answers at the ZAP endpoint. Therefore a CURVE server needs one of these
 /// and keeps it, and its endpoint stays bound until it is freed.
@@ -24,9 +41,12 @@ public final class ClientAuthorization: Sendable {
     private let responder: ZAPResponder
     private let thread: pthread_t
 
+    /// - Parameter onRefusal: Called on the authorization's thread for each handshake that is refused.
     /// - Throws: `EADDRINUSE` when the context has one already.
-    public init(_ context: ZMQContext, allowing clients: AllowedClients) throws(ZMQError) {
-        let responder = try ZAPResponder(context, clients)
+    public init(_ context: ZMQContext, onRefusal: @escaping @Sendable (RefusedClient) -> Void = { _ in })
+        throws(ZMQError)
+    {
+        let responder = try ZAPResponder(context, onRefusal)
         self.context = context
         self.responder = responder
         thread = try SocketThread.start(name: "zap") { responder.run() }
@@ -38,28 +58,29 @@ public final class ClientAuthorization: Sendable {
         responder.release()
     }
 
-    /// Replaces the list for connections made from now on; those that exist stay.
-    public func allow(_ clients: AllowedClients) {
-        responder.clients.withLock { $0 = clients }
+    /// Replaces a domain's list for connections made from now on; those that exist stay.
+    public func allow(_ clients: AllowedClients, in domain: String) {
+        responder.clients.withLock { $0[domain] = clients }
     }
 
-    /// How many handshakes were refused. A refused client tries again by itself.
+    /// How many handshakes were refused.
     public var refusals: Int { responder.refusals.load(ordering: .relaxed) }
 }
 
 // @unchecked holds because the socket and the message are touched only by `init`, before the thread exists, and then
 // by that thread, which `ClientAuthorization` joins before it lets go of this object. All else is Sendable.
 private final class ZAPResponder: @unchecked Sendable {
-    let clients: Mutex<AllowedClients>
+    let clients = Mutex<[String: AllowedClients]>([:])
     let refusals = Atomic(0)
     private let endpoint = "inproc://zeromq.zap.01"
     private let isStopping = Atomic(false)
     private let wake: WakeSignal
     private let socket: ZMQSocket
     private let message = ZMQMultipart(framesMax: 16)
+    private let onRefusal: @Sendable (RefusedClient) -> Void
 
-    init(_ context: ZMQContext, _ clients: AllowedClients) throws(ZMQError) {
-        self.clients = Mutex(clients)
+    init(_ context: ZMQContext, _ onRefusal: @escaping @Sendable (RefusedClient) -> Void) throws(ZMQError) {
+        self.onRefusal = onRefusal
         wake = try WakeSignal()
         // ROUTER, not REP: a malformed request is dropped instead of leaving the socket waiting for an answer.
         socket = try ZMQSocket(context, .router)
@@ -111,16 +132,19 @@ private final class ZAPResponder: @unchecked Sendable {
     // Frames: routing ID, empty, version, request ID, domain, address, identity, mechanism, then the client's key.
     private func answer() throws(ZMQError) {
         guard message.count == 9, text(2) == "1.0", message[1].isEmpty else { return }
-        let key = message.bytes(at: 8)
-        let isAllowed = text(7) == "CURVE" && key.count == 32 && allows(CurvePublicKey(bytes: key))
-        if !isAllowed { refusals.add(1, ordering: .relaxed) }
-        let verdict = isAllowed ? ["200", "OK", CurvePublicKey(bytes: key).z85] : ["400", "unknown client key", ""]
+        let verdict = userID().map { ["200", "OK", $0] } ?? ["400", "the key is not listed", ""]
         let head = [message.bytes(at: 0), [], message.bytes(at: 2), message.bytes(at: 3)]
         _ = try socket.send(head + verdict.map { Array($0.utf8) } + [[]], wait: false)
     }
 
-    private func allows(_ key: CurvePublicKey) -> Bool {
-        clients.withLock { $0.contains(key) }
+    private func userID() -> String? {
+        let (domain, key) = (text(4), message.bytes(at: 8))
+        guard text(7) == "CURVE", key.count == 32 else { return nil }
+        let client = CurvePublicKey(bytes: key)
+        if let userID = clients.withLock({ $0[domain]?.userID(of: client) }) { return userID }
+        refusals.add(1, ordering: .relaxed)
+        onRefusal(RefusedClient(domain: domain, key: client, address: text(5)))
+        return nil
     }
 
     private func text(_ index: Int) -> String { String(decoding: message[index], as: UTF8.self) }

@@ -17,7 +17,7 @@ public final class ZMQMonitor {
         /// The other side broke the protocol, or lacks the security this side demands.
         public static let handshakeFailed = Events(
             rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
-        /// A client key was not in the list.
+        /// A client key was not in the list. libzmq 4.3 does not connect this client again.
         public static let authenticationFailed = Events(rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
         public static let all = Events(rawValue: ZMQ_EVENT_ALL)
     }
@@ -27,6 +27,12 @@ public final class ZMQMonitor {
         /// Depends on the kind: a file descriptor, an errno or a protocol error of libzmq.
         public let value: UInt32
         public let endpoint: String
+
+        /// Whether one side encrypts and the other does not. libzmq 4.3 does not connect this client again.
+        public var isMechanismMismatch: Bool {
+            kind.rawValue == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
+                && value == UInt32(ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+        }
     }
 
     /// For a ``ZMQPoller``; receive with ``next(wait:)``.
@@ -46,8 +52,13 @@ public final class ZMQMonitor {
         try socket.connect(endpoint)
     }
 
-    deinit {
+    deinit { stop() }
+
+    /// Ends the monitoring; call it before the watched socket is closed. libzmq's I/O thread would wait for ever to tell
+    /// of an event that nobody can receive any more.
+    public func stop() {
         if let handle = watched.handle { zmq_socket_monitor(handle, nil, 0) }
+        socket.close()
     }
 
     /// The next event, or nil when none is waiting and `wait` is false.

@@ -66,7 +66,7 @@ public final class ZMQMultipart {
         count = 0
     }
 
-    /// Z85 of the sender's CURVE key, as ``ClientAuthorization`` checked it; `nil` without CURVE.
+    /// What ``AllowedClients`` calls the sender, whose CURVE key ``ClientAuthorization`` checked; `nil` without CURVE.
     public var userID: String? { property("User-Id") }
 
     /// The sender's IP address, for logs; `nil` when the transport has none.

@@ -1,21 +1,25 @@
 import CZeroMQ
 
 extension ZMQSocket {
-    /// Encrypts all connections and lets in only the clients that `authorization` allows. Call before `bind`.
+    /// Encrypts all connections and lets in only the clients that `authorization` allows in the domain. Call before
+    /// `bind`.
     ///
     /// The socket keeps `authorization` alive. The server side must be the one that binds.
-    public func useCurveServer(secretKey: CurveSecretKey, authorization: ClientAuthorization) throws(ZMQError) {
+    public func useCurveServer(
+        secretKey: CurveSecretKey, authorization: ClientAuthorization, domain: String
+    ) throws(ZMQError) {
         guard authorization.context === context else {
             throw ZMQError(
                 code: EINVAL, operation: "set CURVE server", detail: "the authorization is of another context")
         }
         try set(ZMQ_CURVE_SERVER, 1, "set CURVE server")
         try set(ZMQ_CURVE_SECRETKEY, bytes: secretKey.bytes, "set CURVE secret key")
-        try set(ZMQ_ZAP_DOMAIN, bytes: Array("belfry".utf8), "set ZAP domain")
+        try set(ZMQ_ZAP_DOMAIN, bytes: Array(domain.utf8), "set ZAP domain")
         self.authorization = authorization
     }
 
-    /// Encrypts all connections and accepts only the server that owns `serverKey`. Call before `connect`.
+    /// Encrypts connections and accepts only the server that owns `serverKey`; counts for those that `connect` makes
+    /// from now on.
     public func useCurveClient(_ keys: CurveKeyPair, serverKey: CurvePublicKey) throws(ZMQError) {
         try set(ZMQ_CURVE_SERVERKEY, bytes: serverKey.bytes, "set CURVE server key")
         try set(ZMQ_CURVE_PUBLICKEY, bytes: keys.publicKey.bytes, "set CURVE public key")

@@ -55,6 +55,53 @@ struct SendCommandTests {
         #expect(names == ["n0", "n1", "n2", "n3", "n4"])
     }
 
+    @Test func `lines that somebody else sent under a name do not count as taken`() async throws {
+        let notes = try Notes()
+        let ingest = try await ingest(notes)
+        let garbage = try notes.write("garbage\ngarbage\ngarbage\n", to: "garbage")
+        let stranger = [
+            "send", "--door", "ipc://\(notes.folder)/data/ingest.door", "--producer", "shop", "--secret",
+            notes.folder + "/stranger.secret",
+        ]
+        #expect(try await Command.run(stranger + [garbage]).status == 65)
+        let file = try notes.write(Notes.changes(0..<3), to: "in.ndjson")
+        let refused = try await Command.run(["send", notes.pipeline, "--producer", "shop", file])
+        #expect(refused.status == 77)
+        #expect(refused.errors.contains("the producer name 'shop' belongs to who used it first"), "\(refused.errors)")
+        #expect(!refused.errors.contains("earlier run") && refused.errors.hasSuffix("nothing is taken yet\n"))
+        let other = try await Command.run(["send", notes.pipeline, "--producer", "shop-2", file])
+        #expect(other.errors == "3 lines sent\n")
+        #expect(try await Command.run(stranger + [file]).status == 65)
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
+    @Test(arguments: ["n9 n1 n2 n3", "n0 n1", "n1 n2 n3"])
+    func `input that begins with other lines than those taken is refused`(names: String) async throws {
+        let notes = try Notes()
+        let ingest = try await ingest(notes)
+        let file = try notes.write(Notes.changes(0..<3), to: "in.ndjson")
+        let arguments = ["send", notes.pipeline, "--producer", "shop", file]
+        #expect(try await Command.run(arguments).errors == "3 lines sent\n")
+        try notes.write(names.split(separator: " ").map { Notes.change(String($0)) }.joined(), to: "in.ndjson")
+        let result = try await Command.run(arguments)
+        #expect(result.status == 65)
+        #expect(
+            result.errors.hasPrefix(
+                "\(file) does not begin with the 3 lines that the producer shop has sent before: nothing was sent"),
+            "\(result.errors)")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
+    @Test(arguments: [
+        ["--producer", "~shop"], ["--secret", "file"], ["--server-key", "short"],
+        ["--door", "ipc://x", "--producer", "shop"], ["--door", "ipc://x", "--key", "file"],
+    ])
+    func `keys and names that do not go together are a mistake in the command`(options: [String]) async throws {
+        #expect(try await Command.run(["send", "pipeline.yaml"] + options).status == 64)
+    }
+
     @Test func `a door that does not answer is unavailable`() async throws {
         let notes = try Notes()
         let result = try await Program.run(

@@ -142,7 +142,8 @@ private final class SeparateStages: Sendable {
         try await ingest.wait(for: "ingest runs") { $0.phase == .running }
         try await SocketThread.run(name: "producer") {
             let producer = try Producer(
-                ProducerSocket.make(ingest.plan, context), endpoint: ingest.plan.door ?? "", name: "test")
+                ProducerSocket.make(ingest.plan, context), endpoint: ingest.plan.door ?? "", name: "test",
+                secret: "the secret of this test")
             _ = try producer.greet(timeout: .seconds(30))
             try producer.send(Array((commands.joined(separator: "\n") + "\n").utf8), count: commands.count)
             while !producer.isDone { try producer.pump(wait: .milliseconds(100)) }

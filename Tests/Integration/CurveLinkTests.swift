@@ -1,82 +1,197 @@
 import BuiltIns
 import EventLog
-import Foundation
+import Glibc
 import PipelineKit
 import PipelineRuntime
-import Synchronization
+import TestSupport
 import Testing
 import ZeroMQ
 
-/// Links that leave the machine are encrypted, and only known keys may read them.
+/// Links and doors with keys are encrypted, and let in only those who are listed for what they want.
 @Suite struct CurveLinkTests {
-    private let folder: URL
+    private let folder: Folder
     private let keys: [String: CurveKeyPair]
+    private let context: HostContext
 
     init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "curve-\(UUID().uuidString.prefix(8))")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        keys = try Dictionary(uniqueKeysWithValues: ["ingest", "match"].map { ($0, try CurveKeyPair.generate()) })
+        folder = try Folder()
+        context = try HostContext()
+        let names = ["ingest", "ingest.next", "match", "shop", "shop.next", "rival", "screen", "stranger"]
+        keys = try Dictionary(uniqueKeysWithValues: names.map { ($0, try CurveKeyPair.generate()) })
         for (name, pair) in keys {
-            let file = folder.appending(path: name + ".key")
-            try pair.secretKey.z85.write(to: file, atomically: true, encoding: .utf8)
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            try folder.write(pair.secretKey.z85, to: name + ".key")
+            #expect(chmod(folder.file(name + ".key"), 0o600) == 0)
         }
     }
 
-    private func pipeline(matchKey: String) throws -> PipelineProcess {
-        let ingest = try #require(keys["ingest"])
+    private func pair(_ name: String) throws -> CurveKeyPair { try #require(keys[name]) }
+    private func key(_ name: String) throws -> String { "'\(try pair(name).publicKey.z85)'" }
+
+    /// - Parameters:
+    ///   - present: Whose secret key ingest has.
+    ///   - lists: Who may do what at ingest.
+    private func pipeline(
+        matchKey: String? = nil, present: String = "ingest", lists: String = ""
+    ) throws -> PipelineProcess {
         let yaml = """
             pipeline: curve
             data: data
             log: {sync: never}
             stages:
               ingest:
-                bind: tcp://127.0.0.1:\(port)
                 curve:
-                  publicKey: '\(ingest.publicKey.z85)'
-                  secretKey: {$file: ingest.key}
+                  publicKey: [\(try key("ingest")), \(try key("ingest.next"))]
+                  secretKey: {$file: \(present).key}
+                  \(lists)
               match:
                 from: ingest
                 curve:
-                  publicKey: '\(matchKey)'
+                  publicKey: \(try matchKey ?? key("match"))
                   secretKey: {$file: match.key}
             """
         let file = try PipelineFile.parse(yaml, file: "curve.yaml", folder: folder.path)
-        let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
-        return try PipelineProcess(file, in: surroundings)
+        return try PipelineProcess(file, in: HostSurroundings(registry: .builtIns, context: context))
     }
 
-    private let port = Int.random(in: 20_000...29_999)
+    /// Runs a pipeline while `body` does.
+    private func run<Result: Sendable>(
+        _ pipeline: PipelineProcess, _ body: @escaping @Sendable (Clients) throws -> Result
+    ) async throws -> Result {
+        let running = Task { try await pipeline.run() }
+        do {
+            let match = try #require(pipeline.host("match"))
+            try await match.wait(for: "the link") { $0.phase == .running }
+            let plan = pipeline.source.plan
+            let clients = Clients(door: plan.door ?? "", bind: plan.bind, keys: keys)
+            let result = try await SocketThread.run(name: "clients") { try body(clients) }
+            pipeline.stop()
+            try await running.value
+            return result
+        } catch {
+            pipeline.stop()
+            throw error
+        }
+    }
 
     @Test func `a stage whose key is known reads the log, a reader without a key does not`() async throws {
-        let pipeline = try pipeline(matchKey: try #require(keys["match"]).publicKey.z85)
-        let running = Task { try await pipeline.run() }
-        let match = try #require(pipeline.host("match"))
-        try await match.wait(for: "the link") { $0.phase == .running }
-
-        let port = port
-        let stranger = Task {
-            try await SocketThread.run(name: "stranger") {
-                let context = try ZMQContext()
-                let socket = try ZMQSocket(context, .dealer)
-                try socket.connect("tcp://127.0.0.1:\(port)")
-                let open = #"{"type":"open","protocol":1,"name":"stranger","after":0,"credit":8388608}"#
-                _ = try socket.send([Array(open.utf8)])
-                let poller = ZMQPoller()
-                poller.add(socket)
-                return try poller.poll(timeoutMilliseconds: 700)
-            }
-        }
-        #expect(try await stranger.value == 0)
-        pipeline.stop()
-        try await running.value
-        try FileManager.default.removeItem(at: folder)
+        let refusal = try await run(pipeline()) { try $0.refusal(of: nil, at: $0.bind) }
+        #expect(refusal == .keyRequired)
     }
 
     @Test func `a public key that does not belong to the secret key is refused by name`() throws {
-        let other = try CurveKeyPair.generate().publicKey.z85
-        let error = try #require(throws: SettingsError.self) { _ = try pipeline(matchKey: other) }
+        let error = try #require(throws: SettingsError.self) { _ = try pipeline(matchKey: key("stranger")) }
         #expect(error.keyPath == "stages.match.curve")
-        try FileManager.default.removeItem(at: folder)
+        let match = try pair("match").publicKey.z85
+        #expect(error.hint?.contains(match) == true)
+    }
+
+    @Test func `who may produce may not read, and who may read may not produce`() async throws {
+        let lists = "producers: {shop: \(try key("shop"))}\n      readers: {screen: \(try key("screen"))}"
+        let shop = try pair("shop").publicKey.z85
+        let screen = try pair("screen").publicKey.z85
+        try await run(pipeline(lists: lists)) { clients in
+            #expect(try clients.producer("shop", "orders").greet(timeout: .seconds(20)) == 0)
+            #expect(try clients.refusal(of: "shop", at: clients.bind) == .keyNotListed(shop))
+            #expect(try clients.refusal(of: "screen", at: clients.bind) == nil)
+            let error = try #require(throws: LinkError.self) {
+                _ = try clients.producer("screen", "orders").greet(timeout: .seconds(20))
+            }
+            #expect(error.description.contains("the key \(screen) is not listed for producing"), "\(error)")
+            #expect(error.description.contains("`curve: producers`"), "\(error)")
+        }
+    }
+
+    @Test func `a name belongs to a client, whichever of its two keys it has`() async throws {
+        let lists = "producers: {shop: [\(try key("shop")), \(try key("shop.next"))], rival: \(try key("rival"))}"
+        try await run(pipeline(lists: lists)) { clients in
+            let first = try clients.producer("shop", "orders")
+            _ = try first.greet(timeout: .seconds(20))
+            try first.send(Array("garbage\n".utf8), count: 1)
+            while !first.isDone { try first.pump(wait: .milliseconds(100)) }
+            #expect(try clients.producer("shop.next", "orders").greet(timeout: .seconds(20)) == 1)
+            let error = try #require(throws: LinkError.self) {
+                _ = try clients.producer("rival", "orders").greet(timeout: .seconds(20))
+            }
+            #expect(error.description.contains("(door.owner)"), "\(error)")
+        }
+    }
+
+    @Test func `a key that is taken out of the list is not let in any more`() async throws {
+        let known = try await run(pipeline(lists: "producers: {shop: \(try key("shop"))}")) {
+            try $0.producer("shop", "orders").greet(timeout: .seconds(20))
+        }
+        #expect(known == 0)
+        try await run(pipeline()) { clients in
+            let error = try #require(throws: LinkError.self) {
+                _ = try clients.producer("shop", "orders").greet(timeout: .seconds(20))
+            }
+            #expect(error.description.contains("is not listed for producing"), "\(error)")
+        }
+    }
+
+    @Test func `a stage changes its key, and clients that know both go on by themselves`() async throws {
+        let lists = "producers: {shop: \(try key("shop"))}"
+        for present in ["ingest", "ingest.next", "ingest"] {
+            let known = try await run(pipeline(present: present, lists: lists)) {
+                try $0.producer("shop", "orders").greet(timeout: .seconds(20))
+            }
+            #expect(known == 0)
+        }
+    }
+
+    @Test func `a client that expects another key is told so when it has waited`() async throws {
+        let lists = "producers: {shop: \(try key("shop"))}"
+        let stranger = try pair("stranger").publicKey.z85
+        try await run(pipeline(lists: lists)) { clients in
+            let producer = try clients.producer("shop", "orders", expecting: ["stranger"])
+            let error = try #require(throws: LinkError.self) { _ = try producer.greet(timeout: .seconds(3)) }
+            #expect(error.description.contains("it has another key than \(stranger)"), "\(error)")
+        }
+    }
+
+    @Test func `a key for a stage that has none is told at once`() async throws {
+        let file = try PipelineFile.parse(
+            "pipeline: open\ndata: data\nstages: {ingest: {}, match: {from: ingest}}", file: "open.yaml",
+            folder: folder.path)
+        let open = try PipelineProcess(file, in: HostSurroundings(registry: .builtIns, context: context))
+        let refusal = try await run(open) { try $0.refusal(of: "shop", at: $0.bind) }
+        #expect(refusal == .keysNotTaken)
+    }
+}
+
+/// Programs on other machines. For one thread.
+private struct Clients: Sendable {
+    let door: String
+    let bind: String
+    let keys: [String: CurveKeyPair]
+
+    private func dial(_ name: String?, expecting servers: [String]) throws -> ClientSocket {
+        let servers = try servers.map { try #require(keys[$0]).publicKey }
+        let own = try name.map { try #require(keys[$0]) }
+        return try ProducerSocket.make(keys: own.map { ClientKeys(own: $0, servers: servers) }, HostContext())
+    }
+
+    /// - Parameter key: Whose.
+    func producer(
+        _ key: String, _ name: String, expecting servers: [String] = ["ingest", "ingest.next"]
+    ) throws -> Producer {
+        try Producer(dial(key, expecting: servers), endpoint: door, name: name, secret: ProducerSecret.drawn())
+    }
+
+    /// Why somebody is not let in; nil where a connection comes about and is answered.
+    func refusal(of key: String?, at endpoint: String) throws -> ConnectionRefusal? {
+        let socket = try dial(key, expecting: ["ingest", "ingest.next"])
+        defer { socket.close() }
+        try socket.connect(endpoint)
+        let (poller, message) = (ZMQPoller(), ZMQMultipart())
+        poller.add(socket)
+        let limit = ContinuousClock.now + .seconds(20)
+        while .now < limit {
+            _ = try socket.send([LinkFrame.health()], wait: false)
+            _ = try poller.poll(timeoutMilliseconds: 50)
+            if try socket.receive(into: message, wait: false) == .received { return nil }
+            if let refusal = try socket.checkConnection(at: .now), refusal.isCertain { return refusal }
+        }
+        throw LinkError.silent(endpoint: endpoint, waited: .seconds(20))
     }
 }

@@ -19,7 +19,7 @@ import ZeroMQ
         let early = try await SocketThread.run(name: "producer") {
             let producer = try Peer.connected(to: door, context.zmq)
             try producer.say(
-                Array(#"{"type":"produce","producer":"p","first":1}"#.utf8), Array((line + "\n").utf8))
+                LinkFrame.produce(producer: "p", secret: Peer.secret, first: 1), Array((line + "\n").utf8))
             var isHeard = false
             // The report of a turn comes after its answers.
             try producer.stay(for: "the line's way to the disk") {

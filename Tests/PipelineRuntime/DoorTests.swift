@@ -32,6 +32,7 @@ import ZeroMQ
         func hello(_ name: String, _ members: String, _ code: String, _ says: String) -> Case {
             Case(name: name, frames: [Array(text: "{\"type\":\"hello\"\(members)}")], code: code, says: says)
         }
+        let name = #","protocol":1,"producer":"p""#
         return [
             hello("no version", #","producer":"p""#, "link.version", "protocol 1"),
             hello("another version", #","protocol":2,"producer":"p""#, "link.version", "protocol 1"),
@@ -41,6 +42,9 @@ import ZeroMQ
             hello(
                 "a long name", #","protocol":1,"producer":"\#(String(repeating: "p", count: 201))""#, "door.producer",
                 "1 to 200 bytes"),
+            hello("no secret", name, "door.secret", "16 to 200 bytes"),
+            hello("a number for a secret", name + #","secret":1234567890123456"#, "door.secret", "16 to 200 bytes"),
+            hello("a short secret", name + #","secret":"123456789012345""#, "door.secret", "16 to 200 bytes"),
         ]
     }
 
@@ -48,6 +52,9 @@ import ZeroMQ
         let firsts = ["0", "-1", "1.5", "1e300", "\"1\"", "null", "18446744073709551616"]
         return firsts.map { Case(name: "first \($0)", frames: [produce($0), line], code: "door.produce") }
             + [
+                Case(
+                    name: "no secret",
+                    frames: [Array(text: #"{"type":"produce","producer":"p","first":1}"#), line], code: "door.secret"),
                 Case(name: "no lines", frames: [produce("1")], code: "door.produce", says: "a frame of lines"),
                 Case(name: "a frame too many", frames: [produce("1"), line, line], code: "door.produce"),
                 Case(
@@ -59,7 +66,7 @@ import ZeroMQ
     }
 
     private static func produce(_ first: String) -> [UInt8] {
-        Array(text: #"{"type":"produce","producer":"p","first":\#(first)}"#)
+        Array(text: #"{"type":"produce","producer":"p","secret":"\#(Peer.secret)","first":\#(first)}"#)
     }
 
     @Test func aBadFrameGetsAnErrorThatNamesTheRuleAndTheDoorStaysOpen() async throws {

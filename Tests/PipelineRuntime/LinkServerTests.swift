@@ -66,7 +66,9 @@ import ZeroMQ
         let door = gate.host.control.report.door ?? ""
         _ = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
-            try peer.say(LinkFrame.produce(producer: "p", first: 1), Array(text: "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n"))
+            try peer.say(
+                LinkFrame.produce(producer: "p", secret: Peer.secret, first: 1),
+                Array(text: "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n"))
             return try peer.hear("answer")
         }
         return gate

@@ -4,38 +4,117 @@ import Testing
 @testable import PipelineRuntime
 
 @Suite struct ProducerPositionsTests {
-    @Test func `a producer is resumed where its last line was`() {
-        var positions = ProducerPositions(Cursor(["a": 7]))
-        positions.advance("b", to: 3)
-        #expect(positions["a"] == 7)
-        #expect(positions["b"] == 3)
-        #expect(positions["c"] == 0)
-        #expect(positions.changes == Cursor(["b": 3]))
-        positions.settleChanges()
+    private static let owner = ProducerOwner(secret: "a secret of a test")
+    private static let other = ProducerOwner(client: "shop")
+
+    private static func at(
+        _ through: UInt64, of owner: ProducerOwner = owner, sum: UInt32 = 0
+    ) -> ProducerPositions.Position {
+        .init(owner: owner, through: through, checksum: LineChecksum(sum))
+    }
+
+    /// The positions that a log's cursor gives back.
+    private static func read(_ fill: (inout ProducerPositions) -> Void) -> ProducerPositions {
+        var positions = ProducerPositions(Cursor())
+        fill(&positions)
+        return ProducerPositions(positions.changes)
+    }
+
+    @Test(arguments: [UInt32.min, 1, .max])
+    func `a producer is resumed where its last line was, by its owner alone`(sum: UInt32) {
+        let positions = Self.read {
+            $0.advance("a b", to: Self.at(7, sum: sum))
+            $0.advance("at sum", to: Self.at(3, of: Self.other))
+        }
+        #expect(positions["a b"] == Self.at(7, sum: sum))
+        #expect(positions["at sum"] == Self.at(3, of: Self.other))
+        #expect(positions["c"] == nil)
         #expect(!positions.hasChanged)
     }
 
+    @Test func `a name of an earlier version goes on where it was, as its next user's`() {
+        var log = Cursor(["send host 7": 2, "a": 7])
+        var positions = ProducerPositions(log)
+        #expect(positions["a"] == .init(owner: nil, through: 7))
+        positions.advance("a", to: .init(owner: Self.owner, through: 9))
+        log.fold(positions.changes)
+        #expect(log.positions["a"] == nil)
+        #expect(ProducerPositions(log)["a"] == .init(owner: Self.owner, through: 9))
+        #expect(ProducerPositions(log)["send host 7"] == .init(owner: nil, through: 2))
+    }
+
+    @Test func `names of an earlier version make room, the passing ones first`() {
+        var log = Cursor(["lasting": 1])
+        for number in 1..<4_096 { log.positions["send host \(number)"] = 1 }
+        var positions = ProducerPositions(log)
+        positions.advance("new", to: Self.at(1))
+        log.fold(positions.changes)
+        #expect(log.positions.count == ProducerPositions.producersMax + 1)
+        #expect(ProducerPositions(log)["lasting"]?.through == 1)
+    }
+
     @Test func `a position never goes back`() {
-        var positions = ProducerPositions(Cursor(["a": 7]))
-        positions.advance("a", to: 5)
-        #expect(positions["a"] == 7)
+        var positions = Self.read { $0.advance("a", to: Self.at(7)) }
+        positions.advance("a", to: Self.at(5))
+        #expect(positions["a"] == Self.at(7))
         #expect(!positions.hasChanged)
     }
 
     @Test func `the producer that was silent longest is forgotten, also by the log's cursor`() {
         var positions = ProducerPositions(Cursor())
         var log = Cursor()
-        for number in 1...(ProducerPositions.producersMax + 10) {
-            positions.advance("p\(number)", to: 1)
-            if number > 1 { positions.advance("p1", to: UInt64(number)) }
+        func settle() {
             log.fold(positions.changes)
             positions.settleChanges()
         }
-        #expect(log.positions.count == ProducerPositions.producersMax)
-        #expect(positions["p1"] > 1)
-        #expect(positions["p2"] == 0)
-        #expect(log.positions["p2"] == nil)
+        for number in 1...(ProducerPositions.producersMax + 10) {
+            positions.advance("p\(number)", to: Self.at(1))
+            if number > 1 { positions.advance("p1", to: Self.at(UInt64(number))) }
+            settle()
+        }
+        #expect(log.positions.count == 2 * ProducerPositions.producersMax)
+        #expect(positions["p1"]?.through ?? 0 > 1)
+        #expect(positions["p2"] == nil)
         let again = ProducerPositions(log)
         #expect(again["p1"] == positions["p1"])
+        #expect(again["p2"] == nil)
+    }
+
+    @Test func `producers that do not come back are forgotten before those that may`() {
+        var positions = ProducerPositions(Cursor())
+        positions.advance("lasting", to: Self.at(1))
+        for number in 0...ProducerPositions.producersMax { positions.advance("~passing \(number)", to: Self.at(1)) }
+        #expect(positions["lasting"] == Self.at(1))
+        #expect(positions["~passing 0"] == nil)
+    }
+
+    @Test func `the longest names of as many producers as there may be fit a cursor`() {
+        let name = 200
+        let entry = "sum ".utf8.count + 32 + 1 + name
+        #expect(entry <= EventLogLimits.cursorNameBytesMax)
+        #expect(2 * ProducerPositions.producersMax * (entry + 10) <= EventLogLimits.cursorBytesMax)
+    }
+
+    @Test func `an owner is a hash, and a key's name is no secret`() {
+        #expect(ProducerOwner(secret: "shop") != ProducerOwner(client: "shop"))
+        #expect(ProducerOwner(client: "shop").text.utf8.count == 32)
+        #expect(!ProducerOwner(secret: "a secret of a test").text.contains("secret"))
+    }
+
+    @Test func `a client's name is its key's, and the pipeline's own is its secret's`() {
+        let (shop, stage) = (ProducerOwner(client: "shop"), ProducerOwner(client: "stage ingest"))
+        let secret = ProducerOwner(secret: "a secret of a test")
+        #expect(ProducerOwner.owners(client: "shop", secret: "a secret of a test") == [shop, secret])
+        #expect(ProducerOwner.owners(client: "stage ingest", secret: "a secret of a test") == [secret, stage])
+        #expect(ProducerOwner.owners(client: "shop", secret: nil) == [shop])
+        #expect(ProducerOwner.owners(client: nil, secret: nil).isEmpty)
+    }
+
+    @Test func `a checksum is that of the lines with their line feeds, however they come`() {
+        var (one, other) = (LineChecksum(), LineChecksum())
+        Array("first\nsecond\n".utf8).withUnsafeBytes { one.add($0) }
+        for line in ["first", "second"] { Array(line.utf8).withUnsafeBytes { other.add(line: $0) } }
+        #expect(one == other)
+        #expect(one != LineChecksum())
     }
 }

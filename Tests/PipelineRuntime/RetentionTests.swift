@@ -184,7 +184,8 @@ private final class RetainedGate {
     func send(_ count: UInt64) throws {
         for _ in 0..<count {
             sent += 1
-            try door.say(LinkFrame.produce(producer: "p", first: sent), Array(text: RetainedGate.line))
+            try door.say(
+                LinkFrame.produce(producer: "p", secret: Peer.secret, first: sent), Array(text: RetainedGate.line))
             _ = try door.hear("answer")
             try stay(for: "a snapshot at event \(sent)") { try snapshots.list().last?.header?.sequence == sent }
             try stay(for: "the end of the turn") { host.host.control.report.last == sent }

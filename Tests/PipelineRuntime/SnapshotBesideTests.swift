@@ -59,7 +59,7 @@ extension Peer {
     /// Sends events of 40 bytes and more to a door, and waits for the answer.
     fileprivate func send(_ numbers: ClosedRange<UInt64>) throws {
         let lines = numbers.map { "{\"n\":\($0),\"pad\":\"\(String(repeating: "x", count: 60))\"}\n" }.joined()
-        try say(LinkFrame.produce(producer: "p", first: numbers.lowerBound), Array(text: lines))
+        try say(LinkFrame.produce(producer: "p", secret: Peer.secret, first: numbers.lowerBound), Array(text: lines))
         _ = try hear("answer")
     }
 }

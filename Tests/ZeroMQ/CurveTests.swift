@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Testing
 
 @testable import ZeroMQ
@@ -73,10 +74,28 @@ import Testing
         let first = try client(of: server)
         _ = try monitor.wait(for: .authenticationFailed)
         first.close()
-        server.authorization?.allow(.keys([clientKeys.publicKey]))
+        server.authorization?.allow(.keys([clientKeys.publicKey]), in: "door")
         let second = try client(of: server)
         _ = try second.send([[2]])
         #expect(try server.next().last == [2])
+    }
+
+    @Test func `two servers of one context have lists of their own`() throws {
+        let refused = Mutex<[RefusedClient]>([])
+        let authorization = try ClientAuthorization(context) { client in refused.withLock { $0.append(client) } }
+        authorization.allow(.named([clientKeys.publicKey: "shop"]), in: "door")
+        let (door, link) = (try server(authorization, domain: "door"), try server(authorization, domain: "link"))
+        let (sender, reader) = (try client(of: door), try client(of: link))
+        let monitor = try ZMQMonitor(link)
+        _ = try sender.send([[1]])
+        _ = try reader.send([[2]])
+        _ = try monitor.wait(for: .authenticationFailed)
+        let message = ZMQMultipart()
+        #expect(try door.receive(into: message) == .received)
+        #expect(message.userID == "shop")
+        #expect(try link.receive(into: ZMQMultipart(), wait: false) == .empty)
+        let client = RefusedClient(domain: "link", key: clientKeys.publicKey, address: "127.0.0.1")
+        #expect(refused.withLock { Set($0) } == [client])
     }
 
     @Test func `any client that knows the server is let in when all are allowed`() throws {
@@ -108,33 +127,38 @@ import Testing
     }
 
     @Test func `an authorization ends after its context was shut down`() throws {
-        let authorization = try ClientAuthorization(context, allowing: .any)
+        let authorization = try ClientAuthorization(context)
         context.shutdown()
         withExtendedLifetime(authorization) {}
     }
 
     @Test func `a context has one authorization at a time`() throws {
         do {
-            let first = try ClientAuthorization(context, allowing: .any)
-            let error = try #require(throws: ZMQError.self) { try ClientAuthorization(context, allowing: .any) }
+            let first = try ClientAuthorization(context)
+            let error = try #require(throws: ZMQError.self) { try ClientAuthorization(context) }
             #expect(error.code == EADDRINUSE)
-            first.allow(.keys([]))
+            first.allow(.keys([]), in: "door")
         }
-        _ = try ClientAuthorization(context, allowing: .any)
+        _ = try ClientAuthorization(context)
     }
 
     @Test func `an authorization of another context is an error`() throws {
         let socket = try ZMQSocket(context, .router)
-        let foreign = try ClientAuthorization(ZMQContext(), allowing: .any)
+        let foreign = try ClientAuthorization(ZMQContext())
         #expect(throws: ZMQError.self) {
-            try socket.useCurveServer(secretKey: serverKeys.secretKey, authorization: foreign)
+            try socket.useCurveServer(secretKey: serverKeys.secretKey, authorization: foreign, domain: "door")
         }
     }
 
     private func server(allowing clients: AllowedClients) throws -> ZMQSocket {
+        let authorization = try ClientAuthorization(context)
+        authorization.allow(clients, in: "door")
+        return try server(authorization, domain: "door")
+    }
+
+    private func server(_ authorization: ClientAuthorization, domain: String) throws -> ZMQSocket {
         let socket = try ZMQSocket(context, .router)
-        try socket.useCurveServer(
-            secretKey: serverKeys.secretKey, authorization: ClientAuthorization(context, allowing: clients))
+        try socket.useCurveServer(secretKey: serverKeys.secretKey, authorization: authorization, domain: domain)
         try socket.bind("tcp://127.0.0.1:*")
         return socket
     }

@@ -29,7 +29,8 @@ struct RedriveSending: Sendable {
     func run() throws -> Totals {
         let socket = try ProducerSocket.make(plan, try HostContext())
         defer { socket.close() }
-        let producer = try Producer(socket, endpoint: door, name: ProducerName.passing)
+        let producer = try Producer(
+            socket, endpoint: door, name: ProducerName.passing, secret: ProducerSecret.drawn())
         let run = Run(producer, patience)
         do { try run.send(letters, commands) } catch {
             guard let failure = ToolFailure(explaining: error) else { throw error }

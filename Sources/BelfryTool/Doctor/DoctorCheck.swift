@@ -1,4 +1,5 @@
 import PipelineKit
+import ZeroMQ
 
 /// Something about a pipeline that may be wrong. A new check is a type, and a line in ``PipelineDoctorCommand/checks``.
 protocol DoctorCheck: Sendable {
@@ -21,9 +22,12 @@ struct Patient: Sendable {
     /// Nil for a folder, and for a file that does not read.
     let file: PipelineFile?
 
+    /// The doctor's own keys; nil: those of the stages.
+    let keys: CurveKeyPair?
+
     /// - Throws: ``ToolFailure`` with 66 where there is nothing.
-    init(_ place: String, logs: String?) throws {
-        (self.place, self.logs) = (place, logs)
+    init(_ place: String, logs: String?, keys: CurveKeyPair? = nil) throws {
+        (self.place, self.logs, self.keys) = (place, logs, keys)
         guard !LogPlace.isFolder(place) else {
             file = nil
             return

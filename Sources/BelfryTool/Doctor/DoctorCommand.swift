@@ -46,6 +46,8 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
     @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
     var logs: String?
 
+    @OptionGroup var keys: KeyOptions
+
     @Option(help: "Make this check alone; may be given several times.")
     var only: [String] = []
 
@@ -64,7 +66,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let patient = try Patient(pipeline, logs: logs)
+        let patient = try Patient(pipeline, logs: logs, keys: keys.pair())
         var report = DoctorReport(isJSON: json || !StandardOutput.isTerminal, isColoured: StandardOutput.isTerminal)
         for check in Self.checks {
             let name = type(of: check).name

@@ -9,7 +9,7 @@ struct FileCheck: DoctorCheck {
         if patient.isFolder { return [] }
         do {
             let checked = try CheckedPipeline(path: patient.place)
-            try checked.checkKeys()
+            if patient.keys == nil { try checked.checkKeys() }
             let names = checked.file.stagesInOrder.map(\.name).joined(separator: ", ")
             return try [Finding(.ok, "file.valid", "\(patient.place) is valid: stages \(names)")]
                 + checked.secretWarnings().map { Self.finding(.warning, "file.secret", $0) }

@@ -11,35 +11,47 @@ struct HealthCheck: DoctorCheck {
 
     func findings(in patient: Patient) async throws -> [Finding] {
         guard patient.logs == nil, let file = patient.file else { return [] }
-        let answers = try await Self.ask(file)
-        guard answers.contains(where: { $0.answer != nil }) else {
+        let answers = try await Self.ask(file, patient.keys)
+        guard answers.contains(where: { $0.answer != nil || $0.refusal != nil }) else {
             return [Finding(.note, "health.not_running", "the pipeline is not running: no stage answers")]
         }
-        let found = try answers.compactMap { try Self.finding($0.plan, $0.answer) }
+        let found = try answers.compactMap { answer in
+            try answer.refusal.map { Self.refused(answer.plan, $0) } ?? Self.finding(answer.plan, answer.answer)
+        }
         if !found.isEmpty { return found }
         let names = answers.map(\.plan.stage).joined(separator: ", ")
         return [Finding(.ok, "health.running", "\(names): running")]
     }
 
-    private typealias Answer = (plan: HostPlan, answer: String?)
+    private typealias Answer = (plan: HostPlan, answer: String?, refusal: LinkError?)
 
     /// All at once, each on a thread of its own.
-    private static func ask(_ file: PipelineFile) async throws -> [Answer] {
+    private static func ask(_ file: PipelineFile, _ keys: CurveKeyPair?) async throws -> [Answer] {
         let context = try HostContext()
-        let pipeline = try PipelineProcess(file, in: HostSurroundings(registry: .builtIns, context: context))
+        var surroundings = HostSurroundings(registry: .builtIns, context: context)
+        surroundings.toolKeys = keys
+        let pipeline = try PipelineProcess(file, in: surroundings)
         return try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
             for (index, plan) in pipeline.hosts.map(\.plan).enumerated() {
                 group.addTask {
-                    let answer = try await SocketThread.run(name: "doctor \(plan.stage)") {
-                        try HealthProbe(plan, context).ask(timeout: patience)
+                    let (answer, refusal) = try await SocketThread.run(name: "doctor \(plan.stage)") {
+                        let probe = try HealthProbe(plan, context)
+                        return (try probe.ask(timeout: patience), try probe.refusal())
                     }
-                    return (index, (plan, answer))
+                    return (index, (plan, answer, answer == nil ? refusal : nil))
                 }
             }
             var answers: [(Int, Answer)] = []
             for try await answer in group { answers.append(answer) }
             return answers.sorted { $0.0 < $1.0 }.map(\.1)
         }
+    }
+
+    private static func refused(_ plan: HostPlan, _ refusal: LinkError) -> Finding {
+        Finding(
+            .error, "health.refused", "\(plan.stage) runs and does not let the doctor in: \(refusal)",
+            fix: "list the key under `curve: readers` and reload; or look with another one: --key FILE",
+            ["stage": .text(plan.stage)])
     }
 
     /// Nil for a stage that runs.

@@ -58,12 +58,20 @@ struct Tap: Sendable {
         try client.grant(lines.count)
     }
 
+    private func askHealth() throws -> StageHealth {
+        let probe = try HealthProbe(plan, context)
+        let limit = ContinuousClock.now + patience
+        while .now < limit {
+            let wait = min(Duration.milliseconds(200), limit - .now)
+            if let health = try probe.ask(timeout: wait).flatMap(StageHealth.init) { return health }
+            if let refusal = try probe.refusal() { throw refusal }
+        }
+        throw LinkError.silent(endpoint: plan.bind, waited: patience)
+    }
+
     /// Also finds out whether the stage is there at all.
     private func firstSequence(from start: TapStart) throws -> UInt64 {
-        let probe = try HealthProbe(plan, context)
-        guard let health = try probe.ask(timeout: patience).flatMap(StageHealth.init) else {
-            throw LinkError.silent(endpoint: plan.bind, waited: patience)
-        }
+        let health = try askHealth()
         switch start {
         case .end: return health.last + 1
         case .sequence(let sequence) where sequence < health.first:

@@ -13,6 +13,9 @@ struct TapCommand: AsyncParsableCommand {
               belfry tap match -p Pipelines/quickstart.yaml
               belfry tap ingest -p Pipelines/quickstart.yaml --from 1 --limit 10
               belfry tap deliver -p Pipelines/quickstart.yaml | jq -r .event.outcome
+              belfry tap ingest -p Pipelines/quickstart.yaml --key screen.key
+
+            Exits with 69 when the stage does not answer, with 77 when it does not let in the key.
             """)
 
     @Argument(help: "The stage's name in the pipeline file.")
@@ -30,6 +33,8 @@ struct TapCommand: AsyncParsableCommand {
     @Flag(help: "Print the events alone, without sequence and time.")
     var bare = false
 
+    @OptionGroup var keys: KeyOptions
+
     @Option(help: "Seconds to wait for the stage to answer at first.")
     var timeout: Double = 10
 
@@ -42,7 +47,8 @@ struct TapCommand: AsyncParsableCommand {
 
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)
-        let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
+        var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
+        surroundings.toolKeys = try keys.pair()
         let host = try StageHost(try checked.stage(stage), of: checked.file, in: surroundings)
         let tap = Tap(
             plan: host.plan, context: surroundings.context, start: from, limit: limit ?? .max, bare: bare,

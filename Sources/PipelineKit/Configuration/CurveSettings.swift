@@ -1,33 +1,61 @@
 /// The CURVE keys of one stage, for links that leave the machine. Public keys are Z85 text of 40 characters.
+///
+/// Wherever a public key stands, two may: the old one and the new one, while its owner changes to the new one.
 public struct CurveSettings: PluginSettings {
-    public let publicKey: String
+    /// A program that may connect, and its keys.
+    public struct Client: Sendable, Equatable {
+        public let name: String
+        public let keys: [String]
+    }
+
+    /// The stage's own. One of them belongs to ``secretKey``.
+    public let publicKeys: [String]
     public let secretKey: Secret
-    /// The key that the upstream stage must prove to have; nil for the source.
-    public let upstreamKey: String?
-    /// The consumers that may connect. Empty: none may.
-    public let clients: [String]
+    /// The keys of which the upstream stage must prove to have one; empty: those of the stage in this file.
+    public let upstreamKeys: [String]
+    /// Who may send through the stage's door.
+    public let producers: [Client]
+    /// Who may read the stage's log, beside the stages of this file that read from it.
+    public let readers: [Client]
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
-        publicKey = try settings.publicKey("publicKey")
+        publicKeys = try settings.required("publicKey", placeholder: []) { node throws(Complaint) in
+            try SettingsReader.z85Keys(node)
+        }
         secretKey = try settings.secret("secretKey")
-        upstreamKey = try settings.optionalPublicKey("upstreamKey")
-        clients = try settings.publicKeys("clients")
+        upstreamKeys = try settings.publicKeys("upstreamKey")
+        producers = try settings.clients("producers")
+        readers = try settings.clients("readers")
     }
 }
 
 extension SettingsReader {
-    fileprivate mutating func publicKey(_ key: String) throws(SettingsError) -> String {
-        try required(key, placeholder: "") { node throws(Complaint) in try Self.z85Key(node) }
-    }
-
-    fileprivate mutating func optionalPublicKey(_ key: String) throws(SettingsError) -> String? {
-        try optional(key) { node throws(Complaint) in try Self.z85Key(node) }
-    }
-
     fileprivate mutating func publicKeys(_ key: String) throws(SettingsError) -> [String] {
-        try optional(key) { node throws(Complaint) in
-            try node.list("a list of keys").map { item throws(Complaint) in try Self.z85Key(item) }
-        } ?? []
+        try optional(key) { node throws(Complaint) in try Self.z85Keys(node) } ?? []
+    }
+
+    fileprivate static func z85Keys(_ node: SettingsNode) throws(Complaint) -> [String] {
+        guard case .list(let items) = node.content else { return [try z85Key(node)] }
+        guard 1...2 ~= items.count else { throw Complaint("takes one key, or two: the old one and the new one") }
+        return try items.map { item throws(Complaint) in try z85Key(item) }
+    }
+
+    /// Clients by name. A key says which client it is, so no two clients share one.
+    fileprivate mutating func clients(_ key: String) throws(SettingsError) -> [CurveSettings.Client] {
+        guard var inner = try mapping(key) else { return [] }
+        var clients: [CurveSettings.Client] = []
+        for name in inner.keys {
+            do throws(Complaint) { try Self.checkName(name) } catch {
+                throw inner.fail(name, error.reason, hint: error.hint)
+            }
+            let keys = try inner.publicKeys(name)
+            if let other = clients.first(where: { !Set($0.keys).isDisjoint(with: keys) }) {
+                throw inner.fail(
+                    name, "has a key of \(other.name)", hint: "make a key for each client: belfry keys make")
+            }
+            clients.append(CurveSettings.Client(name: name, keys: keys))
+        }
+        return clients
     }
 
     // ZeroMQ RFC 32: the alphabet of Z85; 32 bytes are 40 characters.

@@ -56,6 +56,9 @@ struct CommonSettings: PluginSettings {
         }
         try checkReach(of: bind, "bind", settings)
         if from == nil { try checkReach(of: CommonSettings.door(settings), "door", settings) }
+        if from != nil, let curve, !curve.producers.isEmpty {
+            throw settings.fail("curve", "only the source has a door for producers", hint: "name `readers` here")
+        }
     }
 
     /// Nil also where it is no text: the stage itself says so.

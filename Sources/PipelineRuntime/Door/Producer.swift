@@ -5,6 +5,8 @@ import ZeroMQ
 
 /// The producers' end of a door: sends numbered lines, keeps what is not acknowledged, and sends it again after the
 /// ingest stage was restarted. Belongs to one thread.
+///
+/// Its name belongs to its CURVE key, else to its secret: who comes back under the name must have the same.
 package final class Producer {
     /// What the door said of some lines.
     package struct Answer: Sendable, Hashable {
@@ -50,7 +52,8 @@ package final class Producer {
 
     package let socket: any MessageSocket
     private let endpoint: String
-    private let name: String
+    package let name: String
+    private let secret: String
     private var parcels: [Parcel] = []
     private var unanswered = 0
     private var next: UInt64 = 1
@@ -67,14 +70,19 @@ package final class Producer {
     package private(set) var timeMark: UInt64 = 0
     /// Sequence of the last event of the changes log, as far as the door has told.
     package private(set) var logLast: UInt64 = 0
+    /// How many lines the door had of this producer at first, and what they were; nil where the door does not know that.
+    package private(set) var checksumThrough: UInt64 = 0
+    package private(set) var checksum: LineChecksum?
+    private var refusal: ConnectionRefusal?
 
     package init(
-        _ socket: any MessageSocket, endpoint: String, name: String, wake: WakeSignal? = nil,
+        _ socket: any MessageSocket, endpoint: String, name: String, secret: String, wake: WakeSignal? = nil,
         steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) throws {
         self.socket = socket
         self.endpoint = endpoint
         self.name = name
+        self.secret = secret
         self.steady = steady
         (heard, asked) = (steady(), steady())
         try socket.connect(endpoint)
@@ -87,7 +95,9 @@ package final class Producer {
 
     /// Asks the door how many of this producer's lines it has.
     ///
-    /// - Throws: ``LinkError/silent(endpoint:waited:)`` when no door answers in time.
+    /// - Throws: ``LinkError/silent(endpoint:waited:)`` when no door answers in time; at once
+    ///   ``LinkError/notLetIn(endpoint:_:purpose:)``, and ``LinkError/refused(endpoint:code:reason:)`` where the name is
+    ///   another's.
     package func greet(timeout: Duration) throws -> UInt64 {
         _ = try greet(timeout: timeout) { true }
         return next - 1
@@ -108,7 +118,13 @@ package final class Producer {
     }
 
     /// The error for a door that has not answered.
-    package func silence(waited: Duration) -> LinkError { LinkError.silent(endpoint: endpoint, waited: waited) }
+    package func silence(waited: Duration) -> LinkError {
+        refusal.map(notLetIn) ?? LinkError.silent(endpoint: endpoint, waited: waited)
+    }
+
+    private func notLetIn(_ refusal: ConnectionRefusal) -> LinkError {
+        .notLetIn(endpoint: endpoint, refusal, purpose: "producing")
+    }
 
     /// Sends lines, each ended by a line feed; they are numbered on from the last.
     package func send(_ lines: [UInt8], count: Int) throws {
@@ -137,8 +153,14 @@ package final class Producer {
     func turn() throws {
         while try socket.receive(into: message, wait: false) == .received { try take() }
         let now = steady()
+        if !isKnown || now - heard > Producer.patience { try checkConnection(at: now) }
         if !parcels.isEmpty, now - heard > Producer.patience, now - asked > Producer.patience { try ask() }
         try flush()
+    }
+
+    private func checkConnection(at now: ContinuousClock.Instant) throws {
+        refusal = try socket.checkConnection(at: now)
+        if let refusal, refusal.isCertain { throw notLetIn(refusal) }
     }
 
     private func poller(_ input: Int32?) -> ZMQPoller {
@@ -153,13 +175,13 @@ package final class Producer {
 
     private func ask() throws {
         asked = steady()
-        _ = try socket.send([LinkFrame.hello(producer: name)], wait: false)
+        _ = try socket.send([LinkFrame.hello(producer: name, secret: secret)], wait: false)
     }
 
     private func flush() throws {
         guard isKnown else { return }
         for index in parcels.indices where !parcels[index].isSent {
-            let frame = LinkFrame.produce(producer: name, first: parcels[index].first)
+            let frame = LinkFrame.produce(producer: name, secret: secret, first: parcels[index].first)
             guard try socket.send([frame, parcels[index].lines], wait: false) == .sent else { return }
             parcels[index].isSent = true
         }
@@ -170,7 +192,7 @@ package final class Producer {
         do throws(JSONError) { control = try parser.parse(message[0]) } catch { return }
         heard = steady()
         switch control.text("type") {
-        case "welcome": welcome(through: control.natural("after") ?? 0)
+        case "welcome": welcome(through: control.natural("after") ?? 0, control.natural("checksum"))
         case "answer": answer(control)
         case "time": timeMark = max(timeMark, control.natural("mark") ?? 0)
         case "error": try refused(control)
@@ -185,8 +207,12 @@ package final class Producer {
         throw LinkError.refused(endpoint: endpoint, code: code, reason: control.text("reason") ?? "no reason given")
     }
 
-    private func welcome(through: UInt64) {
-        if !isKnown { next = max(next, through + 1) }
+    private func welcome(through: UInt64, _ checksum: UInt64?) {
+        if !isKnown {
+            next = max(next, through + 1)
+            checksumThrough = through
+            self.checksum = checksum.map { LineChecksum(UInt32(truncatingIfNeeded: $0)) }
+        }
         isKnown = true
         settle(through: through)
         for index in parcels.indices { parcels[index].isSent = false }

@@ -4,62 +4,115 @@ import ZeroMQ
 
 /// The CURVE keys of one stage, ready for its sockets.
 ///
-/// A tool that can read the pipeline file's secret keys acts as the stage itself, so each stage lets its own key in,
+/// A tool that can read the pipeline file's secret keys acts as the stage itself, so each stage lets its own keys in,
 /// beside the stages that read from it and the clients that the file names.
 struct CurvePlan: Sendable, Equatable {
-    private let keys: CurveKeyPair
-    private let upstreamKey: CurvePublicKey?
-    private let clients: [CurvePublicKey]
+    /// What a client of the stage may do.
+    enum Purpose: String {
+        case producing, reading
 
-    init?(_ stage: PipelineStage, of file: PipelineFile) throws {
+        /// Where the pipeline file lists who may.
+        var list: String { self == .producing ? "producers" : "readers" }
+    }
+
+    private let stage: String
+    private let keys: CurveKeyPair
+    private let publicKeys: [CurvePublicKey]
+    private let upstreamKeys: [CurvePublicKey]
+    private let clients: [Purpose: [CurvePublicKey: String]]
+
+    /// - Parameter tool: The keys of a tool that speaks to the stage, which needs none of the stage's secrets.
+    init?(_ stage: PipelineStage, of file: PipelineFile, tool: CurveKeyPair?) throws {
         guard let curve = stage.curve else { return nil }
-        keys = try CurveKeyPair(secretKey: CurveSecretKey(z85: try curve.secretKey.reveal()))
-        guard keys.publicKey.z85 == curve.publicKey else {
-            throw stage.settings.fail("curve", "publicKey is not the public half of secretKey")
+        self.stage = stage.name
+        keys = try tool ?? CurveKeyPair(secretKey: CurveSecretKey(z85: try curve.secretKey.reveal()))
+        guard tool != nil || curve.publicKeys.contains(keys.publicKey.z85) else {
+            throw stage.settings.fail(
+                "curve", "publicKey is not the public half of secretKey", hint: "that is \(keys.publicKey.z85)")
         }
-        let upstream = file.upstream(of: stage)
-        upstreamKey = try (curve.upstreamKey ?? upstream?.curve?.publicKey).map { try CurvePublicKey(z85: $0) }
-        let readers = file.downstream(of: stage).compactMap { $0.curve?.publicKey }
-        clients = try (curve.clients + readers + [curve.publicKey]).map { try CurvePublicKey(z85: $0) }
+        publicKeys = try CurvePlan.keys(curve.publicKeys)
+        let upstream = file.upstream(of: stage)?.curve?.publicKeys ?? []
+        upstreamKeys = try CurvePlan.keys(curve.upstreamKeys.isEmpty ? upstream : curve.upstreamKeys)
+        let stages = [stage] + file.downstream(of: stage)
+        clients = [
+            .producing: try CurvePlan.names(curve.producers, stages: [stage]),
+            .reading: try CurvePlan.names(curve.readers, stages: stages),
+        ]
+    }
+
+    private static func keys(_ texts: [String]) throws -> [CurvePublicKey] {
+        try texts.map { try CurvePublicKey(z85: $0) }
+    }
+
+    private static let stageMark = "stage "
+
+    /// Whether a client's name is that of a stage of the pipeline file.
+    static func isStage(_ client: String) -> Bool { client.hasPrefix(stageMark) }
+
+    /// The name of whoever has a key; of a stage one that no client can have.
+    private static func names(
+        _ clients: [CurveSettings.Client], stages: [PipelineStage]
+    ) throws -> [CurvePublicKey: String] {
+        var names: [CurvePublicKey: String] = [:]
+        for client in clients { for key in try keys(client.keys) { names[key] = client.name } }
+        for stage in stages {
+            for key in try keys(stage.curve?.publicKeys ?? []) { names[key] = stageMark + stage.name }
+        }
+        return names
     }
 
     static func == (one: CurvePlan, other: CurvePlan) -> Bool {
-        (one.keys.publicKey, one.upstreamKey, one.clients) == (other.keys.publicKey, other.upstreamKey, other.clients)
+        (one.stage, one.keys.publicKey, one.publicKeys) == (other.stage, other.keys.publicKey, other.publicKeys)
+            && (one.upstreamKeys, one.clients) == (other.upstreamKeys, other.clients)
     }
 
-    func serve(_ socket: ZMQSocket, _ context: HostContext) throws {
-        try socket.useCurveServer(secretKey: keys.secretKey, authorization: try context.authorize(clients))
+    func serve(_ socket: ZMQSocket, for purpose: Purpose, _ context: HostContext) throws {
+        let domain = "\(stage) \(purpose.list)"
+        let authorization = try context.authorize(clients[purpose] ?? [:], in: domain)
+        try socket.useCurveServer(secretKey: keys.secretKey, authorization: authorization, domain: domain)
     }
 
-    func connect(_ socket: ZMQSocket) throws {
-        guard let upstreamKey else { return }
-        try socket.useCurveClient(keys, serverKey: upstreamKey)
+    /// For a connection to the upstream; nil where that has no keys.
+    var toUpstream: ClientKeys? {
+        upstreamKeys.isEmpty ? nil : ClientKeys(own: keys, servers: upstreamKeys)
     }
 
-    /// Connects to the stage whose keys these are.
-    func connectToSelf(_ socket: ZMQSocket) throws { try socket.useCurveClient(keys, serverKey: keys.publicKey) }
+    /// For a connection to the stage whose keys these are.
+    var toSelf: ClientKeys { ClientKeys(own: keys, servers: publicKeys) }
 }
 
-/// What the hosts of one process share: the ZeroMQ context and the list of clients it lets in.
+/// What the hosts of one process share: the ZeroMQ context and the lists of clients that it lets in.
 public final class HostContext: Sendable {
     package let zmq: ZMQContext
-    private let clients = Mutex<(keys: Set<CurvePublicKey>, authorization: ClientAuthorization?)>(
-        (keys: [], authorization: nil))
+    private let authorization = Mutex<ClientAuthorization?>(nil)
 
     public init() throws { zmq = try ZMQContext() }
 
-    func authorize(_ keys: [CurvePublicKey]) throws -> ClientAuthorization {
-        try clients.withLock { state in
-            state.keys.formUnion(keys)
-            if let authorization = state.authorization {
-                authorization.allow(.keys(state.keys))
-                return authorization
-            }
-            let authorization = try ClientAuthorization(zmq, allowing: .keys(state.keys))
-            state.authorization = authorization
-            return authorization
+    /// Replaces the list of one socket's clients.
+    func authorize(_ clients: [CurvePublicKey: String], in domain: String) throws -> ClientAuthorization {
+        try authorization.withLock { authorization in
+            let present = try authorization ?? ClientAuthorization(zmq, onRefusal: RefusalNotice().tell)
+            present.allow(.named(clients), in: domain)
+            authorization = present
+            return present
         }
     }
 
     public func shutdown() { zmq.shutdown() }
+}
+
+/// Tells the operator which clients were refused: each once, and of very many not all.
+private final class RefusalNotice: Sendable {
+    private static let toldMax = 100
+    private let told = Mutex<Set<RefusedClient>>([])
+
+    func tell(_ client: RefusedClient) {
+        let isNew = told.withLock { $0.count < RefusalNotice.toldMax && $0.insert(client).inserted }
+        guard isNew else { return }
+        let words = client.domain.split(separator: " ")
+        let (stage, list) = (words.first ?? "", words.last ?? "")
+        let address = client.address.isEmpty ? "" : " at \(client.address)"
+        StandardError.write(
+            "\(stage): refused a client\(address): its key \(client.key) is not listed under `curve: \(list)`")
+    }
 }

@@ -2,6 +2,7 @@ import EventLog
 import Glibc
 import JSON
 import PipelineKit
+import ZeroMQ
 
 /// Where a host's time comes from.
 public enum HostClock: Sendable, Hashable {
@@ -52,6 +53,8 @@ public struct HostPlan: Sendable {
     var isAlone = true
     /// How the stage's process before this one ended, if whoever started both says so.
     var endBefore: String?
+    /// The pipeline's folder.
+    public var data: String
     var curve: CurvePlan?
     /// A program that does the stage's work over a link; nil for a stage of this process.
     public var command: [String]
@@ -85,12 +88,17 @@ public struct HostPlan: Sendable {
 }
 
 extension HostPlan {
+    /// - Parameter toolKeys: See ``HostSurroundings/toolKeys``.
     /// - Throws: ``SettingsError`` when the stage's kind is not registered, or does not fit its place.
-    init(_ stage: PipelineStage, of file: PipelineFile, clock: HostClock, registry: Registry) throws {
+    init(
+        _ stage: PipelineStage, of file: PipelineFile, clock: HostClock, registry: Registry,
+        toolKeys: CurveKeyPair? = nil
+    ) throws {
         let type = registry.stages[stage.kind]
         if stage.command.isEmpty { try HostPlan.check(stage, type, registry) }
         self.stage = stage.name
         logName = stage.logName
+        data = file.data
         logsDirectory = file.data + "/logs"
         identity = file.seed.map { LogIdentity(seed: $0, name: stage.logName) }
         mode = file.dataMode
@@ -108,7 +116,7 @@ extension HostPlan {
         var settings = stage.settings
         door = stage.from == nil ? HostPlan.door(of: stage, try settings.optionalString("door"), file) : nil
         self.clock = clock
-        curve = try CurvePlan(stage, of: file)
+        curve = try CurvePlan(stage, of: file, tool: toolKeys)
         command = stage.command
         directory = stage.directory
         pluginEndpoint = "ipc://\(file.data)/\(stage.name).plugin"

@@ -34,14 +34,14 @@ struct HostSockets: HostConnections {
 
     func makeServer() throws -> ZMQSocket {
         let socket = try ZMQSocket(context.zmq, .router, options)
-        if let curve = plan.curve { try curve.serve(socket, context) }
+        if let curve = plan.curve { try curve.serve(socket, for: .reading, context) }
         try bind(socket, plan.bind, key: "bind")
         return socket
     }
 
     func bindDoor() throws -> any MessageSocket {
         let socket = try ZMQSocket(context.zmq, .router, options.with { $0.receiveHighWaterMessages = 64 })
-        if let curve = plan.curve { try curve.serve(socket, context) }
+        if let curve = plan.curve { try curve.serve(socket, for: .producing, context) }
         try bind(socket, plan.door ?? plan.bind + ".door", key: "door")
         return socket
     }
@@ -53,8 +53,7 @@ struct HostSockets: HostConnections {
     }
 
     func connect(after: UInt64) throws -> any StageInlet {
-        let socket = try ZMQSocket(context.zmq, .dealer, options.with { $0.immediate = true })
-        if let curve = plan.curve { try curve.connect(socket) }
+        let socket = try ClientSocket(context, plan.curve?.toUpstream, options.with { $0.immediate = true })
         return try LinkClient(
             socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, steady: plan.time.steady)
     }

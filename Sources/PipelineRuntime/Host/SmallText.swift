@@ -2,7 +2,7 @@ import EventLog
 import Glibc
 
 /// Small files that are written whole or not at all, and durably.
-enum SmallText {
+package enum SmallText {
     /// Nil where there is no such file.
     ///
     /// - Throws: ``SmallTextError``, also where the file holds more than that: a part of it would be another text.
@@ -36,14 +36,35 @@ enum SmallText {
             _ = calls.unlink(draft)
             throw error
         }
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        try synchronize(folder: folder, calls)
+        try synchronizeFolder(of: path, calls)
+    }
+
+    /// Makes a file for its owner alone. Returns when a loss of power takes neither the text nor the name away.
+    ///
+    /// - Throws: ``SmallTextError``, with `EEXIST` where there is a file, and nothing is made.
+    package static func make(_ path: String, holding text: String) throws(SmallTextError) {
+        let file = again { DataMode.owner.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) }
+        guard file >= 0 else { throw SmallTextError.failed("make", path, errno) }
+        defer { close(file) }
+        do throws(SmallTextError) {
+            try fill(file, Array(text.utf8), path, FileCalls())
+            try synchronizeFolder(of: path)
+        } catch {
+            unlink(path)
+            throw error
+        }
     }
 
     private static func fill(_ path: String, _ bytes: [UInt8], _ calls: FileCalls) throws(SmallTextError) {
         let file = again { calls.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) }
         guard file >= 0 else { throw SmallTextError.failed("write", path, errno) }
         defer { close(file) }
+        try fill(file, bytes, path, calls)
+    }
+
+    private static func fill(
+        _ file: Int32, _ bytes: [UInt8], _ path: String, _ calls: FileCalls
+    ) throws(SmallTextError) {
         var done = 0
         while done < bytes.count {
             let count = again { write(bytes[done...], to: file, at: done, calls) }
@@ -59,6 +80,12 @@ enum SmallText {
                 iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: rest.count)
             return calls.write(file, &part, 1, off_t(offset))
         }
+    }
+
+    /// Makes the name of a file durable.
+    static func synchronizeFolder(of path: String, _ calls: FileCalls = FileCalls()) throws(SmallTextError) {
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        try synchronize(folder: folder, calls)
     }
 
     private static func synchronize(folder path: String, _ calls: FileCalls) throws(SmallTextError) {

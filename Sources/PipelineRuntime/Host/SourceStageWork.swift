@@ -6,7 +6,8 @@ import ZeroMQ
 /// The work of a host whose stage is fed by producers at its door.
 ///
 /// A producer numbers its lines from 1. The log's cursor holds each producer's last number, so a line that is sent
-/// again after a lost answer is not taken twice.
+/// again after a lost answer is not taken twice. It also holds whom the producer's name belongs to: others' lines under
+/// that name are refused, and leave no trace.
 final class SourceStageWork<S: Stage>: HostWork {
     let outlet: StageOutlet
     let plan: HostPlan
@@ -182,11 +183,43 @@ final class SourceStageWork<S: Stage>: HostWork {
         guard let producer = control.text("producer"), isName(producer) else {
             return refuse(peer, "door.producer", "hello needs \"producer\", a name of 1 to 200 bytes")
         }
+        guard let position = knownPosition(of: producer, control, peer) else { return }
         let log = outlet.log
         answer(
             peer,
             LinkFrame.welcome(
-                log: log.name, identity: log.identity, last: log.lastSequence, after: producers[producer]))
+                log: log.name, identity: log.identity, last: log.lastSequence, after: position.through,
+                checksum: position.checksum?.value))
+    }
+
+    /// How far the producer has come whose frame this is; a name that belongs to nobody is this producer's from its first
+    /// line on. Nil where the frame is refused.
+    private func knownPosition(
+        of producer: String, _ control: JSONValue, _ peer: [UInt8]
+    ) -> ProducerPositions.Position? {
+        let secret = control.text("secret")
+        if let secret, !ProducerSecret.bytes.contains(secret.utf8.count) {
+            refuse(peer, "door.secret", "\"secret\" has 16 to 200 bytes")
+            return nil
+        }
+        let owners = ProducerOwner.owners(client: message.userID, secret: secret)
+        guard let first = owners.first else {
+            refuse(
+                peer, "door.secret",
+                "hello and produce need \"secret\", 16 to 200 bytes that this producer alone knows: its name belongs to it"
+            )
+            return nil
+        }
+        guard let known = producers[producer] else { return .init(owner: first, through: 0, checksum: LineChecksum()) }
+        guard let owner = known.owner else { return .init(owner: first, through: known.through) }
+        guard owners.contains(owner) else {
+            refuse(
+                peer, "door.owner",
+                "the producer name '\(producer)' belongs to who used it first, with another key or secret; send with that key "
+                    + "or secret, or under another name")
+            return nil
+        }
+        return known
     }
 
     private func isName(_ name: String) -> Bool { (1...200).contains(name.utf8.count) }
@@ -197,38 +230,44 @@ final class SourceStageWork<S: Stage>: HostWork {
         else {
             return refuse(peer, "door.produce", "produce needs \"producer\", \"first\" (from 1) and a frame of lines")
         }
-        let before = producers[producer]
-        guard first <= before + 1 else {
-            return refuse(peer, "door.gap", "line \(first) of '\(producer)' came, line \(before + 1) is next")
+        guard let position = knownPosition(of: producer, control, peer) else { return }
+        let next = position.through + 1
+        guard first <= next else {
+            return refuse(peer, "door.gap", "line \(first) of '\(producer)' came, line \(next) is next")
         }
-        let admission = try admit(message[2], of: producer, first: first, after: before)
-        producers.advance(producer, to: admission.through)
+        let admission = try admit(message[2], of: producer, first: first, behind: position)
         answer(peer, admission.answer(to: producer, last: lastWithPending))
     }
 
     private func admit(
-        _ lines: UnsafeRawBufferPointer, of producer: String, first: UInt64, after before: UInt64
+        _ lines: UnsafeRawBufferPointer, of producer: String, first: UInt64, behind start: ProducerPositions.Position
     ) throws -> Admission {
         if plan.clock == .wall { clock.advance(to: outlet.now(from: clock.now), into: &out) }
-        var admission = Admission(through: before)
+        var admission = Admission(through: start.through)
+        var position = start
         var number = first
         for line in Lines(lines) {
-            if number > before {
-                guard try admit(line, number, of: producer) else { break }
+            if number > position.through {
+                guard try admit(line, number, of: producer, position) else { break }
                 if !out.saved.isEmpty { admission.take(out.takeSaved(), of: number, at: lastWithPending) }
+                position.through = number
+                position.checksum?.add(line: line)
             }
             number += 1
-            if out.lines.count >= StageOutlet.batchBytesFull, try !leave(producer, through: number - 1) { break }
+            if out.lines.count >= StageOutlet.batchBytesFull, try !leave(producer, position) { break }
         }
-        admission.through = max(before, number - 1)
+        producers.advance(producer, to: position)
+        admission.through = position.through
         admission.refused = out.takeRejections()
-        admission.accepted = Int(admission.through - before) - admission.refused.count
+        admission.accepted = Int(position.through - start.through) - admission.refused.count
         return admission
     }
 
     /// - Returns: False where the log has no room for what came before: the producer sends this line again.
     @inline(__always)
-    private func admit(_ line: UnsafeRawBufferPointer, _ number: UInt64, of producer: String) throws -> Bool {
+    private func admit(
+        _ line: UnsafeRawBufferPointer, _ number: UInt64, of producer: String, _ position: ProducerPositions.Position
+    ) throws -> Bool {
         guard plan.clock == .event else {
             if let event = events.read(line, sequence: number, into: &out) {
                 clock.receive(event, at: clock.now, into: &out)
@@ -241,7 +280,7 @@ final class SourceStageWork<S: Stage>: HostWork {
             moment = VirtualTime.of(event, after: clock.now, into: &out)
         }
         if let moment {
-            if moment > clock.now, try !leave(producer, through: number - 1) { return false }
+            if moment > clock.now, try !leave(producer, position) { return false }
             if let event = events.read(line, sequence: number, into: &out) {
                 clock.receive(event, at: moment, into: &out)
             }
@@ -253,9 +292,9 @@ final class SourceStageWork<S: Stage>: HostWork {
     /// Appends what is there, in the middle of a frame; what was refused stays for the answer.
     ///
     /// - Returns: False where the log has no room.
-    private func leave(_ producer: String, through number: UInt64) throws -> Bool {
+    private func leave(_ producer: String, _ position: ProducerPositions.Position) throws -> Bool {
         let rejections = out.takeRejections()
-        producers.advance(producer, to: number)
+        producers.advance(producer, to: position)
         let isDone = try commit()
         for rejected in rejections {
             rejected.line.withUnsafeBytes { out.reject(sequence: rejected.sequence, line: $0, rejected.rejection) }

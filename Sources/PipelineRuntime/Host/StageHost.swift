@@ -18,7 +18,9 @@ public struct StageHost: Sendable {
     /// - Throws: ``SettingsError`` when the pipeline file names a stage that is not registered.
     public init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         let stage = surroundings.registry.sealed(stage)
-        var plan = try HostPlan(stage, of: file, clock: surroundings.clock, registry: surroundings.registry)
+        var plan = try HostPlan(
+            stage, of: file, clock: surroundings.clock, registry: surroundings.registry,
+            toolKeys: surroundings.toolKeys)
         (plan.time, plan.calls) = (surroundings.time, surroundings.calls)
         plan.partBytes = surroundings.partBytes
         (plan.isAlone, plan.endBefore) = (surroundings.isAlone, surroundings.endBefore)

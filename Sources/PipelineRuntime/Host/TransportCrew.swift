@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import Synchronization
+import ZeroMQ
 
 /// Takes pushes, in order, in place of every transport that the pipeline file names.
 public typealias PushSink = @Sendable ([Delivery]) -> Void
@@ -23,6 +24,8 @@ public struct HostSurroundings: Sendable {
     package var isAlone = true
     /// How the stage's process before this one ended, if whoever started both says so.
     package var endBefore: String?
+    /// The keys of a tool that speaks to stages and runs none: it needs no stage's secret key.
+    package var toolKeys: CurveKeyPair?
 
     public init(
         registry: Registry, context: HostContext, clock: HostClock = .wall,

@@ -32,6 +32,8 @@ package final class LinkClient {
     private let message = ZMQMultipart()
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     package private(set) var refusedFrames = 0
+    /// Why the upstream does not let this consumer in: said once.
+    private var refusal: ConnectionRefusal?
     /// The first sequence that this consumer may ask for again, so that the upstream's log keeps it; nil while that is
     /// not known.
     package var keep: UInt64?
@@ -69,7 +71,16 @@ package final class LinkClient {
     /// Keeps the link alive; call at least every ``patience``.
     package func tick(at time: ContinuousClock.Instant) throws(ZMQError) {
         guard time - said >= patience else { return }
+        try checkConnection(at: time)
         if isWelcome { try sayCredit() } else { try open() }
+    }
+
+    private func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) {
+        let found = try socket.checkConnection(at: time)
+        guard found != refusal else { return }
+        refusal = found
+        guard let found else { return }
+        StandardError.write("\(name): \(LinkError.notLetIn(endpoint: endpoint, found, purpose: "reading"))")
     }
 
     private func sayCredit() throws(ZMQError) {

@@ -8,6 +8,8 @@ public enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
     case otherUpstream(endpoint: String, expected: LogIdentity, found: LogIdentity)
     /// Our log has taken in more than the upstream's log holds.
     case upstreamLost(endpoint: String, log: String, taken: UInt64, holds: UInt64)
+    /// The other side does not let us in.
+    case notLetIn(endpoint: String, ConnectionRefusal, purpose: String)
     /// No answer in time.
     case silent(endpoint: String, waited: Duration)
 
@@ -24,7 +26,28 @@ public enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
             \(endpoint): our log has taken in event \(taken) of '\(log)', which now ends at \(holds); \
             the upstream has lost events (a log restored from a copy, or a power cut under `sync: interval`)
             """
+        case .notLetIn(let endpoint, let refusal, let purpose): "\(endpoint): \(refusal.text(purpose))"
         case .silent(let endpoint, let waited): "\(endpoint): no answer for \(waited); is the stage running?"
+        }
+    }
+}
+
+extension ConnectionRefusal {
+    /// - Parameter purpose: `producing` or `reading`.
+    fileprivate func text(_ purpose: String) -> String {
+        switch self {
+        case .keyNotListed(let key):
+            """
+            the key \(key) is not listed for \(purpose) there; list it under `curve: \
+            \(purpose == "producing" ? "producers" : "readers")` of the stage in its pipeline file and reload that, or use another key
+            """
+        case .keyRequired: "whoever connects there needs a key for \(purpose), and none was given"
+        case .keysNotTaken: "a key was given, but the stage there has no keys (`curve:`)"
+        case .otherServerKey(let keys):
+            """
+            the other side hangs up: it has another key than \(keys.joined(separator: " or ")), or is just starting; \
+            take its public key from its pipeline file
+            """
         }
     }
 }

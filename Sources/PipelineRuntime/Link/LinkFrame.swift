@@ -29,9 +29,10 @@ package enum LinkFrame {
 
     package static func close() -> [UInt8] { frame("close") { _ in } }
 
-    package static func welcome(log: String, identity: LogIdentity, last: UInt64, after: UInt64?, first: UInt64 = 1)
-        -> [UInt8]
-    {
+    /// - Parameter checksum: Of a producer's lines up to `after`; see ``LineChecksum``.
+    package static func welcome(
+        log: String, identity: LogIdentity, last: UInt64, after: UInt64?, first: UInt64 = 1, checksum: UInt32? = nil
+    ) -> [UInt8] {
         frame("welcome") {
             $0.field("protocol", LinkFrame.version)
             $0.field("log", log)
@@ -39,6 +40,7 @@ package enum LinkFrame {
             $0.field("last", last)
             if let after { $0.field("after", after) }
             if first > 1 { $0.field("first", first) }
+            if let checksum { $0.field("checksum", UInt64(checksum)) }
         }
     }
 
@@ -65,16 +67,18 @@ package enum LinkFrame {
         }
     }
 
-    package static func hello(producer: String) -> [UInt8] {
+    package static func hello(producer: String, secret: String) -> [UInt8] {
         frame("hello") {
             $0.field("protocol", LinkFrame.version)
             $0.field("producer", producer)
+            $0.field("secret", secret)
         }
     }
 
-    package static func produce(producer: String, first: UInt64) -> [UInt8] {
+    package static func produce(producer: String, secret: String, first: UInt64) -> [UInt8] {
         frame("produce") {
             $0.field("producer", producer)
+            $0.field("secret", secret)
             $0.field("first", first)
         }
     }

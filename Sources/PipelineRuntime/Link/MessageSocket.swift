@@ -10,8 +10,17 @@ package protocol MessageSocket: AnyObject {
     func receive(into message: ZMQMultipart, wait: Bool) throws(ZMQError) -> ZMQReceiveResult
     func close()
 
+    /// Looks after a connection that does not come about; call it now and then while the other side is silent.
+    ///
+    /// - Returns: Why the other side does not let this one in; nil where that is not known.
+    func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) -> ConnectionRefusal?
+
     /// - Returns: The item's index in the poller.
     func add(to poller: ZMQPoller) -> Int
+}
+
+extension MessageSocket {
+    package func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) -> ConnectionRefusal? { nil }
 }
 
 extension ZMQSocket: MessageSocket {

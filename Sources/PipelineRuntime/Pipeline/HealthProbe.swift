@@ -5,14 +5,22 @@ import ZeroMQ
 
 /// Asks stages how they fare, over the links they serve.
 package struct HealthProbe {
-    private let socket: ZMQSocket
+    private let socket: ClientSocket
+    private let endpoint: String
     private let message = ZMQMultipart()
     private let poller = ZMQPoller()
 
     package init(_ plan: HostPlan, _ context: HostContext) throws {
         socket = try ProducerSocket.make(plan, context)
-        try socket.connect(plan.bind)
+        endpoint = plan.bind
+        try socket.connect(endpoint)
         poller.add(socket)
+    }
+
+    /// Why the stage does not let the probe in, as far as that is certain.
+    package func refusal() throws -> LinkError? {
+        guard let refusal = try socket.checkConnection(at: .now), refusal.isCertain else { return nil }
+        return .notLetIn(endpoint: endpoint, refusal, purpose: "reading")
     }
 
     /// The stage's answer as one JSON object; nil when none came in time.
@@ -23,6 +31,7 @@ package struct HealthProbe {
         while .now < limit {
             _ = try socket.send([LinkFrame.health(forgetsPauses: forgetsPauses)], wait: false)
             _ = try poller.poll(timeoutMilliseconds: 50)
+            _ = try socket.checkConnection(at: .now)
             if try socket.receive(into: message, wait: false) == .received {
                 return String(decoding: message[0], as: UTF8.self)
             }

@@ -52,17 +52,26 @@ public final class PipelineProcess: Sendable {
         for host in hosts { host.control.stop() }
     }
 
-    /// A producer's socket to the source's door. The caller owns it and uses it on one thread.
+    /// A producer's socket to the source's door, which is in this process too. The caller owns it and uses it on one
+    /// thread.
     package func producer(_ name: String, wake: WakeSignal? = nil) throws -> Producer {
         try Producer(
-            ProducerSocket.make(source.plan, context), endpoint: source.plan.door ?? "", name: name, wake: wake)
+            ProducerSocket.make(source.plan, context), endpoint: source.plan.door ?? "", name: name,
+            secret: PipelineProcess.secret, wake: wake)
     }
+
+    /// No other process reaches the door, and the same input is to give the same log each time.
+    private static let secret = "inside one process"
 }
 
 /// Makes sockets for tools that speak to a stage.
 package enum ProducerSocket {
     /// - Parameter plan: The stage, for its keys; nil for one that has none.
-    package static func make(_ plan: HostPlan?, _ context: HostContext) throws -> ZMQSocket {
+    package static func make(_ plan: HostPlan?, _ context: HostContext) throws -> ClientSocket {
+        try make(keys: plan?.curve?.toSelf, context)
+    }
+
+    package static func make(keys: ClientKeys?, _ context: HostContext) throws -> ClientSocket {
         let options = ZMQSocketOptions().with {
             $0.immediate = true
             $0.linger = .milliseconds(200)
@@ -71,8 +80,6 @@ package enum ProducerSocket {
             $0.reconnectInterval = .milliseconds(20)
             $0.reconnectIntervalMax = .milliseconds(500)
         }
-        let socket = try ZMQSocket(context.zmq, .dealer, options)
-        try plan?.curve?.connectToSelf(socket)
-        return socket
+        return try ClientSocket(context, keys, options)
     }
 }

@@ -25,6 +25,8 @@ extension ToolFailure {
         case let error as LinkError: self.init(ToolFailure.status(of: error), error.description)
         case let error as TransportError:
             self.init(error.isOfConfiguration ? .configuration : .inputOutput, error.description)
+        case let error as SecretFileError: self.init(.configuration, error.description)
+        case let error as ProducerSecretError: self.init(.configuration, error.description)
         case let error as SmallTextError: self.init(.inputOutput, error.description)
         case let error as ChildProcessError: self.init(.configuration, error.description)
         case let error as any StatedError: self.init(error.status, error.description)
@@ -64,7 +66,10 @@ extension ToolFailure {
 
     private static func status(of error: LinkError) -> ToolStatus {
         switch error {
-        case .refused, .silent: .unavailable
+        case .refused(_, "door.owner", _), .refused(_, "door.secret", _): .noPermission
+        case .notLetIn(_, .keyNotListed, _), .notLetIn(_, .keyRequired, _): .noPermission
+        case .notLetIn(_, .keysNotTaken, _): .configuration
+        case .refused, .silent, .notLetIn: .unavailable
         case .otherUpstream: .configuration
         case .upstreamLost: .badData
         }

@@ -9,6 +9,7 @@ package enum ToolStatus: Int32, Sendable {
     case software = 70
     case cannotCreate = 73
     case inputOutput = 74
+    case noPermission = 77
     case configuration = 78
 }
 

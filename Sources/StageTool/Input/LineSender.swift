@@ -34,6 +34,9 @@ package final class LineSender {
     private var spans: [Span] = []
     private var next: UInt64 = 1
     private var skip: UInt64 = 0
+    /// Of the lines passed over so far.
+    private var skipped = LineChecksum()
+    private var lastSource = "the input"
     private var hasGreeted = false
     /// The last line that the door has taken or refused for good, by its number at the door.
     private var through: UInt64 = 0
@@ -62,7 +65,8 @@ package final class LineSender {
     /// - Parameters:
     ///   - patience: How long the door may be silent while an answer is due.
     ///   - resumes: Whether the door has the first lines of this input already, as far as it knows this producer.
-    /// - Throws: ``LinkError/silent(endpoint:waited:)``; ``ToolFailure`` where an input cannot be read.
+    /// - Throws: ``LinkError/silent(endpoint:waited:)``; ``ToolFailure`` where an input cannot be read, or does not begin
+    ///   with the lines that the door has.
     package func run(patience: Duration, resumes: Bool) throws -> Totals {
         guard let known = try producer.greet(timeout: patience, while: { mayContinue(totals) }) else { return totals }
         skip = resumes ? known : 0
@@ -71,6 +75,7 @@ package final class LineSender {
         hasGreeted = true
         heard = .now
         while mayContinue(totals), !isAtEnd || !producer.isDone { try step(patience) }
+        if isAtEnd, skip > 0 { throw otherLines() }
         return totals
     }
 
@@ -92,8 +97,9 @@ package final class LineSender {
             restarts = true
             return
         }
+        lastSource = block.source
         if let bytes = block.tooLong { return refuse(block, bytes) }
-        guard let block = afterKnown(block) else { return }
+        guard let block = try afterKnown(block) else { return }
         totals.lines += UInt64(block.count)
         spans.append(Span(first: next, source: block.source, line: block.firstLine))
         next += UInt64(block.count)
@@ -108,20 +114,41 @@ package final class LineSender {
     }
 
     /// The part of a block that the door has not got from an earlier run.
-    private func afterKnown(_ block: LineReader.Block) -> LineReader.Block? {
+    ///
+    /// - Throws: ``ToolFailure`` where the lines that it would pass over are not those that the door has.
+    private func afterKnown(_ block: LineReader.Block) throws(ToolFailure) -> LineReader.Block? {
         guard skip > 0 else { return block }
         let count = min(skip, UInt64(block.count))
+        let end = LineSender.end(ofLine: count, in: block.bytes)
+        block.bytes[..<end].withUnsafeBytes { skipped.add($0) }
         skip -= count
+        if skip == 0, let checksum = producer.checksum, checksum != skipped { throw otherLines() }
         totals.known += count
         guard count < block.count else { return nil }
         var rest = block
-        for _ in 0..<count {
-            guard let end = rest.bytes.firstIndex(of: UInt8(ascii: "\n")) else { break }
-            rest.bytes.removeFirst(end + 1)
-        }
+        rest.bytes.removeFirst(end)
         rest.firstLine += count
         rest.count -= Int(count)
         return rest
+    }
+
+    private static func end(ofLine count: UInt64, in bytes: [UInt8]) -> Int {
+        var (left, index) = (count, 0)
+        while left > 0, index < bytes.count {
+            if bytes[index] == UInt8(ascii: "\n") { left -= 1 }
+            index += 1
+        }
+        return index
+    }
+
+    private func otherLines() -> ToolFailure {
+        let known = producer.checksumThrough.of("line")
+        return ToolFailure(
+            .badData,
+            """
+            \(lastSource) does not begin with the \(known) that the producer \(producer.name.printable) has sent before: \
+            nothing was sent; send other lines under another producer's name, or without one
+            """)
     }
 
     private func take(_ answer: Producer.Answer) {

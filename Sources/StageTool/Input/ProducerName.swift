@@ -1,5 +1,6 @@
 import EventLog
 import Glibc
+import PipelineRuntime
 
 /// Names that producers give themselves at the door, which keeps for each how far it has come.
 package enum ProducerName {
@@ -22,12 +23,11 @@ package enum ProducerName {
         return String(cString: resolved)
     }
 
-    /// For a producer that does not resume: no other that runs has it, and in time it is used again, so that a log's
-    /// list of producers does not grow for ever.
+    /// For a producer that does not resume: nobody else has it, and as `~` says, the door forgets it before others.
     package static var passing: String {
         var host = [CChar](repeating: 0, count: 65)
         gethostname(&host, 64)
         let name = host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-        return "send \(String(decoding: name, as: UTF8.self)) \(getpid())"
+        return "~send \(String(decoding: name, as: UTF8.self)) \(ProducerSecret.drawn())"
     }
 }

@@ -78,7 +78,8 @@ struct IngestFeed: Sendable {
         let socket = try ProducerSocket.make(host.plan, context)
         defer { socket.close() }
         let door = host.control.report.door ?? host.plan.door ?? ""
-        let producer = try Producer(socket, endpoint: door, name: ProducerName.of(source))
+        let producer = try Producer(
+            socket, endpoint: door, name: ProducerName.of(source), secret: host.plan.producerSecret())
         let sender = LineSender(producer, [source]) { StandardError.write($0) }
         sender.mayContinue = { [stage] _ in stage.isGoingOn }
         let totals = try sender.run(patience: IngestFeed.patience, resumes: !source.isStandardInput)

@@ -20,6 +20,7 @@ final class Program: Sendable {
     private let ended = AsyncStream.makeStream(of: Int32.self)
 
     /// - Parameters:
+    ///   - name: One of ours, or the path of another.
     ///   - directory: The folder it starts in.
     ///   - closingOutput: Whether its standard output is closed before it begins, as by a reader that has gone.
     ///   - onTerminal: Whether its standard output is a terminal.
@@ -30,7 +31,7 @@ final class Program: Sendable {
     ) throws {
         Cost.spend(onProgram: arguments)
         process = Process()
-        let program = try Program.folder() + "/" + name
+        let program = name.hasPrefix("/") ? name : try Program.folder() + "/" + name
         process.executableURL = URL(fileURLWithPath: umask == nil ? program : "/bin/sh")
         process.arguments =
             umask.map { ["-c", "umask \($0) && exec \"$0\" \"$@\"", program] + arguments } ?? arguments

@@ -122,7 +122,8 @@ final class LivePipeline {
 
     func producer(_ name: String = "faults") throws -> Producer {
         try Producer(
-            ProducerSocket.make(nil, HostContext()), endpoint: "ipc://\(data)/ingest.door", name: name)
+            ProducerSocket.make(nil, HostContext()), endpoint: "ipc://\(data)/ingest.door", name: name,
+            secret: "the secret of \(name)")
     }
 
     /// Follows the outcomes through the link that deliver serves, until that many pushes were accepted by the file.

@@ -113,6 +113,8 @@ struct BadFile: Sendable, CustomTestStringConvertible {
     private static let keyless =
         "; give the stage `curve:` keys; or say `open: true`, where the network keeps everyone else out"
 
+    private static let key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+
     static let links = [
         BadFile(
             "no scheme", stage("bind: localhost:80"),
@@ -159,12 +161,23 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "a directory alone", stage("directory: x"),
             "p.yaml:3:18: stages.s.directory: only a command has a directory"),
         BadFile(
-            "curve", stage("curve: {publicKey: short, secretKey: inline, client: []}"),
+            "curve", stage("curve: {publicKey: short, secretKey: inline, reader: {}}"),
             "p.yaml:3:26: stages.s.curve.publicKey: expected a Z85 key of 40 characters; keys with punctuation need quotes",
             "p.yaml:3:44: stages.s.curve.secretKey: a secret is not written here; write {$file: PATH}, {$env: NAME} "
                 + "or {$credential: NAME}",
-            "p.yaml:3:52: stages.s.curve.client: unknown key; did you mean \"clients\"? "
-                + "known: publicKey, secretKey, upstreamKey, clients"),
+            "p.yaml:3:52: stages.s.curve.reader: unknown key; did you mean \"readers\"? "
+                + "known: publicKey, secretKey, upstreamKey, producers, readers"),
+        BadFile(
+            "a client's key", stage("curve: {publicKey: '\(key)', secretKey: {$env: K}, readers: {screen: short}}"),
+            "p.yaml:3:110: stages.s.curve.readers.screen: expected a Z85 key of 40 characters; keys with punctuation need quotes"
+        ),
+        BadFile(
+            "three keys", stage("curve: {publicKey: ['\(key)', '\(key)', '\(key)'], secretKey: {$env: K}}"),
+            "p.yaml:3:26: stages.s.curve.publicKey: takes one key, or two: the old one and the new one"),
+        BadFile(
+            "one key of two clients",
+            stage("curve: {publicKey: '\(key)', secretKey: {$env: K}, readers: {a: '\(key)', b: '\(key)'}}"),
+            "p.yaml:3:152: stages.s.curve.readers.b: has a key of a; make a key for each client: belfry keys make"),
     ]
 
     static let quantities = [

@@ -155,14 +155,17 @@ import Testing
 
     @Test func curveKeysAreCheckedAndSecretsStayWhereTheyAre() throws {
         let key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+        let next = String(key.reversed())
         let text = """
             pipeline: a
             stages:
-              s: {curve: {publicKey: '\(key)', secretKey: {$env: KEY}, clients: ['\(key)']}}
+              s: {curve: {publicKey: ['\(key)', '\(next)'], secretKey: {$env: KEY}, producers: {shop: '\(key)'},
+                readers: {screen: ['\(key)', '\(next)']}}}
             """
         let curve = try #require(try PipelineFile.parse(text, file: "p.yaml").sourceStage.curve)
-        #expect(curve.publicKey == key)
-        #expect(curve.clients == [key])
+        #expect(curve.publicKeys == [key, next])
+        #expect(curve.producers == [CurveSettings.Client(name: "shop", keys: [key])])
+        #expect(curve.readers == [CurveSettings.Client(name: "screen", keys: [key, next])])
         #expect(try curve.secretKey.reveal(environment: ["KEY": "k"]) == "k")
     }
 

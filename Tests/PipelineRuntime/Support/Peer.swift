@@ -4,6 +4,9 @@ import ZeroMQ
 
 /// A socket that says whatever a test wants. Belongs to one thread.
 final class Peer {
+    /// What a producer's name belongs to.
+    static let secret = "a secret of a test"
+
     let socket: ZMQSocket
     private let poller = ZMQPoller()
     private let message = ZMQMultipart()

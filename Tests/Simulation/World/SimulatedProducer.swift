@@ -26,7 +26,12 @@ final class SimulatedProducer {
     private static func connect(_ name: String, _ world: World) throws -> (SimulatedDealer, Producer) {
         let socket = world.network.dealer()
         let door = world.file.sourceStage.bind + "-door"
-        return (socket, try Producer(socket, endpoint: door, name: name, steady: world.time.host.steady))
+        return (
+            socket,
+            try Producer(
+                socket, endpoint: door, name: name, secret: "the secret of producer \(name)",
+                steady: world.time.host.steady)
+        )
     }
 
     private func listen() {

@@ -16,7 +16,8 @@ final class BenchProducer {
         (self.stages, self.pids, self.interruption, self.patience) = (stages, pids, interruption, patience)
         let source = stages.plans[0]
         producer = try Producer(
-            ProducerSocket.make(source, stages.context), endpoint: source.door ?? "", name: "belfry bench")
+            ProducerSocket.make(source, stages.context), endpoint: source.door ?? "", name: "belfry bench",
+            secret: ProducerSecret.drawn())
         producer.onAnswer = { [unowned self] in
             refused += $0.refused
             moved = .now

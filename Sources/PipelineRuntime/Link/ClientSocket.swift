@@ -1,0 +1,113 @@
+import ZeroMQ
+
+/// The keys of one end that connects.
+package struct ClientKeys: Sendable {
+    package let own: CurveKeyPair
+    /// Of these the other side must have one: two while it changes from one to the other.
+    package let servers: [CurvePublicKey]
+
+    package init(own: CurveKeyPair, servers: [CurvePublicKey]) { (self.own, self.servers) = (own, servers) }
+}
+
+/// Why the other side does not let a client in.
+public enum ConnectionRefusal: Sendable, Hashable {
+    case keyNotListed(String)
+    case keyRequired
+    case keysNotTaken
+    /// The other side hangs up during the handshake: it has another key than expected, or has just ended.
+    case otherServerKey([String])
+
+    /// Whether only a change of settings on one of the two sides can help.
+    package var isCertain: Bool {
+        if case .otherServerKey = self { return false }
+        return true
+    }
+}
+
+/// The end of a connection that dials: it takes up its keys, knows why it is not let in, and dials again.
+///
+/// libzmq 4.3 gives a connection up for ever when the other side refuses its key, and has one server key for each
+/// connection. So this closes it and makes another: after a pause, or with the other of two server keys.
+package final class ClientSocket: MessageSocket {
+    private static let pause = Duration.milliseconds(500)
+    /// The end of a process looks like another key, and so does the beginning of one.
+    private static let hangUpsMax = 3
+
+    private let socket: ZMQSocket
+    private let monitor: ZMQMonitor
+    private let keys: ClientKeys?
+    private var endpoint = ""
+    private var server = 0
+    private var hangUps = 0
+    private var redialAt: ContinuousClock.Instant?
+    private var refusal: ConnectionRefusal?
+
+    package init(_ context: HostContext, _ keys: ClientKeys?, _ options: ZMQSocketOptions) throws(ZMQError) {
+        socket = try ZMQSocket(context.zmq, .dealer, options)
+        monitor = try ZMQMonitor(socket, [.handshakeSucceeded, .handshakeFailed, .authenticationFailed])
+        self.keys = keys
+    }
+
+    package var lastEndpoint: String { socket.lastEndpoint }
+
+    package func connect(_ endpoint: String) throws(ZMQError) {
+        self.endpoint = endpoint
+        if let keys { try socket.useCurveClient(keys.own, serverKey: keys.servers[server]) }
+        try socket.connect(endpoint)
+    }
+
+    package func send(_ frames: [UnsafeRawBufferPointer], wait: Bool) throws(ZMQError) -> ZMQSendResult {
+        try socket.send(frames, wait: wait)
+    }
+
+    package func send(_ frames: [[UInt8]], wait: Bool) throws(ZMQError) -> ZMQSendResult {
+        try socket.send(frames, wait: wait)
+    }
+
+    package func receive(into message: ZMQMultipart, wait: Bool) throws(ZMQError) -> ZMQReceiveResult {
+        try socket.receive(into: message, wait: wait)
+    }
+
+    package func close() {
+        monitor.stop()
+        socket.close()
+    }
+
+    package func add(to poller: ZMQPoller) -> Int { poller.add(socket, .readable) }
+
+    package func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) -> ConnectionRefusal? {
+        while let event = try monitor.next(wait: false) { note(event, at: time) }
+        if let redialAt, time >= redialAt { try redial() }
+        return refusal
+    }
+
+    private func note(_ event: ZMQMonitor.Event, at time: ContinuousClock.Instant) {
+        if event.kind == .handshakeSucceeded {
+            (refusal, redialAt, hangUps) = (nil, nil, 0)
+        } else if event.kind == .authenticationFailed {
+            refuse(.keyNotListed(keys?.own.publicKey.z85 ?? ""), at: time)
+        } else if event.isMechanismMismatch {
+            refuse(keys == nil ? .keyRequired : .keysNotTaken, at: time)
+        } else if let keys {
+            hangUps += 1
+            if hangUps >= ClientSocket.hangUpsMax { refusal = .otherServerKey(keys.servers.map(\.z85)) }
+            guard keys.servers.count > 1 else { return }
+            server = (server + 1) % keys.servers.count
+            redialAt = time
+        }
+    }
+
+    private func refuse(_ refusal: ConnectionRefusal, at time: ContinuousClock.Instant) {
+        self.refusal = refusal
+        redialAt = time + ClientSocket.pause
+    }
+
+    private func redial() throws(ZMQError) {
+        redialAt = nil
+        do throws(ZMQError) { try socket.disconnect(endpoint) } catch {
+            // libzmq has given the connection up already.
+            guard !error.isTerminated else { throw error }
+        }
+        try connect(endpoint)
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Keys as an operator handles them: made, listed, used by every command that speaks to a stage, and changed.
+@Suite(.timeLimit(.minutes(2)))
+struct KeysCommandTests {
+    private func make(_ notes: Notes, _ name: String) async throws -> String {
+        let made = try await Command.run(["keys", "make", notes.folder + "/" + name])
+        try #require(made.status == 0, "\(made)")
+        return String(made.output.dropLast())
+    }
+
+    @Test func `a key file is for its owner alone, and no key is overwritten`() async throws {
+        let notes = try Notes()
+        let key = try await make(notes, "shop.key")
+        let path = notes.folder + "/shop.key"
+        #expect(key.utf8.count == 40)
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+        let again = try await Command.run(["keys", "make", path])
+        #expect(again.status == 73 && again.errors.contains("never overwritten"), "\(again)")
+        #expect(try await Command.run(["keys", "show", path]).output == key + "\n")
+        #expect(try !notes.read("shop.key").contains(key))
+        #expect(try await Command.run(["keys", "show", notes.folder + "/missing"]).status == 66)
+        #expect(chmod(path, 0o644) == 0)
+        let open = try await Command.run(["keys", "show", path])
+        #expect(open.status == 78 && open.errors.contains("chmod 600"), "\(open)")
+        let wrong = try await Command.run(["keys", "show", notes.pipeline])
+        #expect(wrong.status == 78, "\(wrong)")
+    }
+
+    @Test func `a key is rotated in two steps`() async throws {
+        let notes = try Notes()
+        let old = try await make(notes, "shop.key")
+        let path = notes.folder + "/shop.key"
+        #expect(try await Command.run(["keys", "rotate", path, "--finish"]).status == 66)
+        let next = try await Command.run(["keys", "rotate", path])
+        let new = String(next.output.dropLast())
+        #expect(next.status == 0 && next.errors.contains("['\(old)', '\(new)']"), "\(next)")
+        #expect(try await Command.run(["keys", "rotate", path]).status == 73)
+        #expect(try await Command.run(["keys", "show", path, path + ".next"]).output == "\(old)\n\(new)\n")
+        #expect(try await Command.run(["keys", "rotate", path, "--finish"]).output == new + "\n")
+        #expect(try await Command.run(["keys", "show", path]).output == new + "\n")
+        #expect(!FileManager.default.fileExists(atPath: path + ".next"))
+    }
+
+    /// A pipeline whose door and links have keys: `shop` may send, `screen` may read.
+    private func keyed(_ notes: Notes) async throws -> (yaml: String, ingest: String) {
+        let ingest = try await make(notes, "ingest.key")
+        let curve = """
+            curve: {publicKey: '\(ingest)', secretKey: {$file: ingest.key}, \
+            producers: {shop: '\(try await make(notes, "shop.key"))'}, \
+            readers: {screen: '\(try await make(notes, "screen.key"))'}}
+            """
+        let yaml = """
+            pipeline: keyed
+            data: data
+            stages:
+              ingest: {\(curve)}
+            """
+        try notes.write(yaml, to: "notes.yaml")
+        return (yaml, ingest)
+    }
+
+    @Test func `every command shows its key, and is told when it is not listed`() async throws {
+        let notes = try Notes()
+        let ingest = try await keyed(notes).ingest
+        let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+        await program.error("running")
+        let input = try notes.write(Notes.phone() + Notes.change("n1"), to: "in.ndjson")
+        let door = "ipc://\(notes.folder)/data/ingest.door"
+        func key(_ name: String) -> [String] { ["--key", "\(notes.folder)/\(name).key"] }
+        func sent(_ key: [String]) async throws -> Program.Result {
+            try await Command.run(
+                ["send", "--door", door, "--server-key", ingest, "--producer", "orders", input] + key)
+        }
+
+        let refused = try await sent(key("screen"))
+        #expect(refused.status == 77 && refused.errors.contains("is not listed for producing"), "\(refused)")
+        await program.error("is not listed under `curve: producers`")
+        #expect(try await sent(key("shop")).errors == "3 lines sent\n")
+        #expect(try await sent(key("shop")).errors == "0 lines sent, 3 taken in an earlier run\n")
+        // The stage's own key lets whoever has it send, but does not make the name its.
+        let own = try await Command.run(["send", notes.pipeline, "--producer", "orders", input])
+        #expect(own.status == 77 && own.errors.contains("(door.owner)"), "\(own)")
+        #expect(try await Command.run(["send", notes.pipeline], input: Notes.change("n2")).status == 0)
+        let none = try await Command.run(["send", "--door", door], input: Notes.change("n3"))
+        #expect(none.status == 77 && none.errors.contains("needs a key"), "\(none)")
+
+        let tap = ["tap", "ingest", "-p", notes.pipeline, "--from", "1", "--limit", "3", "--bare"]
+        let read = try await Program.run("belfry", tap + key("screen"))
+        #expect(read.status == 0 && read.output.split(separator: "\n").count == 3, "\(read)")
+        let unread = try await Program.run("belfry", tap + key("shop"))
+        #expect(unread.status == 77 && unread.errors.contains("is not listed for reading"), "\(unread)")
+
+        let doctor = ["doctor", notes.pipeline, "--only", "health", "--json"]
+        #expect(try await Command.run(doctor).output.contains("health.running"))
+        #expect(try await Command.run(doctor + key("screen")).output.contains("health.running"))
+        let stopped = try await Command.run(doctor + key("shop"))
+        #expect(stopped.status == 1 && stopped.output.contains("health.refused"), "\(stopped)")
+        program.signal(SIGTERM)
+        #expect(await program.result().status == 0)
+    }
+
+    @Test func `a key changes without a moment in which its owner is not let in`() async throws {
+        let notes = try Notes()
+        let (yaml, ingest) = try await keyed(notes)
+        let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+        await program.error("running")
+        let shop = notes.folder + "/shop.key"
+        let old = String(try await Command.run(["keys", "show", shop]).output.dropLast())
+        func send(_ name: String, serverKeys: [String]) async throws -> Program.Result {
+            let keys = serverKeys.flatMap { ["--server-key", $0] } + ["--key", shop, "--timeout", "20"]
+            let door = "ipc://\(notes.folder)/data/ingest.door"
+            return try await Command.run(["send", "--door", door] + keys, input: Notes.change(name))
+        }
+        let new = String(try await Command.run(["keys", "rotate", shop]).output.dropLast())
+        let both = yaml.replacing("'\(old)'", with: "['\(old)', '\(new)']")
+        try notes.write(both, to: "notes.yaml")
+        program.signal(SIGHUP)
+        #expect(await program.error("reloaded") != nil)
+        #expect(try await send("n1", serverKeys: [ingest]).status == 0)
+        #expect(try await Command.run(["keys", "rotate", shop, "--finish"]).status == 0)
+        #expect(try await send("n2", serverKeys: [ingest]).status == 0)
+
+        let path = notes.folder + "/ingest.key"
+        let next = String(try await Command.run(["keys", "rotate", path]).output.dropLast())
+        let known = both.replacing("publicKey: '\(ingest)'", with: "publicKey: ['\(ingest)', '\(next)']")
+        #expect(try await send("n3", serverKeys: [next, ingest]).status == 0)
+        #expect(try await Command.run(["keys", "rotate", path, "--finish"]).status == 0)
+        try notes.write(known, to: "notes.yaml")
+        program.signal(SIGHUP)
+        #expect(try await send("n4", serverKeys: [ingest, next]).status == 0)
+        // It is let in as soon as the stage has its new key.
+        #expect(try await send("n5", serverKeys: [next]).status == 0)
+        program.signal(SIGTERM)
+        #expect(await program.result().status == 0)
+    }
+
+    @Test func `the pipeline's own names stay its own when its keys come and go`() async throws {
+        let notes = try Notes()
+        let keyed = try await keyed(notes).yaml
+        let open = "pipeline: keyed\ndata: data\nstages:\n  ingest: {}\n"
+        for (round, yaml) in [keyed, open, keyed].enumerated() {
+            try notes.write(yaml, to: "notes.yaml")
+            let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+            await program.error("running")
+            let input = try notes.write(Notes.changes(0..<round + 1), to: "in.ndjson")
+            let sent = try await Command.run(["send", notes.pipeline, "--producer", "orders", input])
+            #expect(sent.errors.hasPrefix("1 line sent"), "\(sent)")
+            program.signal(SIGTERM)
+            #expect(await program.result().status == 0)
+        }
+    }
+
+    @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
+    func `a producer in Python has a key`() async throws {
+        let notes = try Notes()
+        let ingest = try await keyed(notes).ingest
+        let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+        await program.error("running")
+        func send(_ lines: String, _ key: String) async throws -> Program.Result {
+            try await Program.run(
+                Python.program,
+                [
+                    Python.folder + "/../producers/send.py", "ipc://\(notes.folder)/data/ingest.door", "orders",
+                    "--key",
+                    "\(notes.folder)/\(key).key", "--server-key", ingest,
+                ], input: lines)
+        }
+        let lines = Notes.phone() + Notes.change("n1")
+        #expect(try await send(lines, "shop").errors.hasSuffix("3 lines sent, 0 refused\n"))
+        let again = try await send(lines + "garbage\n", "shop")
+        #expect(again.status == 65 && again.errors.hasPrefix("3 lines taken in an earlier run\n"), "\(again)")
+        let other = try await send("other lines\n" + lines, "shop")
+        #expect(other.status == 65 && other.errors.contains("does not begin with the 4 lines"), "\(other)")
+        let refused = try await send(lines, "screen")
+        #expect(refused.status == 77 && refused.errors.contains("not listed for producing"), "\(refused)")
+        program.signal(SIGTERM)
+        #expect(await program.result().status == 0)
+    }
+}

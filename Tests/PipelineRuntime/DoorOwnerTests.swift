@@ -1,0 +1,132 @@
+import EventLog
+import Foundation
+import PipelineKit
+import TestSupport
+import Testing
+import ZeroMQ
+
+@testable import PipelineRuntime
+
+/// A producer's name belongs to whoever used it first.
+@Suite struct DoorOwnerTests {
+    private static let lines = Array(text: "{\"n\":1}\n{\"n\":2}\n")
+
+    private static func produce(_ secret: String, first: UInt64 = 1) -> [UInt8] {
+        LinkFrame.produce(producer: "shop", secret: secret, first: first)
+    }
+
+    private static func hello(_ secret: String) -> [UInt8] { LinkFrame.hello(producer: "shop", secret: secret) }
+
+    /// A log whose cursor names producers without their owners.
+    private static func writeEarlierLog(in folder: Folder) throws {
+        let options = EventLogOptions(directory: folder.file("logs"), name: "gate", identity: nil, sync: .never)
+        let writer = try EventLogWriter(options)
+        _ = try Array(text: "{\"n\":1}\n").withUnsafeBytes {
+            try writer.append($0, count: 1, cursor: Cursor(["shop": 1]), now: Instant.wall())
+        }
+        try writer.close()
+    }
+
+    /// Says something to the door of a gate that runs only for that long.
+    private func atDoor(
+        of file: PipelineFile, _ body: @escaping @Sendable (Peer) throws -> Void
+    ) async throws -> RunningHost {
+        let context = try HostContext()
+        let gate = try RunningHost("gate", of: file, context)
+        try await gate.isUp()
+        let door = gate.host.control.report.door ?? ""
+        try await SocketThread.run(name: "peer") { try body(Peer.connected(to: door, context.zmq)) }
+        try await gate.stop()
+        return gate
+    }
+
+    @Test func `another's lines under a name are refused, over a restart too, and leave no trace`() async throws {
+        let folder = try Folder()
+        let file = try PipelineFile.gateAndRelay(in: folder)
+        _ = try await atDoor(of: file) { peer in
+            try peer.say(Self.produce("the first one's secret"), Self.lines)
+            #expect(try peer.hear("answer").contains(#""through":2,"accepted":2"#))
+        }
+        let gate = try await atDoor(of: file) { peer in
+            for frames in [[Self.hello("another's secret")], [Self.produce("another's secret", first: 3), Self.lines]] {
+                try peer.say(frames)
+                let error = try peer.hear("error")
+                #expect(error.contains(#""code":"door.owner""#) && error.contains("'shop'"), "\(error)")
+            }
+            try peer.say(Self.hello("the first one's secret"))
+            #expect(try peer.hear("welcome").contains(#""after":2"#))
+        }
+        #expect(try gate.events() == [#"{"n":1}"#, #"{"n":2}"#])
+    }
+
+    @Test func `a name that was only asked about belongs to nobody`() async throws {
+        let folder = try Folder()
+        _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
+            try peer.say(Self.hello("the one who only asks"))
+            #expect(try peer.hear("welcome").contains(#""after":0"#))
+            try peer.say(Self.produce("the one who sends"), Self.lines)
+            #expect(try peer.hear("answer").contains(#""through":2"#))
+        }
+    }
+
+    @Test func `lines that are all refused make the name theirs who sent them`() async throws {
+        let folder = try Folder()
+        _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
+            try peer.say(Self.produce("who sends garbage"), Array(text: "garbage\ngarbage\n"))
+            #expect(try peer.hear("answer").contains(#""through":2,"accepted":0"#))
+            try peer.say(Self.hello("whose name it is"))
+            #expect(try peer.hear("error").contains(#""code":"door.owner""#))
+        }
+    }
+
+    @Test func `the door tells what the lines were, however they came and over a restart`() async throws {
+        let folder = try Folder()
+        let file = try PipelineFile.gateAndRelay(in: folder)
+        var sum = LineChecksum()
+        (Self.lines + Array(text: "garbage\n{\"n\":3}\n")).withUnsafeBytes { sum.add($0) }
+        let checksum = sum.value
+        _ = try await atDoor(of: file) { peer in
+            try peer.say(Self.produce(Peer.secret), Self.lines)
+            _ = try peer.hear("answer")
+            // The second line comes again, and the last one has no line feed.
+            try peer.say(Self.produce(Peer.secret, first: 2), Array(text: "{\"n\":2}\ngarbage\n{\"n\":3}"))
+            #expect(try peer.hear("answer").contains(#""through":4,"accepted":1"#))
+        }
+        _ = try await atDoor(of: file) { peer in
+            try peer.say(Self.hello(Peer.secret))
+            let welcome = try peer.hear("welcome")
+            #expect(welcome.contains(#""after":4,"checksum":\#(checksum)"#), "\(welcome)")
+        }
+    }
+
+    @Test func `a name of an earlier version goes on where it was`() async throws {
+        let folder = try Folder()
+        let file = try PipelineFile.gateAndRelay(in: folder)
+        try Self.writeEarlierLog(in: folder)
+        let gate = try await atDoor(of: file) { peer in
+            try peer.say(Self.hello("whoever comes first"))
+            let welcome = try peer.hear("welcome")
+            #expect(welcome.contains(#""after":1"#) && !welcome.contains("checksum"), "\(welcome)")
+            try peer.say(Self.produce("whoever comes first"), Self.lines)
+            #expect(try peer.hear("answer").contains(#""through":2,"accepted":1"#))
+            try peer.say(Self.hello("whoever comes second"))
+            #expect(try peer.hear("error").contains(#""code":"door.owner""#))
+        }
+        #expect(try gate.events() == [#"{"n":1}"#, #"{"n":2}"#])
+    }
+
+    @Test func `a secret is drawn once, for its owner alone`() async throws {
+        let folder = try Folder()
+        let path = folder.file("producer.secret")
+        let secrets = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<8 { group.addTask { try ProducerSecret.kept(in: path) } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(secrets.count == 1 && secrets.first?.utf8.count == 32)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["producer.secret"])
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        #expect(throws: ProducerSecretError.self) { try ProducerSecret.kept(in: path) }
+    }
+}
