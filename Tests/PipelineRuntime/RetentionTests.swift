@@ -121,9 +121,10 @@ import ZeroMQ
             try gate.send(2)
             #expect(removal.isUnderWay)
             removal.goOn()
-            try gate.stay(for: "the beginning to go") { gate.first == 5 }
+            // One further where the seventh snapshot is there before the seventh segment is begun.
+            try gate.stay(for: "the beginning to go") { gate.first >= 5 }
         }
-        #expect(try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence == 5)
+        #expect(try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence >= 5)
     }
 
     @Test func `who asks for what was removed is told how far`() async throws {
@@ -131,7 +132,7 @@ import ZeroMQ
         try await RetainedGate.run(Self.file(folder, "{bytes: 64KiB}")) { gate in
             try gate.open("relay", keep: 1_000)
             try gate.send(12)
-            try gate.stay(for: "all but what the last two snapshots need to go") { gate.first == 10 }
+            try gate.stay(for: "all but what the last two snapshots need to go") { gate.first >= 10 }
             let first = gate.first
             let refusal = try gate.open("late", after: first - 2, answer: "error")
             #expect(refusal.contains(#""code":"link.gone""#), "\(refusal)")
