@@ -43,8 +43,22 @@ package struct FileCalls: Sendable {
 /// Where a log waits for the disk: a queue of its own, or a simulation's.
 package protocol SyncQueue: Sendable {
     func later(after delay: Duration, _ work: @escaping @Sendable () -> Void)
+    /// The first part may wait until nobody else wants the processor.
+    ///
+    /// It must not use Dispatch: a thread that Dispatch starts from it would wait for an idle processor for good, and logs
+    /// are forced to the disk on such threads.
+    func later(whileIdle work: @escaping @Sendable () -> Void, then next: @escaping @Sendable () -> Void)
     /// Does it behind what was asked for before, and returns when it is done.
     func now(_ work: () -> Void)
+}
+
+extension SyncQueue {
+    package func later(whileIdle work: @escaping @Sendable () -> Void, then next: @escaping @Sendable () -> Void) {
+        later(after: .zero) {
+            work()
+            next()
+        }
+    }
 }
 
 extension DispatchQueue: SyncQueue {

@@ -5,8 +5,13 @@ import Glibc
 final class IdleQueue: SyncQueue {
     private let queue = DispatchQueue(label: "belfry.idle")
 
-    func later(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
-        queue.later(after: delay) { IdleThread.run(work) }
+    func later(after delay: Duration, _ work: @escaping @Sendable () -> Void) { queue.later(after: delay, work) }
+
+    func later(whileIdle work: @escaping @Sendable () -> Void, then next: @escaping @Sendable () -> Void) {
+        queue.later(after: .zero) {
+            IdleThread.run(work)
+            next()
+        }
     }
 
     func now(_ work: () -> Void) { queue.now(work) }

@@ -102,11 +102,14 @@ final class SnapshotFiles: Sendable {
             (state.isAtWork, state.isUnwanted) = (true, false)
             return state.isHurried
         }
-        (isHurried ? hurriedQueue : idleQueue).later(after: .zero) { [self] in
-            do {
-                writeLater(form.header(moment), try SnapshotFiles.bytes(make(checkWanted)), flush)
-            } catch { giveUp(error) }
-        }
+        let made = MadeState()
+        (isHurried ? hurriedQueue : idleQueue).later(
+            whileIdle: { [self] in
+                do { made.put(try SnapshotFiles.bytes(make(checkWanted))) } catch { giveUp(error) }
+            },
+            then: { [self] in
+                if let bytes = made.take() { writeLater(form.header(moment), bytes, flush) }
+            })
     }
 
     /// Gives up the one that is being made; the next is made without waiting for an idle processor.
@@ -188,6 +191,20 @@ final class SnapshotFiles: Sendable {
             return !state.hasComplained
         }
         if isNew { StandardError.write("\(name): no snapshot for now: \(reason)") }
+    }
+}
+
+/// On its way from the thread that made it to that which writes it.
+private final class MadeState: Sendable {
+    private let bytes = Mutex<[UInt8]?>(nil)
+
+    func put(_ made: [UInt8]) { bytes.withLock { $0 = made } }
+
+    func take() -> [UInt8]? {
+        bytes.withLock { bytes in
+            defer { bytes = nil }
+            return bytes
+        }
     }
 }
 
