@@ -33,7 +33,12 @@ package struct FileCalls: Sendable {
     /// Makes the queue that a log forces its bytes to the disk on.
     package var makeQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.eventlog.sync") }
     /// Makes a queue for work that nobody waits for: it may take long, and must not be in the way.
-    package var makeIdleQueue: @Sendable () -> any SyncQueue = { IdleQueue() }
+    package var makeBackgroundQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.background") }
+    /// How much of one processor such work takes, from 0 to 1; nil: all that it gets.
+    ///
+    /// It works a little and sleeps a while, at the usual priority. A thread of a low one that holds a lock of the system,
+    /// such as that of its process's memory, keeps it as long as others want the processor.
+    package var backgroundShare: Double? = 0.1
 
     package init() {}
 
@@ -43,22 +48,8 @@ package struct FileCalls: Sendable {
 /// Where a log waits for the disk: a queue of its own, or a simulation's.
 package protocol SyncQueue: Sendable {
     func later(after delay: Duration, _ work: @escaping @Sendable () -> Void)
-    /// The first part may wait until nobody else wants the processor.
-    ///
-    /// It must not use Dispatch: a thread that Dispatch starts from it would wait for an idle processor for good, and logs
-    /// are forced to the disk on such threads.
-    func later(whileIdle work: @escaping @Sendable () -> Void, then next: @escaping @Sendable () -> Void)
     /// Does it behind what was asked for before, and returns when it is done.
     func now(_ work: () -> Void)
-}
-
-extension SyncQueue {
-    package func later(whileIdle work: @escaping @Sendable () -> Void, then next: @escaping @Sendable () -> Void) {
-        later(after: .zero) {
-            work()
-            next()
-        }
-    }
 }
 
 extension DispatchQueue: SyncQueue {

@@ -4,13 +4,18 @@ import EventLog
 public struct SnapshotReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
+    private var progress = SnapshotProgress()
 
     public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// Calls back each time that so much more was read that some time has passed.
+    package mutating func onProgress(_ body: @escaping () -> Void) { progress.begin(at: offset, body) }
 
     /// Whether all was read.
     public var isAtEnd: Bool { offset == bytes.count }
 
     public mutating func number() throws(SnapshotError) -> UInt64 {
+        if offset >= progress.next { progress.note(offset) }
         var (number, shift) = (UInt64(0), UInt64(0))
         while offset < bytes.count, shift < 64 {
             let byte = bytes[offset]

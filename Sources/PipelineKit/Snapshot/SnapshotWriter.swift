@@ -6,8 +6,12 @@ import JSON
 /// The same state must give the same bytes: what is kept in a hash table is written in the order of its keys.
 public struct SnapshotWriter: ~Copyable {
     package private(set) var buffer: ByteBuffer
+    private var progress = SnapshotProgress()
 
     public init(capacity: Int = 64 << 10) { buffer = ByteBuffer(capacity: capacity) }
+
+    /// Calls back each time that so much more was written that some time has passed.
+    package mutating func onProgress(_ body: @escaping () -> Void) { progress.begin(at: buffer.count, body) }
 
     /// What was written so far.
     public var bytes: UnsafeRawBufferPointer { buffer.bytes }
@@ -17,6 +21,7 @@ public struct SnapshotWriter: ~Copyable {
 
     /// Small numbers take one byte, the largest ten (LEB128).
     public mutating func write(_ number: UInt64) {
+        if buffer.count >= progress.next { progress.note(buffer.count) }
         var rest = number
         while rest >= 0x80 {
             buffer.append(byte: UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -55,5 +60,23 @@ public struct SnapshotWriter: ~Copyable {
     ) {
         write(UInt64(values.count))
         for value in values { body(value, &self) }
+    }
+}
+
+/// Tells whoever writes or reads a state how far it has come, now and then.
+struct SnapshotProgress {
+    /// Where to tell next.
+    private(set) var next = Int.max
+    private var body: () -> Void = {}
+
+    private static let interval = 16 << 10
+
+    mutating func begin(at offset: Int, _ body: @escaping () -> Void) {
+        (next, self.body) = (offset + SnapshotProgress.interval, body)
+    }
+
+    mutating func note(_ offset: Int) {
+        next = offset + SnapshotProgress.interval
+        body()
     }
 }

@@ -1,4 +1,5 @@
 import EventLog
+import Glibc
 import PipelineKit
 import Synchronization
 
@@ -46,9 +47,9 @@ final class SnapshotFiles: Sendable {
     private let name: String
     /// Where files are written and removed.
     private let queue: any SyncQueue
-    private let idleQueue: any SyncQueue
-    /// For making one that took too long on the queue before.
-    private let hurriedQueue: any SyncQueue
+    /// Where they are made.
+    private let background: any SyncQueue
+    private let share: Double?
     private let state = Mutex(State())
 
     private struct State {
@@ -69,8 +70,8 @@ final class SnapshotFiles: Sendable {
         name = plan.stage
         store = plan.snapshots
         queue = plan.calls.makeQueue()
-        hurriedQueue = plan.calls.makeQueue()
-        idleQueue = plan.calls.makeIdleQueue()
+        background = plan.calls.makeBackgroundQueue()
+        share = plan.calls.backgroundShare
         refresh(lastSequence)
     }
 
@@ -89,30 +90,32 @@ final class SnapshotFiles: Sendable {
         writeLater(form.header(moment), bytes, flush)
     }
 
-    /// Makes the state for one beside the stage, when nobody else wants the processor, and writes it.
+    /// Makes the state for one beside the stage, a little at a time, and writes it.
     ///
     /// - Parameters:
     ///   - flush: Makes durable what must be before the snapshot is.
     ///   - make: Calls what it is given now and then, and ends when that throws.
     func make(
         _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void,
-        _ make: @escaping @Sendable (_ check: () throws -> Void) throws -> SnapshotWriter
+        _ make: @escaping @Sendable (_ check: @escaping () throws -> Void) throws -> SnapshotWriter
     ) {
         let isHurried = state.withLock { state in
             (state.isAtWork, state.isUnwanted) = (true, false)
             return state.isHurried
         }
-        let made = MadeState()
-        (isHurried ? hurriedQueue : idleQueue).later(
-            whileIdle: { [self] in
-                do { made.put(try SnapshotFiles.bytes(make(checkWanted))) } catch { giveUp(error) }
-            },
-            then: { [self] in
-                if let bytes = made.take() { writeLater(form.header(moment), bytes, flush) }
-            })
+        background.later(after: .zero) { [self] in
+            let pace = isHurried ? nil : share.map(Pace.init)
+            do {
+                let writer = try make {
+                    try self.checkWanted()
+                    pace?.rest()
+                }
+                writeLater(form.header(moment), SnapshotFiles.bytes(writer), flush)
+            } catch { giveUp(error) }
+        }
     }
 
-    /// Gives up the one that is being made; the next is made without waiting for an idle processor.
+    /// Gives up the one that is being made; the next is made without a pause.
     func hurry() { state.withLock { ($0.isUnwanted, $0.isHurried) = (true, true) } }
 
     /// Gives up the one that is being made. Does not wait for it: from now on it writes nothing.
@@ -136,8 +139,6 @@ final class SnapshotFiles: Sendable {
         return Array(writer.bytes)
     }
 
-    /// Not on the thread that made it: one that waits for an idle processor in the middle of a write holds up all who
-    /// write to the same file system.
     private func writeLater(_ header: SnapshotHeader, _ bytes: [UInt8], _ flush: @escaping @Sendable () throws -> Void) {
         queue.later(after: .zero) { [self] in
             do {
@@ -194,17 +195,30 @@ final class SnapshotFiles: Sendable {
     }
 }
 
-/// On its way from the thread that made it to that which writes it.
-private final class MadeState: Sendable {
-    private let bytes = Mutex<[UInt8]?>(nil)
+/// Keeps work down to a share of one processor. Belongs to the thread that works.
+private final class Pace {
+    private let share: Double
+    /// What the thread had used by the end of the last rest.
+    private var used = Pace.used
 
-    func put(_ made: [UInt8]) { bytes.withLock { $0 = made } }
+    /// Short enough that nobody waits for long, long enough that to ask for the time costs nothing.
+    private static let workMin = 500_000
 
-    func take() -> [UInt8]? {
-        bytes.withLock { bytes in
-            defer { bytes = nil }
-            return bytes
-        }
+    init(_ share: Double) { self.share = share }
+
+    /// Sleeps where enough was done since the last time.
+    func rest() {
+        let worked = Pace.used - used
+        guard worked >= Pace.workMin else { return }
+        usleep(UInt32(Double(worked) / 1_000 * (1 / share - 1)))
+        used = Pace.used
+    }
+
+    /// Of the calling thread, in nanoseconds.
+    private static var used: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 }
 

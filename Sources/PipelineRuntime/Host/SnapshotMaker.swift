@@ -26,9 +26,11 @@ struct SnapshotMaker<S: Stage>: Sendable {
     /// - Parameters:
     ///   - moment: One at which the stage was in the middle of nothing.
     ///   - check: Called now and then; what it throws ends it all.
-    func state(at moment: SnapshotMoment, check: () throws -> Void) throws -> SnapshotWriter {
+    func state(at moment: SnapshotMoment, check: @escaping () throws -> Void) throws -> SnapshotWriter {
+        // What it throws is thrown again by the next check that may.
+        let progress = { do { try check() } catch {} }
         let search = SnapshotSearch<S>(plan, context, past, lastSequence: moment.sequence)
-        var start = search?.newest(notAfter: moment)
+        var start = search?.newest(notAfter: moment, progress: progress)
         try check()
         var clock = S.isSource ? try recalled(&start, moment, check) : try rebuilt(&start, moment, check)
         var out = Outbox()
@@ -36,6 +38,7 @@ struct SnapshotMaker<S: Stage>: Sendable {
         guard clock.now == moment.now, out.isEmpty else { throw SnapshotMakerError.otherTime(clock.now, moment.now) }
         try check()
         var writer = SnapshotWriter()
+        writer.onProgress(progress)
         clock.stage.snapshot(into: &writer)
         return writer
     }

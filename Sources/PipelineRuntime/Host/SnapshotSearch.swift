@@ -50,15 +50,19 @@ final class SnapshotSearch<S: Stage> {
     }
 
     /// The newest that was taken at a moment, or before. Those that do not fit are passed over without a word.
-    func newest(notAfter moment: SnapshotMoment) -> RestoredStage<S>? {
-        newest { [fit] in
+    ///
+    /// - Parameter progress: Called now and then while it is read.
+    func newest(notAfter moment: SnapshotMoment, progress: @escaping () -> Void) -> RestoredStage<S>? {
+        newest(progress) { [fit] in
             fit.objection(to: $0) == nil && $0.position <= moment.position && $0.now <= moment.now
         }
     }
 
-    private func newest(where isWanted: (SnapshotHeader) -> Bool) -> RestoredStage<S>? {
+    private func newest(_ progress: (() -> Void)? = nil, where isWanted: (SnapshotHeader) -> Bool)
+        -> RestoredStage<S>?
+    {
         while let snapshot = find(where: isWanted) {
-            do throws(SnapshotError) { return try restore(snapshot) } catch {
+            do throws(SnapshotError) { return try restore(snapshot, progress) } catch {
                 say("\(snapshot.path): \(error)")
                 unusable.insert(SnapshotMoment(snapshot.header))
             }
@@ -82,13 +86,14 @@ final class SnapshotSearch<S: Stage> {
         }
     }
 
-    private func restore(_ snapshot: Snapshot) throws(SnapshotError) -> RestoredStage<S> {
+    private func restore(_ snapshot: Snapshot, _ progress: (() -> Void)?) throws(SnapshotError) -> RestoredStage<S> {
         var stage: S
         do { stage = try S(past.epochs(from: snapshot.header.position).first, context: context) } catch {
             throw SnapshotError("the stage's settings are refused: \(error)", at: 0)
         }
         let result = snapshot.state.withUnsafeBytes { bytes -> Result<S, SnapshotError> in
             var reader = SnapshotReader(bytes)
+            if let progress { reader.onProgress(progress) }
             do throws(SnapshotError) {
                 try stage.restore(from: &reader)
                 guard reader.isAtEnd else { throw SnapshotError("there is more than the stage reads", at: 0) }

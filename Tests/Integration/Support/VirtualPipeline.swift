@@ -68,8 +68,9 @@ final class VirtualPipeline: Sendable {
         }
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)
         (surroundings.calls, surroundings.time) = (calls, time)
-        // As many snapshots as where the processor is idle, however busy the machine is.
-        surroundings.calls.makeIdleQueue = { AtOnce() }
+        // As many snapshots as there are to be, however busy the machine is.
+        surroundings.calls.makeBackgroundQueue = { AtOnce() }
+        surroundings.calls.backgroundShare = nil
         surroundings.partBytes = partBytes
         let pipeline = try PipelineProcess(file, in: surroundings)
         try await withThrowingTaskGroup(of: Void.self) { group in

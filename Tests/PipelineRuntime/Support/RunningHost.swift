@@ -16,8 +16,8 @@ final class RunningHost: Sendable {
         guard let stage = file.stage(named: stage) else { throw HostTestError("no stage \(stage)") }
         var surroundings = HostSurroundings(registry: .plain, context: context, clock: clock)
         (surroundings.time, surroundings.calls) = (time, calls)
-        // No test waits for an idle machine.
-        surroundings.calls.makeIdleQueue = calls.makeQueue
+        // No test waits for what takes its time.
+        surroundings.calls.backgroundShare = nil
         let host = try StageHost(stage, of: file, in: surroundings)
         self.host = host
         running = Task { try await host.run() }

@@ -27,7 +27,7 @@ final class UnhurriedDisk: Sendable {
     var calls: FileCalls {
         var calls = FileCalls()
         calls.makeQueue = { UnhurriedQueue(disk: self) }
-        calls.makeIdleQueue = { UnhurriedQueue(disk: self) }
+        calls.makeBackgroundQueue = { UnhurriedQueue(disk: self) }
         calls.write = { descriptor, parts, count, offset in
             self.note("write " + UnhurriedDisk.path(of: descriptor))
             return pwritev(descriptor, parts, count, offset)

@@ -80,7 +80,8 @@ final class SimulatedProcess: Sendable {
         calls.makeFolder = { self.mayCall() ? mkdir($0, 0o755) : failed(EIO) }
         calls.syncAll = { _ in self.mayCall() ? 0 : failed(EIO) }
         calls.makeQueue = { SimulatedQueue(self) }
-        calls.makeIdleQueue = { SimulatedQueue(self) }
+        calls.makeBackgroundQueue = { SimulatedQueue(self) }
+        calls.backgroundShare = nil
         return calls
     }
 
