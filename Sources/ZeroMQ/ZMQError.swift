@@ -49,8 +49,8 @@ extension ZMQError: CustomStringConvertible {
         switch code {
         case EADDRINUSE:
             "port in use: another process is bound to \(endpoint); stop it or choose another `bind`"
-        case EADDRNOTAVAIL: "not an address of this machine; use one of its addresses, or * for all"
-        case ENODEV: "no such network interface; use an address of this machine, or * for all"
+        case EADDRNOTAVAIL: "not an address of this machine; use one of its addresses, or 0.0.0.0 for all"
+        case ENODEV: "no such network interface; use an address of this machine, or 0.0.0.0 for all"
         case EACCES: "permission denied; choose a port above 1023 or a directory this user may write to"
         case ENOENT: "nothing is bound there, or the directory of the socket file does not exist"
         case ENAMETOOLONG: "the path of the socket file is too long; at most 107 bytes"

@@ -1,9 +1,14 @@
+import Glibc
+
 /// The hosts that only this machine reaches.
 package enum Loopback {
     /// - Parameter host: A name or an address, one of IPv6 with or without brackets; or `lo`, ZeroMQ's name of the interface.
+    ///   Any other name may lead anywhere, whatever it begins with.
     package static func has(_ host: some StringProtocol) -> Bool {
+        if ["localhost", "lo", "::1", "[::1]"].contains(String(host)) { return true }
+        var address = in_addr()
         // RFC 1122, section 3.2.1.3: all of 127.0.0.0/8.
-        ["localhost", "lo", "::1", "[::1]"].contains(String(host)) || host.hasPrefix("127.")
+        return inet_pton(AF_INET, String(host), &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127
     }
 }
 
@@ -41,7 +46,8 @@ enum LinkAddress {
 
     /// Whether nobody but this machine reaches it.
     static func isLocal(_ address: String) -> Bool {
-        guard address.hasPrefix("tcp://") else { return true }
+        if address.hasPrefix("ipc://") || address.hasPrefix("inproc://") { return true }
+        guard address.hasPrefix("tcp://") else { return false }
         let place = address.dropFirst("tcp://".count)
         return Loopback.has(place[..<(place.lastIndex(of: ":") ?? place.endIndex)])
     }
@@ -49,7 +55,8 @@ enum LinkAddress {
     private static func checkHostAndPort(_ text: String) throws(Complaint) {
         let colon = text.lastIndex(of: ":")
         let (host, port) = (text[..<(colon ?? text.endIndex)], colon.map { text[text.index(after: $0)...] } ?? "")
-        guard !host.isEmpty, !host.contains("/") else { throw malformed("tcp://\(text)") }
+        // ZeroMQ takes two addresses with a semicolon between them, and listens at the second.
+        guard !host.isEmpty, !host.contains(where: { "/; ".contains($0) }) else { throw malformed("tcp://\(text)") }
         guard host != "*" else {
             throw Complaint(
                 "nothing can connect to tcp://\(text), which is also what the stage's readers are told",
@@ -57,6 +64,11 @@ enum LinkAddress {
         }
         guard let number = UInt16(port), number > 0 else {
             throw Complaint("tcp://\(text) has no port", hint: "end it with a port from 1 to 65535")
+        }
+        guard host != "localhost" else {
+            throw Complaint(
+                "ZeroMQ listens at addresses and network interfaces, and localhost is neither",
+                hint: "write tcp://127.0.0.1:\(port)")
         }
     }
 

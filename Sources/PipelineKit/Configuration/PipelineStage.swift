@@ -39,10 +39,7 @@ struct CommonSettings: PluginSettings {
     init(from settings: inout SettingsReader) throws(SettingsError) {
         kind = try settings.optionalName("stage")
         from = try settings.optionalString("from")
-        let folder = settings.folder
-        bind = try settings.optional("bind") { node throws(Complaint) in
-            try LinkAddress.check(try node.text("an address"), folder: folder)
-        }
+        bind = try settings.optionalAddress("bind")
         logName = try settings.optionalName("log")
         command = try settings.strings("command")
         directory = try settings.optionalPath("directory")
@@ -61,10 +58,10 @@ struct CommonSettings: PluginSettings {
         }
     }
 
-    /// Nil also where it is no text: the stage itself says so.
+    /// Nil also where it is no address: the stage itself says so.
     private static func door(_ settings: SettingsReader) -> String? {
         var settings = settings
-        do throws(SettingsError) { return try settings.optionalString("door") } catch { return nil }
+        do throws(SettingsError) { return try settings.optionalAddress("door") } catch { return nil }
     }
 
     /// - Throws: ``SettingsError`` where other machines reach an address, and no key keeps anyone out.

@@ -41,6 +41,14 @@ extension SettingsReader {
         try optionalString(key).map(resolve)
     }
 
+    /// Where a socket listens: `tcp://HOST:PORT`, `ipc://PATH` or `inproc://NAME`, a path relative to the file's folder.
+    public mutating func optionalAddress(_ key: String) throws(SettingsError) -> String? {
+        let folder = folder
+        return try optional(key) { node throws(Complaint) in
+            try LinkAddress.check(try node.text("an address"), folder: folder)
+        }
+    }
+
     // MARK: Choices
 
     public mutating func boolean(_ key: String, default standard: Bool) throws(SettingsError) -> Bool {

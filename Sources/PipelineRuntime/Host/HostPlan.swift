@@ -114,7 +114,7 @@ extension HostPlan {
         upstream = file.upstream(of: stage)?.bind
         inputLog = file.upstream(of: stage).map { "\(file.data)/logs/\($0.logName)" }
         var settings = stage.settings
-        door = stage.from == nil ? HostPlan.door(of: stage, try settings.optionalString("door"), file) : nil
+        door = stage.from == nil ? HostPlan.door(of: stage, try settings.optionalAddress("door"), file) : nil
         self.clock = clock
         curve = try CurvePlan(stage, of: file, tool: toolKeys)
         command = stage.command

@@ -25,7 +25,7 @@ public struct IngestSettings: PluginSettings {
     }
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
-        door = try settings.optionalString("door")
+        door = try settings.optionalAddress("door")
         subscriptionsInAnyDatabase = try settings.boolean("subscriptionsInAnyDatabase", default: false)
         predicates = try settings.choice("predicates", default: .cloudKit)
     }

@@ -134,6 +134,18 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:13: stages.s.bind: nothing can connect to tcp://*:80, which is also what the stage's readers are "
                 + "told; write tcp://0.0.0.0:80 for all of the machine's addresses"),
         BadFile(
+            "a name of no interface", stage("bind: 'tcp://localhost:80'"),
+            "p.yaml:3:13: stages.s.bind: ZeroMQ listens at addresses and network interfaces, and localhost is neither; "
+                + "write tcp://127.0.0.1:80"),
+        BadFile(
+            "two addresses in one", stage("bind: 'tcp://127.0.0.1:1;0.0.0.0:80'"),
+            "p.yaml:3:13: stages.s.bind: tcp://127.0.0.1:1;0.0.0.0:80 is no address; "
+                + "write tcp://HOST:PORT, ipc://PATH or inproc://NAME"),
+        BadFile(
+            "a name that begins like an address", stage("bind: 'tcp://127.0.0.1.example.com:80'"),
+            "p.yaml:3:13: stages.s.bind: other machines reach tcp://127.0.0.1.example.com:80, "
+                + "and whoever does may read every record, user and token" + keyless),
+        BadFile(
             "an open link", stage("bind: 'tcp://0.0.0.0:80'"),
             "p.yaml:3:13: stages.s.bind: other machines reach tcp://0.0.0.0:80, and whoever does may read every record, user and token"
                 + keyless),

@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "bind: 'tcp://127.0.0.2:1'", "bind: 'tcp://localhost:1'", "bind: 'tcp://[::1]:1'", "door: 'tcp://127.0.0.1:1'",
+        "bind: 'tcp://127.0.0.2:1'", "bind: 'tcp://lo:1'", "bind: 'tcp://[::1]:1'", "door: 'tcp://127.0.0.1:1'",
         "bind: 'tcp://0.0.0.0:1', open: true", "bind: 'tcp://10.0.0.1:1', door: 'tcp://10.0.0.1:2', open: true",
     ])
     func anAddressMayBeReachedByThisMachineAloneOrByAllThatAFileLetsIn(entry: String) throws {

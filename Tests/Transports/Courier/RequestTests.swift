@@ -80,7 +80,7 @@ import Testing
 
     @Test(arguments: [
         "listen: here", "origins: [app.example.com]", "origins: [\"https://a/b\"]", "keep: 1s", "port: 1",
-        "listen: 0.0.0.0:7480", "listen: \"[2001:db8::1]:7480\"", "listen: 10.0.0.1:7480\nbehindTLS: false",
+        "listen: 0.0.0.0:7480", "listen: 127.0.0.1.example.com:7480", "listen: \"[2001:db8::1]:7480\"", "listen: 10.0.0.1:7480\nbehindTLS: false",
     ])
     func `settings are read strictly`(text: String) {
         #expect(throws: PipelineFileError.self) {
