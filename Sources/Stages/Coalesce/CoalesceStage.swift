@@ -1,4 +1,5 @@
 import EventLog
+import JSON
 import PipelineKit
 
 /// Turns matches into notifications, and holds those that a newer one may make stale, as long as its policy says.
@@ -51,16 +52,35 @@ public struct CoalesceStage: Stage {
     }
 
     private mutating func take(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
-        do throws(Rejection) {
-            let match = try Match(event)
-            held.forget(after: memory, at: now)
-            if match.isReplaceable {
-                takeReplaceable(match, at: now, into: &out)
-            } else {
-                pass(match, into: &out)
+        if event.json.namesTypeFirst {
+            do throws(Rejection) { take(try Match(event.json, event.sequence), at: now, into: &out) } catch {
+                out.reject(event, error)
             }
-        } catch {
-            out.reject(event, error)
+        } else {
+            takeReordered(event, at: now, into: &out)
+        }
+    }
+
+    /// A plugin before this stage may write its members in any order; what is written from here on begins with the type.
+    private mutating func takeReordered(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        let text = event.json.withTypeFirst
+        var parser = JSONParser(limits: HeldMatch.limits)
+        let refusal = text.withUnsafeBytes { text -> Rejection? in
+            do throws(JSONError) {
+                let json = try parser.parse(text)
+                do throws(Rejection) { take(try Match(json, event.sequence), at: now, into: &out) } catch { return error }
+                return nil
+            } catch { return Rejection(code: "match.json", reason: "\(error)", path: "") }
+        }
+        if let refusal { out.reject(event, refusal) }
+    }
+
+    private mutating func take(_ match: Match, at now: Instant, into out: inout Outbox) {
+        held.forget(after: memory, at: now)
+        if match.isReplaceable {
+            takeReplaceable(match, at: now, into: &out)
+        } else {
+            pass(match, into: &out)
         }
     }
 

@@ -108,7 +108,11 @@ extension Match {
     fileprivate init(_ snapshot: inout SnapshotReader, _ parser: inout JSONParser) throws(SnapshotError) {
         let (sequence, text) = (try snapshot.number(), try snapshot.view())
         do {
-            try self.init(InputEvent(sequence: sequence, json: try parser.parse(text), line: text))
+            let json = try parser.parse(text)
+            guard json.namesTypeFirst else {
+                throw Rejection(code: "match.type", reason: "it does not begin with its type", path: "type")
+            }
+            try self.init(json, sequence)
         } catch {
             throw snapshot.error("a match does not read: \(error)")
         }

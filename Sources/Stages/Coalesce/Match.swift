@@ -18,12 +18,9 @@ struct Match {
     let notificationInfo: JSONValue?
     let collapseID: JSONValue?
 
-    init(_ event: borrowing InputEvent) throws(Rejection) {
-        json = event.json
-        sequence = event.sequence
-        guard let first = json.firstKey, first.equals("type") else {
-            throw Rejection(code: "match.type_not_first", reason: "a match names its type first", path: "type")
-        }
+    /// - Parameter json: Names its type first.
+    init(_ json: JSONValue, _ sequence: UInt64) throws(Rejection) {
+        (self.json, self.sequence) = (json, sequence)
         guard let change = json["change"]?.int64, change > 0 else {
             throw Rejection(
                 code: "match.change", reason: "a match names the sequence of its change, from 1", path: "change")
@@ -64,9 +61,24 @@ struct Match {
 }
 
 extension JSONValue {
-    fileprivate var firstKey: JSONValue? {
+    var namesTypeFirst: Bool {
         var members = members
-        return members.next()?.key
+        return members.next()?.key.equals("type") ?? false
+    }
+
+    /// The same object as text, with its type in front.
+    var withTypeFirst: [UInt8] {
+        var buffer = ByteBuffer(capacity: raw.count + 16)
+        buffer.append("{\"type\":")
+        if let type = self["type"] { buffer.append(type.raw) }
+        for (key, value) in members where !key.equals("type") {
+            buffer.append(",")
+            buffer.append(key.raw)
+            buffer.append(":")
+            buffer.append(value.raw)
+        }
+        buffer.append("}")
+        return Array(buffer.bytes)
     }
 
     fileprivate func text(_ key: StaticString) throws(Rejection) -> JSONValue {

@@ -252,7 +252,6 @@ private func picture(
     @Test(arguments: [
         (#""change":1"#, #""change":0"#), (#""change":1"#, #""change":"1""#), (#""user":"_alice","sub"#, #""sub"#),
         (#""subscriptionID":"feed""#, #""subscriptionID":7"#),
-        (#""type":"match","change":1"#, #""change":1,"type":"match""#),
         (#""collapseIDKey":"a""#, #""collapseIDKey":{"a":1}"#), (#""database":"private""#, #""database":null"#),
     ])
     func `that are broken matches are set aside`(part: String, broken: String) throws {
@@ -266,4 +265,22 @@ private func picture(
 
 private func lines(of matches: [SampleMatch]) throws -> [String] {
     try outputs(of: matches.map { Arrival(time: 0, line: $0.line) }).lines
+}
+
+@Suite struct `The order of members` {
+    /// `json.dumps(event, sort_keys=True)` in a plugin before coalesce.
+    @Test(arguments: ["latest", "debounce", "none"]) func `does not matter`(policy: String) throws {
+        let letters = Array("abaacab")
+        let arrivals = letters.indices.map { index in
+            Arrival(time: Int64(index * 40), line: SampleMatch.collapsing(String(letters[index]), change: index + 1).line)
+        }
+        let type = #""type":"match""#
+        let moved = try arrivals.map { arrival in
+            let rest = try #require(arrival.line.wholeMatch(of: /\{"type":"match",(.*)\}/)).1
+            return Arrival(time: arrival.time, line: "{\(rest),\(type)}")
+        }
+        let expected = try outputs(of: arrivals, policy: policy)
+        #expect(try outputs(of: moved, policy: policy) == expected)
+        #expect(expected.lines.count >= letters.count && expected.rejections.isEmpty)
+    }
 }
