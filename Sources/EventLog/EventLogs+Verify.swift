@@ -19,7 +19,12 @@ extension EventLogs {
         directory: String, checks: [any LogCheck] = [], progress: (VerifyReport) -> Void = { _ in }
     ) throws(EventLogError) -> VerifyReport {
         let log = LogDirectory(path: directory)
-        let manifest = try LogManifest.required(in: log)
+        let manifest: LogManifest
+        do { manifest = try LogManifest.required(in: log) } catch .damaged(let file, let offset, let sequence, let reason) {
+            var report = VerifyReport()
+            report.problems = [VerifyReport.Problem(file: file, offset: offset, sequence: sequence, reason: reason)]
+            return report
+        }
         var verification = try Verification(log, manifest)
         verification.checkName(manifest)
         guard try verification.isLogOfManifest(manifest) else { return verification.report }
