@@ -57,6 +57,8 @@ struct BadPlugins {
             return (try run.end(), run.lines)
         }
         #expect(status == end, "\(said.prefix(3))")
+        let refusals = said.filter { $0.hasPrefix("filter: the plugin's program was refused: ") }
+        #expect(refusals.count == (mode == "garbage" ? 4 : 0), "\(refusals)")
         return try folder.lines(of: "pushes.ndjson")
     }
 

@@ -103,6 +103,11 @@ struct HealthCheck: DoctorCheck {
             return Finding(
                 .error, "health.disk_full", "\(stage) has no room for its log and takes nothing in",
                 fix: "make room: it goes on by itself", details)
+        case .waitingForProgram:
+            return Finding(
+                .warning, "health.program",
+                "\(stage) waits for its program, which is not there or does not answer; what the program and its host say is "
+                    + "on the standard error of belfry up", details)
         case .rebuilding, .starting:
             return Finding(.note, "health.starting", "\(stage) is not ready yet: \(health.phase)", details)
         default:

@@ -70,6 +70,8 @@ public struct HostReport: Sendable, Hashable {
         case starting
         /// Connected to nothing yet.
         case waitingForUpstream = "waiting_for_upstream"
+        /// The stage's program is not there, or has not answered what it has for ten seconds.
+        case waitingForProgram = "waiting_for_program"
         /// Feeding the stage its history to make its state anew.
         case rebuilding
         case running

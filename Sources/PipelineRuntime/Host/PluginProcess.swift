@@ -19,6 +19,8 @@ final class PluginProcess: Sendable {
         /// How the program ended last, until the next has opened its link.
         var end: ChildProcess.Exit?
         var child: ChildProcess?
+        /// Whether what the program ended on was taken out of its way.
+        var isForgiven = false
     }
 
     init(_ command: [String], directory: String?, name: String) {
@@ -57,6 +59,19 @@ final class PluginProcess: Sendable {
         }
     }
 
+    /// Whether the program has ended, and the next has not opened its link.
+    var isDown: Bool { state.withLock { $0.end != nil } }
+
+    /// What it ended on is taken out of its way: should it end again, that is for another reason.
+    func forgetFailures() { state.withLock { $0.isForgiven = true } }
+
+    private func takeForgiven() -> Bool {
+        state.withLock { state in
+            defer { state.isForgiven = false }
+            return state.isForgiven
+        }
+    }
+
     private func takeHasOpened() -> Bool {
         state.withLock { state in
             defer { state.hasOpened = false }
@@ -81,6 +96,7 @@ final class PluginProcess: Sendable {
             state.withLock { $0.end = exit }
             failures = takeHasOpened() ? 0 : failures + 1
             guard failures < PluginProcess.failuresMax else { throw brokenProgram(exit) }
+            if takeForgiven() { backOff = BackOff() }
             let pause = backOff.next(ranFor: exit.ranFor)
             StandardError.write("\(name): the plugin's program \(exit.text); starting it again in \(pause)")
             do { try await Task.sleep(for: pause) } catch { return }

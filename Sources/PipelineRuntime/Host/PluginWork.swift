@@ -4,6 +4,16 @@ import JSON
 import PipelineKit
 import ZeroMQ
 
+/// What the host of a plugin's program asks whoever keeps the program running.
+struct PluginPrograms {
+    /// Called whenever the program has opened its link; says how the one before it ended, if one did.
+    var onOpen: () -> ChildProcess.Exit? = { nil }
+    /// Called when the event that it ended on is taken out of its way.
+    var onSetAside: () -> Void = {}
+    /// Whether it has ended, and the next has not opened its link.
+    var isDown: () -> Bool = { false }
+}
+
 /// The work of a host whose stage is a program in another language.
 ///
 /// The program connects a DEALER to the endpoint in `BELFRY_LINK`, sends `open`, gets `welcome` and `batch` frames as
@@ -30,13 +40,17 @@ final class PluginWork: HostWork {
     private var mark: UInt64 = 0
     private var eventsIn: UInt64 = 0
     private var refusedFrames = 0
-    private var silentSince: ContinuousClock.Instant? = .now
+    /// Since when nothing has come from the program that it was waited for.
+    private var silentSince = ContinuousClock.now
+    /// Whether that was said.
+    private var hasComplained = false
+    /// What kinds of mistakes of the program's were said.
+    private var mistakesSaid: Set<String> = []
     /// The last sequence that outputs answer for which the log had no room.
     private var unsaved: UInt64?
     /// Whether that is an event that the program never gets again.
     private var isSettingAside = false
-    /// Called whenever the program has opened its link; says how the one before it ended, if one did.
-    var onOpen: () -> ChildProcess.Exit? = { nil }
+    var program = PluginPrograms()
     /// Through which event the program gets one event at a time, because an earlier one ended with these in hand.
     private var carefulThrough: UInt64 = 0
     /// How often in a row the program has ended with that event alone in hand.
@@ -85,7 +99,8 @@ final class PluginWork: HostWork {
     var isIdle: Bool { waiting.isEmpty || peer == nil }
 
     func fill(_ report: inout HostReport) {
-        report.phase = upstream == nil || peer == nil ? .waitingForUpstream : .running
+        let waitsForProgram = peer == nil || program.isDown() || hasComplained
+        report.phase = upstream == nil ? .waitingForUpstream : waitsForProgram ? .waitingForProgram : .running
         report.taken = answered
         report.eventsIn = eventsIn
         report.mark = mark
@@ -112,13 +127,20 @@ final class PluginWork: HostWork {
         return bytes >= 1 << 20
     }
 
-    /// Says once that the program has not opened its link.
+    /// Says once that the program has not opened its link, or does not answer.
     private func complainOfSilence() {
-        guard peer == nil, let started = silentSince, .now - started > PluginWork.patience else { return }
-        silentSince = nil
-        let wait = "for \(PluginWork.patience); nothing passes until it does"
-        StandardError.write("\(plan.stage): the plugin's program has not opened the link in BELFRY_LINK \(wait)")
+        guard !program.isDown(), peer == nil || !waiting.isEmpty, unsaved == nil else { return endSilence() }
+        guard !hasComplained, .now - silentSince > PluginWork.patience else { return }
+        hasComplained = true
+        let fault =
+            waiting.first.flatMap { oldest in
+                peer.map { _ in "answered events \(oldest.first) to \(oldest.last) of \(upstream?.name ?? "")" }
+            } ?? "opened the link in BELFRY_LINK"
+        StandardError.write(
+            "\(plan.stage): the plugin's program has not \(fault) for \(PluginWork.patience); nothing passes until it does")
     }
+
+    private func endSilence() { (silentSince, hasComplained) = (.now, false) }
 
     private func take(_ arrival: LinkClient.Arrival) throws -> Int {
         switch arrival {
@@ -189,6 +211,8 @@ final class PluginWork: HostWork {
     private func refuse(_ peer: [UInt8], _ code: String, _ reason: String) throws {
         refusedFrames += 1
         _ = try plugin.send([peer, LinkFrame.error(code, reason)], wait: false)
+        guard mistakesSaid.insert(code).inserted else { return }
+        StandardError.write("\(plan.stage): the plugin's program was refused: \(reason) (\(code))")
     }
 
     private func open(_ control: JSONValue, _ sender: [UInt8]) throws {
@@ -196,7 +220,8 @@ final class PluginWork: HostWork {
             return try refuse(sender, "link.version", "this link speaks protocol \(LinkFrame.version)")
         }
         peer = sender
-        if let end = onOpen() { try noteCrash(end) }
+        endSilence()
+        if let end = program.onOpen() { try noteCrash(end) }
         let log = outlet.log
         let welcome = LinkFrame.welcome(
             log: upstream?.name ?? "", identity: upstream?.identity ?? log.identity, last: taken, after: answered)
@@ -215,10 +240,13 @@ final class PluginWork: HostWork {
     private func outputs(_ control: JSONValue, _ sender: [UInt8]) throws {
         guard sender == peer, let through = control.natural("through"), let batch = waiting.first, through == batch.last
         else {
+            let oldest = waiting.first.map { "\($0.last)" } ?? "none: all are answered"
+            let found = control.natural("through").map { "\($0)" } ?? "none"
             return try refuse(
                 sender, "link.outputs",
-                "outputs need \"through\": the last sequence of the oldest batch not yet answered")
+                "outputs need \"through\": the last sequence of the oldest batch not yet answered (\(oldest)); found: \(found)")
         }
+        endSilence()
         if message.count > 2 { admit(message[2], through) }
         setAsideInARow = 0
         now = max(now, batch.now)
@@ -284,6 +312,7 @@ final class PluginWork: HostWork {
         now = max(now, event.now)
         (unsaved, isSettingAside) = (event.first, true)
         setAsideInARow += 1
+        program.onSetAside()
         try save()
         StandardError.write(
             "\(plan.stage): set event \(event.first) of \(upstream.name) aside: \(reason) (belfry dead-letters)")

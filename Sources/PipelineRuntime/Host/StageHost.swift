@@ -150,7 +150,8 @@ public struct StageHost: Sendable {
         let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
         let inlet = try sockets.connect(after: outlet.log.cursor.input?.position ?? 0)
         let work = PluginWork(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin())
-        work.onOpen = process.noteOpen
+        work.program = PluginPrograms(
+            onOpen: process.noteOpen, onSetAside: process.forgetFailures, isDown: { process.isDown })
         try loop.run(work)
     }
 }

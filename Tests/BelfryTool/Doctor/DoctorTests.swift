@@ -163,5 +163,6 @@ struct DoctorTests {
         #expect(try code(.diskFull) == "health.disk_full")
         #expect(try code(.rebuilding) == "health.starting")
         #expect(try code(.waitingForUpstream) == "health.not_ready")
+        #expect(try code(.waitingForProgram) == "health.program")
     }
 }
