@@ -115,7 +115,7 @@ final class SimulatedHost {
         life.host.control.stop()
         world.faults.note(.stopped)
         do { try life.work.finish() } catch { fail(error) }
-        crash()
+        if process.isDead { dieInACall() } else { crash() }
     }
 }
 
