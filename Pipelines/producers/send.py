@@ -101,7 +101,12 @@ def main() -> None:
     sent = crc32c(b"".join(line + b"\n" for line in lines[:done]))
     if done > len(lines) or welcome.get("checksum", sent) != sent:
         fail(65, f"standard input does not begin with the {done} lines that {options.name} has sent before")
-    print(f"{done} lines taken in an earlier run", file=sys.stderr)
+    earlier = welcome.get("refused")
+    if earlier is None:
+        print(f"{done} lines taken or refused in an earlier run", file=sys.stderr)
+    else:
+        told = f", {earlier} refused" if earlier else ""
+        print(f"{done - earlier} lines taken{told} in an earlier run", file=sys.stderr)
     while done < len(lines):
         parcel = lines[done : done + PARCEL]
         answer = door.ask({"type": "produce", "first": done + 1}, b"".join(line + b"\n" for line in parcel))
@@ -110,7 +115,7 @@ def main() -> None:
         refused += answer["refused"]
         done = answer["through"]
     print(f"{done} lines sent, {refused} refused", file=sys.stderr)
-    sys.exit(65 if refused else 0)
+    sys.exit(65 if refused or earlier else 0)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,25 @@ struct SendCommandTests {
         #expect(names == ["n0", "n1", "n2", "n3", "n4"])
     }
 
+    @Test func `a line that was refused in an earlier run is told as refused again`() async throws {
+        let notes = try Notes()
+        let ingest = try await ingest(notes)
+        let bad = try notes.write("{\"n\":1}\n", to: "bad.ndjson")
+        let mixed = try notes.write(Notes.changes(0..<2) + "nope\n" + Notes.change("n3"), to: "mixed.ndjson")
+        func send(_ producer: String, _ file: String) async throws -> Program.Result {
+            try await Command.run(["send", notes.pipeline, "--producer", producer, file])
+        }
+        #expect(try await send("r", bad).errors.hasSuffix("1 line sent, 1 refused\n"))
+        let again = try await send("r", bad)
+        #expect(again.status == 65 && again.errors == "0 lines sent, 1 refused in an earlier run\n", "\(again)")
+        #expect(try await send("m", mixed).status == 65)
+        let rest = try await send("m", mixed)
+        #expect(rest.status == 65, "\(rest)")
+        #expect(rest.errors == "0 lines sent, 3 taken and 1 refused in an earlier run\n", "\(rest)")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
     @Test func `lines that somebody else sent under a name do not count as taken`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)

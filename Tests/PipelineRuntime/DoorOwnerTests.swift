@@ -79,6 +79,47 @@ import ZeroMQ
         }
     }
 
+    @Test func `a name keeps its owner, however many other names send refused lines`() async throws {
+        let folder = try Folder()
+        let file = try PipelineFile.gateAndRelay(in: folder)
+        _ = try await atDoor(of: file) { peer in
+            try peer.say(Self.produce(Peer.secret), Self.lines)
+            _ = try peer.hear("answer")
+            for number in 1...2_200 {
+                let frame = LinkFrame.produce(producer: "x\(number)", secret: "another's secret", first: 1)
+                try peer.say(frame, Array(text: "x\n"))
+                if number % 100 == 0 { for _ in 0..<100 { _ = try peer.hear("answer") } }
+            }
+            try peer.say(Self.hello("another's secret"))
+            #expect(try peer.hear("error").contains(#""code":"door.owner""#))
+            try peer.say(Self.produce(Peer.secret, first: 3), Self.lines)
+            #expect(try peer.hear("answer").contains(#""through":4,"accepted":2"#))
+        }
+        _ = try await atDoor(of: file) { peer in
+            try peer.say(Self.hello(Peer.secret))
+            #expect(try peer.hear("welcome").contains(#""after":4"#))
+        }
+    }
+
+    @Test func `a new lasting name beyond the limit is refused, and one without a lasting name is taken`() async throws {
+        let folder = try Folder()
+        _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
+            func send(_ name: String) throws {
+                try peer.say(
+                    LinkFrame.produce(producer: name, secret: Peer.secret, first: 1), Array(text: "{\"n\":1}\n"))
+            }
+            for number in 1...ProducerPositions.lastingMax {
+                try send("p\(number)")
+                if number % 128 == 0 { for _ in 0..<128 { _ = try peer.hear("answer") } }
+            }
+            try send("new")
+            let error = try peer.hear("error")
+            #expect(error.contains(#""code":"door.producers""#) && error.contains("2048"), "\(error)")
+            try send("~passing")
+            #expect(try peer.hear("answer").contains(#""accepted":1"#))
+        }
+    }
+
     @Test func `the door tells what the lines were, however they came and over a restart`() async throws {
         let folder = try Folder()
         let file = try PipelineFile.gateAndRelay(in: folder)
@@ -95,7 +136,7 @@ import ZeroMQ
         _ = try await atDoor(of: file) { peer in
             try peer.say(Self.hello(Peer.secret))
             let welcome = try peer.hear("welcome")
-            #expect(welcome.contains(#""after":4,"checksum":\#(checksum)"#), "\(welcome)")
+            #expect(welcome.contains(#""after":4,"checksum":\#(checksum),"refused":1}"#), "\(welcome)")
         }
     }
 
@@ -107,6 +148,7 @@ import ZeroMQ
             try peer.say(Self.hello("whoever comes first"))
             let welcome = try peer.hear("welcome")
             #expect(welcome.contains(#""after":1"#) && !welcome.contains("checksum"), "\(welcome)")
+            #expect(!welcome.contains("refused"), "\(welcome)")
             try peer.say(Self.produce("whoever comes first"), Self.lines)
             #expect(try peer.hear("answer").contains(#""through":2,"accepted":1"#))
             try peer.say(Self.hello("whoever comes second"))

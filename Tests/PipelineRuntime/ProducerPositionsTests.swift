@@ -8,9 +8,9 @@ import Testing
     private static let other = ProducerOwner(client: "shop")
 
     private static func at(
-        _ through: UInt64, of owner: ProducerOwner = owner, sum: UInt32 = 0
+        _ through: UInt64, of owner: ProducerOwner = owner, sum: UInt32 = 0, refused: UInt64? = 0
     ) -> ProducerPositions.Position {
-        .init(owner: owner, through: through, checksum: LineChecksum(sum))
+        .init(owner: owner, through: through, checksum: LineChecksum(sum), refused: refused)
     }
 
     /// The positions that a log's cursor gives back.
@@ -20,13 +20,13 @@ import Testing
         return ProducerPositions(positions.changes)
     }
 
-    @Test(arguments: [UInt32.min, 1, .max])
-    func `a producer is resumed where its last line was, by its owner alone`(sum: UInt32) {
+    @Test(arguments: [UInt32.min, 1, .max], [nil, 0, 7] as [UInt64?])
+    func `a producer is resumed where its last line was, by its owner alone`(sum: UInt32, refused: UInt64?) {
         let positions = Self.read {
-            $0.advance("a b", to: Self.at(7, sum: sum))
+            $0.advance("a b", to: Self.at(7, sum: sum, refused: refused))
             $0.advance("at sum", to: Self.at(3, of: Self.other))
         }
-        #expect(positions["a b"] == Self.at(7, sum: sum))
+        #expect(positions["a b"] == Self.at(7, sum: sum, refused: refused))
         #expect(positions["at sum"] == Self.at(3, of: Self.other))
         #expect(positions["c"] == nil)
         #expect(!positions.hasChanged)
@@ -49,7 +49,7 @@ import Testing
         var positions = ProducerPositions(log)
         positions.advance("new", to: Self.at(1))
         log.fold(positions.changes)
-        #expect(log.positions.count == ProducerPositions.producersMax + 1)
+        #expect(log.positions.count == ProducerPositions.acceptedMax + 1)
         #expect(ProducerPositions(log)["lasting"]?.through == 1)
     }
 
@@ -60,39 +60,77 @@ import Testing
         #expect(!positions.hasChanged)
     }
 
-    @Test func `the producer that was silent longest is forgotten, also by the log's cursor`() {
+    /// A table that has as many lasting names as it takes, and its log's cursor.
+    private static func full() -> (positions: ProducerPositions, log: Cursor) {
+        var positions = ProducerPositions(Cursor())
+        for number in 1...ProducerPositions.lastingMax { positions.advance("p\(number)", to: at(1)) }
+        let log = positions.changes
+        positions.settleChanges()
+        return (positions, log)
+    }
+
+    @Test func `names of which no line was accepted push out no name that has some, over a restart too`() {
         var positions = ProducerPositions(Cursor())
         var log = Cursor()
-        func settle() {
+        positions.advance("orders", to: Self.at(3, refused: 2))
+        positions.advance("~passing", to: Self.at(1))
+        for number in 0..<2 * ProducerPositions.namesMax {
+            if number % 700 == 0 {
+                log.fold(positions.changes)
+                positions = ProducerPositions(log)
+            }
+            positions.advance("x\(number)", to: Self.at(2, of: Self.other, refused: 2))
+        }
+        log.fold(positions.changes)
+        for positions in [positions, ProducerPositions(log)] {
+            #expect(positions["orders"] == Self.at(3, refused: 2))
+            #expect(positions["~passing"] == Self.at(1))
+        }
+        #expect(log.positions.count == 2 * ProducerPositions.namesMax)
+    }
+
+    @Test func `a lasting name with accepted lines is never forgotten, and a new one is not taken beyond the limit`() {
+        for positions in [Self.full().positions, ProducerPositions(Self.full().log)] {
+            #expect(!positions.hasRoom(for: "new"))
+            #expect(positions.hasRoom(for: "p1") && positions.hasRoom(for: "~passing"))
+            var positions = positions
+            for number in 1...100 { positions.advance("~\(number)", to: Self.at(1)) }
+            for number in 1...ProducerPositions.lastingMax { #expect(positions["p\(number)"] != nil) }
+            #expect(positions["~1"] == nil && positions["~100"] != nil)
+        }
+    }
+
+    @Test func `a name of which no line was accepted has room while lasting names have`() {
+        var positions = ProducerPositions(Cursor())
+        positions.advance("x", to: Self.at(1, refused: 1))
+        #expect(positions.hasRoom(for: "x"))
+        for number in 1...ProducerPositions.lastingMax { positions.advance("p\(number)", to: Self.at(1)) }
+        #expect(positions["x"] != nil && !positions.hasRoom(for: "x"))
+    }
+
+    @Test func `the passing producer that was silent longest is forgotten, also by the log's cursor`() {
+        var positions = ProducerPositions(Cursor())
+        var log = Cursor()
+        positions.advance("lasting", to: Self.at(1))
+        for number in 1...(ProducerPositions.acceptedMax + 10) {
+            positions.advance("~\(number)", to: Self.at(1))
+            if number > 1 { positions.advance("~1", to: Self.at(UInt64(number))) }
             log.fold(positions.changes)
             positions.settleChanges()
         }
-        for number in 1...(ProducerPositions.producersMax + 10) {
-            positions.advance("p\(number)", to: Self.at(1))
-            if number > 1 { positions.advance("p1", to: Self.at(UInt64(number))) }
-            settle()
+        #expect(log.positions.count == 2 * ProducerPositions.acceptedMax)
+        for positions in [positions, ProducerPositions(log)] {
+            #expect(positions["lasting"] == Self.at(1))
+            #expect(positions["~1"]?.through ?? 0 > 1)
+            #expect(positions["~2"] == nil)
         }
-        #expect(log.positions.count == 2 * ProducerPositions.producersMax)
-        #expect(positions["p1"]?.through ?? 0 > 1)
-        #expect(positions["p2"] == nil)
-        let again = ProducerPositions(log)
-        #expect(again["p1"] == positions["p1"])
-        #expect(again["p2"] == nil)
-    }
-
-    @Test func `producers that do not come back are forgotten before those that may`() {
-        var positions = ProducerPositions(Cursor())
-        positions.advance("lasting", to: Self.at(1))
-        for number in 0...ProducerPositions.producersMax { positions.advance("~passing \(number)", to: Self.at(1)) }
-        #expect(positions["lasting"] == Self.at(1))
-        #expect(positions["~passing 0"] == nil)
     }
 
     @Test func `the longest names of as many producers as there may be fit a cursor`() {
         let name = 200
         let entry = "sum ".utf8.count + 32 + 1 + name
         #expect(entry <= EventLogLimits.cursorNameBytesMax)
-        #expect(2 * ProducerPositions.producersMax * (entry + 10) <= EventLogLimits.cursorBytesMax)
+        #expect(2 * ProducerPositions.namesMax * (entry + 10) <= EventLogLimits.cursorBytesMax)
     }
 
     @Test func `an owner is a hash, and a key's name is no secret`() {

@@ -21,7 +21,10 @@ struct SendCommand: AsyncParsableCommand {
               belfry send --door tcp://10.0.0.7:7400 --key my.key --server-key KEY in.ndjson
 
             With --producer the door remembers how many lines of that producer it has, and what they were: after an \
-            interruption the same command with the same input goes on behind the last line taken. Input that begins with \
+            interruption the same command with the same input goes on behind the last line taken. Lines of the input that \
+            were refused in an earlier run are counted as refused again, and so is the exit status 65; why was told then. \
+            Of a producer that an earlier version of Belfry has on record the door does not know how many lines were \
+            refused: they are "taken or refused in an earlier run", and change no exit status. Input that begins with \
             other lines is refused, and nothing of it is sent.
 
             The name belongs to your --key where you give one, else to a secret: that of the pipeline's data folder, or \
@@ -93,7 +96,7 @@ struct SendCommand: AsyncParsableCommand {
             patience: wait ? .seconds(Int64(1) << 32) : .seconds(timeout), sources: sources)
         let totals = try await SocketThread.run(name: "send") { try sending.run() }
         StandardError.write(totals.text)
-        if totals.refused > 0 { throw ToolFailure(.badData) }
+        if totals.allRefused > 0 { throw ToolFailure(.badData) }
     }
 
     private func producerSecret(_ plan: HostPlan?) throws -> String {

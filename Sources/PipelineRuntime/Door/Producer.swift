@@ -73,6 +73,8 @@ package final class Producer {
     /// How many lines the door had of this producer at first, and what they were; nil where the door does not know that.
     package private(set) var checksumThrough: UInt64 = 0
     package private(set) var checksum: LineChecksum?
+    /// How many of those lines were refused; nil where the door does not know that.
+    package private(set) var refusedThrough: UInt64?
     private var refusal: ConnectionRefusal?
 
     package init(
@@ -192,7 +194,7 @@ package final class Producer {
         do throws(JSONError) { control = try parser.parse(message[0]) } catch { return }
         heard = steady()
         switch control.text("type") {
-        case "welcome": welcome(through: control.natural("after") ?? 0, control.natural("checksum"))
+        case "welcome": welcome(control, through: control.natural("after") ?? 0)
         case "answer": answer(control)
         case "time": timeMark = max(timeMark, control.natural("mark") ?? 0)
         case "error": try refused(control)
@@ -207,11 +209,12 @@ package final class Producer {
         throw LinkError.refused(endpoint: endpoint, code: code, reason: control.text("reason") ?? "no reason given")
     }
 
-    private func welcome(through: UInt64, _ checksum: UInt64?) {
+    private func welcome(_ control: JSONValue, through: UInt64) {
         if !isKnown {
             next = max(next, through + 1)
             checksumThrough = through
-            self.checksum = checksum.map { LineChecksum(UInt32(truncatingIfNeeded: $0)) }
+            checksum = control.natural("checksum").map { LineChecksum(UInt32(truncatingIfNeeded: $0)) }
+            refusedThrough = control.natural("refused")
         }
         isKnown = true
         settle(through: through)

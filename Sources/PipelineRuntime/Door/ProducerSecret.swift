@@ -3,6 +3,8 @@ import Glibc
 /// What shows a door that a name's producer is the one that used the name first, where no CURVE key does.
 package enum ProducerSecret {
     static let bytes = 16...200
+    /// In the data folder. It is its owner's alone, whatever others may do there.
+    package static let fileName = "producer.secret"
 
     /// A new one, which nobody can guess.
     package static func drawn() -> String {
@@ -47,7 +49,7 @@ extension HostPlan {
     /// The secret of producers that act for the pipeline itself, made when it is first asked for.
     package func producerSecret() throws -> String {
         try SocketFiles.makeFolder(data, mode)
-        return try ProducerSecret.kept(in: data + "/producer.secret")
+        return try ProducerSecret.kept(in: "\(data)/\(ProducerSecret.fileName)")
     }
 }
 

@@ -189,7 +189,7 @@ final class SourceStageWork<S: Stage>: HostWork {
             peer,
             LinkFrame.welcome(
                 log: log.name, identity: log.identity, last: log.lastSequence, after: position.through,
-                checksum: position.checksum?.value))
+                checksum: position.checksum?.value, refused: position.refused))
     }
 
     /// How far the producer has come whose frame this is; a name that belongs to nobody is this producer's from its first
@@ -210,7 +210,16 @@ final class SourceStageWork<S: Stage>: HostWork {
             )
             return nil
         }
-        guard let known = producers[producer] else { return .init(owner: first, through: 0, checksum: LineChecksum()) }
+        guard producers.hasRoom(for: producer) else {
+            refuse(
+                peer, "door.producers",
+                "the door knows \(ProducerPositions.lastingMax) producers' names and takes no new one: send under one of "
+                    + "those, or without a lasting name (one that begins with '~')")
+            return nil
+        }
+        guard let known = producers[producer] else {
+            return .init(owner: first, through: 0, checksum: LineChecksum(), refused: 0)
+        }
         guard let owner = known.owner else { return .init(owner: first, through: known.through) }
         guard owners.contains(owner) else {
             refuse(
@@ -252,6 +261,7 @@ final class SourceStageWork<S: Stage>: HostWork {
                 if !out.saved.isEmpty { admission.take(out.takeSaved(), of: number, at: lastWithPending) }
                 position.through = number
                 position.checksum?.add(line: line)
+                position.refused = start.refused.map { $0 + UInt64(out.rejections.count) }
             }
             number += 1
             if out.lines.count >= StageOutlet.batchBytesFull, try !leave(producer, position) { break }

@@ -31,7 +31,8 @@ package enum LinkFrame {
 
     /// - Parameter checksum: Of a producer's lines up to `after`; see ``LineChecksum``.
     package static func welcome(
-        log: String, identity: LogIdentity, last: UInt64, after: UInt64?, first: UInt64 = 1, checksum: UInt32? = nil
+        log: String, identity: LogIdentity, last: UInt64, after: UInt64?, first: UInt64 = 1, checksum: UInt32? = nil,
+        refused: UInt64? = nil
     ) -> [UInt8] {
         frame("welcome") {
             $0.field("protocol", LinkFrame.version)
@@ -41,6 +42,7 @@ package enum LinkFrame {
             if let after { $0.field("after", after) }
             if first > 1 { $0.field("first", first) }
             if let checksum { $0.field("checksum", UInt64(checksum)) }
+            if let refused { $0.field("refused", refused) }
         }
     }
 

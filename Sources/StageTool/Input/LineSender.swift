@@ -10,8 +10,13 @@ package final class LineSender {
         package var refused: UInt64 = 0
         /// Lines that the door had from an earlier run.
         package var known: UInt64 = 0
+        /// How many of those were refused then; nil where the door does not know that.
+        package var knownRefused: UInt64? = 0
 
         package init() {}
+
+        /// Of the whole input, as far as the door knows.
+        package var allRefused: UInt64 { refused + (knownRefused ?? 0) }
     }
 
     /// A line that saved a subscription.
@@ -124,6 +129,9 @@ package final class LineSender {
         skip -= count
         if skip == 0, let checksum = producer.checksum, checksum != skipped { throw otherLines() }
         totals.known += count
+        let refused = producer.refusedThrough
+        // Which of the lines were refused is not known, only how many of all.
+        totals.knownRefused = skip == 0 || refused == 0 ? refused : nil
         guard count < block.count else { return nil }
         var rest = block
         rest.bytes.removeFirst(end)
@@ -190,9 +198,11 @@ package final class LineSender {
     /// - Parameter name: The producer's lasting name, if it has one.
     package func progress(producer name: String?) -> String {
         guard hasGreeted, totals.accepted + totals.refused + totals.known > 0 else { return "nothing is taken yet" }
-        let taken = totals.accepted + totals.known
+        let done = totals.accepted + totals.known
+        let taken = done - (totals.knownRefused ?? 0)
         var text = "\(taken.of("line")) \(taken == 1 ? "is" : "are") taken"
-        if totals.refused > 0 { text += ", \(totals.refused.grouped) refused" }
+        if totals.knownRefused == nil { text += " or refused" }
+        if totals.allRefused > 0 { text += ", \(totals.allRefused.grouped) refused" }
         guard let name else { return text + "; send the rest from \(place(through + 1))" }
         return text + "; send the same again with --producer \(name): it goes on behind \(place(through))"
     }
@@ -214,13 +224,21 @@ extension LineSender.Totals {
         sum.accepted += totals.accepted
         sum.refused += totals.refused
         sum.known += totals.known
+        sum.knownRefused = sum.knownRefused.flatMap { sum in totals.knownRefused.map { sum + $0 } }
     }
 
     /// One line for people: what was sent and what became of it.
     package var text: String {
         var parts = ["\(lines.of("line")) sent"]
         if refused > 0 { parts.append("\(refused.grouped) refused") }
-        if known > 0 { parts.append("\(known.grouped) taken in an earlier run") }
+        if known > 0 { parts.append("\(earlier) in an earlier run") }
         return parts.joined(separator: ", ")
+    }
+
+    private var earlier: String {
+        guard let knownRefused else { return "\(known.grouped) taken or refused" }
+        guard knownRefused > 0 else { return "\(known.grouped) taken" }
+        let taken = known > knownRefused ? "\((known - knownRefused).grouped) taken and " : ""
+        return taken + "\(knownRefused.grouped) refused"
     }
 }

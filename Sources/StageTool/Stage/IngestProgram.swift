@@ -24,7 +24,7 @@ struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand, HangupTaker {
 
     @OptionGroup var options: StageOptions
 
-    @Flag(help: "Stop when the inputs are taken, instead of serving the door; exits with 65 if a line was refused.")
+    @Flag(help: "Stop when the inputs are taken, instead of serving the door; exits with 65 if a line was refused, now or in an earlier run.")
     var exitWhenDone = false
 
     @Argument(help: "Files of commands, one JSON object a line; - for standard input.", completion: .file())
@@ -69,7 +69,7 @@ struct IngestFeed: Sendable {
 
     private func sendAll() throws -> UInt64 {
         var refused: UInt64 = 0
-        for source in sources where stage.isGoingOn { refused += try send(source).refused }
+        for source in sources where stage.isGoingOn { refused += try send(source).allRefused }
         return refused
     }
 
