@@ -140,6 +140,40 @@ struct DataModeTests {
         #expect(try await doctor().status == 0)
     }
 
+    @Test func `the producers' secret stays its owner's in every mode, and the doctor's advice ends where send works`()
+        async throws
+    {
+        let notes = try Notes()
+        try notes.write(
+            notes.read("notes.yaml").replacing("data: data", with: "data: {path: data, mode: '0750'}"), to: "notes.yaml")
+        let (data, secret) = (notes.folder + "/data", notes.folder + "/data/producer.secret")
+        let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+        await program.error("running")
+        let input = try notes.write(Notes.change("n1"), to: "in.ndjson")
+        func send() async throws -> Program.Result {
+            try await Command.run(["send", notes.pipeline, "--producer", "q", input])
+        }
+        func doctor() async throws -> Program.Result {
+            try await Command.run(["doctor", notes.pipeline, "--only", "data"])
+        }
+        #expect(try await send().status == 0)
+        #expect(try await doctor().status == 0)
+        for widen in ["chmod 640 \(secret)", "chmod -R a+rwX \(data)", "chmod -R g+w \(data)"] {
+            #expect(try Self.sh(widen) == 0)
+            let refused = try await send()
+            #expect(refused.status == 78 && refused.errors.contains("chmod 600"), "\(refused)")
+            let told = try await doctor()
+            #expect(told.status == 1 && told.output.contains("producer.secret"), "\(told)")
+            let fix = try #require(told.output.firstMatch(of: #/"fix":"(chmod [^(]*) \(/#)?.1)
+            #expect(fix.contains("chmod 600 \(secret)"))
+            #expect(try Self.sh(String(fix)) == 0)
+            #expect(try await doctor().status == 0)
+            #expect(try await send().status == 0)
+        }
+        program.signal(SIGTERM)
+        #expect(await program.result().status == 0)
+    }
+
     private static func sh(_ command: String) throws -> Int32 {
         Cost.spend(.processes)
         let process = Process()
