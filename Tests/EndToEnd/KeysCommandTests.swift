@@ -62,6 +62,54 @@ struct KeysCommandTests {
         return (yaml, ingest)
     }
 
+    @Test(arguments: ["{$file: none.key}", "{$env: BELFRY_NO_SUCH}", "{$credential: none}"])
+    func `a file is valid where a stage's secret key is not, and the stage does not start there`(
+        secret: String
+    ) async throws {
+        let notes = try Notes()
+        let pipeline = try await notes.write(
+            keyed(notes).yaml.replacing("{$file: ingest.key}", with: secret), to: "notes.yaml")
+        let told = try await Command.run(["validate", pipeline])
+        #expect(told.status == 0 && told.output.contains("is valid"), "\(told)")
+        let isFile = secret.contains("$file")
+        #expect(told.errors.contains("warning: \(pipeline):4:") == isFile, "\(told)")
+        #expect(told.errors.contains("stages.ingest.curve.secretKey: cannot open") == isFile, "\(told)")
+        let started = try await Program.run("belfry-ingest", ["--pipeline", pipeline])
+        #expect(started.status == 78, "\(started)")
+        #expect(started.errors.contains("\(pipeline):4:") && started.errors.contains("stages.ingest.curve.secretKey: "))
+    }
+
+    @Test func `a secret key's file that holds something else is named with its place and the fix`() async throws {
+        let notes = try Notes()
+        _ = try await keyed(notes)
+        try notes.write("hunter2", to: "ingest.key")
+        for command in [["validate", notes.pipeline], ["doctor", notes.pipeline, "--only", "file"]] {
+            let told = try await Command.run(command)
+            let text = told.output + told.errors
+            #expect(told.status != 0 && text.contains("\(notes.pipeline):4:"), "\(told)")
+            #expect(
+                text.contains(
+                    "stages.ingest.curve.secretKey: \(notes.folder)/ingest.key holds no secret key: that is 40 characters of "
+                        + "Z85; make one with `belfry keys make FILE`"), "\(told)")
+            #expect(!text.contains("hunter2"))
+        }
+        let started = try await Program.run("belfry-ingest", ["--pipeline", notes.pipeline])
+        #expect(started.status == 78 && started.errors.contains("ingest.key holds no secret key"), "\(started)")
+    }
+
+    @Test func `a stage without a key that reads from one with keys is refused before anything starts`() async throws {
+        let notes = try Notes()
+        try await notes.write(keyed(notes).yaml + "\n  match: {from: ingest}\n", to: "notes.yaml")
+        for command in [["validate"], ["doctor"], ["up"]] {
+            let told = try await Command.run(command + [notes.pipeline])
+            let text = told.output + told.errors
+            #expect(told.status != 0, "\(told)")
+            #expect(
+                text.contains("\(notes.pipeline):5:3: stages.match.curve: required: ingest has keys, and lets no stage"),
+                "\(told)")
+        }
+    }
+
     @Test func `every command shows its key, and is told when it is not listed`() async throws {
         let notes = try Notes()
         let ingest = try await keyed(notes).ingest

@@ -13,7 +13,8 @@ struct ValidateCommand: ParsableCommand {
             is right, else with 78.
 
             The file of a secret, {$file: PATH}, that is missing here, cannot be read, may be read by others or holds what \
-            its transport cannot use is a warning, for a file may be checked on another machine than its stages run on: there a start refuses it. What \
+            its transport cannot use is a warning, for a file may be checked on another machine than its stages run on: there a start refuses it. A \
+            stage's secretKey that is here must belong to its publicKey; one that is not is such a warning. What \
             {$env: NAME} and {$credential: NAME} stand for is only there for a stage that runs, and is not looked for. \
             A secret that stands in the file in clear, and a certificate that is over or ends within 30 days, are warnings \
             too.
@@ -31,7 +32,7 @@ struct ValidateCommand: ParsableCommand {
     func run() throws {
         do {
             let checked = try CheckedPipeline(path: pipeline)
-            try checked.checkKeys()
+            try checked.checkKeys(needsSecrets: false)
             let warnings = try checked.secretWarnings() + checked.certificateWarnings(at: .wall())
             if !json { for warning in warnings { StandardError.write("warning: \(warning)") } }
             try StandardOutput.write(line: json ? Self.report([], warnings) : summary(checked.file))

@@ -64,6 +64,7 @@ struct PipelineDraft {
         checkUpstreams()
         checkSource()
         checkCycles()
+        checkKeys()
         let stages = entries.compactMap { stage($0, logName) }
         checkUnique(stages, key: "log", of: \.logName, hint: "give one of them another name with \"log\"")
         checkUnique(stages, key: "bind", of: \.bind, hint: nil)
@@ -142,6 +143,19 @@ extension PipelineDraft {
             way.append(next)
         }
         return nil
+    }
+
+    /// A stage with keys lets in nobody without one, and so not the stages that read from it.
+    private mutating func checkKeys() {
+        let keyed = Set(entries.filter { $0.common.curve != nil }.map(\.name))
+        for entry in entries where entry.common.curve == nil {
+            guard let from = entry.common.from, keyed.contains(from) else { continue }
+            errors.append(
+                entry.reader.fail(
+                    "curve", "required: \(from) has keys, and lets no stage without a key read from it",
+                    hint: "make a key with `belfry keys make \(entry.name).key`, and write `curve: {publicKey: KEY, "
+                        + "secretKey: {$file: \(entry.name).key}}`"))
+        }
     }
 
     private mutating func checkUnique(

@@ -68,6 +68,13 @@ public struct Secret: Sendable {
         }
     }
 
+    /// The error at the secret's place in the pipeline file for what it holds.
+    ///
+    /// - Parameter fault: What is wrong with it, behind where it is: "holds no key".
+    package func failure(_ fault: String, hint: String? = nil) -> SettingsError {
+        error.saying(Complaint("\(name) \(fault)", hint: hint))
+    }
+
     private var name: String {
         switch source {
         case .file(let path): path

@@ -4,14 +4,15 @@
 extension PipelineFile {
     /// What a start on this machine, by this user, would say; in the order of the file.
     package func secretFileErrors() -> [SettingsError] {
-        stagesInOrder.filter(\.command.isEmpty).flatMap { $0.settings.secretFileErrors() }
+        stagesInOrder.flatMap { $0.settings.secretFileErrors(isPlugin: !$0.command.isEmpty) }
             .sorted { ($0.line, $0.column) < ($1.line, $1.column) }
     }
 }
 
 extension SettingsReader {
-    fileprivate func secretFileErrors() -> [SettingsError] {
-        nodes.flatMap { secretFileErrors(in: $0.value, path(to: $0.key)) }
+    /// - Parameter isPlugin: The settings are a program's own then, but for the keys of its links.
+    fileprivate func secretFileErrors(isPlugin: Bool) -> [SettingsError] {
+        nodes.filter { !isPlugin || $0.key == "curve" }.flatMap { secretFileErrors(in: $0.value, path(to: $0.key)) }
     }
 
     private func secretFileErrors(in node: SettingsNode, _ path: String) -> [SettingsError] {

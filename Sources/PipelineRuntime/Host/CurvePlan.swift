@@ -25,7 +25,7 @@ struct CurvePlan: Sendable, Equatable {
     init?(_ stage: PipelineStage, of file: PipelineFile, tool: CurveKeyPair?) throws {
         guard let curve = stage.curve else { return nil }
         self.stage = stage.name
-        keys = try tool ?? CurveKeyPair(secretKey: CurveSecretKey(z85: try curve.secretKey.reveal()))
+        keys = try tool ?? CurvePlan.keys(of: curve.secretKey)
         guard tool != nil || curve.publicKeys.contains(keys.publicKey.z85) else {
             throw stage.settings.fail(
                 "curve", "publicKey is not the public half of secretKey", hint: "that is \(keys.publicKey.z85)")
@@ -38,6 +38,15 @@ struct CurvePlan: Sendable, Equatable {
             .producing: try CurvePlan.names(curve.producers, stages: [stage]),
             .reading: try CurvePlan.names(curve.readers, stages: stages),
         ]
+    }
+
+    private static func keys(of secret: Secret) throws -> CurveKeyPair {
+        let text = try secret.reveal()
+        do throws(ZMQError) { return try CurveKeyPair(secretKey: CurveSecretKey(z85: text)) } catch {
+            throw secret.failure(
+                "holds no secret key: that is 40 characters of Z85",
+                hint: "make one with `belfry keys make FILE`, and write what it prints as publicKey")
+        }
     }
 
     private static func keys(_ texts: [String]) throws -> [CurvePublicKey] {

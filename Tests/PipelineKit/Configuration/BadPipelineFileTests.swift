@@ -187,6 +187,12 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "three keys", stage("curve: {publicKey: ['\(key)', '\(key)', '\(key)'], secretKey: {$env: K}}"),
             "p.yaml:3:26: stages.s.curve.publicKey: takes one key, or two: the old one and the new one"),
         BadFile(
+            "a stage without a key that reads from one with keys",
+            "pipeline: a\nstages:\n  s: {curve: {publicKey: '\(key)', secretKey: {$env: K}}}\n  m: {from: s}\n"
+                + "  n: {from: m}\n",
+            "p.yaml:4:3: stages.m.curve: required: s has keys, and lets no stage without a key read from it; make a key "
+                + "with `belfry keys make m.key`, and write `curve: {publicKey: KEY, secretKey: {$file: m.key}}`"),
+        BadFile(
             "one key of two clients",
             stage("curve: {publicKey: '\(key)', secretKey: {$env: K}, readers: {a: '\(key)', b: '\(key)'}}"),
             "p.yaml:3:152: stages.s.curve.readers.b: has a key of a; make a key for each client: belfry keys make"),

@@ -153,6 +153,16 @@ import Testing
         #expect(stage.isOpen == entry.contains("open"))
     }
 
+    @Test func `the README's example of keys is a pipeline that can start`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+        let readme = try String(contentsOf: root.appending(path: "README.md").standardized, encoding: .utf8)
+        let section = try #require(readme.components(separatedBy: "\n## Keys\n").last)
+        let example = try #require(section.components(separatedBy: "```yaml\n").dropFirst().first)
+        let stages = try #require(example.components(separatedBy: "```").first)
+        let file = try PipelineFile.parse("pipeline: keys\nstages:\n" + stages, file: "p.yaml")
+        #expect(file.stagesInOrder.map(\.name) == ["ingest", "match", "coalesce", "payload", "deliver"])
+    }
+
     @Test func curveKeysAreCheckedAndSecretsStayWhereTheyAre() throws {
         let key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
         let next = String(key.reversed())
