@@ -136,6 +136,16 @@ import Testing
         #expect(try EventLogs.verify(directory: scratch.log).problems.count == 1)
     }
 
+    /// What `log verify` names.
+    private func fileAtFault(in log: String) throws -> String? {
+        do throws(EventLogError) {
+            return try EventLogs.verify(directory: log).problems.first?.file
+        } catch {
+            guard case .unsupportedFormat(let file, _) = error else { throw error }
+            return file
+        }
+    }
+
     @Test func everyFlippedBitOfTheManifestIsFound() throws {
         let scratch = Scratch()
         _ = try threeBatches(scratch)
@@ -146,6 +156,7 @@ import Testing
             flipped[bit / 8] ^= 1 << (bit % 8)
             try write(flipped, to: path)
             #expect(throws: EventLogError.self) { try scratch.writer() }
+            #expect(try fileAtFault(in: scratch.log) == path)
         }
     }
 
