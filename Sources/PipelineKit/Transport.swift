@@ -193,10 +193,17 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
     public var reason: String
     /// Whether it is the pipeline file that is wrong, or a file that it names: then another try would end the same way.
     public var isOfConfiguration: Bool
+    /// The place in the pipeline file where the mistake is, where it is known.
+    package var mistake: SettingsError?
 
     public init(_ reason: String, isOfConfiguration: Bool = false) {
         self.reason = reason
         self.isOfConfiguration = isOfConfiguration
+    }
+
+    package init(_ mistake: SettingsError) {
+        self.init(mistake.description, isOfConfiguration: true)
+        self.mistake = mistake
     }
 
     public var description: String { reason }

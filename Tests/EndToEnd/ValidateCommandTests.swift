@@ -45,6 +45,26 @@ struct ValidateCommandTests {
         }
     }
 
+    @Test func `each secret that cannot be used is told at its own place`() async throws {
+        let notes = try Notes()
+        chmod(try notes.write("hunter2", to: "secret"), 0o600)
+        let webhook = [
+            "{ use: webhook", "      url: {$file: secret}", #"      headers: {a: {$file: secret}}"#,
+            "      secret: [{$file: secret}, {$file: secret}] }",
+        ]
+        let pipeline = try notes.write(
+            notes.read("notes.yaml").replacing("{ use: console }", with: webhook.joined(separator: ",\n")),
+            to: "hooked.yaml")
+        let told = try await Command.run(["validate", pipeline])
+        let at = "warning: \(pipeline):"
+        let key = "stages.deliver.transports.screen"
+        let secret = "12:15: \(key).secret: \(notes.folder)/secret is not whsec_ and 24 to 64 bytes in Base64; make one with: "
+        let url = "10:12: \(key).url: \(notes.folder)/secret holds no address for webhooks: expected an http or https URL"
+        let lines = told.errors.split(separator: "\n")
+        #expect(told.status == 0 && lines.count == 3, "\(told)")
+        for (line, start) in zip(lines, [url, secret, secret]) { #expect(line.hasPrefix(at + start), "\(line)") }
+    }
+
     @Test func `a secret that stands in the file in clear is a warning`() async throws {
         let notes = try Notes()
         let webhook = #"{ use: webhook, url: "https://example.com/?key=hunter2", headers: { authorization: hunter2 } }"#

@@ -10,18 +10,17 @@ extension CheckedPipeline {
         for stage in file.stagesInOrder {
             for binding in try Registry.builtIns.transports(of: stage) {
                 guard let transport = Registry.builtIns.transports[binding.kind] else { continue }
-                if let warning = Self.warning(transport, binding) { warnings.append(warning) }
+                warnings += try Self.warnings(transport, binding)
             }
         }
         return warnings
     }
 
-    private static func warning<T: Transport>(_ transport: T.Type, _ binding: TransportBinding) -> SettingsError? {
-        do {
-            try binding.settings.decode(T.Settings.self).checkSecrets()
-            return nil
-        } catch {
-            return binding.settings.fail("use", "\(error)")
+    private static func warnings<T: Transport>(
+        _ transport: T.Type, _ binding: TransportBinding
+    ) throws(PipelineFileError) -> [SettingsError] {
+        try binding.settings.decode(T.Settings.self).secretErrors().map { error in
+            (error as? TransportError)?.mistake ?? binding.settings.fail("use", "\(error)")
         }
     }
 }

@@ -68,6 +68,16 @@ public struct Secret: Sendable {
         }
     }
 
+    /// What is made of the secret's text.
+    ///
+    /// - Parameter fault: What is wrong with the text where `make` throws: "holds no key".
+    /// - Throws: An error at the secret's place in the pipeline file.
+    package func check<Made>(
+        _ fault: String, hint: String? = nil, _ make: () throws -> Made
+    ) throws(SettingsError) -> Made {
+        do { return try make() } catch { throw failure(fault, hint: hint) }
+    }
+
     /// The error at the secret's place in the pipeline file for what it holds.
     ///
     /// - Parameter fault: What is wrong with it, behind where it is: "holds no key".

@@ -1,5 +1,5 @@
 /// One mistake in a pipeline file: where it is, what is wrong, and what to write instead.
-public struct SettingsError: Error, Equatable, Sendable {
+public struct SettingsError: Error, Hashable, Sendable {
     /// The file as the operator named it.
     public var file: String
     /// Counted from 1; 0 when the mistake is the whole file's.

@@ -25,8 +25,8 @@ public protocol PluginSettings: Sendable {
     /// Checks the contents of the secrets that this process can read, such as whether a file that should hold a key
     /// holds one. Called when a pipeline file is checked, never when a stage runs.
     ///
-    /// - Throws: What a stage would refuse when it starts, in words that show no secret.
-    func checkSecrets() throws
+    /// - Returns: Everything that a stage would refuse when it starts, in words that show no secret.
+    func secretErrors() -> [any Error]
 }
 
 extension PluginSettings {
@@ -34,7 +34,7 @@ extension PluginSettings {
     public static var fileKeys: Set<String> { [] }
     public static var secretKeys: Set<String> { [] }
     public func endingCertificates(at now: Instant) -> [EndingCertificate] { [] }
-    public func checkSecrets() throws {}
+    public func secretErrors() -> [any Error] { [] }
 }
 
 /// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and

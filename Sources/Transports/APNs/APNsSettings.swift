@@ -55,7 +55,7 @@ public struct APNsSettings: PluginSettings {
         try Self.check(apps, settings)
     }
 
-    public func checkSecrets() throws { for app in apps { try app.checkCredential() } }
+    public func secretErrors() -> [any Error] { apps.compactMap { $0.credentialError() } }
 
     private static func check(_ apps: [APNsApp], _ settings: SettingsReader) throws(SettingsError) {
         guard !apps.isEmpty else {

@@ -45,9 +45,10 @@ public struct CourierSettings: PluginSettings {
         origins = try Self.origins(&settings)
     }
 
-    public func checkSecrets() throws {
-        guard let tls, tls.key.isReadable else { return }
-        _ = try tls.open()
+    public func secretErrors() -> [any Error] {
+        guard let tls, tls.key.isReadable else { return [] }
+        do throws(TransportError) { _ = try tls.open() } catch { return [error] }
+        return []
     }
 
     public func endingCertificates(at now: Instant) -> [EndingCertificate] {

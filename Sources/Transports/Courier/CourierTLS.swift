@@ -49,17 +49,23 @@ extension CourierTLS {
         }
         guard let own = chain.first else { throw Self.failure("certificate: \(certificate) holds no certificate") }
         let text: String
-        do throws(SettingsError) { text = try key.reveal() } catch { throw Self.failure("\(error)") }
-        let key = try Self.read("key: the \(key) holds no private key in PEM") {
-            try NIOSSLPrivateKey(bytes: Array(text.utf8), format: .pem)
-        }
+        let privateKey: NIOSSLPrivateKey
+        do throws(SettingsError) {
+            text = try key.reveal()
+            privateKey = try key.check("holds no private key in PEM") {
+                try NIOSSLPrivateKey(bytes: Array(text.utf8), format: .pem)
+            }
+        } catch { throw TransportError(error) }
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
-        let context = try Self.read("key: the \(self.key) is not the key of \(certificate)") {
-            try NIOSSLContext(configuration: configuration)
-        }
+        let context: NIOSSLContext
+        do throws(SettingsError) {
+            context = try key.check("is not the key of \(certificate)") {
+                try NIOSSLContext(configuration: configuration)
+            }
+        } catch { throw TransportError(error) }
         return Opened(context: context, certificate: own)
     }
 

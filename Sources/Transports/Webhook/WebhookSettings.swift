@@ -39,10 +39,7 @@ public struct WebhookSettings: PluginSettings {
 
     public static let secretKeys: Set<String> = ["url", "headers"]
 
-    public func checkSecrets() throws {
-        _ = try WebhookSigner(secrets.filter(\.isReadable))
-        try WebhookTarget.check(self)
-    }
+    public func secretErrors() -> [any Error] { WebhookTarget.errors(self) }
 
     private enum PrivateNetworks: String, CaseIterable { case refuse, allow }
 

@@ -22,14 +22,15 @@ struct WebhookSigner: Sendable, Equatable {
     private static func key(_ secret: Secret) throws(TransportError) -> [UInt8] {
         let text: String
         do throws(SettingsError) { text = try secret.reveal() } catch {
-            throw TransportError("\(error)", isOfConfiguration: true)
+            throw TransportError(error)
         }
         guard text.hasPrefix(prefix), let key = Data(base64Encoded: String(text.dropFirst(prefix.count))),
             keyBytes.contains(key.count)
         else {
             throw TransportError(
-                "the \(secret) is not whsec_ and 24 to 64 bytes in Base64; "
-                    + "make one with: echo whsec_$(openssl rand -base64 32)", isOfConfiguration: true)
+                secret.failure(
+                    "is not whsec_ and 24 to 64 bytes in Base64",
+                    hint: "make one with: echo whsec_$(openssl rand -base64 32)"))
         }
         return Array(key)
     }

@@ -13,10 +13,21 @@ struct WebhookTarget: Sendable {
         }
     }
 
-    /// Checks those of the settings' secrets that this process can read.
-    static func check(_ settings: WebhookSettings) throws(TransportError) {
-        if settings.url.isReadable { _ = try url(settings) }
-        for header in settings.headers where header.value.isReadable { _ = try value(of: header) }
+    /// What is wrong with those of the settings' secrets that this process can read.
+    static func errors(_ settings: WebhookSettings) -> [TransportError] {
+        func error(_ secret: Secret, _ use: () throws(TransportError) -> Void) -> TransportError? {
+            guard secret.isReadable else { return nil }
+            do throws(TransportError) { try use() } catch { return error }
+            return nil
+        }
+        let ofURL = error(settings.url) { () throws(TransportError) in _ = try url(settings) }
+        let ofHeaders = settings.headers.map { header in
+            error(header.value) { () throws(TransportError) in _ = try value(of: header) }
+        }
+        let ofSecrets = settings.secrets.map { secret in
+            error(secret) { () throws(TransportError) in _ = try WebhookSigner([secret]) }
+        }
+        return ([ofURL] + ofHeaders + ofSecrets).compactMap(\.self)
     }
 
     /// What the operator is told when one takes the other's place: nobody's secrets.
@@ -30,22 +41,21 @@ struct WebhookTarget: Sendable {
         do throws(Flaw) {
             return try url(text, mayBePrivate: settings.rules.allowsPrivateNetworks)
         } catch {
-            throw TransportError("url, the \(settings.url): \(error.reason); \(error.hint)", isOfConfiguration: true)
+            throw TransportError(settings.url.failure("holds no address for webhooks: \(error.reason)", hint: error.hint))
         }
     }
 
     private static func value(of header: (name: String, value: Secret)) throws(TransportError) -> String {
         let text = try revealed(header.value)
         guard isHeaderValue(text) else {
-            throw TransportError(
-                "headers.\(header.name), the \(header.value): \(headerRule)", isOfConfiguration: true)
+            throw TransportError(header.value.failure(headerRule))
         }
         return text
     }
 
     private static func revealed(_ secret: Secret) throws(TransportError) -> String {
         do throws(SettingsError) { return try secret.reveal() } catch {
-            throw TransportError("\(error)", isOfConfiguration: true)
+            throw TransportError(error)
         }
     }
 }

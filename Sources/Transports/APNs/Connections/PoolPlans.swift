@@ -111,24 +111,29 @@ extension APNsApp {
         }
     }
 
-    /// Looks into what the app's pushes are signed with, where that can be read here.
-    func checkCredential() throws { if credential.secret.isReadable { _ = try revealed() } }
+    /// What is wrong with what the app's pushes are signed with, where that can be read here.
+    func credentialError() -> TransportError? {
+        guard credential.secret.isReadable else { return nil }
+        do {
+            _ = try revealed()
+            return nil
+        } catch {
+            if let mistake = error as? SettingsError { return TransportError(mistake) }
+            return TransportError("app \(name): \(error)", isOfConfiguration: true)
+        }
+    }
 
     fileprivate func revealed() throws -> Revealed {
         switch credential {
         case .key(let id, let team, let secret):
             let pem = try secret.reveal()
             return .key(
-                try Unreadable.check("the \(secret) is no .p8 key of Apple's") {
-                    try SigningKey(id: id, team: team, pem: pem)
-                })
+                try secret.check("is no .p8 key of Apple's") { try SigningKey(id: id, team: team, pem: pem) })
         case .certificate(let path, let secret):
             let pem = Array(try secret.reveal().utf8)
             return .certificate(
                 try Unreadable.certificates(path, "certificate", remedy: "correct certificate"),
-                try Unreadable.check("the \(secret) is no private key in PEM") {
-                    try NIOSSLPrivateKey(bytes: pem, format: .pem)
-                })
+                try secret.check("is no private key in PEM") { try NIOSSLPrivateKey(bytes: pem, format: .pem) })
         }
     }
 }
