@@ -130,6 +130,38 @@ struct SendCommandTests {
         #expect(result.errors.hasSuffix("nothing is taken yet\n"))
     }
 
+    @Test func `with --wait it waits for the stage to come`() async throws {
+        let notes = try Notes()
+        let file = try notes.write(Notes.change("n1"), to: "in.ndjson")
+        let waiting = try Program("belfry", ["send", notes.pipeline, "--wait", file])
+        #expect(try await Command.run(["send", notes.pipeline, "--timeout", "0.5", file]).status == 69)
+        #expect(waiting.isRunning)
+        let ingest = try await ingest(notes)
+        let sent = await waiting.result()
+        #expect(sent.status == 0 && sent.errors == "1 line sent\n", "\(sent)")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
+    @Test func `lines without an answer are told as such: the stage may still take them`() async throws {
+        let notes = try Notes()
+        let ingest = try await ingest(notes)
+        let send = try Program("belfry", ["send", notes.pipeline, "--timeout", "2"])
+        try send.write("nope\n")
+        #expect(await send.error("standard input:1: ") != nil)
+        ingest.signal(SIGSTOP)
+        try send.write(Notes.changes(0..<2))
+        let result = await send.result()
+        ingest.signal(SIGCONT)
+        #expect(result.status == 69, "\(result)")
+        let said = "0 lines are taken, 1 refused; the stage may still take 2 lines from standard input:2 on"
+        #expect(result.errors.contains(said), "\(result)")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+        let shown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline, "--bare"])
+        #expect(shown.output.split(separator: "\n").count == 4, "it has taken them")
+    }
+
     @Test func `lines beyond any limit are refused one by one`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)

@@ -197,14 +197,23 @@ package final class LineSender {
     ///
     /// - Parameter name: The producer's lasting name, if it has one.
     package func progress(producer name: String?) -> String {
-        guard hasGreeted, totals.accepted + totals.refused + totals.known > 0 else { return "nothing is taken yet" }
         let done = totals.accepted + totals.known
+        let unanswered = hasGreeted ? next - 1 - through : 0
+        guard hasGreeted, done + totals.refused + unanswered > 0 else { return "nothing is taken yet" }
         let taken = done - (totals.knownRefused ?? 0)
-        var text = "\(taken.of("line")) \(taken == 1 ? "is" : "are") taken"
-        if totals.knownRefused == nil { text += " or refused" }
-        if totals.allRefused > 0 { text += ", \(totals.allRefused.grouped) refused" }
-        guard let name else { return text + "; send the rest from \(place(through + 1))" }
-        return text + "; send the same again with --producer \(name): it goes on behind \(place(through))"
+        var text = done + totals.refused == 0 ? "no line is answered yet" : ""
+        if text.isEmpty {
+            text = "\(taken.of("line")) \(taken == 1 ? "is" : "are") taken"
+            if totals.knownRefused == nil { text += " or refused" }
+            if totals.allRefused > 0 { text += ", \(totals.allRefused.grouped) refused" }
+        }
+        if let name {
+            return text + "; send the same again with --producer \(name): it goes on behind "
+                + (through > 0 ? place(through) : "what is taken then")
+        }
+        guard unanswered > 0 else { return text + "; send the rest from \(place(through + 1))" }
+        return text + "; the stage may still take \(unanswered.of("line")) from \(place(through + 1)) on, and would take "
+            + "them twice if they were sent again (not where --producer is given from the first time on)"
     }
 
     private func place(_ number: UInt64) -> String {

@@ -72,6 +72,8 @@ final class Program: Sendable {
 
     func endInput() throws { try input.fileHandleForWriting.close() }
 
+    var isRunning: Bool { process.isRunning }
+
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
     /// Waits for its end; a signal's number is negative.
