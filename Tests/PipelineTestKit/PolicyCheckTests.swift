@@ -3,11 +3,12 @@ import EventLog
 import PipelineKit
 import PipelineTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// The check that comes with the kit passes policies that keep to the rules, and finds those that do not.
 @Suite struct PolicyCheckTests {
-    @Test(arguments: ["latest", "debounce", "none", "{use: nights, until: 5000000}"])
+    @Test(arguments: Tier.some(of: ["latest", "debounce", "none", "{use: nights, until: 5000000}"]))
     func aPolicyThatGoesByWhatItIsAskedWithPasses(_ policy: String) throws {
         let settings = "{policy: \(policy), window: 300ms, maximumDelay: 20s, pendingPerUser: 2}"
         #expect(try PolicyCheck(Nights.self, settings: settings).problems() == [])
