@@ -29,11 +29,12 @@ var libraries: [Target] {
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCRC32C"),
         .systemLibrary(name: "CSpawn"),
+        .systemLibrary(name: "CSyncFileRange"),
         .systemLibrary(name: "CVector"),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
         .target(name: "Signing", dependencies: ["COpenSSL"]),
         .target(name: "JSON", dependencies: ["CVector"]),
-        .target(name: "EventLog", dependencies: ["CCRC32C"]),
+        .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange"]),
         .target(name: "CloudKitModel", dependencies: ["JSON"]),
         .target(name: "Predicates", dependencies: ["JSON", "CloudKitModel"]),
         .target(name: "BelfryClient", dependencies: ["JSON", "CloudKitModel", "Predicates"]),
@@ -116,7 +117,8 @@ var tests: [Target] {
     ]
         + libraries.filter {
             ![
-                "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CCRC32C", "CSpawn", "CVector", "BuiltIns", "StageTool",
+                "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CCRC32C", "CSpawn", "CSyncFileRange", "CVector", "BuiltIns",
+                "StageTool",
             ].contains($0.name)
         }.map {
             .tests(of: $0, $0.name == "BelfryClient" ? ["PipelineTestKit"] : [])

@@ -1,3 +1,4 @@
+import CSyncFileRange
 import Dispatch
 import Glibc
 
@@ -12,12 +13,11 @@ package struct FileCalls: Sendable {
             : pwritev(file, parts, count, offset)
     }
     package var sync: @Sendable (CInt) -> CInt = { fdatasync($0) }
-    /// Has a part of a large file go to the disk, and gives others time to write theirs: an `fdatasync` of all of it at once
-    /// would hold up those of all logs beside it.
+    /// Has a part of a large file go to the disk, waits for that, and keeps nothing of it in memory: an `fdatasync` of all of
+    /// it at once would hold up those of all logs beside it.
     package var writeBack: @Sendable (CInt, off_t, Int) -> Void = { file, offset, count in
-        // Linux begins to write what it is advised that nobody needs, without waiting for it.
+        _ = sync_file_range(file, offset, off_t(count), UInt32(BELFRY_SYNC_FILE_RANGE_WRITE_AND_WAIT))
         posix_fadvise(file, offset, off_t(count), POSIX_FADV_DONTNEED)
-        usleep(1_000)
     }
     package var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
     /// A new file gets the mode of its folder.
@@ -34,7 +34,8 @@ package struct FileCalls: Sendable {
     package var makeQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.eventlog.sync") }
     /// Makes a queue for work that nobody waits for: it may take long, and must not be in the way.
     package var makeBackgroundQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.background") }
-    /// How much of one processor such work takes, from 0 to 1; nil: all that it gets.
+    /// How much of one processor such work takes, and how much of the time it keeps the disk busy, from 0 to 1; nil: all
+    /// that it gets.
     ///
     /// It works a little and sleeps a while, at the usual priority. A thread of a low one that holds a lock of the system,
     /// such as that of its process's memory, keeps it as long as others want the processor.

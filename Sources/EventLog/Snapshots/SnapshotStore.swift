@@ -9,6 +9,8 @@ public struct SnapshotStore: Sendable {
     /// The folder of the snapshots.
     public let directory: String
     package var calls = FileCalls()
+    /// How it reads and writes large files: at full speed it would hold up the small writes of others.
+    package var pace = DiskPace()
     /// Whether ``newest(where:problem:)`` removes those that are damaged once it has told of them: for a log's own
     /// writer, which takes others.
     package var removesDamaged = false
@@ -61,7 +63,7 @@ public struct SnapshotStore: Sendable {
         for name in try names().reversed() {
             let path = directory + "/" + name
             do throws(SnapshotFault) {
-                if let snapshot = try SnapshotStore.read(path, where: isWanted) { return snapshot }
+                if let snapshot = try SnapshotStore.read(path, pace, where: isWanted) { return snapshot }
             } catch {
                 let isRemoved = removesDamaged && error.isDamage && calls.unlink(path) == 0
                 problem("\(path): \(error.reason)\(isRemoved ? "; removed" : "")")
@@ -96,8 +98,6 @@ public struct SnapshotStore: Sendable {
 }
 
 extension SnapshotStore {
-    /// What is written at once.
-    private static let partBytes = 256 << 10
     private static let draftName = "unfinished"
 
     func remove(_ file: SnapshotFile) throws(EventLogError) {
@@ -112,12 +112,14 @@ extension SnapshotStore {
         let file = try OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC)
         var (rest, offset) = (state, UInt64(0))
         repeat {
-            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(SnapshotStore.partBytes))
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(DiskPace.partBytes))
             let start = offset == 0 ? head : []
-            if let failed = start.withUnsafeBytes({ file.write($0, part, at: offset, calls.write) }) {
-                throw .failed(operation: "write", file: path, errno: failed)
+            let failed = pace.keep {
+                let failed = start.withUnsafeBytes { file.write($0, part, at: offset, calls.write) }
+                if part.count == DiskPace.partBytes { calls.writeBack(file.descriptor, off_t(offset), part.count) }
+                return failed
             }
-            if part.count == SnapshotStore.partBytes { calls.writeBack(file.descriptor, off_t(offset), part.count) }
+            if let failed { throw .failed(operation: "write", file: path, errno: failed) }
             offset += UInt64(start.count + part.count)
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
         } while !rest.isEmpty
@@ -134,12 +136,12 @@ extension SnapshotStore {
     }
 
     /// Nil where it is not wanted.
-    static func read(_ path: String, where isWanted: (SnapshotHeader) -> Bool) throws(SnapshotFault) -> Snapshot? {
+    static func read(_ path: String, _ pace: DiskPace = DiskPace(), where isWanted: (SnapshotHeader) -> Bool) throws(SnapshotFault) -> Snapshot? {
         let file: OpenFile
         do throws(EventLogError) { file = try OpenFile(path, O_RDONLY) } catch { throw .unreadable("\(error)") }
         let (format, headBytes) = try SnapshotFormat.read(file)
         guard isWanted(format.header) else { return nil }
-        let state = try file.bytes(Int(format.stateBytes), at: UInt64(headBytes))
+        let state = try file.bytes(Int(format.stateBytes), at: UInt64(headBytes), pace)
         guard state.withUnsafeBytes({ CRC32C.checksum($0) }) == format.stateCRC else {
             throw SnapshotFault("CRC of the state differs")
         }
@@ -185,10 +187,16 @@ extension [UInt8] {
 
 extension OpenFile {
     /// So many bytes, or fewer where the file ends.
-    fileprivate func bytes(_ count: Int, at offset: UInt64) throws(SnapshotFault) -> [UInt8] {
+    fileprivate func bytes(_ wanted: Int, at offset: UInt64, _ pace: DiskPace = DiskPace()) throws(SnapshotFault) -> [UInt8] {
         do {
-            return try [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-                initialized = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+            return try [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
+                while initialized < wanted {
+                    let part = UnsafeMutableRawBufferPointer(
+                        rebasing: UnsafeMutableRawBufferPointer(buffer)[initialized...].prefix(DiskPace.partBytes))
+                    let count = try pace.keep { () throws(EventLogError) in try read(into: part, at: offset + UInt64(initialized)) }
+                    initialized += count
+                    guard count == part.count else { break }
+                }
             }
         } catch { throw SnapshotFault.unreadable("\(error)") }
     }

@@ -87,30 +87,33 @@ final class SnapshotFiles: Sendable {
     /// - Parameter flush: Makes durable what must be before the snapshot is; done beside the stage.
     func write(_ moment: SnapshotMoment, _ bytes: [UInt8], after flush: @escaping @Sendable () throws -> Void) {
         state.withLock { ($0.isAtWork, $0.isUnwanted, $0.hasFailed) = (true, false, false) }
-        writeLater(form.header(moment), bytes, flush)
+        writeLater(form.header(moment), bytes, DiskPace(), flush)
     }
 
     /// Makes the state for one beside the stage, a little at a time, and writes it.
     ///
     /// - Parameters:
     ///   - flush: Makes durable what must be before the snapshot is.
-    ///   - make: Calls what it is given now and then, and ends when that throws.
+    ///   - make: Calls `check` now and then, ends when that throws, and reads at the pace `disk`.
     func make(
         _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void,
-        _ make: @escaping @Sendable (_ check: @escaping () throws -> Void) throws -> SnapshotWriter
+        _ make: @escaping @Sendable (_ check: @escaping () throws -> Void, _ disk: DiskPace) throws -> SnapshotWriter
     ) {
         let isHurried = state.withLock { state in
             (state.isAtWork, state.isUnwanted) = (true, false)
             return state.isHurried
         }
         background.later(after: .zero) { [self] in
-            let pace = isHurried ? nil : share.map(Pace.init)
+            let share = isHurried ? nil : share
+            let pace = share.map(Pace.init)
+            let disk = DiskPace(share: share) { self.state.withLock(\.isUnwanted) }
             do {
-                let writer = try make {
+                let check = {
                     try self.checkWanted()
                     pace?.rest()
                 }
-                writeLater(form.header(moment), SnapshotFiles.bytes(writer), flush)
+                let writer = try make(check, disk)
+                writeLater(form.header(moment), SnapshotFiles.bytes(writer), disk, flush)
             } catch { giveUp(error) }
         }
     }
@@ -139,12 +142,14 @@ final class SnapshotFiles: Sendable {
         return Array(writer.bytes)
     }
 
-    private func writeLater(_ header: SnapshotHeader, _ bytes: [UInt8], _ flush: @escaping @Sendable () throws -> Void) {
+    private func writeLater(
+        _ header: SnapshotHeader, _ bytes: [UInt8], _ disk: DiskPace, _ flush: @escaping @Sendable () throws -> Void
+    ) {
         queue.later(after: .zero) { [self] in
             do {
                 try checkWanted()
                 try flush()
-                bytes.withUnsafeBytes { writeNow(header, $0) }
+                bytes.withUnsafeBytes { writeNow(header, $0, disk) }
                 state.withLock { ($0.isAtWork, $0.isHurried) = (false, false) }
             } catch { giveUp(error) }
         }
@@ -160,7 +165,9 @@ final class SnapshotFiles: Sendable {
         if state.withLock(\.isUnwanted) { throw CancellationError() }
     }
 
-    private func writeNow(_ header: SnapshotHeader, _ state: UnsafeRawBufferPointer) {
+    private func writeNow(_ header: SnapshotHeader, _ state: UnsafeRawBufferPointer, _ disk: DiskPace) {
+        var store = store
+        store.pace = disk
         attempt { () throws(EventLogError) in
             let file = try store.write(header, state: state)
             try store.thin(bytesMax: max(SnapshotFiles.bytesMax, 8 * file.bytes), countMax: SnapshotFiles.countMax)

@@ -54,7 +54,7 @@ struct SnapshotKeeper {
         guard isNew(moment) else { return }
         inputBytes = 0
         guard let maker, files.mayMake else { return write(stage, moment, flush) }
-        files.make(moment, after: flush) { try maker.state(at: moment, check: $0) }
+        files.make(moment, after: flush) { try maker.state(at: moment, check: $0, disk: $1) }
     }
 
     /// Takes one last where something was taken in since the one before, and waits until it is written.

@@ -26,10 +26,13 @@ struct SnapshotMaker<S: Stage>: Sendable {
     /// - Parameters:
     ///   - moment: One at which the stage was in the middle of nothing.
     ///   - check: Called now and then; what it throws ends it all.
-    func state(at moment: SnapshotMoment, check: @escaping () throws -> Void) throws -> SnapshotWriter {
+    ///   - disk: The pace at which the last snapshot is read.
+    func state(
+        at moment: SnapshotMoment, check: @escaping () throws -> Void, disk: DiskPace = DiskPace()
+    ) throws -> SnapshotWriter {
         // What it throws is thrown again by the next check that may.
         let progress = { do { try check() } catch {} }
-        let search = SnapshotSearch<S>(plan, context, past, lastSequence: moment.sequence)
+        let search = SnapshotSearch<S>(plan, context, past, lastSequence: moment.sequence, disk: disk)
         var start = search?.newest(notAfter: moment, progress: progress)
         try check()
         var clock = S.isSource ? try recalled(&start, moment, check) : try rebuilt(&start, moment, check)

@@ -29,13 +29,20 @@ final class SnapshotSearch<S: Stage> {
         self.init(plan, context, past, lastSequence: log.lastSequence)
     }
 
-    /// - Parameter lastSequence: Of the stage's own log.
-    init?(_ plan: HostPlan, _ context: StageContext, _ past: SettingsPast<S>, lastSequence: UInt64) {
+    /// - Parameters:
+    ///   - lastSequence: Of the stage's own log.
+    ///   - disk: The pace at which a snapshot is read.
+    init?(
+        _ plan: HostPlan, _ context: StageContext, _ past: SettingsPast<S>, lastSequence: UInt64,
+        disk: DiskPace = DiskPace()
+    ) {
         guard let version = S.snapshotVersion, plan.snapshotBytes != nil else { return nil }
         self.plan = plan
         self.past = past
         self.context = context
-        store = plan.snapshots
+        var store = plan.snapshots
+        store.pace = disk
+        self.store = store
         fit = SnapshotFit(
             stage: S.kind, version: version, log: context.log, upstream: context.upstream, lastSequence: lastSequence)
     }
