@@ -23,6 +23,7 @@ struct ConformanceCommandTests {
         .enabled(if: hasPython, Comment(rawValue: Python.missing)),
         arguments: Tier.some(of: [
             ("mute", "opens"), ("version", "opens"), ("chatty", "answers"), ("early", "answers"), ("turned", "answers"),
+            ("miscounts", "answers"), ("unended", "answers"),
             ("text", "json"), ("chance", "repeats"), ("batches", "cuts"), ("invents", "causes"), ("drops", "unknown"),
             ("fragile", "odd"), ("counts", "restarts"), ("strict", "frames"), ("gapless", "gaps"), ("deaf", "ends"),
         ]))
@@ -101,7 +102,9 @@ private enum BrokenPlugin {
 
         def answer(control, lines):
             through = control["first"] + control["count"] - 1
-            link.send_multipart([json.dumps({"type": "outputs", "through": through}).encode(), b"".join(lines)])
+            text = b"".join(lines)
+            outputs = {"type": "outputs", "through": through, "count": text.count(b"\\n") + (fault == "miscounts")}
+            link.send_multipart([json.dumps(outputs).encode(), text[:-1] if fault == "unended" else text])
 
         while True:
             ready = dict(poller.poll())

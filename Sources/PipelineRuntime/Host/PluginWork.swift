@@ -246,8 +246,10 @@ final class PluginWork: HostWork {
                 sender, "link.outputs",
                 "outputs need \"through\": the last sequence of the oldest batch not yet answered (\(oldest)); found: \(found)")
         }
+        let lines = message.count > 2 ? message[2] : UnsafeRawBufferPointer(start: nil, count: 0)
+        if let fault = LinkFrame.fault(ofOutputs: control, lines) { return try refuse(sender, "link.outputs", fault) }
         endSilence()
-        if message.count > 2 { admit(message[2], through) }
+        admit(lines, through)
         setAsideInARow = 0
         now = max(now, batch.now)
         unsaved = through

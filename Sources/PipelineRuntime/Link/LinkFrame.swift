@@ -46,6 +46,17 @@ package enum LinkFrame {
         }
     }
 
+    /// What is wrong with the outputs that a program sends; nil where nothing is.
+    ///
+    /// - Parameter lines: The frame behind `control`; empty where there is none.
+    package static func fault(ofOutputs control: JSONValue, _ lines: UnsafeRawBufferPointer) -> String? {
+        guard lines.isEmpty || Lines.areWhole(lines) else { return "the last output has no end of line" }
+        guard let count = control["count"] else { return nil }
+        let found = Lines.count(lines)
+        return control.natural("count") == found
+            ? nil : "\"count\" is \(String(decoding: count.raw.prefix(20), as: UTF8.self)), and the lines behind it are \(found)"
+    }
+
     package static func batch(first: UInt64, count: Int, now: Instant) -> [UInt8] {
         frame("batch") {
             $0.field("first", first)

@@ -16,7 +16,8 @@ final class ProgramRig {
         var name: String?
         /// The lines behind it; nil where there is no second frame.
         var lines: [String]?
-        var endsWithLine = true
+        /// What is wrong with them.
+        var fault: String?
     }
 
     let child: ChildProcess
@@ -90,9 +91,7 @@ final class ProgramRig {
             let through = frame.through.map { "\($0)" } ?? "nothing"
             throw Breach("the batch through \(last) is answered with outputs through \(through)")
         }
-        guard frame.endsWithLine else {
-            throw Breach("the last output of the batch through \(last) has no end of line")
-        }
+        if let fault = frame.fault { throw Breach("the batch through \(last) is answered wrongly: \(fault)") }
         return frame.lines ?? []
     }
 
@@ -124,11 +123,12 @@ final class ProgramRig {
             let control = try parser.parse(message[1])
             (frame.type, frame.through) = (control.text("type"), control.natural("through"))
             (frame.version, frame.name) = (control.natural("protocol"), control.text("name"))
+            let lines = message.count > 2 ? message[2] : UnsafeRawBufferPointer(start: nil, count: 0)
+            frame.fault = LinkFrame.fault(ofOutputs: control, lines)
         } catch { throw Breach("a control frame is no JSON: \(text.excerpt): \(error)") }
         guard message.count > 2 else { return frame }
         let bytes = message[2]
         frame.lines = Lines(bytes).map { String(decoding: $0, as: UTF8.self) }
-        frame.endsWithLine = bytes.isEmpty || bytes.last == UInt8(ascii: "\n")
         return frame
     }
 
