@@ -185,6 +185,26 @@ struct KeysCommandTests {
         #expect(await program.result().status == 0)
     }
 
+    @Test func `a stage that has another key than its file says is told of, and not called silent`() async throws {
+        let notes = try Notes()
+        let (yaml, old) = try await keyed(notes)
+        let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+        await program.error("running")
+        let path = notes.folder + "/ingest.key"
+        let new = String(try await Command.run(["keys", "rotate", path]).output.dropLast())
+        #expect(try await Command.run(["keys", "rotate", path, "--finish"]).status == 0)
+        try notes.write(yaml.replacing(old, with: new), to: "notes.yaml")
+        let said = "the other side hangs up: it has another key than \(new)"
+        let sent = try await Command.run(["send", notes.pipeline, "--timeout", "2"], input: Notes.change("n1"))
+        #expect(sent.status == 69 && sent.errors.contains(said), "\(sent)")
+        let tapped = try await Command.run(["tap", "ingest", "-p", notes.pipeline, "--timeout", "2"])
+        #expect(tapped.status == 69 && tapped.errors.contains(said), "\(tapped)")
+        let found = try await Command.run(["doctor", notes.pipeline, "--only", "health"])
+        #expect(found.status == 1 && found.output.contains(said) && found.output.contains("SIGHUP"), "\(found)")
+        program.signal(SIGTERM)
+        #expect(await program.result().status == 0)
+    }
+
     @Test func `the pipeline's own names stay its own when its keys come and go`() async throws {
         let notes = try Notes()
         let keyed = try await keyed(notes).yaml

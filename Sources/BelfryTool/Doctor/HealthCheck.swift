@@ -36,7 +36,7 @@ struct HealthCheck: DoctorCheck {
                 group.addTask {
                     let (answer, refusal) = try await SocketThread.run(name: "doctor \(plan.stage)") {
                         let probe = try HealthProbe(plan, context)
-                        return (try probe.ask(timeout: patience), try probe.refusal())
+                        return (try probe.ask(timeout: patience), try probe.refusal(isCertain: false))
                     }
                     return (index, (plan, answer, answer == nil ? refusal : nil))
                 }
@@ -48,9 +48,12 @@ struct HealthCheck: DoctorCheck {
     }
 
     private static func refused(_ plan: HostPlan, _ refusal: LinkError) -> Finding {
-        Finding(
-            .error, "health.refused", "\(plan.stage) runs and does not let the doctor in: \(refusal)",
-            fix: "list the key under `curve: readers` and reload; or look with another one: --key FILE",
+        var fix = "list the key under `curve: readers` and reload; or look with another one: --key FILE"
+        if case .notLetIn(_, .otherServerKey, _) = refusal {
+            fix = "have the stage read its pipeline file again (SIGHUP) if its key there is new; else put the stage's key there"
+        }
+        return Finding(
+            .error, "health.refused", "\(plan.stage) runs and does not let the doctor in: \(refusal)", fix: fix,
             ["stage": .text(plan.stage)])
     }
 

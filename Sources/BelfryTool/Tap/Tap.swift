@@ -64,9 +64,9 @@ struct Tap: Sendable {
         while .now < limit {
             let wait = min(Duration.milliseconds(200), limit - .now)
             if let health = try probe.ask(timeout: wait).flatMap(StageHealth.init) { return health }
-            if let refusal = try probe.refusal() { throw refusal }
+            if let refusal = try probe.refusal(isCertain: true) { throw refusal }
         }
-        throw LinkError.silent(endpoint: plan.bind, waited: patience)
+        throw try probe.refusal(isCertain: false) ?? LinkError.silent(endpoint: plan.bind, waited: patience)
     }
 
     /// Also finds out whether the stage is there at all.

@@ -17,9 +17,11 @@ package struct HealthProbe {
         poller.add(socket)
     }
 
-    /// Why the stage does not let the probe in, as far as that is certain.
-    package func refusal() throws -> LinkError? {
-        guard let refusal = try socket.checkConnection(at: .now), refusal.isCertain else { return nil }
+    /// Why the stage does not let the probe in.
+    ///
+    /// - Parameter isCertain: Nothing that waiting could mend, such as the other key that a stage seems to have as it starts.
+    package func refusal(isCertain: Bool) throws -> LinkError? {
+        guard let refusal = try socket.checkConnection(at: .now), refusal.isCertain || !isCertain else { return nil }
         return .notLetIn(endpoint: endpoint, refusal, purpose: "reading")
     }
 
