@@ -238,15 +238,17 @@ struct CaseStory {
 
     private mutating func query() -> String {
         let (one, two) = (random.one(of: CaseStory.titles), random.one(of: CaseStory.titles))
-        let clause = random.one(of: [
+        let clauses: [String] = [
             #""predicate":"title BEGINSWITH '\#(one.prefix(4))'""#, #""predicate":"title == '\#(one)' AND stars > 2""#,
             #""predicate":"title IN {'\#(one)', '\#(two)'}""#,
             #""predicate":"title BETWEEN {'\#(min(one, two))', '\#(max(one, two))'}""#,
             #""predicate":"NOT title BEGINSWITH '\#(one.prefix(5))'""#, #""predicate":"tags CONTAINS '\#(one)'""#,
             filter("EQUALS", one), filter("LESS_THAN", one), filter("BEGINS_WITH", String(one.prefix(3))),
             filter("GREATER_THAN_OR_EQUALS", two), #""predicate":"stars >= \#(random.below(8))""#,
-        ])
-        return #""subscriptionType":"query","query":{"recordType":"Note",\#(clause)},"#
+            #""predicate":"due < now()""#,
+            #""filterBy":[{"fieldName":"due","comparator":"LESS_THAN","fieldValue":{"value":"now()","type":"TIMESTAMP"}}]"#,
+        ]
+        return #""subscriptionType":"query","query":{"recordType":"Note",\#(random.one(of: clauses))},"#
             + #""firesOn":["create","update","delete"],"firesOnce":\#(random.isOneIn(4))"#
     }
 
@@ -268,6 +270,7 @@ struct CaseStory {
         let (title, other) = (random.one(of: CaseStory.titles), random.one(of: CaseStory.titles))
         let text = random.isOneIn(3) ? String(repeating: "Paragraph ", count: 30) : other
         return #""title":{"value":"\#(title)","type":"STRING"},"tags":{"value":["\#(other)"],"type":"STRING_LIST"},"#
-            + #""text":{"value":"\#(text)","type":"STRING"},"stars":{"value":\#(random.below(10)),"type":"INT64"}"#
+            + #""text":{"value":"\#(text)","type":"STRING"},"stars":{"value":\#(random.below(10)),"type":"INT64"},"#
+            + #""due":{"value":\#(random.isOneIn(2) ? 0 : 7_258_118_400_000),"type":"TIMESTAMP"}"#
     }
 }

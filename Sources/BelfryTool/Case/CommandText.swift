@@ -127,6 +127,8 @@ extension CommandText {
 
     private func fieldValue(_ fieldValue: JSONValue, into buffer: inout ByteBuffer) {
         guard fieldValue.isObject, fieldValue["value"] != nil else { return value(fieldValue, into: &buffer) }
+        // The only text that is a time is now().
+        guard fieldValue["type"]?.equals("TIMESTAMP") != true else { return buffer.append(fieldValue.raw) }
         members(fieldValue, into: &buffer) { key, value, buffer in
             key == "type" ? buffer.append(value.raw) : self.value(value, into: &buffer)
         }
