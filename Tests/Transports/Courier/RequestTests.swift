@@ -66,6 +66,46 @@ import Testing
         try await rig.stop()
     }
 
+    /// As `nc -N` does it.
+    @Test func `a client that has said all that it will say still gets its answer`() async throws {
+        let rig = try await CourierRig()
+        let mac = Device("mac")
+        try rig.register(mac)
+        for number in 1...20 { try await rig.deliver(rig.push("r\(number)", to: mac)) }
+        for number in 1...20 {
+            let client = try SilentClient(port: rig.transport.port)
+            client.send("GET /courier/\(mac.token) HTTP/1.1\r\nhost: x\r\n\r\n")
+            client.endInput()
+            #expect(await client.rest().contains("r\(number)\""), "\(number)")
+        }
+        try await rig.stop()
+    }
+
+    @Test func `a poll whose client goes away takes nothing`() async throws {
+        let rig = try await CourierRig()
+        let mac = Device("mac")
+        try rig.register(mac)
+        let client = try SilentClient(port: rig.transport.port)
+        client.send("GET /courier/\(mac.token) HTTP/1.1\r\nhost: x\r\n\r\n")
+        client.endInput()
+        let rest = await client.rest()
+        #expect(rest.hasPrefix("HTTP/1.1 200 ") && rest.contains("content-length: 0\r\n"), "\(rest)")
+        try await rig.deliver(rig.push("late", to: mac))
+        #expect(try await rig.poll(mac).body.contains("late"))
+        try await rig.stop()
+    }
+
+    /// RFC 9110, sections 9.3.2 and 10.1.1; RFC 9112, section 3.2.2.
+    @Test func `HEAD has no body, Expect is answered, and a target may be absolute`() async throws {
+        let rig = try await CourierRig()
+        let client = try SilentClient(port: rig.transport.port)
+        client.send("HEAD /courier/\(Self.token) HTTP/1.1\r\nhost: x\r\n\r\n")
+        client.send("GET http://x/courier/short HTTP/1.1\r\nhost: x\r\n\r\n")
+        client.send("POST /courier/\(Self.token)/read HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1\r\n\r\n{")
+        #expect(try await client.statuses(4) == [405, 403, 100, 400])
+        try await rig.stop()
+    }
+
     @Test func `only pages of the listed origins may ask`() async throws {
         let rig = try await CourierRig("origins: [\"https://app.example.com\"]")
         for (origin, allowed) in [
@@ -132,6 +172,19 @@ private final class SilentClient {
     deinit { close(descriptor) }
 
     func send(_ text: String) { #expect(Glibc.send(descriptor, text, text.utf8.count, 0) == text.utf8.count) }
+
+    func endInput() { #expect(shutdown(descriptor, CInt(SHUT_WR)) == 0) }
+
+    /// All that comes until the server closes, or nothing comes for five seconds.
+    func rest() async -> String {
+        var wait = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        return await Task.detached { [descriptor] in
+            var (text, bytes) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
+            while case let count = recv(descriptor, &bytes, bytes.count, 0), count > 0 { text += bytes[..<count] }
+            return String(decoding: text, as: UTF8.self)
+        }.value
+    }
 
     /// The statuses of so many answers; of fewer where no more come for five seconds.
     func statuses(_ count: Int) async throws -> [Int] {

@@ -15,6 +15,8 @@ final class Connection: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     private var isAnswering = false
+    private var isWriting = false
+    private var isInputClosed = false
     private var isGone: EventLoopPromise<Void>?
     private var deadline: Scheduled<Void>?
 
@@ -40,6 +42,15 @@ final class Connection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
+    /// Whoever is only half gone, or wholly, looks the same: an answer that is there goes out, a poll that waits ends.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard let event = event as? ChannelEvent, event == .inputClosed else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        isInputClosed = true
+        if isAnswering || isWriting { isGone?.succeed(()) } else { context.close(promise: nil) }
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head): begin(head, context)
@@ -53,6 +64,12 @@ final class Connection: ChannelInboundHandler {
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         self.head = head
         body = []
+        // RFC 9110, section 10.1.1: such a client waits for leave to send the body.
+        let waits = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+        if waits, head.version == .http1_1 {
+            context.writeAndFlush(
+                wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))), promise: nil)
+        }
         if head.uri.utf8.count > CourierLimits.targetBytesMax {
             refuse(.uriTooLong, "path.too_long", "at most \(CourierLimits.targetBytesMax) bytes", context)
         }
@@ -72,7 +89,7 @@ final class Connection: ChannelInboundHandler {
         isAnswering = true
         deadline?.cancel()
         do throws(Route.Refusal) {
-            let route = try Route(head.method, head.uri, body: body)
+            let route = try Route(head.method, head.uri.pathOfAbsoluteForm ?? head.uri, body: body)
             guard takePage(for: route) else {
                 return send(.unavailable("\(CourierLimits.pagesMax) pages are on their way"), to: head, context)
             }
@@ -114,6 +131,7 @@ final class Connection: ChannelInboundHandler {
     private func send(_ answer: HTTPAnswer, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard context.channel.isActive else { return }
         setDeadline(CourierLimits.responseWait, context)
+        isWriting = true
         let hadPage = hasPage
         hasPage = false
         // A client may have sent the next request already: that is read as soon as this answer's end is written.
@@ -121,12 +139,17 @@ final class Connection: ChannelInboundHandler {
         let head = HTTPResponseHead(
             version: request.version, status: answer.status, headers: headers(of: answer, to: request))
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: answer.body)))), promise: nil)
+        // RFC 9110, section 9.3.2: the answer to HEAD ends with its headers.
+        if request.method != .HEAD {
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: answer.body)))), promise: nil)
+        }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { result in
             let (me, context) = bound.value
             if hadPage { me.pages.remove() }
-            guard case .success = result, request.isKeepAlive else { return context.close(promise: nil) }
+            me.isWriting = false
+            let goesOn = request.isKeepAlive && !(me.isInputClosed && me.head == nil)
+            guard case .success = result, goesOn else { return context.close(promise: nil) }
             if me.head == nil { me.expectRequest(context) }
         }
     }
@@ -179,4 +202,15 @@ final class PagesUnderWay: Sendable {
     }
 
     func remove() { count.withLock { $0 -= 1 } }
+}
+
+extension String {
+    /// `/PATH?QUERY` of `http://HOST/PATH?QUERY`; nil for another form. RFC 9112, section 3.2.2: servers take both.
+    fileprivate var pathOfAbsoluteForm: String? {
+        guard let scheme = range(of: "://"), ["http", "https"].contains(self[..<scheme.lowerBound].lowercased()) else {
+            return nil
+        }
+        let rest = self[scheme.upperBound...]
+        return rest.firstIndex(of: "/").map { String(rest[$0...]) } ?? "/"
+    }
 }
