@@ -79,22 +79,34 @@ struct RunCommandTests {
         #expect(with.errors.contains("standard input:6: ") && with.errors.contains("standard input:10: "))
     }
 
+    private static let badges = (1...17).map {
+        #"{"type":"badge.set","container":"iCloud.com.example.Notes","environment":"development","user":"_alice","#
+            + #""topic":"t\#($0)","badge":\#($0)}"# + "\n"
+    }.joined()
+
     /// A user may have numbers of their own for sixteen topics.
     @Test func `what a later stage sets aside is named, with exit status 65`() async throws {
         let notes = try Notes()
-        let badges = (1...17).map {
-            #"{"type":"badge.set","container":"iCloud.com.example.Notes","environment":"development","user":"_alice","#
-                + #""topic":"t\#($0)","badge":\#($0)}"# + "\n"
-        }
-        let input = Notes.phone() + badges.joined() + Notes.change("n1")
+        let input = Notes.phone() + Self.badges + Notes.change("n1")
         let result = try await Program.run("belfry", ["run", notes.pipeline], input: input)
         #expect(result.status == 65)
         #expect(Notes.names(result.output) == ["n1"])
         let lines = result.errors.split(separator: "\n")
         #expect(lines.count == 2, "\(result.errors)")
-        #expect(lines[0].hasPrefix("payload set aside event ") && lines[0].contains(" of notifications: "), "\(lines)")
+        #expect(lines[0].hasPrefix("standard input:19: payload set aside event ") && lines[0].contains(" of notifications: "), "\(lines)")
         #expect(lines[0].contains(#""topic":"t17""#) && lines[0].contains(" (badge."), "\(lines)")
         #expect(lines[1] == "20 lines sent, 1 event set aside by later stages")
+    }
+
+    @Test func `what a later stage sets aside is named by its line, past blank and refused ones`() async throws {
+        let notes = try Notes()
+        let first = try notes.write("\nnope\n" + Notes.phone() + "\n" + Notes.change("n0"), to: "first.ndjson")
+        let second = try notes.write("\n" + Self.badges + #"{"type":"restart"}"# + "\n" + Self.badges, to: "second.ndjson")
+        let result = try await Program.run("belfry", ["run", notes.pipeline, first, second])
+        #expect(result.status == 65 && result.errors.contains("\(first):2: "), "\(result.errors)")
+        for line in [18, 36] {
+            #expect(result.errors.contains("\(second):\(line): payload set aside event "), "\(result.errors)")
+        }
     }
 
     @Test func `logs are kept where they are asked for, once`() async throws {

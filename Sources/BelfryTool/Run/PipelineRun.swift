@@ -122,6 +122,7 @@ private struct PipelineLife {
             progress.clear()
             complain(line)
         }
+        sender.tracksLines = true
         sender.mayContinue = { _ in
             writer.failure == nil && process.hosts.allSatisfy { $0.control.report.phase != .stopped }
         }

@@ -20,8 +20,8 @@ struct RunCommand: AsyncParsableCommand {
             same logs; what comes out is the same as without it.
 
             A line that is refused is reported as FILE:LINE: path: reason (code), the others are kept, and the exit \
-            status is 65. It is also 65 where a later stage set an event aside: then it is reported with the log that it \
-            came from, the reason (code) and the event. A warning is reported as FILE:LINE: warning: …, and its line is \
+            status is 65. It is also 65 where a later stage set an event aside: then the line is reported that the event \
+            goes back to, with the log that the event came from, the reason (code) and the event. A warning is reported as FILE:LINE: warning: …, and its line is \
             kept.
             """)
 
@@ -46,7 +46,7 @@ struct RunCommand: AsyncParsableCommand {
             _exit(128 + number)
         }
         let totals = try await run.run()
-        let setAside = try SetAside(by: checked.file.stagesInOrder, in: folder.data + "/logs")
+        let setAside = try SetAside(by: checked.file, in: folder.data + "/logs", totals.taken)
         for line in setAside.report { StandardError.write(line) }
         guard totals.refused > 0 || setAside.count > 0 else { return }
         let more = setAside.count > 0 ? ", \(setAside.count.of("event")) set aside by later stages" : ""

@@ -12,30 +12,53 @@ struct SetAside {
     private static let linesMax = 20
     private static let eventMax = 200
 
-    /// - Parameter folder: The one that holds the run's logs.
-    init(by stages: [PipelineStage], in folder: String) throws {
+    private let origins: Origins
+
+    /// - Parameters:
+    ///   - folder: The one that holds the run's logs.
+    ///   - taken: The lines that the source's events came from.
+    init(by file: PipelineFile, in folder: String, _ taken: TakenLines) throws {
+        origins = Origins(logs: TraceLogs(TracedLog.all(of: file, in: folder), usesIndexFiles: false), taken: taken)
         var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
-        for stage in stages {
+        for stage in file.stagesInOrder {
             let directory = "\(folder)/\(stage.logName)\(LetterReader.suffix)"
             guard LogPlace.isLog(directory) else { continue }
             let reader = try EventLogReader(directory: directory, from: .beginning)
             while let batch = try reader.next() {
-                for line in Lines(batch.body) { add(try parser.parse(line)) }
+                for line in Lines(batch.body) { try add(try parser.parse(line)) }
             }
         }
     }
 
-    private mutating func add(_ letter: JSONValue) {
+    private mutating func add(_ letter: JSONValue) throws {
         count += 1
         guard lines.count < Self.linesMax else { return }
         func text(_ key: StaticString) -> String { letter[key]?.string?.printable ?? "" }
-        let (path, event) = (text("path"), text("event"))
-        let place = "\(text("stage")) set aside event \(letter["sequence"]?.int64 ?? 0) of \(text("log"))"
+        let (path, shownEvent) = (text("path"), text("event"))
+        let event = EventPlace(log: letter.text("log") ?? "", sequence: letter.natural("sequence") ?? 0)
+        let place = try origins.line(behind: event).map { "\($0): " } ?? ""
         let reason = (path.isEmpty ? "" : path + ": ") + text("reason")
-        let shown = event.count > Self.eventMax ? event.prefix(Self.eventMax) + "…" : event
-        lines.append("\(place): \(reason) (\(text("code"))): \(shown)")
+        let shown = shownEvent.count > Self.eventMax ? shownEvent.prefix(Self.eventMax) + "…" : shownEvent
+        lines.append(
+            "\(place)\(text("stage")) set aside event \(event.sequence) of \(event.log.printable): \(reason) "
+                + "(\(text("code"))): \(shown)")
     }
 
     /// For standard error; empty where nothing was set aside.
     var report: [String] { count > lines.count ? lines + ["… and \((count - lines.count).grouped) more"] : lines }
+}
+
+/// The lines of a run's input that its events go back to.
+private struct Origins {
+    let logs: TraceLogs
+    let taken: TakenLines
+
+    /// - Returns: The newest one as `FILE:LINE`; nil where it is not known.
+    func line(behind place: EventPlace) throws -> String? {
+        guard let changes = logs.changes, let event = try logs.event(at: place),
+            try EventLogs.summary(directory: changes.directory).lastSequence == taken.count
+        else { return nil }
+        let origins = try Causality(logs).origins(of: event).events.filter { $0.log == changes.name }
+        return origins.last.flatMap { taken.place(ofEvent: $0.sequence) }
+    }
 }

@@ -12,6 +12,8 @@ package final class LineSender {
         package var known: UInt64 = 0
         /// How many of those were refused then; nil where the door does not know that.
         package var knownRefused: UInt64? = 0
+        /// Where they stood, if ``LineSender/tracksLines``.
+        package var taken = TakenLines()
 
         package init() {}
 
@@ -49,6 +51,8 @@ package final class LineSender {
     /// Whether it stopped at a line that asks for a restart.
     package private(set) var restarts = false
     private var heard = ContinuousClock.now
+    /// Whether it keeps where each line stood that is taken: some bytes for each block and each refusal.
+    package var tracksLines = false
     /// Called after every step; sending stops when it is false.
     package var mayContinue: (Totals) -> Bool = { _ in true }
     /// Called for every subscription that was saved, in order; what there is to warn of is said without it.
@@ -107,6 +111,7 @@ package final class LineSender {
         guard let block = try afterKnown(block) else { return }
         totals.lines += UInt64(block.count)
         spans.append(Span(first: next, source: block.source, line: block.firstLine))
+        if tracksLines { totals.taken.note(block, first: next) }
         next += UInt64(block.count)
         try producer.send(block.bytes, count: block.count)
     }
@@ -164,6 +169,7 @@ package final class LineSender {
         through = max(through, answer.through)
         totals.accepted += UInt64(answer.accepted)
         totals.refused += UInt64(answer.refused)
+        if tracksLines { totals.taken.note(answer) }
         for refusal in answer.refusals { complain(text(refusal)) }
         let unnamed = answer.refused - answer.refusals.count
         if unnamed > 0 { complain("\(unnamed.of("more line")) refused") }
@@ -233,6 +239,7 @@ extension LineSender.Totals {
         sum.accepted += totals.accepted
         sum.refused += totals.refused
         sum.known += totals.known
+        sum.taken += totals.taken
         sum.knownRefused = sum.knownRefused.flatMap { sum in totals.knownRefused.map { sum + $0 } }
     }
 
