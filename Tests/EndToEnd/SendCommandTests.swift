@@ -149,7 +149,7 @@ struct SendCommandTests {
         let send = try Program("belfry", ["send", notes.pipeline, "--timeout", "2"])
         try send.write("nope\n")
         #expect(await send.error("standard input:1: ") != nil)
-        ingest.signal(SIGSTOP)
+        try ingest.suspend()
         try send.write(Notes.changes(0..<2))
         let result = await send.result()
         ingest.signal(SIGCONT)

@@ -76,6 +76,13 @@ final class Program: Sendable {
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
+    /// Stops it, and returns when all of its threads stand.
+    func suspend() throws {
+        signal(SIGSTOP)
+        let path = "/proc/\(process.processIdentifier)/stat"
+        while try !String(contentsOfFile: path, encoding: .utf8).contains(") T ") { usleep(1_000) }
+    }
+
     /// Waits for its end; a signal's number is negative.
     func result() async -> Result {
         await endingWhenCancelled {
