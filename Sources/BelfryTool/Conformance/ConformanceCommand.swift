@@ -2,6 +2,7 @@ import ArgumentParser
 import BuiltIns
 import EventLog
 import Foundation
+import Glibc
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -92,6 +93,10 @@ struct ConformanceCommand: AsyncParsableCommand {
     private func checkProgram() throws {
         if let settings {
             throw ToolFailure(.usage, "--settings \(settings) is for stages; a program has its arguments")
+        }
+        var status = stat()
+        if let directory, stat(directory, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR {
+            throw ToolFailure(.noInput, "--directory \(directory): no such folder")
         }
         let isPath = command[0].contains("/")
         let path = isPath && !command[0].hasPrefix("/") ? "\(directory ?? ".")/\(command[0])" : command[0]

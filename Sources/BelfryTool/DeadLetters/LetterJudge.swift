@@ -13,6 +13,9 @@ enum Obsolescence: String, CaseIterable, ExpressibleByArgument {
     /// Whether a redrive of it would come to anything.
     static let includable: [Obsolescence] = [.redriven, .expired, .superseded, .registeredAnew]
 
+    /// What `--help` and the parser's errors list.
+    static var allValueStrings: [String] { includable.map(\.rawValue) }
+
     /// In one sentence; README.md lists them.
     var meaning: String {
         switch self {
