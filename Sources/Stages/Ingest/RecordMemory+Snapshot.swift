@@ -4,9 +4,10 @@ import PipelineKit
 extension RecordMemory {
     /// In an order that is the same in every process and quickly found, as there may be millions.
     func write(into snapshot: inout SnapshotWriter) {
-        snapshot.reserve(records.reduce(0) { $0 + $1.key.bytes.count + $1.value.byteCount + 20 })
+        snapshot.reserve(
+            parts.reduce(0) { $1.reduce($0) { $0 + $1.key.bytes.count + $1.value.byteCount + 20 } })
         snapshot.write(all: ranked) { ranked, snapshot in
-            let (key, known) = records[ranked.index]
+            let (key, known) = parts[ranked.part][ranked.index]
             snapshot.write(key.bytes)
             known.withRecordType { snapshot.write($0) }
             known.withFields { snapshot.write($0) }
@@ -15,28 +16,32 @@ extension RecordMemory {
 
     mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         let count = try snapshot.count(bytesEach: 3)
-        records.reserveCapacity(count)
+        for part in parts.indices { parts[part].reserveCapacity(count / parts.count) }
         for _ in 0..<count {
             let key = RecordKey(bytes: try snapshot.array())
             let (type, fields) = (try snapshot.view(), try snapshot.view())
-            guard records.updateValue(KnownRecord(recordType: type, fields: fields), forKey: key) == nil else {
+            let known = KnownRecord(recordType: type, fields: fields)
+            guard parts[key.part].updateValue(known, forKey: key) == nil else {
                 throw snapshot.error("a record is there twice")
             }
         }
     }
 
-    private typealias Ranked = (rank: UInt64, index: Dictionary<RecordKey, KnownRecord>.Index)
+    private typealias Ranked = (rank: UInt64, part: Int, index: Part.Index)
 
     private var ranked: [Ranked] {
         var ranked: [Ranked] = []
-        ranked.reserveCapacity(records.count)
-        for index in records.indices { ranked.append((records[index].key.fingerprint, index)) }
+        ranked.reserveCapacity(count)
+        for (part, records) in parts.enumerated() {
+            for index in records.indices { ranked.append((records[index].key.fingerprint, part, index)) }
+        }
         ranked.sort { left, right in
-            left.rank == right.rank
-                ? records[left.index].key.precedes(records[right.index].key) : left.rank < right.rank
+            left.rank == right.rank ? key(of: left).precedes(key(of: right)) : left.rank < right.rank
         }
         return ranked
     }
+
+    private func key(of ranked: Ranked) -> RecordKey { parts[ranked.part][ranked.index].key }
 }
 
 extension RecordKey {
@@ -50,9 +55,7 @@ extension RecordKey {
 extension RecordMemory {
     /// One line a record, in the order of what tells records apart.
     func writeState(into lines: inout ByteBuffer) {
-        let order = records.indices.sorted { records[$0].key.precedes(records[$1].key) }
-        for index in order {
-            let (key, known) = records[index]
+        for (key, known) in parts.joined().sorted(by: { $0.key.precedes($1.key) }) {
             lines.append("{")
             key.writeMembers(into: &lines)
             lines.append(",\"recordType\":")
