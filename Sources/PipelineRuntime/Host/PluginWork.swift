@@ -208,10 +208,10 @@ final class PluginWork: HostWork {
         }
     }
 
-    private func refuse(_ peer: [UInt8], _ code: String, _ reason: String) throws {
+    private func refuse(_ peer: [UInt8], _ code: String, _ reason: String, isTold: Bool = true) throws {
         refusedFrames += 1
         _ = try plugin.send([peer, LinkFrame.error(code, reason)], wait: false)
-        guard mistakesSaid.insert(code).inserted else { return }
+        guard isTold, mistakesSaid.insert(code).inserted else { return }
         StandardError.write("\(plan.stage): the plugin's program was refused: \(reason) (\(code))")
     }
 
@@ -238,8 +238,11 @@ final class PluginWork: HostWork {
     }
 
     private func outputs(_ control: JSONValue, _ sender: [UInt8]) throws {
-        guard sender == peer, let through = control.natural("through"), let batch = waiting.first, through == batch.last
-        else {
+        guard sender == peer else {
+            // Of a program that has ended since, as a rule: the next gets these events again.
+            return try refuse(sender, "link.outputs", "outputs come from the program that opened the link last", isTold: false)
+        }
+        guard let through = control.natural("through"), let batch = waiting.first, through == batch.last else {
             let oldest = waiting.first.map { "\($0.last)" } ?? "none: all are answered"
             let found = control.natural("through").map { "\($0)" } ?? "none"
             return try refuse(
