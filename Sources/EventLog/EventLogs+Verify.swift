@@ -20,7 +20,9 @@ extension EventLogs {
     ) throws(EventLogError) -> VerifyReport {
         let log = LogDirectory(path: directory)
         let manifest: LogManifest
-        do { manifest = try LogManifest.required(in: log) } catch .damaged(let file, let offset, let sequence, let reason) {
+        do { manifest = try LogManifest.required(in: log) } catch .damaged(
+            let file, let offset, let sequence, let reason)
+        {
             var report = VerifyReport()
             report.problems = [VerifyReport.Problem(file: file, offset: offset, sequence: sequence, reason: reason)]
             return report

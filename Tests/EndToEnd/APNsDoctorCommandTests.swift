@@ -110,7 +110,9 @@ struct APNsDoctorCommandTests {
         chmod(file, 0o600)
         let result = try await Self.doctor(house, house.pipeline(app: ["keyFile": "{$file: junk.p8}"]))
         #expect(result.status == 1 && result.output.contains(#""code":"apns.unchecked""#), "\(result)")
-        #expect(result.output.contains("stages.deliver.transports.apns.apps.notes.keyFile: \(file) is no .p8 key of Apple's"), "\(result)")
+        #expect(
+            result.output.contains(
+                "stages.deliver.transports.apns.apps.notes.keyFile: \(file) is no .p8 key of Apple's"), "\(result)")
         #expect(await house.requests().isEmpty)
     }
 

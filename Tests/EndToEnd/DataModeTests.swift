@@ -145,7 +145,8 @@ struct DataModeTests {
     {
         let notes = try Notes()
         try notes.write(
-            notes.read("notes.yaml").replacing("data: data", with: "data: {path: data, mode: '0750'}"), to: "notes.yaml")
+            notes.read("notes.yaml").replacing("data: data", with: "data: {path: data, mode: '0750'}"), to: "notes.yaml"
+        )
         let (data, secret) = (notes.folder + "/data", notes.folder + "/data/producer.secret")
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await program.error("running")

@@ -105,7 +105,8 @@ struct KeysCommandTests {
             let text = told.output + told.errors
             #expect(told.status != 0, "\(told)")
             #expect(
-                text.contains("\(notes.pipeline):5:3: stages.match.curve: required: ingest has keys, and lets no stage"),
+                text.contains(
+                    "\(notes.pipeline):5:3: stages.match.curve: required: ingest has keys, and lets no stage"),
                 "\(told)")
         }
     }

@@ -93,7 +93,9 @@ struct RunCommandTests {
         #expect(Notes.names(result.output) == ["n1"])
         let lines = result.errors.split(separator: "\n")
         #expect(lines.count == 2, "\(result.errors)")
-        #expect(lines[0].hasPrefix("standard input:19: payload set aside event ") && lines[0].contains(" of notifications: "), "\(lines)")
+        #expect(
+            lines[0].hasPrefix("standard input:19: payload set aside event ")
+                && lines[0].contains(" of notifications: "), "\(lines)")
         #expect(lines[0].contains(#""topic":"t17""#) && lines[0].contains(" (badge."), "\(lines)")
         #expect(lines[1] == "20 lines sent, 1 event set aside by later stages")
     }
@@ -101,7 +103,8 @@ struct RunCommandTests {
     @Test func `what a later stage sets aside is named by its line, past blank and refused ones`() async throws {
         let notes = try Notes()
         let first = try notes.write("\nnope\n" + Notes.phone() + "\n" + Notes.change("n0"), to: "first.ndjson")
-        let second = try notes.write("\n" + Self.badges + #"{"type":"restart"}"# + "\n" + Self.badges, to: "second.ndjson")
+        let second = try notes.write(
+            "\n" + Self.badges + #"{"type":"restart"}"# + "\n" + Self.badges, to: "second.ndjson")
         let result = try await Program.run("belfry", ["run", notes.pipeline, first, second])
         #expect(result.status == 65 && result.errors.contains("\(first):2: "), "\(result.errors)")
         for line in [18, 36] {

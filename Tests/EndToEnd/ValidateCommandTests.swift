@@ -58,8 +58,10 @@ struct ValidateCommandTests {
         let told = try await Command.run(["validate", pipeline])
         let at = "warning: \(pipeline):"
         let key = "stages.deliver.transports.screen"
-        let secret = "12:15: \(key).secret: \(notes.folder)/secret is not whsec_ and 24 to 64 bytes in Base64; make one with: "
-        let url = "10:12: \(key).url: \(notes.folder)/secret holds no address for webhooks: expected an http or https URL"
+        let secret =
+            "12:15: \(key).secret: \(notes.folder)/secret is not whsec_ and 24 to 64 bytes in Base64; make one with: "
+        let url =
+            "10:12: \(key).url: \(notes.folder)/secret holds no address for webhooks: expected an http or https URL"
         let lines = told.errors.split(separator: "\n")
         #expect(told.status == 0 && lines.count == 3, "\(told)")
         for (line, start) in zip(lines, [url, secret, secret]) { #expect(line.hasPrefix(at + start), "\(line)") }

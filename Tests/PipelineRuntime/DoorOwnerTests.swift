@@ -101,7 +101,8 @@ import ZeroMQ
         }
     }
 
-    @Test func `a new lasting name beyond the limit is refused, and one without a lasting name is taken`() async throws {
+    @Test func `a new lasting name beyond the limit is refused, and one without a lasting name is taken`() async throws
+    {
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
             func send(_ name: String) throws {

@@ -50,7 +50,8 @@ struct HealthCheck: DoctorCheck {
     private static func refused(_ plan: HostPlan, _ refusal: LinkError) -> Finding {
         var fix = "list the key under `curve: readers` and reload; or look with another one: --key FILE"
         if case .notLetIn(_, .otherServerKey, _) = refusal {
-            fix = "have the stage read its pipeline file again (SIGHUP) if its key there is new; else put the stage's key there"
+            fix =
+                "have the stage read its pipeline file again (SIGHUP) if its key there is new; else put the stage's key there"
         }
         return Finding(
             .error, "health.refused", "\(plan.stage) runs and does not let the doctor in: \(refusal)", fix: fix,

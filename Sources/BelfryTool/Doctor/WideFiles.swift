@@ -57,7 +57,8 @@ extension WideFiles {
     private func fix(in folder: String) -> String {
         let others = files.filter { !$0.isSecret }
         let secrets = files.filter(\.isSecret).map { "chmod 600 \($0.path)" }
-        let all = "chmod " + (others.count == 1 ? "" : "-R ") + wanted.prohibition
+        let all =
+            "chmod " + (others.count == 1 ? "" : "-R ") + wanted.prohibition
             + " " + (others.count == 1 ? others[0].path : folder)
         return ((others.isEmpty ? [] : [all]) + secrets).joined(separator: " && ")
     }

@@ -136,7 +136,9 @@ extension SnapshotStore {
     }
 
     /// Nil where it is not wanted.
-    static func read(_ path: String, _ pace: DiskPace = DiskPace(), where isWanted: (SnapshotHeader) -> Bool) throws(SnapshotFault) -> Snapshot? {
+    static func read(_ path: String, _ pace: DiskPace = DiskPace(), where isWanted: (SnapshotHeader) -> Bool)
+        throws(SnapshotFault) -> Snapshot?
+    {
         let file: OpenFile
         do throws(EventLogError) { file = try OpenFile(path, O_RDONLY) } catch { throw .unreadable("\(error)") }
         let (format, headBytes) = try SnapshotFormat.read(file)
@@ -187,13 +189,17 @@ extension [UInt8] {
 
 extension OpenFile {
     /// So many bytes, or fewer where the file ends.
-    fileprivate func bytes(_ wanted: Int, at offset: UInt64, _ pace: DiskPace = DiskPace()) throws(SnapshotFault) -> [UInt8] {
+    fileprivate func bytes(_ wanted: Int, at offset: UInt64, _ pace: DiskPace = DiskPace()) throws(SnapshotFault)
+        -> [UInt8]
+    {
         do {
             return try [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
                 while initialized < wanted {
                     let part = UnsafeMutableRawBufferPointer(
                         rebasing: UnsafeMutableRawBufferPointer(buffer)[initialized...].prefix(DiskPace.partBytes))
-                    let count = try pace.keep { () throws(EventLogError) in try read(into: part, at: offset + UInt64(initialized)) }
+                    let count = try pace.keep { () throws(EventLogError) in
+                        try read(into: part, at: offset + UInt64(initialized))
+                    }
                     initialized += count
                     guard count == part.count else { break }
                 }

@@ -137,7 +137,8 @@ final class PluginWork: HostWork {
                 peer.map { _ in "answered events \(oldest.first) to \(oldest.last) of \(upstream?.name ?? "")" }
             } ?? "opened the link in BELFRY_LINK"
         StandardError.write(
-            "\(plan.stage): the plugin's program has not \(fault) for \(PluginWork.patience); nothing passes until it does")
+            "\(plan.stage): the plugin's program has not \(fault) for \(PluginWork.patience); nothing passes until it does"
+        )
     }
 
     private func endSilence() { (silentSince, hasComplained) = (.now, false) }
@@ -240,14 +241,16 @@ final class PluginWork: HostWork {
     private func outputs(_ control: JSONValue, _ sender: [UInt8]) throws {
         guard sender == peer else {
             // Of a program that has ended since, as a rule: the next gets these events again.
-            return try refuse(sender, "link.outputs", "outputs come from the program that opened the link last", isTold: false)
+            return try refuse(
+                sender, "link.outputs", "outputs come from the program that opened the link last", isTold: false)
         }
         guard let through = control.natural("through"), let batch = waiting.first, through == batch.last else {
             let oldest = waiting.first.map { "\($0.last)" } ?? "none: all are answered"
             let found = control.natural("through").map { "\($0)" } ?? "none"
             return try refuse(
                 sender, "link.outputs",
-                "outputs need \"through\": the last sequence of the oldest batch not yet answered (\(oldest)); found: \(found)")
+                "outputs need \"through\": the last sequence of the oldest batch not yet answered (\(oldest)); found: \(found)"
+            )
         }
         let lines = message.count > 2 ? message[2] : UnsafeRawBufferPointer(start: nil, count: 0)
         if let fault = LinkFrame.fault(ofOutputs: control, lines) { return try refuse(sender, "link.outputs", fault) }

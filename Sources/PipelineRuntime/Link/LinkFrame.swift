@@ -54,7 +54,8 @@ package enum LinkFrame {
         guard let count = control["count"] else { return nil }
         let found = Lines.count(lines)
         return control.natural("count") == found
-            ? nil : "\"count\" is \(String(decoding: count.raw.prefix(20), as: UTF8.self)), and the lines behind it are \(found)"
+            ? nil
+            : "\"count\" is \(String(decoding: count.raw.prefix(20), as: UTF8.self)), and the lines behind it are \(found)"
     }
 
     package static func batch(first: UInt64, count: Int, now: Instant) -> [UInt8] {

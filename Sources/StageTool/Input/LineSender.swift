@@ -218,7 +218,8 @@ package final class LineSender {
                 + (through > 0 ? place(through) : "what is taken then")
         }
         guard unanswered > 0 else { return text + "; send the rest from \(place(through + 1))" }
-        return text + "; the stage may still take \(unanswered.of("line")) from \(place(through + 1)) on, and would take "
+        return text
+            + "; the stage may still take \(unanswered.of("line")) from \(place(through + 1)) on, and would take "
             + "them twice if they were sent again (not where --producer is given from the first time on)"
     }
 

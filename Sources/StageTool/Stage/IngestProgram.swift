@@ -24,7 +24,10 @@ struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand, HangupTaker {
 
     @OptionGroup var options: StageOptions
 
-    @Flag(help: "Stop when the inputs are taken, instead of serving the door; exits with 65 if a line was refused, now or in an earlier run.")
+    @Flag(
+        help:
+            "Stop when the inputs are taken, instead of serving the door; exits with 65 if a line was refused, now or in an earlier run."
+    )
     var exitWhenDone = false
 
     @Argument(help: "Files of commands, one JSON object a line; - for standard input.", completion: .file())

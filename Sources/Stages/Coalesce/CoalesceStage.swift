@@ -68,7 +68,9 @@ public struct CoalesceStage: Stage {
         let refusal = text.withUnsafeBytes { text -> Rejection? in
             do throws(JSONError) {
                 let json = try parser.parse(text)
-                do throws(Rejection) { take(try Match(json, event.sequence), at: now, into: &out) } catch { return error }
+                do throws(Rejection) { take(try Match(json, event.sequence), at: now, into: &out) } catch {
+                    return error
+                }
                 return nil
             } catch { return Rejection(code: "match.json", reason: "\(error)", path: "") }
         }

@@ -41,7 +41,8 @@ struct WebhookTarget: Sendable {
         do throws(Flaw) {
             return try url(text, mayBePrivate: settings.rules.allowsPrivateNetworks)
         } catch {
-            throw TransportError(settings.url.failure("holds no address for webhooks: \(error.reason)", hint: error.hint))
+            throw TransportError(
+                settings.url.failure("holds no address for webhooks: \(error.reason)", hint: error.hint))
         }
     }
 

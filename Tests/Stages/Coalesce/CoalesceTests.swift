@@ -272,7 +272,8 @@ private func lines(of matches: [SampleMatch]) throws -> [String] {
     @Test(arguments: ["latest", "debounce", "none"]) func `does not matter`(policy: String) throws {
         let letters = Array("abaacab")
         let arrivals = letters.indices.map { index in
-            Arrival(time: Int64(index * 40), line: SampleMatch.collapsing(String(letters[index]), change: index + 1).line)
+            Arrival(
+                time: Int64(index * 40), line: SampleMatch.collapsing(String(letters[index]), change: index + 1).line)
         }
         let type = #""type":"match""#
         let moved = try arrivals.map { arrival in

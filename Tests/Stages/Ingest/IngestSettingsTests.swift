@@ -21,7 +21,10 @@ struct IngestSettingsTests {
         #expect(settings.predicates == .extended)
     }
 
-    @Test(arguments: ["clock: wall", "dor: tcp://a", "door: nonsense", "door: 'ws://0.0.0.0:1'", "door: 'tcp://127.0.0.1'", "subscriptionsInAnyDatabase: 1", "predicates: all"])
+    @Test(arguments: [
+        "clock: wall", "dor: tcp://a", "door: nonsense", "door: 'ws://0.0.0.0:1'", "door: 'tcp://127.0.0.1'",
+        "subscriptionsInAnyDatabase: 1", "predicates: all",
+    ])
     func aMistakeIsRefused(text: String) {
         #expect(throws: PipelineFileError.self) { try read(text) }
     }

@@ -101,7 +101,9 @@ import Testing
         let client = try SilentClient(port: rig.transport.port)
         client.send("HEAD /courier/\(Self.token) HTTP/1.1\r\nhost: x\r\n\r\n")
         client.send("GET http://x/courier/short HTTP/1.1\r\nhost: x\r\n\r\n")
-        client.send("POST /courier/\(Self.token)/read HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1\r\n\r\n{")
+        client.send(
+            "POST /courier/\(Self.token)/read HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1\r\n\r\n{"
+        )
         #expect(try await client.statuses(4) == [405, 403, 100, 400])
         try await rig.stop()
     }
@@ -120,7 +122,8 @@ import Testing
 
     @Test(arguments: [
         "listen: here", "origins: [app.example.com]", "origins: [\"https://a/b\"]", "keep: 1s", "port: 1",
-        "listen: 0.0.0.0:7480", "listen: 127.0.0.1.example.com:7480", "listen: \"[2001:db8::1]:7480\"", "listen: 10.0.0.1:7480\nbehindTLS: false",
+        "listen: 0.0.0.0:7480", "listen: 127.0.0.1.example.com:7480", "listen: \"[2001:db8::1]:7480\"",
+        "listen: 10.0.0.1:7480\nbehindTLS: false",
     ])
     func `settings are read strictly`(text: String) {
         #expect(throws: PipelineFileError.self) {
