@@ -117,7 +117,8 @@ var tests: [Target] {
     ]
         + libraries.filter {
             ![
-                "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CCRC32C", "CSpawn", "CSyncFileRange", "CVector", "BuiltIns",
+                "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CCRC32C", "CSpawn", "CSyncFileRange", "CVector",
+                "BuiltIns",
                 "StageTool",
             ].contains($0.name)
         }.map {

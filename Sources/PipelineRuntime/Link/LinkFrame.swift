@@ -48,7 +48,7 @@ package enum LinkFrame {
 
     /// What is wrong with the outputs that a program sends; nil where nothing is.
     ///
-    /// - Parameter lines: The frame behind `control`; empty where there is none.
+    /// - Parameter lines: The second frame, which holds the outputs. Empty if there is none.
     package static func fault(ofOutputs control: JSONValue, _ lines: UnsafeRawBufferPointer) -> String? {
         guard lines.isEmpty || Lines.areWhole(lines) else { return "the last output has no end of line" }
         guard let count = control["count"] else { return nil }

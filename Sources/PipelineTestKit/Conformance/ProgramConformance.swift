@@ -37,11 +37,12 @@ public struct ProgramConformance: Sendable {
             let tried = TriedProgram(self)
             var results: [ConformanceResult] = []
             for rule in ConformanceRule.ofPrograms {
-                let isHopeless = results.prefix(2).contains { $0.problem != nil }
-                results.append(
-                    isHopeless
-                        ? ConformanceResult(rule, .skipped("not tried, since the program does not answer batches as it must"))
-                        : ConformanceResult(rule) { try tried.attempt(rule) })
+                guard !results.prefix(2).contains(where: { $0.problem != nil }) else {
+                    let reason = "not tried, since the program does not answer batches as it must"
+                    results.append(ConformanceResult(rule, .skipped(reason)))
+                    continue
+                }
+                results.append(ConformanceResult(rule) { try tried.attempt(rule) })
             }
             return results
         }

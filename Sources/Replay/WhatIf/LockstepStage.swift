@@ -154,7 +154,6 @@ struct RecordedWakes {
     /// Whether the log has ended.
     var isOver: Bool { header == nil }
 
-
     /// The next batch's time, if it answers only events before `sequence` and is not later than `time`.
     mutating func next(before sequence: UInt64, until time: Instant = .distantFuture) throws(EventLogError) -> Instant?
     {

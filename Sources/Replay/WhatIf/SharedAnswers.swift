@@ -74,7 +74,8 @@ package final class SharedAnswers {
         let key = try ComparedPush(delivery.line).key
         guard let answer else {
             asked[delivery.id] = key
-            return open[key, default: 0] += 1
+            open[key, default: 0] += 1
+            return
         }
         recordedLate[delivery.id] = answer.isUnderWay ? key : nil
         keep(answer, key)

@@ -33,9 +33,11 @@ extension DeliverStage {
     private mutating func retire(_ retirement: Retirement, at now: Instant, into out: inout Outbox) {
         guard registry.retire(retirement.device) else { return }
         out.append { retirement.write(to: &$0) }
-        withdraw(where: { $0.isSame(as: retirement.device) }, into: &out) {
-            TransportAnswer($0, .unregistered, reason: Self.goneMeanwhile, attempts: 0)
-        }
+        withdraw(
+            where: { $0.isSame(as: retirement.device) }, into: &out,
+            as: {
+                TransportAnswer($0, .unregistered, reason: Self.goneMeanwhile, attempts: 0)
+            })
         if settings.retired != nil { tell(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
@@ -59,9 +61,11 @@ extension DeliverStage {
         registry.apps[app].holdsComing -= 1
         if registry.apps[app].hold == nil {
             registry.apps.hold(app, at: now)
-            withdraw(where: { $0.appIndex == app }, into: &out) {
-                TransportAnswer($0, .stopped, status: status, reason: reason, attempts: 0)
-            }
+            withdraw(
+                where: { $0.appIndex == app }, into: &out,
+                as: {
+                    TransportAnswer($0, .stopped, status: status, reason: reason, attempts: 0)
+                })
             if reason == Self.suspicion { tellOfSuspicion(of: app, into: &out) }
         } else if wasProbe {
             registry.apps[app].hold?.postpone(at: now)
@@ -199,13 +203,17 @@ extension DeliverStage {
 
     /// What devices that are gone and apps that are held had out is on record as out until its answer is.
     private func withdrawUseless(into out: inout Outbox) {
-        withdraw(where: { registry.current($0) == nil }, into: &out) {
-            TransportAnswer($0, .unregistered, reason: Self.goneMeanwhile, attempts: 0)
-        }
+        withdraw(
+            where: { registry.current($0) == nil }, into: &out,
+            as: {
+                TransportAnswer($0, .unregistered, reason: Self.goneMeanwhile, attempts: 0)
+            })
         guard !registry.apps.held.isEmpty else { return }
-        withdraw(where: { registry.current($0) != nil && registry.apps.isHeld($0.appIndex) }, into: &out) {
-            TransportAnswer($0, .stopped, reason: "the app is stopped", attempts: 0)
-        }
+        withdraw(
+            where: { registry.current($0) != nil && registry.apps.isHeld($0.appIndex) }, into: &out,
+            as: {
+                TransportAnswer($0, .stopped, reason: "the app is stopped", attempts: 0)
+            })
     }
 }
 

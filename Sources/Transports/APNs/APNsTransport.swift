@@ -193,7 +193,8 @@ public final class APNsTransport: ContinuousTransport {
         certificates.look(at: settings, now: now)
         let lines = lines
         guard !lines.isEmpty else {
-            return answered(pushes.map { TransportAnswer($0.id, .deferred, reason: ConnectionPool.closed, attempts: 0) })
+            return answered(
+                pushes.map { TransportAnswer($0.id, .deferred, reason: ConnectionPool.closed, attempts: 0) })
         }
         var handover = Handover(lines, leaving, at: now, collapsesRepeats: settings.collapsesRepeats, answered)
         handover.hand(pushes)

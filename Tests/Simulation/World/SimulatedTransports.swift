@@ -163,7 +163,8 @@ final class SimulatedTransports: Sendable {
         guard let sender = state.senders[id] else { return }
         state.repeats[sender, default: 0] += 1
         guard state.repeats[sender] == inFlightMax + 1 else { return }
-        state.problems.append("more than \(inFlightMax) pushes that \(life.lane) had under way were sent again after a crash")
+        state.problems.append(
+            "more than \(inFlightMax) pushes that \(life.lane) had under way were sent again after a crash")
     }
 
     /// Gives the answers that are due to the process that asked.

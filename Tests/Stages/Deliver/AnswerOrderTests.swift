@@ -81,7 +81,9 @@ import Testing
         #expect(bench.withdrawals.allSatisfy { $0.outcome == .unregistered && $0.attempts == 0 })
         for answer in bench.withdrawals { bench.answer(answer) }
         #expect(
-            try bench.takeStory() == ["unregistered 2 mac", "device.retired 2 mac", "unregistered 3 mac", "unregistered 4 mac"])
+            try bench.takeStory() == [
+                "unregistered 2 mac", "device.retired 2 mac", "unregistered 3 mac", "unregistered 4 mac",
+            ])
         #expect(bench.outcomes.isEmpty && bench.stage.deadline == nil)
     }
 

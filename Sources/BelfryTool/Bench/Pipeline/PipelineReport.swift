@@ -74,7 +74,10 @@ struct PipelineReport: BenchReport {
             ]),
             "pushes": .count(measure.pushes), "outcomes": .count(measure.outcomes),
             "expectedPushes": .count(measure.expected), "isRight": .flag(measure.isRight),
-            "stages": .list(measure.stages.map { stage($0.name, $0.use, halfway: $0.halfway, $0.snapshots, $0.pausesBefore, $0.pauses) }),
+            "stages": .list(
+                measure.stages.map {
+                    stage($0.name, $0.use, halfway: $0.halfway, $0.snapshots, $0.pausesBefore, $0.pauses)
+                }),
             "driver": measure.driver.map { stage("driver", $0, halfway: 0) } ?? .object([]),
         ])
     }

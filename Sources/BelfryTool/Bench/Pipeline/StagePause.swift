@@ -18,7 +18,8 @@ struct StagePause: Hashable, Sendable {
 
     /// For people: `snapshot 12.5 ms`.
     var text: String {
-        let times = "\(milliseconds.text(decimals: 1)) ms (\(processorMilliseconds.text(decimals: 1)) ms of a processor)"
+        let times =
+            "\(milliseconds.text(decimals: 1)) ms (\(processorMilliseconds.text(decimals: 1)) ms of a processor)"
         return "\(cause) \(times)"
     }
 

@@ -36,7 +36,8 @@ extension Workload {
                 {"fieldName":"priority","comparator":"GREATER_THAN_OR_EQUALS","fieldValue":{"value":3,"type":"INT64"}}]}
                 """
         case .publicQuery:
-            return "\(head){\"recordType\":\"Article\",\"predicate\":\"topic == 't\(digits(slot, 7))' AND priority > 2\"}"
+            return
+                "\(head){\"recordType\":\"Article\",\"predicate\":\"topic == 't\(digits(slot, 7))' AND priority > 2\"}"
         case .zone:
             return "\"subscriptionType\":\"zone\",\"zoneID\":{\"zoneName\":\"Z\(digits(slot, 7))\"}"
         }
