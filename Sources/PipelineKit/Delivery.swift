@@ -5,16 +5,30 @@ import JSON
 public struct Delivery: Sendable {
     public struct ID: Sendable, Hashable {
         /// Sequence of the push in the pushes log.
-        public var push: UInt64
-        public var device: String
+        public let push: UInt64
+        public let device: String
         /// Set where this is no push, but the notice that a device was retired: when it had been registered.
-        public var retired: Instant?
+        public let retired: Instant?
+        /// Tells it apart from all others that could be under way with it, but for one case in 2^64. It is in files, so
+        /// it must never change.
+        package let number: UInt64
 
         public init(push: UInt64, device: String, retired: Instant? = nil) {
             self.push = push
             self.device = device
             self.retired = retired
+            number = Self.number(push, device, retired)
         }
+
+        private static func number(_ push: UInt64, _ device: String, _ retired: Instant?) -> UInt64 {
+            var hash = (0xCBF2_9CE4_8422_2325 ^ push) &* 0x0000_0100_0000_01B3
+            if let retired { hash = (hash ^ UInt64(bitPattern: retired.microseconds)) &* 0x9E37_79B9_7F4A_7C15 }
+            for byte in device.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+            hash = (hash ^ hash >> 32) &* 0x9E37_79B9_7F4A_7C15
+            return hash ^ hash >> 29
+        }
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(number) }
     }
 
     /// The app that a device registered: whose certificate or key a push to it needs.
@@ -33,35 +47,65 @@ public struct Delivery: Sendable {
         }
     }
 
-    public var id: ID
-    /// The transport's name, as the device registered it.
-    public var transport: String
-    /// The device's app; not part of the line. Nil in pushes that no stage made.
-    public var app: App?
+    /// What never changes of it. It goes through many queues: a copy of it is one reference.
+    private final class Content: Sendable {
+        let id: ID
+        let transport: String
+        let app: App?
+        let destination: UInt64
+        let head: [UInt8]
+        let rest: [UInt8]
+        let unpruned: [UInt8]?
+
+        init(
+            _ id: ID, _ transport: String, _ app: App?, _ destination: UInt64, _ line: ([UInt8], [UInt8]),
+            _ unpruned: [UInt8]?
+        ) {
+            self.id = id
+            self.transport = transport
+            self.app = app
+            self.destination = destination
+            (head, rest) = line
+            self.unpruned = unpruned
+        }
+    }
+
+    private let content: Content
     /// How often transports have sent it before: what a wait before the next time depends on.
     public var attempts = 0
-    /// Tells the device apart from those of all users; 0 in pushes that no stage made.
-    package var destination: UInt64 = 0
     /// Whether it is to be sent no more, and is only asked for: a transport said ``TransportAnswer/isUnderWay`` of it. Such
     /// a delivery goes to that transport alone, which joins it with what it has; no other transport sees it.
     public var isQuestion = false
+
+    public var id: ID { content.id }
+    /// The transport's name, as the device registered it.
+    public var transport: String { content.transport }
+    /// The device's app; not part of the line. Nil in pushes that no stage made.
+    public var app: App? { content.app }
+    /// Tells the device apart from those of all users; 0 in pushes that no stage made.
+    package var destination: UInt64 { content.destination }
     /// How the line begins: what is this device's own.
-    public let head: [UInt8]
+    public var head: [UInt8] { content.head }
     /// How it goes on: what all devices that get the same push share, in memory too.
-    public let rest: [UInt8]
+    public var rest: [UInt8] { content.rest }
     /// The payload before anything was left out of it; nil where nothing was. Not part of the line, and shared as
     /// ``rest`` is.
-    public var unpruned: [UInt8]?
+    public var unpruned: [UInt8]? { content.unpruned }
 
     /// - Parameters:
     ///   - head: How the line begins.
     ///   - rest: How it goes on. Nothing is copied: one array may serve any number of deliveries.
-    public init(id: ID, transport: String, app: App? = nil, head: [UInt8], rest: [UInt8]) {
-        self.id = id
-        self.transport = transport
-        self.app = app
-        self.head = head
-        self.rest = rest
+    ///   - unpruned: The payload before anything was left out of it; nil where nothing was.
+    public init(
+        id: ID, transport: String, app: App? = nil, head: [UInt8], rest: [UInt8], unpruned: [UInt8]? = nil
+    ) {
+        self.init(id: id, transport: transport, app: app, destination: 0, head: head, rest: rest, unpruned: unpruned)
+    }
+
+    package init(
+        id: ID, transport: String, app: App?, destination: UInt64, head: [UInt8], rest: [UInt8], unpruned: [UInt8]?
+    ) {
+        content = Content(id, transport, app, destination, (head, rest), unpruned)
     }
 
     public init(id: ID, transport: String, line: [UInt8]) {

@@ -236,11 +236,11 @@ import Testing
     private func push(
         _ number: UInt64, _ device: String, app: String = "app", to transport: String = "apns"
     ) -> Delivery {
-        var delivery = Delivery(
+        Delivery(
             id: .init(push: number, device: device), transport: transport,
-            app: .init(container: app, environment: "production", topic: nil), head: Array("{}".utf8), rest: [])
-        delivery.destination = delivery.id.device.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }
-        return delivery
+            app: .init(container: app, environment: "production", topic: nil),
+            destination: device.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }, head: Array("{}".utf8), rest: [],
+            unpruned: nil)
     }
 }
 

@@ -268,7 +268,10 @@ final class TransportCrew: Sendable {
         state.withLock { state in
             let arrivals = state.answers
             (state.answers, state.hasNews) = ([], false)
-            return arrivals.filter { state.settle($0) }.map(\.answer)
+            var answers: [TransportAnswer] = []
+            answers.reserveCapacity(arrivals.count)
+            for arrival in arrivals where state.settle(arrival) { answers.append(arrival.answer) }
+            return answers
         }
     }
 

@@ -36,6 +36,8 @@ struct TransportLane {
     private var questions: [Delivery] = []
     private var apps: [Delivery.App?] = []
     private var places: [Delivery.App?: Int] = [:]
+    /// That of the push before: most come in a row from one app.
+    private var lastPlace = 0
     /// When a push of the app came last.
     private var arrivals: [ContinuousClock.Instant] = []
     /// Since when the other side of each app has not answered; nil where it does.
@@ -78,12 +80,18 @@ struct TransportLane {
     }
 
     private func isBesideQueues(_ push: Delivery) -> Bool {
-        way.room != nil && (push.isQuestion || late[push.id.number] != nil)
+        way.room != nil && (push.isQuestion || !late.isEmpty && late[push.id.number] != nil)
     }
 
     /// A transport that gets batches has them in the order in which the pushes came.
     private mutating func place(of push: Delivery) -> Int {
         let app = way.room == nil ? nil : push.app
+        if lastPlace < apps.count, apps[lastPlace] == app { return lastPlace }
+        lastPlace = self.place(of: app)
+        return lastPlace
+    }
+
+    private mutating func place(of app: Delivery.App?) -> Int {
         if let place = places[app] { return place }
         places[app] = queues.count
         queues.append(TransportQueue())
@@ -148,8 +156,9 @@ struct TransportLane {
     mutating func begin(_ pushes: [Delivery], at now: ContinuousClock.Instant) {
         for push in pushes {
             let queue = isBesideQueues(push) ? nil : place(of: push)
-            let kept = late.removeValue(forKey: push.id.number) ?? nil
-            flights[push.id.number] = Flight(queue: queue, destination: push.destination, sent: now, kept: kept)
+            let number = push.id.number
+            let kept = late.isEmpty ? nil : late.removeValue(forKey: number) ?? nil
+            flights[number] = Flight(queue: queue, destination: push.destination, sent: now, kept: kept)
         }
     }
 

@@ -8,7 +8,7 @@ import PipelineKit
 struct UnderWayRecord: Hashable {
     /// One push at one device, in the hands of one transport.
     struct Entry: Hashable {
-        /// See ``EventLog/Delivery/ID/number``.
+        /// See ``PipelineKit/Delivery/ID/number``.
         var push: UInt64
         /// A number of the transport's own, from when it is opened until it is closed; 0 where that is over.
         var life: UInt64
@@ -72,16 +72,5 @@ extension UnderWayRecord {
 
     private static func checksum(_ words: ArraySlice<UInt64>) -> UInt64 {
         UInt64(words.dropFirst(2).withUnsafeBytes { CRC32C.checksum($0) })
-    }
-}
-
-extension Delivery.ID {
-    /// Tells it apart from all others that could be under way with it, but for one case in 2^64.
-    var number: UInt64 {
-        var hash = (0xCBF2_9CE4_8422_2325 ^ push) &* 0x0000_0100_0000_01B3
-        if let retired { hash = (hash ^ UInt64(bitPattern: retired.microseconds)) &* 0x9E37_79B9_7F4A_7C15 }
-        for byte in device.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        hash = (hash ^ hash >> 32) &* 0x9E37_79B9_7F4A_7C15
-        return hash ^ hash >> 29
     }
 }

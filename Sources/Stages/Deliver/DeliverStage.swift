@@ -92,8 +92,7 @@ public struct DeliverStage: Stage {
     ) {
         var line = PushLine(push)
         let origin = OutcomeLedger.Origin(
-            push: sequence, time: now, outcome: OutcomeText(push, sequence: sequence, redriveOf: former),
-            unpruned: line.unpruned)
+            push: sequence, time: now, outcome: OutcomeText(push, sequence: sequence, redriveOf: former))
         if devices.isEmpty { out.append { origin.outcome.writeNoDevice(to: &$0) } }
         let collapseID = push.collapseID
         let isExpired = settings.expired == .drop && push.isExpired(at: now)
@@ -126,7 +125,7 @@ public struct DeliverStage: Stage {
         let isHeld = registry.apps.isHeld(device.appIndex)
         if !isHeld { out.deliver(delivery) }
         return OutcomeLedger.Line(
-            device: device, id: id, head: delivery.head, rest: delivery.rest, result: isHeld ? .held : .out)
+            device: device, id: id, delivery: delivery, result: isHeld ? .held : .out)
     }
 
     /// Takes note of the pushes that share the collapse ID: an older one is not sent again.

@@ -6,7 +6,7 @@ extension OutcomeLedger.Entry {
         snapshot.write(origin.push)
         snapshot.write(origin.time)
         origin.outcome.write(into: &snapshot)
-        snapshot.write(origin.unpruned) { $1.write($0) }
+        snapshot.write(lines.first?.delivery?.unpruned) { $1.write($0) }
         snapshot.write(all: lines) { $0.write(into: &$1) }
     }
 }
@@ -16,10 +16,12 @@ extension OutcomeLedger {
         from snapshot: inout SnapshotReader, _ registry: inout DeviceRegistry
     ) throws(SnapshotError) {
         let (push, time) = (try snapshot.number(), try snapshot.instant())
-        var origin = Origin(push: push, time: time, outcome: try OutcomeText(from: &snapshot))
-        origin.unpruned = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.array() }
+        let origin = Origin(push: push, time: time, outcome: try OutcomeText(from: &snapshot))
+        let unpruned = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.array() }
         var lines: [Line] = []
-        for _ in 0..<(try snapshot.count(bytesEach: 8)) { lines.append(try Line(from: &snapshot, &registry)) }
+        for _ in 0..<(try snapshot.count(bytesEach: 8)) {
+            lines.append(try Line(from: &snapshot, &registry, of: push, unpruned))
+        }
         guard lines.first?.isOut == true else { throw snapshot.error("a push waits for no answer") }
         insert(origin, lines)
     }
@@ -30,8 +32,8 @@ extension OutcomeLedger.Line {
         device.writeWhole(into: &snapshot)
         snapshot.write(id.high)
         snapshot.write(id.low)
-        snapshot.write(head)
-        snapshot.write(rest)
+        snapshot.write(delivery?.head ?? [])
+        snapshot.write(delivery?.rest ?? [])
         result.write(into: &snapshot)
         snapshot.write(overtaken) { key, snapshot in
             snapshot.write(key.push)
@@ -41,12 +43,15 @@ extension OutcomeLedger.Line {
     }
 
     fileprivate init(
-        from snapshot: inout SnapshotReader, _ registry: inout DeviceRegistry
+        from snapshot: inout SnapshotReader, _ registry: inout DeviceRegistry, of push: UInt64, _ unpruned: [UInt8]?
     ) throws(SnapshotError) {
         device = try registry.device(from: &snapshot)
         id = PositionID(high: try snapshot.number(), low: try snapshot.number())
-        (head, rest) = (try snapshot.array(), try snapshot.array())
+        let (head, rest) = (try snapshot.array(), try snapshot.array())
         result = try OutcomeLedger.Result(from: &snapshot)
+        if isTransported {
+            delivery = Delivery(push: push, at: device, head: head, rest: rest, unpruned: unpruned)
+        }
         collapseKey = WaitingHeaders(head: head, rest: rest).collapseID.map(device.collapseKey)
         overtaken = try snapshot.optional { snapshot throws(SnapshotError) in
             PendingKey(push: try snapshot.number(), device: try snapshot.text())

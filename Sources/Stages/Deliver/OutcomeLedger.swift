@@ -21,9 +21,8 @@ struct OutcomeLedger {
     struct Line {
         let device: Device
         let id: PositionID
-        /// The delivery's two parts; empty where there is none.
-        var head: [UInt8] = []
-        var rest: [UInt8] = []
+        /// What a transport gets; nil where none is asked.
+        var delivery: Delivery?
         var result: Result
         /// What it shares with the pushes that replace it; nil where nothing does.
         var collapseKey: [UInt8]?
@@ -42,13 +41,18 @@ struct OutcomeLedger {
         let push: UInt64
         let time: Instant
         let outcome: OutcomeText
-        /// See ``Delivery/unpruned``.
-        var unpruned: [UInt8]?
     }
 
     struct Entry {
         let origin: Origin
         fileprivate(set) var lines: [Line]
+
+        fileprivate var all: (origin: Origin, lines: [Line]) { (origin, lines) }
+
+        /// Whether it is over when the device is answered.
+        fileprivate func settlesAll(_ device: String) -> Bool {
+            lines[0].isOut && lines[0].device.isNamed(device) && !lines.dropFirst().contains { $0.isOut }
+        }
 
         fileprivate mutating func settle(_ device: String) -> [Line]? {
             guard let first = lines.firstIndex(where: { $0.isOut && $0.device.isNamed(device) }) else { return nil }
@@ -87,12 +91,18 @@ struct OutcomeLedger {
     /// - Returns: Nil where the push waits for no answer of that device.
     mutating func settle(_ id: Delivery.ID) -> (origin: Origin, lines: [Line])? {
         guard let place = entries.index(forKey: id.push) else { return nil }
+        guard entries.values[place].settlesAll(id.device) else { return settle(id, at: place) }
+        let (origin, lines) = entries.remove(at: place).value.all
+        dropOrder()
+        for line in lines { forget(line, of: origin) }
+        return (origin, lines)
+    }
+
+    private mutating func settle(
+        _ id: Delivery.ID, at place: Dictionary<UInt64, Entry>.Index
+    ) -> (origin: Origin, lines: [Line])? {
         let origin = entries.values[place].origin
         guard let settled = entries.values[place].settle(id.device) else { return nil }
-        if entries.values[place].lines.isEmpty {
-            entries.remove(at: place)
-            dropOrder()
-        }
         for line in settled { forget(line, of: origin) }
         return (origin, settled)
     }
@@ -129,17 +139,7 @@ struct OutcomeLedger {
     /// The deliveries that are not answered, in the order of the pushes.
     func deliveries(where isWanted: (Device) -> Bool = { _ in true }) -> [Delivery] {
         inOrder.flatMap { entry in
-            entry.lines.filter { $0.isOut && isWanted($0.device) }.map { $0.delivery(of: entry.origin) }
+            entry.lines.compactMap { $0.isOut && isWanted($0.device) ? $0.delivery : nil }
         }
-    }
-}
-
-extension OutcomeLedger.Line {
-    func delivery(of origin: OutcomeLedger.Origin) -> Delivery {
-        var delivery = Delivery(
-            id: .init(push: origin.push, device: device.name), transport: device.transport, app: device.app, head: head,
-            rest: rest)
-        (delivery.unpruned, delivery.destination) = (origin.unpruned, device.number)
-        return delivery
     }
 }

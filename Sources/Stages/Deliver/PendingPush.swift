@@ -33,7 +33,7 @@ struct PendingPush {
 
     init(_ line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin) {
         (push, device, id, outcome) = (origin.push, line.device, line.id, origin.outcome)
-        (head, rest) = (line.head, line.rest)
+        (head, rest) = (line.delivery?.head ?? [], line.delivery?.rest ?? [])
         (came, handedOut) = (origin.time, origin.time)
         superseder = line.superseder
         headers = WaitingHeaders(head: head, rest: rest)
@@ -58,9 +58,8 @@ struct PendingPush {
     var delivery: Delivery {
         var delivery = Delivery(
             id: deliveryID, transport: isNotice ? DeliverSettings.retiredName : device.transport, app: device.app,
-            head: head, rest: rest)
+            destination: isNotice ? 0 : device.number, head: head, rest: rest, unpruned: nil)
         delivery.attempts = attempts
-        if !isNotice { delivery.destination = device.number }
         return delivery
     }
 

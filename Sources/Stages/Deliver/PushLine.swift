@@ -17,12 +17,9 @@ struct PushLine {
     }
 
     mutating func delivery(to device: Device, push sequence: UInt64, _ id: PositionID) -> Delivery {
-        var delivery = Delivery(
-            id: .init(push: sequence, device: device.name), transport: device.transport, app: device.app,
-            head: Self.head(push.notificationID.raw, push.userName.raw, device, id),
-            rest: end(with: push.payload(for: device)))
-        (delivery.unpruned, delivery.destination) = (unpruned, device.number)
-        return delivery
+        Delivery(
+            push: sequence, at: device, head: Self.head(push.notificationID.raw, push.userName.raw, device, id),
+            rest: end(with: push.payload(for: device)), unpruned: unpruned)
     }
 
     /// Up to the headers that are not the device's own.
@@ -71,6 +68,15 @@ struct PushLine {
         line.append(push.causes.raw)
         line.append(byte: UInt8(ascii: "}"))
         return Array(line.bytes)
+    }
+}
+
+extension Delivery {
+    /// A push as its device has registered.
+    init(push: UInt64, at device: Device, head: [UInt8], rest: [UInt8], unpruned: [UInt8]? = nil) {
+        self.init(
+            id: ID(push: push, device: device.name), transport: device.transport, app: device.app,
+            destination: device.number, head: head, rest: rest, unpruned: unpruned)
     }
 }
 

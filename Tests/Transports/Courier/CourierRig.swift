@@ -200,12 +200,10 @@ struct Device: Sendable {
         let line =
             #"{"notificationID":"\#(notificationID)","user":"\#(user)","device":"\#(name)","transport":"courier","#
             + #""token":"\#(token)","headers":{"apns-id":"\#(push)-\#(name)"\#(more)},"payload":\#(payload),"causes":[]}"#
-        var delivery = Delivery(
+        return Delivery(
             id: .init(push: push, device: name), transport: "courier",
             app: .init(container: "iCloud.com.example.Notes", environment: "development", topic: nil),
-            head: Array(line.utf8), rest: [])
-        delivery.unpruned = unpruned.map { Array($0.utf8) }
-        return delivery
+            head: Array(line.utf8), rest: [], unpruned: unpruned.map { Array($0.utf8) })
     }
 }
 

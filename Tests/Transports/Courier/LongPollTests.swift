@@ -1,4 +1,5 @@
 import Foundation
+import PipelineKit
 import Testing
 
 @testable import TransportCourier
@@ -164,9 +165,9 @@ import Testing
         let rig = try await CourierRig()
         var bad = mac
         bad.token = "mac-token"
-        var broken = try rig.push("x", to: mac)[0]
-        broken.app = nil
-        let answers = try await rig.deliver([broken] + rig.push("y", to: bad))
+        let push = try rig.push("x", to: mac)[0]
+        let appless = Delivery(id: push.id, transport: push.transport, head: push.head, rest: push.rest)
+        let answers = try await rig.deliver([appless] + rig.push("y", to: bad))
         #expect(answers.map(\.outcome) == [.failed, .unknownAddress])
         await (try rig.transport).close()
         #expect(try await rig.deliver(rig.push("z", to: mac)).map(\.reason) == ["the transport is not open"])
