@@ -34,19 +34,24 @@ var libraries: [Target] {
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
         .target(name: "Signing", dependencies: ["COpenSSL"]),
         .target(name: "JSON", dependencies: ["CVector"]),
-        .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange"]),
+        .target(name: "Time"),
+        .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange", "Time"]),
         .target(name: "CloudKitModel", dependencies: ["JSON"]),
         .target(name: "Predicates", dependencies: ["JSON", "CloudKitModel"]),
         .target(name: "BelfryClient", dependencies: ["JSON", "CloudKitModel", "Predicates"]),
-        .target(name: "PipelineKit", dependencies: ["JSON", "EventLog", .product(name: "Yams", package: "Yams")]),
         .target(
-            name: "PipelineRuntime", dependencies: ["CSpawn", "JSON", "Signing", "EventLog", "PipelineKit", "ZeroMQ"]),
+            name: "PipelineKit", dependencies: ["JSON", "Time", "EventLog", .product(name: "Yams", package: "Yams")]),
+        .target(
+            name: "PipelineRuntime",
+            dependencies: ["CSpawn", "JSON", "Time", "Signing", "EventLog", "PipelineKit", "ZeroMQ"]),
         .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
-        .target(name: "Replay", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
+        .target(
+            name: "Replay", dependencies: ["JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
         .target(
             name: "PipelineTestKit",
             dependencies: [
-                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "BuiltIns", "Coalesce",
+                "JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "BuiltIns",
+                "Coalesce",
             ]),
         .target(
             name: "LocalAPNs",
@@ -59,14 +64,15 @@ var libraries: [Target] {
         .target(
             name: "StageTool",
             dependencies: [
-                "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
+                "JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
         .target(
             name: "BelfryTool",
             dependencies: [
-                "JSON", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
+                "JSON", "Time", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay",
+                "ZeroMQ",
                 "StageTool", "BuiltIns", "PipelineTestKit", "Deliver", "Match", "Payload", "LocalAPNs", "Signing",
                 "TransportAPNs", "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -87,14 +93,14 @@ var stages: [Target] {
 
 var transports: [Target] {
     [
-        .transport("File"),
+        .transport("File", ["EventLog"]),
         .transport("Webhook", ["CCurl", "Signing"]),
         .transport(
             "Courier",
-            http + [
+            ["EventLog"] + http + [
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "GRDB", package: "GRDB.swift"),
             ]),
-        .transport("APNs", ["CNGHTTP2", "Signing"] + network),
+        .transport("APNs", ["CNGHTTP2", "EventLog", "Signing"] + network),
     ]
 }
 
@@ -112,7 +118,7 @@ var executables: [Target] {
 var tests: [Target] {
     [
         .target(
-            name: "TestSupport", dependencies: ["JSON", "EventLog", "PipelineKit", "PipelineRuntime"],
+            name: "TestSupport", dependencies: ["JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime"],
             path: "Tests/Support")
     ]
         + libraries.filter {
@@ -139,7 +145,7 @@ var tests: [Target] {
             .testTarget(
                 name: "\($0)Tests",
                 dependencies: [
-                    "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit", "ZeroMQ",
+                    "JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit", "ZeroMQ",
                     "BuiltIns",
                     "BelfryTool", "TestSupport",
                 ] + ($0 == "Faults" ? ["LocalAPNs"] : []),
@@ -151,7 +157,7 @@ var simulation: Target {
     .testTarget(
         name: "SimulationTests",
         dependencies: [
-            "JSON", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Match", "Coalesce",
+            "JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Match", "Coalesce",
             "Deliver", "Replay", "TestSupport",
         ],
         path: "Tests/Simulation")
@@ -173,12 +179,12 @@ var transportNames: [Target.Dependency] { transports.map { .target(name: $0.name
 
 extension Target {
     static func stage(_ name: String, _ more: [Dependency] = []) -> Target {
-        .target(name: name, dependencies: ["JSON", "EventLog", "PipelineKit"] + more, path: "Sources/Stages/\(name)")
+        .target(name: name, dependencies: ["JSON", "Time", "PipelineKit"] + more, path: "Sources/Stages/\(name)")
     }
 
     static func transport(_ name: String, _ more: [Dependency] = []) -> Target {
         .target(
-            name: "Transport\(name)", dependencies: ["JSON", "EventLog", "PipelineKit"] + more,
+            name: "Transport\(name)", dependencies: ["JSON", "Time", "PipelineKit"] + more,
             path: "Sources/Transports/\(name)")
     }
 

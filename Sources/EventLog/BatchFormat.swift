@@ -1,3 +1,5 @@
+import Time
+
 /// How a log looks on disk, format 1. This is the one place that knows.
 ///
 /// A log is a folder named after it:

@@ -1,3 +1,5 @@
+import Time
+
 /// What stands before a batch's events.
 public struct BatchHeader: Hashable, Sendable {
     public var formatVersion: Int

@@ -1,3 +1,5 @@
+import Time
+
 /// Where a log is and how it is kept.
 public struct EventLogOptions: Sendable {
     /// The folder that holds the logs; this one is the folder ``name`` in it. Made where it is missing.

@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// Reads a log's batches in order, in any process, while a writer appends.
 ///

@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// The one that appends to a log. Belongs to one thread; while it lives, no other writer can open the log.
 ///

@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 extension EventLogs {
     /// Reads all of a log and reports what is wrong: the name in `log.json`, every CRC, that sequences have no gaps, that `now` never goes

@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// What can be said about logs without opening them for writing.
 public enum EventLogs {

@@ -1,3 +1,5 @@
+import Time
+
 /// A check of what lies beside a log against the log, such as of its index or its snapshots.
 ///
 /// ``EventLogs/verify(directory:checks:progress:)`` runs it when it has read the log.

@@ -1,3 +1,5 @@
+import Time
+
 /// A batch on its way into a log.
 struct NewBatch {
     var body: UnsafeRawBufferPointer

@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// Logs as lines of JSON, from which ``LogImport`` makes the same logs again.
 ///

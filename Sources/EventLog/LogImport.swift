@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// Makes a log of what ``LogExport`` wrote: the same bytes in the same segments.
 ///

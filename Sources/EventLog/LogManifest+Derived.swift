@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 extension LogManifest {
     /// The manifest, or what it must have been, with what is wrong with it.

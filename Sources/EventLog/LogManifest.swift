@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// `log.json`: which log a folder holds. Written once, and read as strictly as only its writer's reader can.
 struct LogManifest: Hashable {
@@ -54,7 +55,7 @@ struct LogManifest: Hashable {
     }
 
     private init?(_ text: String) {
-        let uuid = text.dropLast(LogManifest.end.count).suffix(UUIDText.byteCount)
+        let uuid = text.dropLast(LogManifest.end.count).suffix(LogIdentity.textBytes)
         guard let identity = LogIdentity(uuid: String(uuid)) else { return nil }
         let name = text.dropFirst(LogManifest.start.count).prefix { $0 != "\"" }
         self.init(name: String(name), identity: identity)

@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// Puts a damaged log right, by cutting it off where the damage begins.
 ///

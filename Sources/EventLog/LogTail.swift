@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// Where a writer goes on: the last segment, without a torn batch, and what the log has come to.
 struct LogTail {

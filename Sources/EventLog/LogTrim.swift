@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 extension EventLogWriter {
     /// Removes whole segments that hold no event from `sequence` on, oldest first; never the last.

@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// Waits until something happens in a log's folder, which need not exist yet. Linux tells (inotify); nothing is
 /// polled.

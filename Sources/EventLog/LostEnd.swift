@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// What lies beside a log and was made when the log reached further. Then the end of the log is lost, however whole the
 /// rest looks: a segment that is cut off between two batches, or to nothing, shows no sign of it.

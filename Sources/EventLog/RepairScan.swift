@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// Reads a log up to its first damage, and what can be seen of what lies behind.
 struct RepairScan {

@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// What one segment of a log holds: what a retention by age and bytes decides by.
 public struct SegmentFacts: Hashable, Sendable {

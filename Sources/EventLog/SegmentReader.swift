@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// Walks the batches of one segment and judges what it finds. The writer's opening, readers, `list` and `verify` all
 /// see a log through this.

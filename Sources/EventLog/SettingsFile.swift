@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// `settings.ndjson` beside a log: the settings that its stage ran with, each from where on. Stages write it and need
 /// it to run their past again; the log's own tools know no more of a line than where it belongs.

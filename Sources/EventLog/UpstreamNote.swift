@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// Which log another was made from: `upstream.json` in the folder of the one that was made.
 public struct UpstreamNote: Hashable, Sendable {

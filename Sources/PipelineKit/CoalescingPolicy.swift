@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// Decides how long coalesce holds a notification for a newer one to replace it.
 ///

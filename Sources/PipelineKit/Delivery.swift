@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// One push for one device, or word of a device that is none any more.
 public struct Delivery: Sendable {

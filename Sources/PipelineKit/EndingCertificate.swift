@@ -1,5 +1,5 @@
-import EventLog
 import Synchronization
+import Time
 
 /// A certificate that is over, or will be within thirty days.
 public struct EndingCertificate: Hashable, Sendable {

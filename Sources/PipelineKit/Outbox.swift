@@ -1,4 +1,3 @@
-import EventLog
 import JSON
 
 /// What a stage gives back during one turn: events, rejected input, and pushes for transports.

@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// One step of a pipeline: a deterministic state machine.
 ///

@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// Feeds a stage its events in the one order that host, replay and tests share.
 ///

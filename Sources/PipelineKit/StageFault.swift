@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// A stage asks to be woken again and again to no end: a host that obeyed would do nothing else for ever.
 ///

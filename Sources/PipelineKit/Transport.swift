@@ -1,5 +1,6 @@
 import EventLog
 import Synchronization
+import Time
 
 /// Where pushes go: APNs, a webhook, a file. Everything a transport does to the world, it does here; what it learnt
 /// comes back as answers, so that the stage stays pure.

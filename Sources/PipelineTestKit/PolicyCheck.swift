@@ -1,8 +1,8 @@
 import BuiltIns
 import Coalesce
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Tries whether a coalescing policy keeps to what it must: random streams of matches go through coalesce with it.
 ///

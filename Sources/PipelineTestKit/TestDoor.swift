@@ -1,6 +1,6 @@
-import EventLog
 import PipelineRuntime
 import Synchronization
+import Time
 import ZeroMQ
 
 /// A test's producer: a thread that owns the socket and carries out orders one after the other.

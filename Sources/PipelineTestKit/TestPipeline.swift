@@ -1,10 +1,10 @@
 import BuiltIns
-import EventLog
 import Foundation
 import JSON
 import PipelineKit
 import PipelineRuntime
 import Synchronization
+import Time
 
 /// A whole pipeline inside a test: the real stages on real ZeroMQ `inproc` sockets, with a clock that only the test moves.
 ///

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// A stage of a pipeline beside the logs that it made and read.
 package struct RecordedStage: Sendable {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import BuiltIns
-import EventLog
 import PipelineKit
 import Testing
+import Time
 
 @testable import BelfryTool
 @testable import StageTool

@@ -1,7 +1,7 @@
-import EventLog
 import PipelineRuntime
 import Synchronization
 import Testing
+import Time
 
 @testable import BelfryTool
 

@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import TestSupport
 import Testing
+import Time
 
 @testable import BelfryTool
 

@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import JSON
 import Testing
+import Time
 
 @testable import BelfryTool
 

@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 /// Pushes that a server refuses, listed and redriven by the real programs.
 @Suite(.timeLimit(.minutes(2)))

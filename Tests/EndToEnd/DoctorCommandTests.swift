@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import Testing
+import Time
 
 @Suite(.timeLimit(.minutes(2)))
 struct DoctorCommandTests {

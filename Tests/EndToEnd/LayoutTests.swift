@@ -37,6 +37,12 @@ import Testing
         for plugin in plugins { #expect(plugin.dependencies.isDisjoint(with: forbidden), "\(plugin.name)") }
     }
 
+    @Test func aStageKnowsNoStorageEngine() throws {
+        let stages = try Self.modules.get().filter { $0.folder.path.contains("Sources/Stages/") }
+        #expect(stages.count >= 5)
+        for stage in stages { #expect(!stage.dependencies.contains("EventLog"), "\(stage.name)") }
+    }
+
     @Test(arguments: [("CZeroMQ", "ZeroMQ"), ("COpenSSL", "Signing")])
     func onlyOneModuleTouchesTheLibrary(library: String, owner: String) throws {
         for module in try Self.modules.get() where ![owner, owner + "Tests"].contains(module.name) {

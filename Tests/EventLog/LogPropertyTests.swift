@@ -1,6 +1,7 @@
 import EventLog
 import TestSupport
 import Testing
+import Time
 
 @Suite struct LogPropertyTests {
     /// Random appends, reopened at random points, torn at random places: the log equals an array.

@@ -1,6 +1,7 @@
 import EventLog
 import Glibc
 import Testing
+import Time
 
 @Suite struct ReaderTests {
     /// Batches of one to four events and none, several segments.

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Time
 
 /// A folder for one test, removed with it.
 final class Scratch {

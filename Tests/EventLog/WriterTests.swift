@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 import Testing
+import Time
 
 @Suite struct WriterTests {
     @Test func whatIsAppendedIsRead() throws {

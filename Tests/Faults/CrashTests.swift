@@ -7,6 +7,7 @@ import PipelineRuntime
 import Replay
 import TestSupport
 import Testing
+import Time
 import ZeroMQ
 
 @testable import BelfryTool

@@ -1,5 +1,4 @@
 import BuiltIns
-import EventLog
 import Glibc
 import PipelineKit
 import PipelineRuntime

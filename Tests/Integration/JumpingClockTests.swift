@@ -5,6 +5,7 @@ import PipelineRuntime
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 /// A machine's clock that jumps, forwards and back: no log's time goes back, and no start is misled.
 @Suite struct JumpingClock {

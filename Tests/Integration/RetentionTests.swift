@@ -6,6 +6,7 @@ import PipelineRuntime
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 /// Old segments go, and nobody misses them.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct RetentionOfLogs {

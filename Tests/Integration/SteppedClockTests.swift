@@ -1,9 +1,9 @@
-import EventLog
 import PipelineKit
 import PipelineRuntime
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 /// A machine's clock that is set back while notifications are held: they wait for their window and no longer.
 @Suite struct SteppedClock {

@@ -1,9 +1,9 @@
-import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
 import TestSupport
 import Testing
+import Time
 import ZeroMQ
 
 /// A stage that asks to be woken again and again to no end.

@@ -3,6 +3,7 @@ import Foundation
 import PipelineKit
 import TestSupport
 import Testing
+import Time
 import ZeroMQ
 
 @testable import PipelineRuntime

@@ -1,4 +1,3 @@
-import EventLog
 import PipelineKit
 import PipelineRuntime
 import TestSupport

@@ -1,8 +1,8 @@
-import EventLog
 import PipelineKit
 import PipelineRuntime
 import TestSupport
 import Testing
+import Time
 import ZeroMQ
 
 /// A stage under a hostile or broken upstream: it takes every event once, in order, and nothing else.

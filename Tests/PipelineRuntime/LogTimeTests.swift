@@ -1,7 +1,7 @@
-import EventLog
 import PipelineRuntime
 import Synchronization
 import Testing
+import Time
 
 /// The time that a log goes by, while the machine's clock does what it likes.
 @Suite struct LogTimeTests {

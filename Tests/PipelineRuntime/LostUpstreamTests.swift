@@ -4,6 +4,7 @@ import PipelineKit
 import PipelineRuntime
 import TestSupport
 import Testing
+import Time
 import ZeroMQ
 
 /// A stage whose upstream has less than the stage may ask for.

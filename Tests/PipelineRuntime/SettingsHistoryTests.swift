@@ -1,7 +1,7 @@
-import EventLog
 import PipelineKit
 import TestSupport
 import Testing
+import Time
 
 @testable import PipelineRuntime
 

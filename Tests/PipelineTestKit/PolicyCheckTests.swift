@@ -1,10 +1,10 @@
 import Coalesce
-import EventLog
 import PipelineKit
 import PipelineTestKit
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 /// The check that comes with the kit passes policies that keep to the rules, and finds those that do not.
 @Suite struct PolicyCheckTests {

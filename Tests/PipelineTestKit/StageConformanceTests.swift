@@ -1,10 +1,10 @@
 import BuiltIns
-import EventLog
 import JSON
 import PipelineKit
 import PipelineTestKit
 import Synchronization
 import Testing
+import Time
 
 /// Stages that keep the rules, and stages that each break one.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// A stage that is fed lines of a log as its host would feed it, each answer coming at once.
 public struct StageRun<S: Stage> {

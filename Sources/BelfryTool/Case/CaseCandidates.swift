@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// The inputs that may have had a part in an outcome.
 struct CaseCandidates {

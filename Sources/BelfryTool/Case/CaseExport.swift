@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// The smallest slice of a pipeline's inputs that still leads to an outcome, with everybody's texts replaced.
 struct CaseExport {

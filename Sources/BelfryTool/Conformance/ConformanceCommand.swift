@@ -1,6 +1,5 @@
 import ArgumentParser
 import BuiltIns
-import EventLog
 import Foundation
 import Glibc
 import JSON

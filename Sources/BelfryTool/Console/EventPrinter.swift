@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// Prints events of a log: as NDJSON for programs, in one coloured line each for people.
 ///

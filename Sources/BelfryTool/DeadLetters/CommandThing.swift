@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// What a command is about: of two commands about one thing the newer counts.
 struct CommandThing: Hashable, Sendable {

@@ -1,4 +1,3 @@
-import EventLog
 import PipelineKit
 
 /// A pipeline's dead letters, with what its logs tell of each by now.

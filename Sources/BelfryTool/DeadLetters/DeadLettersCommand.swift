@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLog
 import PipelineKit
+import Time
 
 struct DeadLettersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

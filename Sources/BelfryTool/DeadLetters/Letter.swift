@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Something that did not get through: an event that a stage could not use, or a push that came to nothing at a device.
 struct Letter: Sendable {

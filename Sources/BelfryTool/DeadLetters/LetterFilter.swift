@@ -1,7 +1,7 @@
 import ArgumentParser
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Which dead letters are wanted: those that satisfy every option that is given, and of one that is given more than
 /// once, any.

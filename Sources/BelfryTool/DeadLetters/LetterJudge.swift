@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLog
 import PipelineKit
+import Time
 
 /// Why a letter need not be redriven any more.
 enum Obsolescence: String, CaseIterable, ExpressibleByArgument {

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Dead letters that have the same reason.
 struct LetterGroup {

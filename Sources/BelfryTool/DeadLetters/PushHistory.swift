@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// What the log that deliver reads tells of pushes that came to nothing: what they were, how their devices stand by now,
 /// and which newer pushes say what they said.

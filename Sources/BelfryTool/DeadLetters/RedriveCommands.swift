@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// Makes commands for ingest of letters.
 struct RedriveCommands: Sendable {

@@ -1,4 +1,3 @@
-import EventLog
 import PipelineKit
 
 /// Which of the letters are redriven, and whom they reach.

@@ -1,4 +1,3 @@
-import EventLog
 import PipelineKit
 
 /// Whether the pipeline file is right, as `belfry validate` sees it.

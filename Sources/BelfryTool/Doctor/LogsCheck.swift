@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineRuntime
+import Time
 
 /// Whether every log is there and whole where it is read first, and what was set aside.
 struct LogsCheck: DoctorCheck {

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// A user's device as the changes log tells of it.
 struct DeviceHistory {

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// The answer: pushed or not, why, and all that led to it.
 struct ExplainedAnswer {

@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Follows the matches of one change and one user from log to log, and reads each log once for all of them.
 struct FlowPursuit {

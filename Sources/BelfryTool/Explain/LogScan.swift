@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineRuntime
+import Time
 
 extension LoggedEvent {
     /// Calls `body` with the event's JSON, which is valid during the call.

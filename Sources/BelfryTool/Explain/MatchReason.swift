@@ -1,4 +1,3 @@
-import EventLog
 import JSON
 import PipelineKit
 

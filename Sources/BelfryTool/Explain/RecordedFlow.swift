@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// What the logs tell of one match on its way to the user's devices.
 struct RecordedFlow {

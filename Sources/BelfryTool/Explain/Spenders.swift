@@ -1,4 +1,3 @@
-import EventLog
 import JSON
 
 /// The changes that used up subscriptions of one user that fire once: for each the first recorded match after it was

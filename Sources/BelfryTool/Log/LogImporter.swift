@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import JSON
+import Time
 
 /// Reads the lines of an export and makes the logs.
 struct LogImporter: ~Copyable {

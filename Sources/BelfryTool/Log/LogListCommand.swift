@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLog
 import JSON
 import PipelineRuntime
+import Time
 
 struct LogListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLog
+import Time
 
 /// A place in a log as a user names it: `17`, `2026-11-20T09:30:00Z`, or `-10m` (also `10m ago`).
 enum LogPosition: ExpressibleByArgument, Equatable {

@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineRuntime
+import Time
 
 /// What a log holds, by type of event.
 struct LogStat {

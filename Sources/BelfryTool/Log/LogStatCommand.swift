@@ -1,5 +1,4 @@
 import ArgumentParser
-import EventLog
 
 struct LogStatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

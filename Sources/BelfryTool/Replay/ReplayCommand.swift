@@ -1,6 +1,5 @@
 import ArgumentParser
 import BuiltIns
-import EventLog
 import PipelineKit
 import PipelineRuntime
 import Replay

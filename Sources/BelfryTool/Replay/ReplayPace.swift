@@ -1,6 +1,6 @@
-import EventLog
 import Foundation
 import Synchronization
+import Time
 
 /// Lets as much time pass between two moments of a replay as passed when they were recorded, or a part of it.
 final class ReplayPace: Sendable {

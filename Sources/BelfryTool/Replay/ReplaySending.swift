@@ -1,9 +1,9 @@
 import Dispatch
-import EventLog
 import PipelineKit
 import PipelineRuntime
 import Replay
 import Synchronization
+import Time
 
 /// Sends the pushes of a replay out again, through one of the pipeline's own transports.
 ///

@@ -4,6 +4,7 @@ import Foundation
 import PipelineKit
 import PipelineRuntime
 import Replay
+import Time
 import TransportFile
 
 /// Where the pushes of a replay go.

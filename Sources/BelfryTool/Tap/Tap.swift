@@ -1,4 +1,3 @@
-import EventLog
 import PipelineRuntime
 import ZeroMQ
 

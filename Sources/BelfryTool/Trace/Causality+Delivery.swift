@@ -1,4 +1,3 @@
-import EventLog
 import JSON
 
 /// What deliver's answers brought about beside a push's outcome: retired devices, what their app's backend was told, and

@@ -1,4 +1,3 @@
-import EventLog
 import JSON
 
 /// Events that stages pass on as they are: each stage in order, in the first batch that has come as far.

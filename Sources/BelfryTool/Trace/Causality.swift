@@ -1,4 +1,3 @@
-import EventLog
 import JSON
 
 /// What follows from an event of a pipeline, and what it goes back to, read from what the events say of each other.

@@ -2,6 +2,7 @@ import EventLog
 import Glibc
 import PipelineRuntime
 import Synchronization
+import Time
 
 /// Says on standard error how far an index has come, where someone may be waiting at a terminal.
 final class IndexProgress: Sendable {

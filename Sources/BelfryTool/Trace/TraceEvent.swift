@@ -1,5 +1,6 @@
 import EventLog
 import JSON
+import Time
 
 /// An event of one of a pipeline's logs, and what it says.
 struct TraceEvent: Hashable, Sendable {

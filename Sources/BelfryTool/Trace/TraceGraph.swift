@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// Events and what follows from each: all that some events, the targets, go back to and led to.
 struct TraceGraph {

@@ -1,4 +1,3 @@
-import EventLog
 import JSON
 
 /// A trace for programs: one JSON object in one line.

@@ -1,5 +1,3 @@
-import EventLog
-
 /// A trace as a Mermaid flowchart, for documents and tickets.
 enum TraceMermaid {
     static func lines(_ graph: TraceGraph) -> [String] {

@@ -1,5 +1,3 @@
-import EventLog
-
 /// What an event says, in a few words for people.
 enum TraceSummary {
     static func text(_ event: TraceEvent) -> String {

@@ -1,5 +1,3 @@
-import EventLog
-
 /// A trace for people: a tree of lines, each an event's place, time, time since its cause, type and summary.
 struct TraceText {
     let painter: Painter

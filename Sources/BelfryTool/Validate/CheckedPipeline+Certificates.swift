@@ -1,7 +1,7 @@
 import BuiltIns
-import EventLog
 import PipelineKit
 import PipelineRuntime
+import Time
 
 extension CheckedPipeline {
     /// The certificates of transports that are over, or soon will be; in the order of the stages.

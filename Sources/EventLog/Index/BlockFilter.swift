@@ -1,3 +1,5 @@
+import Time
+
 /// Says of a key that a block surely lacks it, or that it may hold it: a Bloom filter in lines of 64 bytes.
 ///
 /// A key's bits are all in one line, so that a question reads 64 bytes of the file, and each line has a CRC of its own,

@@ -1,3 +1,5 @@
+import Time
+
 /// A row of batches of one segment, and what tells whether a key occurs in it.
 struct IndexBlock: Sendable {
     enum Filter: Sendable {

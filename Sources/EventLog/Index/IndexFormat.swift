@@ -1,3 +1,5 @@
+import Time
+
 /// How an index looks on disk, format 1. This is the one place that knows.
 ///
 /// Beside a log, in its folder `index`, there may be one file for each segment, `00000000000000000001.index`, named as

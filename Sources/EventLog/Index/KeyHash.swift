@@ -1,3 +1,5 @@
+import Time
+
 /// A 64-bit hash that is the same on every machine, in every process and build: what an index remembers of a key.
 ///
 /// Different keys may share a hash, so whoever finds an event by one looks at the event too.

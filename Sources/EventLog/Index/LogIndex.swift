@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import Time
 
 /// Finds the events of a log by their keys, without reading all of it: a cache beside the log that can be thrown away.
 ///

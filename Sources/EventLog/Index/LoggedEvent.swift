@@ -1,3 +1,5 @@
+import Time
+
 /// An event of a log, with what its batch says.
 public struct LoggedEvent: Hashable, Sendable {
     public var sequence: UInt64

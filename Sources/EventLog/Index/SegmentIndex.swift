@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// The index of one segment: blocks from its beginning to its end.
 struct SegmentIndex: Sendable {

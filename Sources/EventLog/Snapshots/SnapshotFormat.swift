@@ -1,3 +1,5 @@
+import Time
+
 /// How a snapshot looks on disk, format 1. This is the one place that knows.
 ///
 /// A file `<own sequence>-<upstream sequence>.snapshot`, 20 digits each. Integers are little-endian:

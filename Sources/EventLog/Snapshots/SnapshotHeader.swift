@@ -1,3 +1,5 @@
+import Time
+
 /// Which state a snapshot holds: whose, of which form, and where in the logs it was taken.
 public struct SnapshotHeader: Hashable, Sendable {
     /// The kind of the stage, as pipeline files name it.

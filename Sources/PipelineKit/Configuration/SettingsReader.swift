@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// What a plugin reads from its part of the pipeline file. Stages and transports conform with their settings.
 ///

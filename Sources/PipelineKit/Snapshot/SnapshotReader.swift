@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// Reads back what ``SnapshotWriter`` wrote. Views are valid as long as the bytes that it was made with.
 public struct SnapshotReader {

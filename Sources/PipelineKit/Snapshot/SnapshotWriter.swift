@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// Takes down a stage's state. What is written is read back by ``SnapshotReader`` in the same order.
 ///

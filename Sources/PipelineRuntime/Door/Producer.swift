@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 import ZeroMQ
 
 /// The producers' end of a door: sends numbered lines, keeps what is not acknowledged, and sends it again after the

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// The clock of a pipeline on virtual time: what its input says of itself.
 package enum VirtualTime {

@@ -1,5 +1,6 @@
 import EventLog
 import Glibc
+import Time
 
 /// What a stage's process was at work on when it ended without a chance to say so.
 ///

@@ -1,4 +1,5 @@
 import EventLog
+import Time
 import ZeroMQ
 
 /// Whether a stage's logs have room. While they have none, the stage takes nothing in and tries again now and then.

@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 import ZeroMQ
 
 /// What one kind of host does in each turn of its loop.

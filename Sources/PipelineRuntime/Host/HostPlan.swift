@@ -2,6 +2,7 @@ import EventLog
 import Glibc
 import JSON
 import PipelineKit
+import Time
 import ZeroMQ
 
 /// Where a host's time comes from.

@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// The clocks of a host: what time it is, and how long something takes.
 package struct HostTime: Sendable {

@@ -1,5 +1,6 @@
 import EventLog
 import PipelineKit
+import Time
 
 /// What of the stage's outputs becomes a batch, and when.
 extension LinkedStageWork {

@@ -1,4 +1,3 @@
-import EventLog
 import PipelineKit
 
 /// When the stage's state is put aside, and which moment of it.

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// How a stage comes to where its log ends: from a snapshot, if there is one, and by being fed its past.
 extension LinkedStageWork {

@@ -1,5 +1,6 @@
 import EventLog
 import PipelineKit
+import Time
 
 /// One event, or one wake, whose outputs are appended part by part.
 struct OpenStep {

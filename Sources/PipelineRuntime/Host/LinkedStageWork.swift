@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// The work of a host whose stage reads another stage's log.
 final class LinkedStageWork<S: Stage>: HostWork {

@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// The time that a stage's log goes by: the machine's clock, but it never goes back and never stands still.
 ///

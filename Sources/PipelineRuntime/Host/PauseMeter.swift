@@ -1,6 +1,6 @@
-import EventLog
 import Glibc
 import JSON
+import Time
 
 /// How long a host was away from its sockets: the longest turns of its loop, by what took most of each.
 struct PauseMeter {

@@ -2,6 +2,7 @@ import EventLog
 import Glibc
 import JSON
 import PipelineKit
+import Time
 import ZeroMQ
 
 /// What the host of a plugin's program asks whoever keeps the program running.

@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// The batches of a stage's own log, one after the other, while the stage is fed its past: their `(cursor, now)` pairs say
 /// when it was woken between two events, and their events what transports answered.

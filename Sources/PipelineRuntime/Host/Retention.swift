@@ -1,6 +1,7 @@
 import EventLog
 import PipelineKit
 import Synchronization
+import Time
 
 /// Drops the oldest segments of a stage's log, as the pipeline file's `retention` says.
 ///

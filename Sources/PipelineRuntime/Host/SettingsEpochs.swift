@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// The settings that a stage ran with, each from where on, so that its past is fed to it as it was.
 package struct SettingsEpochs<S: Stage> {

@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// The settings that a stage's log was written under, in the order in which they came: `settings.ndjson` beside it.
 ///

@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// What a host knows of the settings its stage ran with, and of those it is to run with now.
 struct SettingsPast<S: Stage> {

@@ -2,6 +2,7 @@ import EventLog
 import Glibc
 import PipelineKit
 import Synchronization
+import Time
 
 /// Which snapshots a stage may take over, as far as is known before its log is looked at.
 struct SnapshotForm: Sendable {

@@ -1,5 +1,6 @@
 import EventLog
 import PipelineKit
+import Time
 
 /// When a stage's state is put aside: after so much input, and at a clean stop. Belongs to the host's thread.
 ///

@@ -1,5 +1,6 @@
 import EventLog
 import PipelineKit
+import Time
 
 /// Makes a stage's state a second time, beside the running stage and on any thread: from its newest snapshot and the
 /// logs. Stages are deterministic, so it is the same state.

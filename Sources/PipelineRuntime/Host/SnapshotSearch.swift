@@ -1,5 +1,6 @@
 import EventLog
 import PipelineKit
+import Time
 
 /// A stage as one of its snapshots left it.
 struct RestoredStage<S: Stage> {

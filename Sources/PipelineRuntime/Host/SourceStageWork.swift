@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 import ZeroMQ
 
 /// The work of a host whose stage is fed by producers at its door.

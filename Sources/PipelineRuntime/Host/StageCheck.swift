@@ -1,6 +1,6 @@
-import EventLog
 import Glibc
 import PipelineKit
+import Time
 
 /// What can be known of a stage without starting it: its kind, its place, its settings and those of its transports.
 public struct StageCheck: Sendable {

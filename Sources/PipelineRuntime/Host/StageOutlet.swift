@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// A stage's way out: its log, the link that serves the log, and its dead letters. The one place that appends.
 final class StageOutlet {

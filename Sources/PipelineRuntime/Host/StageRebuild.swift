@@ -1,5 +1,6 @@
 import EventLog
 import PipelineKit
+import Time
 
 /// A stage that is fed its past: its input, and the wakes, answers and settings that its own log has on record. What it
 /// says meanwhile is in its log already.

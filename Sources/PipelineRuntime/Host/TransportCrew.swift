@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import Synchronization
+import Time
 import ZeroMQ
 
 /// Takes pushes, in order, in place of every transport that the pipeline file names.

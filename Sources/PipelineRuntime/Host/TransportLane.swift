@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// One transport, with the pushes that wait for room at it and those that it has.
 struct TransportLane {

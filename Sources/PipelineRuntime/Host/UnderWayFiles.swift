@@ -1,5 +1,6 @@
 import EventLog
 import Glibc
+import Time
 
 /// The two files that hold an ``UnderWayRecord``, written in turn: where one is torn, what it was to say had not begun.
 final class UnderWayFiles {

@@ -1,5 +1,6 @@
 import EventLog
 import PipelineKit
+import Time
 
 /// What two small files beside a stage's log say of the pushes that its transports may have.
 ///

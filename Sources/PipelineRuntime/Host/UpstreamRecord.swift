@@ -1,4 +1,5 @@
 import EventLog
+import Time
 
 /// Which upstream log a stage's log was made from, kept beside it: a cursor means nothing in another log.
 struct UpstreamRecord {

@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 import ZeroMQ
 
 /// The downstream end of a link: opens it where its own log ends, takes batches in order, opens it again after

@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// What keeps a link from working, in words an operator can act on.
 public enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {

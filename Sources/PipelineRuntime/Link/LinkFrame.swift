@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// The control frames of a link: small JSON objects, told apart by `type`.
 ///

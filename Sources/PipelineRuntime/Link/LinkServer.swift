@@ -1,5 +1,6 @@
 import EventLog
 import JSON
+import Time
 import ZeroMQ
 
 /// The upstream end of a link: streams the log's batches to every consumer that opened it, catch-up and live tail

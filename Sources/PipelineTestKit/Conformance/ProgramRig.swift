@@ -1,8 +1,8 @@
-import EventLog
 import Foundation
 import Glibc
 import JSON
 import PipelineRuntime
+import Time
 import ZeroMQ
 
 /// The host's side of the link of one program behind `command:`. Belongs to one thread.

@@ -1,9 +1,9 @@
 import BuiltIns
-import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
 import Replay
+import Time
 
 /// An event as a stage's host gives it.
 struct SampleEvent: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import BuiltIns
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Tries whether a stage keeps to what hosts and replays rely on.
 ///

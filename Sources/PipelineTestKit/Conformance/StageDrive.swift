@@ -1,7 +1,7 @@
-import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// Feeds a stage as a host does, each of its pushes being accepted at once, and keeps what it says.
 final class StageDrive<S: Stage> {

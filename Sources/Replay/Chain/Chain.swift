@@ -1,7 +1,7 @@
-import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// A whole pipeline as one value to call: commands in, every stage's log and the pushes out, on virtual time.
 ///

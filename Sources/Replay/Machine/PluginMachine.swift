@@ -5,6 +5,7 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 import Synchronization
+import Time
 import ZeroMQ
 
 /// A plugin's program, over the link that its host gives it: batches in, outputs back.

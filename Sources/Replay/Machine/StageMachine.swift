@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// A stage that can be run over logs: fed events at times, woken, and asked what it gave.
 ///

@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// A registered stage as a machine.
 package final class SwiftMachine<S: Stage>: StageMachine {

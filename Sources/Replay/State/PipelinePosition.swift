@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// A moment of a pipeline's history.
 package enum PipelinePosition: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import EventLog
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// Brings a machine to a moment of its stage's past, without comparing anything.
 struct StageApproach {

@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// A machine whose state can be put back.
 package protocol RestorableMachine: StageMachine {

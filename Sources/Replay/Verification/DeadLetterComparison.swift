@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// Compares what a machine rejects with the log of dead letters that its stage's host kept.
 struct DeadLetterComparison {

@@ -1,4 +1,3 @@
-import EventLog
 import Glibc
 import JSON
 import PipelineRuntime

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineRuntime
+import Time
 
 /// The first place where a stage's replay gives something else than its log holds.
 package struct ReplayDifference: Hashable, Sendable {

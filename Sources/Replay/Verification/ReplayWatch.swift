@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// Someone who looks on while stages are re-run, and may hold them up.
 package protocol ReplayWatch: Sendable {

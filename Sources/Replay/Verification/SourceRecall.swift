@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// Reads a source's log back into a new source, as when it starts again.
 struct SourceRecall {

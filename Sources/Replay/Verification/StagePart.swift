@@ -1,4 +1,5 @@
 import EventLog
+import Time
 
 /// Which part of a stage's log counts.
 package struct StagePart: Hashable, Sendable {

@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// Feeds a stage's recorded input to a machine, wakes it when it was woken, and compares what comes out with its log.
 ///

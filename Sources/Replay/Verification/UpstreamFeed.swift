@@ -1,5 +1,6 @@
 import EventLog
 import PipelineRuntime
+import Time
 
 /// A stage's input, cut where the stage's own log says.
 final class UpstreamFeed {

@@ -1,7 +1,7 @@
-import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// Commands that the other world has in place of recorded ones.
 ///

@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// An event as both worlds have it: the recorded one, and the one in which something is changed.
 struct LockstepEvent {

@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// A stage as another program has it: another build of ours, or anything that speaks the protocol.
 package final class ProgramMachine: StageMachine {

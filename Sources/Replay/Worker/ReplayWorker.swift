@@ -3,6 +3,7 @@ import Glibc
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// Does a stage's work for a replay that runs in another process, on standard input and output.
 package struct ReplayWorker {

@@ -1,7 +1,7 @@
-import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// What a replay asks a program that does a stage's work.
 ///

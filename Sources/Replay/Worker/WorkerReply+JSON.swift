@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 extension WorkerReply {
     /// - Returns: The bytes behind the line.

@@ -1,7 +1,7 @@
-import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 extension WorkerPipe {
     func send(_ request: WorkerRequest) throws(Failure) {

@@ -1,4 +1,3 @@
-import EventLog
 import PipelineRuntime
 
 /// Sends lines through a door and says of each refused one where it stands and why. Belongs to one thread.

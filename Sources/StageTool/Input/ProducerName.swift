@@ -1,6 +1,6 @@
-import EventLog
 import Glibc
 import PipelineRuntime
+import Time
 
 /// Names that producers give themselves at the door, which keeps for each how far it has come.
 package enum ProducerName {

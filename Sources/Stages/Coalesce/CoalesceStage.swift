@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Turns matches into notifications, and holds those that a newer one may make stale, as long as its policy says.
 ///

@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// A binary heap of deadlines that knows where each slot stands, so that a deadline can be moved.
 struct DeadlineHeap {

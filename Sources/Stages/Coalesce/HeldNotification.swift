@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// The newest match of those that replaced each other, and what it stands for.
 struct HeldNotification {

@@ -1,7 +1,7 @@
 import CloudKitModel
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 extension HeldNotifications {
     /// What is held in the order in which it was held first, what is remembered in the order in which it left.

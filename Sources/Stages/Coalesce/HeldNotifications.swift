@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// All held notifications, found by key and served by deadline, and when the last one of a key left. Each step takes
 /// logarithmic time at most.

@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// The app at a transport: what stops as one.
 struct AppKey: Hashable {

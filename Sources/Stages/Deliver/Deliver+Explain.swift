@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 extension DeliverStage {
     /// Explains a push, device by device in the order of their names.

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// What follows from answers. It depends on the answer, its time and the events before it; an answer changes what is
 /// handed out from the next wake on.

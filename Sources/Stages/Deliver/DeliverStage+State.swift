@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 extension DeliverStage {
     public static let snapshotVersion: Int? = 4

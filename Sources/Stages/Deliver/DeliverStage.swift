@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Sends every push to the devices of its user, and records what became of it at each of them.
 ///

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// A registered device, with the texts that every push to it needs prepared once. Never changes: a new registration
 /// makes a new one, and pushes in flight keep the old.

@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// All devices by user, and the rule that an address leads to one device only.
 struct DeviceRegistry {

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// What answers bring about beside the outcome of their own push.
 ///

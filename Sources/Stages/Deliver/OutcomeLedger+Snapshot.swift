@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 extension OutcomeLedger.Entry {
     func write(into snapshot: inout SnapshotWriter) {

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// The pushes that were handed out for the first time, until their devices are heard of.
 ///

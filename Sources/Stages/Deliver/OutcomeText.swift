@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// What all events of one push share, kept until the last device has its outcome; or those of one notice.
 struct OutcomeText {

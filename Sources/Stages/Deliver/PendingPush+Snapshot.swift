@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 extension PendingPushes {
     var inOrder: [PendingPush] { byKey.values.sorted { $0.key < $1.key } }

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// A push that waits for its device: to be handed out again, or for its app to be of use again. Or a notice of a
 /// retired device, which waits for the app's backend.

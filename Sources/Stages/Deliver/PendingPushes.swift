@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// All pushes that wait, by what is asked of them.
 struct PendingPushes {

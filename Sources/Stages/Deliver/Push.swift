@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// A `push` event, checked. Views are valid as long as the event.
 struct Push {

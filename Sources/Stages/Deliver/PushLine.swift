@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Writes the lines that transports get: a push for each device, as the contract prints it. What devices share is
 /// written once and never copied.

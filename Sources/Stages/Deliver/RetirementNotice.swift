@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Word of a retired device for the app's backend: what it needs to forget the token.
 ///

@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 extension DeliverStage {
     /// An app whose pushes wait until its transport takes one of them.

@@ -1,8 +1,8 @@
 import CloudKitModel
-import EventLog
 import JSON
 import PipelineKit
 import Predicates
+import Time
 
 /// Every rule that a command must keep, in the order of its example; the first broken one is the answer.
 struct CommandCheck {

@@ -1,8 +1,8 @@
 import CloudKitModel
-import EventLog
 import JSON
 import PipelineKit
 import Predicates
+import Time
 
 /// The door: checks each command and writes what is accepted to the log that every later state is a function of.
 ///

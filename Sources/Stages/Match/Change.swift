@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 enum Database: String {
     case `public`, `private`, shared

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// A change with more matches than one part holds: its event, kept until all are written.
 ///

@@ -1,7 +1,7 @@
-import EventLog
 import JSON
 import PipelineKit
 import Predicates
+import Time
 
 extension MatchStage {
     /// Explains a change of a record: for each subscription that fits the subject, every check in order, in the order

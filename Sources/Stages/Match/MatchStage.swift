@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Keeps the saved subscriptions and says, for every change of a record, which of them watch it.
 ///

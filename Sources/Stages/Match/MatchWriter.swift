@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import Predicates
+import Time
 
 /// Writes the `match` events of one change.
 struct MatchWriter {

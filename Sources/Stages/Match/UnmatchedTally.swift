@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Counts the changes that no subscription watches and accounts for them, range by range of the upstream's sequences.
 ///

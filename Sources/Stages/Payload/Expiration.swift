@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// Until when APNs tries to deliver a push: the value of `apns-expiration`, in seconds since 1970.
 struct Expiration {

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 extension PayloadStage {
     /// Explains a notification: silent or not, and what its payload loses to the limit.

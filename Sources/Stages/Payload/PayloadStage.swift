@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// Builds the push for each notification: headers for APNs, and the payload with its `aps` and `ck` dictionaries.
 ///

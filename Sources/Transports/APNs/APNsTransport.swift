@@ -1,4 +1,3 @@
-import EventLog
 import NIOCore
 import NIOPosix
 import NIOSSL

@@ -1,6 +1,6 @@
-import EventLog
 import NIOSSL
 import PipelineKit
+import Time
 
 extension APNsSettings {
     /// What is to be done about a certificate of Apple's that ends: it lasts a year, and no push is taken without.

@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// Hands pushes to the pools that carry them, and answers those that no pool takes.
 struct Handover: ~Copyable {

@@ -1,7 +1,7 @@
-import EventLog
 import Foundation
 import JSON
 import PipelineKit
+import Time
 
 /// Whose inbox: a user in a container and environment.
 struct Account: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// Settings of ``CourierTransport``.
 public struct CourierSettings: PluginSettings {

@@ -1,7 +1,7 @@
-import EventLog
 import NIOSSL
 import PipelineKit
 import Synchronization
+import Time
 
 /// The certificate that the courier shows, and its key, as the settings name them.
 struct CourierTLS: Sendable {

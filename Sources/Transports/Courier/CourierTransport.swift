@@ -1,9 +1,9 @@
-import EventLog
 import Foundation
 import JSON
 import NIOCore
 import PipelineKit
 import Synchronization
+import Time
 
 /// What CloudKit's web clients use: an inbox for each user and a long poll for each device, over HTTP.
 ///

@@ -1,8 +1,8 @@
-import EventLog
 import Foundation
 import FoundationNetworking
 import JSON
 import PipelineKit
+import Time
 
 /// What one attempt's end means for the push.
 extension Result<HTTPAnswer, HTTPFailure> {

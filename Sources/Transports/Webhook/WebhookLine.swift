@@ -1,6 +1,6 @@
-import EventLog
 import PipelineKit
 import Synchronization
+import Time
 
 /// The requests of a webhook: at most so many under way, and one for each device. A request goes on to its own end, also
 /// when its push has been told to take longer.

@@ -1,7 +1,7 @@
-import EventLog
 import Foundation
 import PipelineKit
 import Synchronization
+import Time
 
 /// One request for one push, and what its end means.
 struct WebhookSender: Sendable {

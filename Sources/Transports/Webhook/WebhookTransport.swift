@@ -1,8 +1,8 @@
-import EventLog
 import Foundation
 import JSON
 import PipelineKit
 import Synchronization
+import Time
 
 /// Posts each push to a URL, as it stands, with its `apns-id` as `webhook-id`, and signs it where there is a secret
 /// (Standard Webhooks).

@@ -1,8 +1,8 @@
-import EventLog
 import Foundation
 import JSON
 import PipelineKit
 import Testing
+import Time
 
 @testable import BelfryTool
 

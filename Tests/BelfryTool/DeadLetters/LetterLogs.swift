@@ -1,6 +1,6 @@
-import EventLog
 import Foundation
 import PipelineKit
+import Time
 
 @testable import BelfryTool
 

@@ -4,6 +4,7 @@ import Match
 import PipelineKit
 import PipelineRuntime
 import Testing
+import Time
 
 @testable import BelfryTool
 

@@ -1,5 +1,4 @@
 import BuiltIns
-import EventLog
 import JSON
 import PipelineKit
 import Testing

@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import PipelineKit
+import Time
 
 @testable import BelfryTool
 

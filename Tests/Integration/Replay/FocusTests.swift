@@ -1,5 +1,4 @@
 import BuiltIns
-import EventLog
 import PipelineKit
 import Replay
 import TestSupport

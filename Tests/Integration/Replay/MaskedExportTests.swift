@@ -1,5 +1,4 @@
 import BuiltIns
-import EventLog
 import Foundation
 import PipelineKit
 import Replay

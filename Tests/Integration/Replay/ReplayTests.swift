@@ -1,10 +1,10 @@
 import BuiltIns
-import EventLog
 import Foundation
 import PipelineKit
 import Replay
 import TestSupport
 import Testing
+import Time
 
 /// What was recorded happens again, and any difference is found.
 @Suite struct ReplayTests {

@@ -1,5 +1,5 @@
-import EventLog
 import TestSupport
+import Time
 
 /// Commands in the order of their times, from a seed: all three kinds of subscription, silent and visible, with and
 /// without collapse IDs, devices that come and go, records that are made, changed and deleted.

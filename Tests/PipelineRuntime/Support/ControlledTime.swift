@@ -1,6 +1,6 @@
-import EventLog
 import PipelineRuntime
 import Synchronization
+import Time
 
 /// Clocks that jump ahead when a test says so, and run on as ever in between.
 final class ControlledTime: Sendable {

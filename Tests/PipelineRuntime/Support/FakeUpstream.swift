@@ -1,6 +1,6 @@
-import EventLog
 import PipelineKit
 import PipelineRuntime
+import Time
 import ZeroMQ
 
 /// A ROUTER where a relay looks for its upstream, which answers as a test wants. Belongs to one thread.

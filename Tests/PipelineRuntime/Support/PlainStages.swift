@@ -1,8 +1,8 @@
 import Dispatch
-import EventLog
 import JSON
 import PipelineKit
 import Synchronization
+import Time
 
 /// A source that takes every event with a whole number `n`.
 struct Gate: Stage {

@@ -1,9 +1,9 @@
 import Coalesce
 import Deliver
-import EventLog
 import JSON
 import PipelineKit
 import Synchronization
+import Time
 
 @testable import PipelineRuntime
 

@@ -3,6 +3,7 @@ import EventLog
 import JSON
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// A fresh stage that is fed its upstream's log at the times and places that its own log has on record. What it says
 /// must be what the log holds, byte for byte.

@@ -1,8 +1,8 @@
 import BuiltIns
-import EventLog
 import JSON
 import Match
 import PipelineKit
+import Time
 
 /// Match, which takes offence at some records for no reason, so that there are dead letters.
 struct PickyMatch: Stage {

@@ -1,6 +1,6 @@
-import EventLog
 import PipelineRuntime
 import Synchronization
+import Time
 
 /// Time that passes only when the simulation says so. The wall clock may be set; the steady one only goes on.
 final class SimulatedTime: Sendable {

@@ -1,8 +1,8 @@
-import EventLog
 import Foundation
 import PipelineKit
 import Synchronization
 import TestSupport
+import Time
 
 @testable import PipelineRuntime
 

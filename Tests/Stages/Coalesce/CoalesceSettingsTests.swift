@@ -1,6 +1,6 @@
-import EventLog
 import PipelineKit
 import Testing
+import Time
 
 @testable import Coalesce
 

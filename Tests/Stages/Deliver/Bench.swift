@@ -1,7 +1,7 @@
-import EventLog
 import JSON
 import PipelineKit
 import Testing
+import Time
 
 @testable import Deliver
 

@@ -1,7 +1,7 @@
-import EventLog
 import Ingest
 import JSON
 import PipelineKit
+import Time
 
 /// An ingest stage with a producer before it and its log behind it.
 struct Door {

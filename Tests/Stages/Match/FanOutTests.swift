@@ -1,8 +1,8 @@
-import EventLog
 import JSON
 import PipelineKit
 import TestSupport
 import Testing
+import Time
 
 @testable import Match
 

@@ -1,9 +1,9 @@
-import EventLog
 import JSON
 import PipelineKit
 import Predicates
 import TestSupport
 import Testing
+import Time
 
 @testable import Match
 

@@ -1,8 +1,8 @@
-import EventLog
 import Foundation
 import LocalAPNs
 import PipelineKit
 import Testing
+import Time
 
 @testable import TransportAPNs
 

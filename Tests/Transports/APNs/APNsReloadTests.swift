@@ -1,4 +1,3 @@
-import EventLog
 import LocalAPNs
 import PipelineKit
 import Testing

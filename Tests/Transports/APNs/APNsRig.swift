@@ -1,9 +1,9 @@
-import EventLog
 import Foundation
 import LocalAPNs
 import PipelineKit
 import Synchronization
 import Testing
+import Time
 
 @testable import TransportAPNs
 

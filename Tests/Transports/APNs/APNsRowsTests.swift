@@ -1,8 +1,8 @@
-import EventLog
 import LocalAPNs
 import NIOCore
 import PipelineKit
 import Testing
+import Time
 
 @testable import TransportAPNs
 

@@ -1,7 +1,7 @@
-import EventLog
 import Foundation
 import Signing
 import Testing
+import Time
 
 @testable import TransportAPNs
 

@@ -1,4 +1,3 @@
-import EventLog
 import Foundation
 import LocalAPNs
 import PipelineKit
@@ -6,6 +5,7 @@ import Signing
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 @testable import TransportAPNs
 

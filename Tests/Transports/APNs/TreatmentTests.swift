@@ -1,5 +1,5 @@
-import EventLog
 import Testing
+import Time
 
 @testable import TransportAPNs
 

@@ -1,4 +1,3 @@
-import EventLog
 import GRDB
 import PipelineKit
 import PipelineTestKit

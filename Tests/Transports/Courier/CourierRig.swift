@@ -6,6 +6,7 @@ import PipelineKit
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 @testable import TransportCourier
 

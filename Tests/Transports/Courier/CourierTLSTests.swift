@@ -1,9 +1,9 @@
-import EventLog
 import Foundation
 import PipelineKit
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 @testable import TransportCourier
 

@@ -1,7 +1,7 @@
-import EventLog
 import PipelineKit
 import Synchronization
 import TestSupport
+import Time
 
 @testable import TransportWebhook
 

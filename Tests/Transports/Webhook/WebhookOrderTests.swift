@@ -1,10 +1,10 @@
 import Dispatch
-import EventLog
 import Foundation
 import PipelineKit
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 @testable import TransportWebhook
 

@@ -1,8 +1,8 @@
-import EventLog
 import PipelineKit
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 @testable import TransportWebhook
 

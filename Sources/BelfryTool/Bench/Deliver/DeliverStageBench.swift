@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// The same pushes through the deliver stage: read from a log over a link, sent by the APNs transport, and every outcome
 /// in the stage's own log.

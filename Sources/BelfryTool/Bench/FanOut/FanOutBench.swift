@@ -1,4 +1,3 @@
-import EventLog
 import Glibc
 
 /// What is to be measured.

@@ -1,5 +1,6 @@
 import EventLog
 import PipelineRuntime
+import Time
 
 /// Sends the others at their rate, the one change among them, and waits until every push has its outcome. One thread.
 final class FanOutDrive {

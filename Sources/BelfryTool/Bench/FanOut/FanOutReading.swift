@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineRuntime
+import Time
 
 /// Reads afterwards, from the logs, when the pushes of the one change had their outcomes, and how long the others took.
 struct FanOutReading: ~Copyable {

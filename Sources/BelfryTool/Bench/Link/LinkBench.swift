@@ -1,6 +1,7 @@
 import EventLog
 import PipelineRuntime
 import Synchronization
+import Time
 import ZeroMQ
 
 /// One hop: a host's end that appends batches and serves them, and a consumer's that appends them to a log of its own

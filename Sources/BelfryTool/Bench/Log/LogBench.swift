@@ -1,6 +1,7 @@
 import EventLog
 import Glibc
 import Synchronization
+import Time
 
 /// Appends the same lines to a log, to a plain file and to a log again, so that none has the better of the machine's
 /// warming up; then reads the log and scans the file.

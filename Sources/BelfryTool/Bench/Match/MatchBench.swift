@@ -3,6 +3,7 @@ import Foundation
 import Match
 import PipelineKit
 import PipelineRuntime
+import Time
 
 /// Matches changes against subscriptions, on one thread and with nothing around it.
 ///

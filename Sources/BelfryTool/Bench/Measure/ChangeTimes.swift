@@ -1,4 +1,5 @@
 import EventLog
+import Time
 
 /// When each change was accepted: its batch's time.
 struct ChangeTimes {

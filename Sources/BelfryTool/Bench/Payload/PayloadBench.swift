@@ -1,7 +1,7 @@
-import EventLog
 import JSON
 import Payload
 import PipelineKit
+import Time
 
 /// Builds pushes from notifications, on one thread and with nothing around it: from the bytes of one to the bytes of the
 /// other.

@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import PipelineRuntime
+import Time
 
 /// Reads afterwards, from the logs, what became of the changes and how long it took.
 ///

@@ -1,5 +1,5 @@
-import EventLog
 import Glibc
+import Time
 
 /// What is to be measured.
 struct PipelineBenchOptions: Sendable {

@@ -1,6 +1,6 @@
-import EventLog
 import Glibc
 import PipelineRuntime
+import Time
 
 /// Sends a workload to running stages and waits until every change has become what it must.
 ///

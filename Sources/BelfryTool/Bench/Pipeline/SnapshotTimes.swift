@@ -1,5 +1,6 @@
 import EventLog
 import Glibc
+import Time
 
 /// When the stages' snapshots were made, as the files tell afterwards: from the moment that each holds until it had its
 /// name.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import EventLog
 
 struct ReplayBenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

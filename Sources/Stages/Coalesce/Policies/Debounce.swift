@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// Each notification waits until no newer one has come for a window, or the maximum delay is over.
 public struct Debounce: CoalescingPolicy {

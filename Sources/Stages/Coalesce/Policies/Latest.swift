@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// The first leaves at once. What comes within a window after one has left waits for the window's end, and the newest
 /// of it leaves then. So there is one notification of a key in each window at most, and none waits longer than one.

@@ -1,5 +1,5 @@
-import EventLog
 import PipelineKit
+import Time
 
 /// Each notification leaves at once, and none replaces another.
 public struct Uncoalesced: CoalescingPolicy {

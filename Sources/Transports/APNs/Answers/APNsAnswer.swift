@@ -1,6 +1,6 @@
-import EventLog
 import Foundation
 import JSON
+import Time
 
 /// What APNs said to one request.
 struct APNsAnswer: Equatable, Sendable {

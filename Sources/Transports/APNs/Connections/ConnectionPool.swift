@@ -1,6 +1,6 @@
-import EventLog
 import NIOCore
 import PipelineKit
+import Time
 
 /// The connections that carry the pushes of one credential, and the pushes that wait for room on them.
 ///

@@ -1,9 +1,9 @@
-import EventLog
 import Foundation
 import NIOCore
 import NIOSSL
 import PipelineKit
 import Signing
+import Time
 
 /// What connections have in common that may carry each other's pushes: APNs binds a connection to a team and a key, or
 /// to a certificate (Establishing a token-based connection to APNs).

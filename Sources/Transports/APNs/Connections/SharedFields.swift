@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// The header fields that a pool's requests share: the token's, and those of each kind of push.
 struct SharedFields {

@@ -1,6 +1,6 @@
-import EventLog
 import JSON
 import PipelineKit
+import Time
 
 /// A push as APNs takes it: what of its request is its own, already encoded, and what it shares with others.
 final class APNsPush: Sendable {

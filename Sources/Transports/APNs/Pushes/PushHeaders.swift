@@ -1,5 +1,5 @@
-import EventLog
 import JSON
+import Time
 
 /// The `apns-` headers of a push. Valid as long as its line.
 struct PushHeaders {

@@ -1,6 +1,6 @@
-import EventLog
 import Foundation
 import Signing
+import Time
 
 /// What APNs knows a provider by: a JSON Web Token, signed with ES256 (RFC 7515, 7518, 7519).
 struct ProviderToken: Hashable, Sendable {

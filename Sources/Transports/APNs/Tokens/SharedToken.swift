@@ -1,5 +1,5 @@
-import EventLog
 import Synchronization
+import Time
 
 /// The token of one key, for pools on any thread. What one of them learns of it, all know with their next request.
 final class SharedToken: Sendable {

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Time
 
 /// Where a token outlives the process that made it. Only its owner may read it.
 struct TokenFile {

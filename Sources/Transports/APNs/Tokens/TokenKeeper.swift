@@ -1,4 +1,4 @@
-import EventLog
+import Time
 
 /// When the token of a key is replaced.
 ///

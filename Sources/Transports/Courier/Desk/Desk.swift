@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import GRDB
 import PipelineKit
+import Time
 
 /// What a desk needs to know.
 struct DeskPlan: Sendable {

@@ -1,6 +1,6 @@
 import Dispatch
-import EventLog
 import Synchronization
+import Time
 
 /// The way to the desk: SQLite may wait for the disk, which neither the cooperative pool's threads nor an event loop's
 /// must.

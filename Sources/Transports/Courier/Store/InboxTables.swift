@@ -1,6 +1,6 @@
-import EventLog
 import Foundation
 import GRDB
+import Time
 
 /// The questions and changes that the courier has for its tables, inside one transaction.
 struct InboxTables {

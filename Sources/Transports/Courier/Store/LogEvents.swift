@@ -1,6 +1,7 @@
 import EventLog
 import Glibc
 import JSON
+import Time
 
 /// The events of a log from one on, while it grows.
 final class LogEvents {

@@ -1,5 +1,6 @@
 import EventLog
 import JSON
+import Time
 
 /// What clients did, in an event log of the courier's own: what polls have taken and what was read. With it the store is
 /// a cache: all in it can be made again.

@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import GRDB
 import JSON
+import Time
 
 /// Makes the tables from the logs: the pushes log says who had which device when and what was pushed, the outcomes log
 /// what was accepted. A push that no outcome speaks of yet will be handed out again. Marks are taken in afterwards.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import EventLog
+@testable import Time
 
 @Suite struct LogIdentityTests {
     @Test func seedAndNameGiveTheSameIdentityForEver() {

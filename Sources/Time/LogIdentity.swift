@@ -9,6 +9,9 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
         self.low = low
     }
 
+    /// The number of bytes of ``description``.
+    package static let textBytes = UUIDText.byteCount
+
     /// A random UUID (version 4).
     public static func random() -> LogIdentity {
         LogIdentity(UUIDText(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).marked(version: 4))
@@ -76,7 +79,7 @@ public struct PositionID: Hashable, Sendable, CustomStringConvertible {
 ///
 /// For a given start, two words lead to each state exactly once, so that two (position, salt) pairs of one log meet
 /// only in the six bits that a UUID takes for version and variant.
-struct Mixer {
+package struct Mixer {
     var high: UInt64
     var low: UInt64
 
@@ -101,7 +104,8 @@ struct Mixer {
     }
 
     /// A bijection in which every input bit changes half of the output bits (the finalizer of SplitMix64).
-    static func scramble(_ word: UInt64) -> UInt64 {
+    @inlinable
+    package static func scramble(_ word: UInt64) -> UInt64 {
         var word = word &+ 0x9E37_79B9_7F4A_7C15
         word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
         word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB

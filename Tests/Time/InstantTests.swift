@@ -1,6 +1,6 @@
-import EventLog
 import TestSupport
 import Testing
+import Time
 
 @Suite struct InstantTests {
     @Test(
