@@ -35,22 +35,25 @@ var libraries: [Target] {
         .target(name: "Signing", dependencies: ["COpenSSL"]),
         .target(name: "JSON", dependencies: ["CVector"]),
         .target(name: "Time"),
+        .target(name: "Events", dependencies: ["JSON", "Time"]),
         .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange", "Time"]),
-        .target(name: "CloudKitModel", dependencies: ["JSON"]),
+        .target(name: "CloudKitModel", dependencies: ["JSON", "Events"]),
         .target(name: "Predicates", dependencies: ["JSON", "CloudKitModel"]),
-        .target(name: "BelfryClient", dependencies: ["JSON", "CloudKitModel", "Predicates"]),
+        .target(name: "BelfryClient", dependencies: ["JSON", "Events", "CloudKitModel", "Predicates"]),
         .target(
-            name: "PipelineKit", dependencies: ["JSON", "Time", "EventLog", .product(name: "Yams", package: "Yams")]),
+            name: "PipelineKit",
+            dependencies: ["JSON", "Time", "Events", "EventLog", .product(name: "Yams", package: "Yams")]),
         .target(
             name: "PipelineRuntime",
-            dependencies: ["CSpawn", "JSON", "Time", "Signing", "EventLog", "PipelineKit", "ZeroMQ"]),
+            dependencies: ["CSpawn", "JSON", "Time", "Events", "Signing", "EventLog", "PipelineKit", "ZeroMQ"]),
         .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
         .target(
-            name: "Replay", dependencies: ["JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
+            name: "Replay",
+            dependencies: ["JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
         .target(
             name: "PipelineTestKit",
             dependencies: [
-                "JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "BuiltIns",
+                "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "BuiltIns",
                 "Coalesce",
             ]),
         .target(
@@ -64,14 +67,15 @@ var libraries: [Target] {
         .target(
             name: "StageTool",
             dependencies: [
-                "JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
+                "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
         .target(
             name: "BelfryTool",
             dependencies: [
-                "JSON", "Time", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "Replay",
+                "JSON", "Time", "Events", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime",
+                "Replay",
                 "ZeroMQ",
                 "StageTool", "BuiltIns", "PipelineTestKit", "Deliver", "Match", "Payload", "LocalAPNs", "Signing",
                 "TransportAPNs", "TransportFile",
@@ -118,7 +122,8 @@ var executables: [Target] {
 var tests: [Target] {
     [
         .target(
-            name: "TestSupport", dependencies: ["JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime"],
+            name: "TestSupport",
+            dependencies: ["JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime"],
             path: "Tests/Support")
     ]
         + libraries.filter {
@@ -145,7 +150,8 @@ var tests: [Target] {
             .testTarget(
                 name: "\($0)Tests",
                 dependencies: [
-                    "JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit", "ZeroMQ",
+                    "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit",
+                    "ZeroMQ",
                     "BuiltIns",
                     "BelfryTool", "TestSupport",
                 ] + ($0 == "Faults" ? ["LocalAPNs"] : []),
@@ -157,7 +163,8 @@ var simulation: Target {
     .testTarget(
         name: "SimulationTests",
         dependencies: [
-            "JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Match", "Coalesce",
+            "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ", "BuiltIns", "Match",
+            "Coalesce",
             "Deliver", "Replay", "TestSupport",
         ],
         path: "Tests/Simulation")
@@ -179,12 +186,13 @@ var transportNames: [Target.Dependency] { transports.map { .target(name: $0.name
 
 extension Target {
     static func stage(_ name: String, _ more: [Dependency] = []) -> Target {
-        .target(name: name, dependencies: ["JSON", "Time", "PipelineKit"] + more, path: "Sources/Stages/\(name)")
+        .target(
+            name: name, dependencies: ["JSON", "Time", "Events", "PipelineKit"] + more, path: "Sources/Stages/\(name)")
     }
 
     static func transport(_ name: String, _ more: [Dependency] = []) -> Target {
         .target(
-            name: "Transport\(name)", dependencies: ["JSON", "Time", "PipelineKit"] + more,
+            name: "Transport\(name)", dependencies: ["JSON", "Time", "Events", "PipelineKit"] + more,
             path: "Sources/Transports/\(name)")
     }
 

@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// Checks of field dictionaries: `{"title": {"value": "Hi", "type": "STRING"}}`.
@@ -20,10 +21,10 @@ package enum Fields {
         guard let value = field["value"] else {
             throw ModelError.missing("value", "is required: a field that has none is left out of the record")
         }
-        guard let word = field["type"] else {
+        guard let word = field[.type] else {
             return try under("value") { () throws(ModelError) in try checkUntyped(value) }
         }
-        let type = try under("type") { () throws(ModelError) in try FieldType(word) }
+        let type = try under(.type) { () throws(ModelError) in try FieldType(word) }
         do { try check(value, fits: type) } catch { throw error.under("value") }
     }
 
@@ -118,9 +119,9 @@ enum Reference {
 
     static func check(_ value: JSONValue) throws(ModelError) {
         guard value.isObject else { throw Fields.misfit("a REFERENCE is an object with a recordName") }
-        try NameRule.recordName.check("recordName", of: value)
-        if let zone = value["zoneID"] {
-            try under("zoneID") { () throws(ModelError) in _ = try ZoneID(zone) }
+        try NameRule.recordName.check(.recordName, of: value)
+        if let zone = value[.zoneID] {
+            try under(.zoneID) { () throws(ModelError) in _ = try ZoneID(zone) }
         }
         if let action = value["action"] {
             try under("action") { () throws(ModelError) in

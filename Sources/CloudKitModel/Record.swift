@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// A view of a checked record dictionary.
@@ -15,26 +16,26 @@ package struct Record {
     @inline(__always)
     package init(_ json: JSONValue, isDeleted: Bool = false) throws(ModelError) {
         try json.expectObject("a record")
-        recordName = try json.required("recordName")
-        recordType = isDeleted ? json["recordType"] : try json.required("recordType")
-        fields = json["fields"]
+        recordName = try json.required(.recordName)
+        recordType = isDeleted ? json[.recordType] : try json.required(.recordType)
+        fields = json[.fields]
         zoneID = try Record.zoneID(of: json)
         try checkNames()
         if let fields {
-            try under("fields") { () throws(ModelError) in try Fields.check(fields) }
+            try under(.fields) { () throws(ModelError) in try Fields.check(fields) }
         }
     }
 
     @inline(__always)
     private func checkNames() throws(ModelError) {
-        try under("recordName") { () throws(ModelError) in try NameRule.recordName.check(recordName) }
+        try under(.recordName) { () throws(ModelError) in try NameRule.recordName.check(recordName) }
         guard let recordType else { return }
-        try under("recordType") { () throws(ModelError) in try NameRule.recordType.check(recordType) }
+        try under(.recordType) { () throws(ModelError) in try NameRule.recordType.check(recordType) }
     }
 
     @inline(__always)
     private static func zoneID(of json: JSONValue) throws(ModelError) -> ZoneID? {
-        guard let zone = json["zoneID"] else { return nil }
-        return try under("zoneID") { () throws(ModelError) in try ZoneID(zone) }
+        guard let zone = json[.zoneID] else { return nil }
+        return try under(.zoneID) { () throws(ModelError) in try ZoneID(zone) }
     }
 }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// A view of a checked subscription dictionary.
@@ -18,9 +19,9 @@ package struct Subscription {
     package let query: JSONValue?
     package let notificationInfo: JSONValue?
 
-    private static let keys: [StaticString] = [
-        "subscriptionID", "subscriptionType", "query", "firesOn", "firesOnce", "zoneID", "zoneWide", "recordType",
-        "notificationInfo",
+    private static let keys: [Member] = [
+        .subscriptionID, .subscriptionType, .query, .firesOn, .firesOnce, .zoneID, .zoneWide, .recordType,
+        .notificationInfo,
     ]
     private static let types: [StaticString] = ["query", "zone", "database"]
 
@@ -30,33 +31,33 @@ package struct Subscription {
     package init(_ json: JSONValue, in scope: DatabaseScope, anyScope: Bool = false) throws(ModelError) {
         try json.expectObject("a subscription")
         try json.expectKeys(Subscription.keys, of: "a subscription")
-        try NameRule.subscriptionID.check("subscriptionID", of: json)
-        subscriptionID = try json.required("subscriptionID")
-        zoneWide = try json.flag("zoneWide")
-        firesOnce = try json.flag("firesOnce")
+        try NameRule.subscriptionID.check(.subscriptionID, of: json)
+        subscriptionID = try json.required(.subscriptionID)
+        zoneWide = try json.flag(.zoneWide)
+        firesOnce = try json.flag(.firesOnce)
         form = try Subscription.form(of: json, zoneWide: zoneWide)
-        query = json["query"]
+        query = json[.query]
         zoneID = try Subscription.zoneID(of: json)
-        recordType = form == .query ? query?["recordType"] : json["recordType"]
-        notificationInfo = json["notificationInfo"]
+        recordType = form == .query ? query?[.recordType] : json[.recordType]
+        notificationInfo = json[.notificationInfo]
         try SubscriptionRules(subscription: self, json: json).check(in: scope, anyScope: anyScope)
     }
 
     private static func form(of json: JSONValue, zoneWide: Bool) throws(ModelError) -> Form {
-        let type = try json.required("subscriptionType")
-        let word = try under("subscriptionType") { () throws(ModelError) in
+        let type = try json.required(.subscriptionType)
+        let word = try under(.subscriptionType) { () throws(ModelError) in
             try type.expectWord(types, "a subscription's type")
         }
         switch word {
         case 0: return .query
-        case 1: return zoneWide && json["zoneID"] == nil ? .database : .zone
+        case 1: return zoneWide && json[.zoneID] == nil ? .database : .zone
         default: return .database
         }
     }
 
     private static func zoneID(of json: JSONValue) throws(ModelError) -> ZoneID? {
-        guard let zone = json["zoneID"] else { return nil }
-        return try under("zoneID") { () throws(ModelError) in try ZoneID(zone) }
+        guard let zone = json[.zoneID] else { return nil }
+        return try under(.zoneID) { () throws(ModelError) in try ZoneID(zone) }
     }
 }
 

@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// What the members of a subscription ask of each other.
@@ -17,7 +18,7 @@ struct SubscriptionRules {
         case .zone, .database: try checkNoQuery()
         }
         guard let info = subscription.notificationInfo else { return }
-        try under("notificationInfo") { () throws(ModelError) in try NotificationInfo.check(info) }
+        try under(.notificationInfo) { () throws(ModelError) in try NotificationInfo.check(info) }
     }
 
     private func checkScope(_ scope: DatabaseScope) throws(ModelError) {
@@ -67,28 +68,28 @@ extension SubscriptionRules {
         guard let query = subscription.query else {
             throw ModelError.missing("query", "says what a query subscription watches: add it")
         }
-        try under("query") { () throws(ModelError) in try check(query: query) }
-        guard json["recordType"] == nil else {
+        try under(.query) { () throws(ModelError) in try check(query: query) }
+        guard json[.recordType] == nil else {
             throw conflict(
                 "recordType", "a query subscription names its record type in query.recordType: move it there")
         }
-        guard let firesOn = json["firesOn"] else {
+        guard let firesOn = json[.firesOn] else {
             throw ModelError.missing("firesOn", "names at least one of create, update and delete: add it")
         }
-        try under("firesOn") { () throws(ModelError) in try check(firesOn: firesOn) }
+        try under(.firesOn) { () throws(ModelError) in try check(firesOn: firesOn) }
     }
 
     private func check(query: JSONValue) throws(ModelError) {
         try query.expectObject("a query")
         try query.expectKeys(SubscriptionRules.queryKeys, of: "a query")
-        try NameRule.recordType.check("recordType", of: query)
-        guard query["filterBy"] == nil || query["predicate"] == nil else {
+        try NameRule.recordType.check(.recordType, of: query)
+        guard query[.filterBy] == nil || query[.predicate] == nil else {
             throw conflict("predicate", "a query has filterBy or predicate, not both: keep one of them")
         }
-        if let predicate = query["predicate"] {
-            try under("predicate") { () throws(ModelError) in try predicate.expectString("a predicate") }
+        if let predicate = query[.predicate] {
+            try under(.predicate) { () throws(ModelError) in try predicate.expectString("a predicate") }
         }
-        guard query["arguments"] == nil || query["predicate"] != nil else {
+        guard query["arguments"] == nil || query[.predicate] != nil else {
             throw conflict("arguments", "arguments stand for the placeholders of a predicate: add it, or take them out")
         }
         for key in ["filterBy", "sortBy", "arguments"] as [StaticString] {
@@ -98,7 +99,7 @@ extension SubscriptionRules {
     }
 
     private func check(firesOn: JSONValue) throws(ModelError) {
-        try firesOn.expectArray("firesOn")
+        try firesOn.expectArray(.firesOn)
         guard firesOn.count > 0 else {
             throw ModelError("subscription.fires_on", "firesOn names at least one of create, update and delete")
         }
@@ -113,7 +114,7 @@ extension SubscriptionRules {
         guard subscription.query == nil else {
             throw conflict("query", "only a query subscription has a query: to watch one type, use recordType")
         }
-        guard json["firesOn"] == nil else {
+        guard json[.firesOn] == nil else {
             throw ModelError(
                 "subscription.fires_on", at: "firesOn",
                 "only a query subscription chooses what it fires on: take firesOn out")
@@ -123,6 +124,6 @@ extension SubscriptionRules {
                 "subscription.fires_once", at: "firesOnce", "only a query subscription fires once: take firesOnce out")
         }
         guard let recordType = subscription.recordType else { return }
-        try under("recordType") { () throws(ModelError) in try NameRule.recordType.check(recordType) }
+        try under(.recordType) { () throws(ModelError) in try NameRule.recordType.check(recordType) }
     }
 }

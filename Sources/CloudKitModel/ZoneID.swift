@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// A view of a checked zone dictionary.
@@ -18,10 +19,10 @@ package struct ZoneID {
     @inline(__always)
     package init(_ json: JSONValue) throws(ModelError) {
         try json.expectObject("a zone ID")
-        zoneName = try json.required("zoneName")
+        zoneName = try json.required(.zoneName)
         owner = try ZoneID.owner(of: json)
         let zoneName = zoneName
-        try under("zoneName") { () throws(ModelError) in try ZoneID.check(name: zoneName) }
+        try under(.zoneName) { () throws(ModelError) in try ZoneID.check(name: zoneName) }
     }
 
     package var isDefault: Bool { zoneName.equals(ZoneID.defaultZone) }
@@ -51,11 +52,11 @@ package struct ZoneID {
 
     @inline(__always)
     private static func owner(of json: JSONValue) throws(ModelError) -> JSONValue? {
-        if let owner = json["ownerRecordName"] {
+        if let owner = json[.ownerRecordName] {
             guard json["ownerName"] == nil else {
                 throw ModelError("member.conflict", at: "ownerName", "ownerName is ownerRecordName: keep one of them")
             }
-            try under("ownerRecordName") { () throws(ModelError) in try NameRule.user.check(owner) }
+            try under(.ownerRecordName) { () throws(ModelError) in try NameRule.user.check(owner) }
             return owner
         }
         guard let owner = json["ownerName"] else { return nil }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Time
 
@@ -174,7 +175,7 @@ public struct InputEvent: ~Copyable {
 
     /// Whether the event's `type` is that word.
     @inline(__always)
-    public func isOfType(_ type: StaticString) -> Bool { json["type"]?.equals(type) ?? false }
+    public func isOfType(_ type: StaticString) -> Bool { json[.type]?.equals(type) ?? false }
 }
 
 /// Why one event could not be used: an answer to its producer at the door, a dead letter anywhere else.

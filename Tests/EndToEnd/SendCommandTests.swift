@@ -168,7 +168,7 @@ struct SendCommandTests {
         let long = #"{"type":""# + String(repeating: "x", count: 10_000_000) + "\"}\n"
         let deep = String(repeating: "[", count: 10_000) + "\n"
         let result = try await Program.run(
-            "belfry", ["send", notes.pipeline], input: long + deep + "\u{0}\n" + Notes.change("n1"))
+            "belfry", ["send", notes.pipeline, "--timeout", "60"], input: long + deep + "\u{0}\n" + Notes.change("n1"))
         #expect(result.status == 65)
         #expect(result.errors.contains("standard input:1: 10000011 bytes, over the limit"))
         #expect(result.errors.contains("standard input:2: nested deeper than the limit"))

@@ -30,6 +30,12 @@ enum OldLogs {
         }
     }
 
+    @Test func `every event of format 1 is as it is declared today`() throws {
+        for run in ["tour", "live/logs"] {
+            #expect(try DeclaredEvents.problems(inLogsUnder: "\(OldLogs.folder)/v1/\(run)") == [])
+        }
+    }
+
     @Test func `every log of format 1 is the same bytes after export and import`() throws {
         for log in try OldLogs.logs(of: "v1") {
             let folder = try Folder()

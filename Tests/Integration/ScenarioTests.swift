@@ -90,6 +90,7 @@ import Testing
             let name = log.deletingPathExtension().lastPathComponent
             #expect(try results.log(name) == Self.text(of: log), "log \(name)")
         }
+        #expect(try DeclaredEvents.problems(inLogsUnder: results.folder.path + "/logs") == [])
         guard file.stages.allSatisfy(\.command.isEmpty) else { return }
         #expect(try await results.differencesFromReplay(file) == [])
     }

@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import Predicates
 
@@ -42,7 +43,7 @@ public struct BelfryUser: Hashable, Sendable {
         deleting subscriptionID: CKSubscription.ID, in scope: CKDatabase.Scope
     ) throws(InvalidSubscription) -> String {
         let command = command("subscription.delete", in: scope) { buffer in
-            buffer.append(member: "subscriptionID", subscriptionID)
+            buffer.append(.subscriptionID, subscriptionID)
         }
         do { try DeleteCheck().check(command) } catch { throw InvalidSubscription(error) }
         return command
@@ -52,13 +53,11 @@ public struct BelfryUser: Hashable, Sendable {
         _ type: StaticString, in scope: CKDatabase.Scope, _ write: (inout ByteBuffer) -> Void
     ) -> String {
         var buffer = ByteBuffer()
-        buffer.append("{\"type\":\"")
-        buffer.append(type)
-        buffer.append("\"")
-        buffer.append(member: "container", container)
-        buffer.append(member: "environment", environment.rawValue)
-        buffer.append(member: "database", "\(scope.model.word)")
-        buffer.append(member: "user", recordName)
+        buffer.begin(event: type)
+        buffer.append(.container, container)
+        buffer.append(.environment, environment.rawValue)
+        buffer.append(.database, "\(scope.model.word)")
+        buffer.append(.user, recordName)
         write(&buffer)
         buffer.append("}")
         return buffer.text

@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import Predicates
 
@@ -10,7 +11,7 @@ struct SaveCheck {
     func check(_ command: String) throws(ModelError) {
         try CommandText.read(command) { (json) throws(ModelError) in
             try CommandText.checkPlace(json)
-            let user = try json.required("user")
+            let user = try json.required(.user)
             let subscription = try json.required("subscription")
             try under("subscription") { () throws(ModelError) in try check(subscription, of: user) }
         }
@@ -39,7 +40,7 @@ struct DeleteCheck {
     func check(_ command: String) throws(ModelError) {
         try CommandText.read(command) { (json) throws(ModelError) in
             try CommandText.checkPlace(json)
-            try NameRule.subscriptionID.check("subscriptionID", of: json)
+            try NameRule.subscriptionID.check(.subscriptionID, of: json)
         }
     }
 }
@@ -63,6 +64,6 @@ enum CommandText {
     static func checkPlace(_ command: JSONValue) throws(ModelError) {
         let container = try command.required("container")
         try under("container") { () throws(ModelError) in try Container.check(container) }
-        try NameRule.user.check("user", of: command)
+        try NameRule.user.check(.user, of: command)
     }
 }

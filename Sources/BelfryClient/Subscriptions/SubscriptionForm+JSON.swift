@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 extension SubscriptionForm {
@@ -9,7 +10,7 @@ extension SubscriptionForm {
     }
 
     func write(into buffer: inout ByteBuffer) {
-        buffer.append("{\"subscriptionID\":")
+        buffer.append(first: .subscriptionID)
         buffer.appendJSON(subscriptionID)
         buffer.append(",\"subscriptionType\":\"")
         buffer.append(type.word)

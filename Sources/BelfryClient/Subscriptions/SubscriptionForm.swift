@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import JSON
 
@@ -37,7 +38,7 @@ extension SubscriptionForm {
     }
 
     private init?(json: JSONValue) {
-        guard let subscriptionID = json["subscriptionID"]?.string,
+        guard let subscriptionID = json[.subscriptionID]?.string,
             let type = CKSubscription.SubscriptionType(word: json["subscriptionType"])
         else { return nil }
         self.init(subscriptionID: subscriptionID, type: type)

@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// One reason why something was or was not pushed: for programs by its code, for people as a sentence.
@@ -83,7 +84,7 @@ extension Explanation {
     public func write(into buffer: inout ByteBuffer) {
         buffer.append("{\"stage\":")
         buffer.appendJSON(stage)
-        buffer.append(",\"code\":")
+        buffer.append(member: .code)
         buffer.appendJSON(code.rawValue)
         buffer.append(",\"text\":")
         buffer.appendJSON(text)

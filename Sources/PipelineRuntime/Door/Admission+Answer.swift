@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -38,11 +39,11 @@ extension ByteBuffer {
     fileprivate mutating func write(_ rejected: Outbox.Rejected) {
         append("{\"line\":")
         appendJSON(rejected.sequence)
-        append(",\"code\":")
+        append(member: .code)
         appendJSON(rejected.rejection.code)
-        append(",\"path\":")
+        append(member: .path)
         appendJSON(rejected.rejection.path)
-        append(",\"reason\":")
+        append(member: .reason)
         appendJSON(rejected.rejection.reason)
         append("}")
     }
@@ -50,7 +51,7 @@ extension ByteBuffer {
     fileprivate mutating func write(_ saved: Admission.Saved) {
         append("{\"line\":")
         appendJSON(saved.line)
-        append(",\"subscriptionID\":")
+        append(member: .subscriptionID)
         appendJSON(saved.subscription.subscriptionID)
         append(",\"activeFrom\":")
         appendJSON(saved.sequence)
@@ -62,13 +63,13 @@ extension ByteBuffer {
     fileprivate mutating func write(_ warning: SavedSubscription.Warning) {
         append("{\"code\":")
         appendJSON(warning.code)
-        append(",\"path\":")
+        append(member: .path)
         appendJSON(warning.path)
         if let offset = warning.offset {
             append(",\"offset\":")
             appendJSON(offset)
         }
-        append(",\"reason\":")
+        append(member: .reason)
         appendJSON(warning.reason)
         append("}")
     }

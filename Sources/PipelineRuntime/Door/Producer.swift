@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -193,7 +194,7 @@ package final class Producer {
         let control: JSONValue
         do throws(JSONError) { control = try parser.parse(message[0]) } catch { return }
         heard = steady()
-        switch control.text("type") {
+        switch control.text(.type) {
         case "welcome": welcome(control, through: control.natural("after") ?? 0)
         case "answer": answer(control)
         case "time": timeMark = max(timeMark, control.natural("mark") ?? 0)
@@ -203,10 +204,10 @@ package final class Producer {
     }
 
     private func refused(_ control: JSONValue) throws {
-        let code = control.text("code") ?? "door.error"
+        let code = control.text(.code) ?? "door.error"
         // A parcel was lost on the way: the door's count says where to go on.
         guard code != "door.gap" else { return try ask() }
-        throw LinkError.refused(endpoint: endpoint, code: code, reason: control.text("reason") ?? "no reason given")
+        throw LinkError.refused(endpoint: endpoint, code: code, reason: control.text(.reason) ?? "no reason given")
     }
 
     private func welcome(_ control: JSONValue, through: UInt64) {
@@ -223,7 +224,7 @@ package final class Producer {
 
     private func answer(_ control: JSONValue) {
         guard let through = control.natural("through") else { return }
-        logLast = max(logLast, control.natural("last") ?? 0)
+        logLast = max(logLast, control.natural(.last) ?? 0)
         settle(through: through)
         onAnswer(
             Answer(
@@ -238,21 +239,21 @@ package final class Producer {
         Saved(
             line: value.natural("line") ?? 0,
             subscription: SavedSubscription(
-                subscriptionID: value.text("subscriptionID") ?? "",
+                subscriptionID: value.text(.subscriptionID) ?? "",
                 warnings: value["warnings"].map { $0.elements.map(Producer.warning) } ?? []),
             activeFrom: value.natural("activeFrom") ?? 0)
     }
 
     private static func warning(_ value: JSONValue) -> SavedSubscription.Warning {
         SavedSubscription.Warning(
-            code: value.text("code") ?? "", path: value.text("path") ?? "",
-            offset: value.natural("offset").map { Int($0) }, reason: value.text("reason") ?? "")
+            code: value.text(.code) ?? "", path: value.text(.path) ?? "",
+            offset: value.natural("offset").map { Int($0) }, reason: value.text(.reason) ?? "")
     }
 
     private static func refusal(_ value: JSONValue) -> Refusal {
         Refusal(
-            line: value.natural("line") ?? 0, code: value.text("code") ?? "", path: value.text("path") ?? "",
-            reason: value.text("reason") ?? "")
+            line: value.natural("line") ?? 0, code: value.text(.code) ?? "", path: value.text(.path) ?? "",
+            reason: value.text(.reason) ?? "")
     }
 
     private func settle(through: UInt64) {

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 
 /// From where on each stage that reads a log may still ask for it: `consumers.json` beside the log, so that a stage
@@ -43,7 +44,7 @@ struct ConsumerNeeds {
         for (name, first) in firsts.sorted(by: { $0.key < $1.key }) {
             buffer.append("{\"name\":")
             buffer.appendJSON(name)
-            buffer.append(",\"first\":")
+            buffer.append(member: .first)
             buffer.appendJSON(first)
             buffer.append("},")
         }
@@ -69,7 +70,7 @@ struct ConsumerNeeds {
                         guard crc == checksum(before) else { return nil }
                         continue
                     }
-                    guard let name = element.text("name"), let first = element.natural("first") else { return nil }
+                    guard let name = element.text("name"), let first = element.natural(.first) else { return nil }
                     firsts[name] = first
                 }
             } catch { return nil }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -8,19 +9,20 @@ extension Outbox.Rejected {
     ///   - stage: The stage's name in the pipeline file.
     ///   - log: The log that the rejected event comes from.
     package func write(ofStage stage: String, log: String, to lines: inout ByteBuffer) {
-        lines.append("{\"type\":\"dead_letter\",\"stage\":")
+        lines.begin(event: EventName.deadLetter)
+        lines.append(member: .stage)
         lines.appendJSON(stage)
-        lines.append(",\"log\":")
+        lines.append(member: .log)
         lines.appendJSON(log)
-        lines.append(",\"sequence\":")
+        lines.append(member: .sequence)
         lines.appendJSON(sequence)
-        lines.append(",\"code\":")
+        lines.append(member: .code)
         lines.appendJSON(rejection.code)
-        lines.append(",\"path\":")
+        lines.append(member: .path)
         lines.appendJSON(rejection.path)
-        lines.append(",\"reason\":")
+        lines.append(member: .reason)
         lines.appendJSON(rejection.reason)
-        lines.append(",\"event\":")
+        lines.append(member: .event)
         lines.appendJSON(String(decoding: line, as: UTF8.self))
         lines.append("}\n")
     }

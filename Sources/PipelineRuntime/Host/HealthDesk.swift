@@ -1,3 +1,4 @@
+import Events
 import JSON
 import ZeroMQ
 
@@ -31,7 +32,7 @@ final class HealthDesk {
 
     private var isHealth: Bool {
         guard message.count == 2 else { return false }
-        do throws(JSONError) { return try parser.parse(message[1]).text("type") == "health" } catch { return false }
+        do throws(JSONError) { return try parser.parse(message[1]).text(.type) == "health" } catch { return false }
     }
 
     private func answer() throws {

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import Glibc
 import JSON
 import PipelineKit
@@ -203,7 +204,7 @@ final class PluginWork: HostWork {
         do throws(JSONError) { control = try frames.parse(message[1]) } catch {
             return try refuse(sender, "link.frame", "the control frame is not JSON: \(error)")
         }
-        switch control.text("type") {
+        switch control.text(.type) {
         case "open": try open(control, sender)
         case "outputs": try outputs(control, sender)
         case let type: try refuse(sender, "link.type", "unknown frame type '\(type ?? "")': open, outputs")

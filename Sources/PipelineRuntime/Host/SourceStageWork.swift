@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -154,7 +155,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         do throws(JSONError) { control = try frames.parse(message[1]) } catch {
             return refuse(peer, "door.frame", "the control frame is not JSON: \(error)")
         }
-        switch control.text("type") {
+        switch control.text(.type) {
         case "hello": hello(control, from: peer)
         case "produce": try produce(control, from: peer)
         case "time": try time(control, from: peer)
@@ -235,7 +236,7 @@ final class SourceStageWork<S: Stage>: HostWork {
 
     private func produce(_ control: JSONValue, from peer: [UInt8]) throws {
         guard message.count == 3, let producer = control.text("producer"), isName(producer),
-            let first = control.natural("first"), first > 0
+            let first = control.natural(.first), first > 0
         else {
             return refuse(peer, "door.produce", "produce needs \"producer\", \"first\" (from 1) and a frame of lines")
         }

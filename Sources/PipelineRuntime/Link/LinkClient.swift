@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Time
 import ZeroMQ
@@ -126,7 +127,7 @@ package final class LinkClient {
             refusedFrames += 1
             return nil
         }
-        switch control.text("type") {
+        switch control.text(.type) {
         case "batch": return try batch(control)
         case "time": return time(control)
         case "welcome": return welcome(control)
@@ -138,7 +139,7 @@ package final class LinkClient {
     }
 
     private func batch(_ control: JSONValue) throws -> Arrival? {
-        guard message.count == 2, let first = control.natural("first"), let count = control.natural("count"), count > 0,
+        guard message.count == 2, let first = control.natural(.first), let count = control.natural(.count), count > 0,
             let now = control["now"]?.int64
         else {
             refusedFrames += 1
@@ -182,23 +183,23 @@ package final class LinkClient {
     }
 
     private func welcome(_ control: JSONValue) -> Arrival? {
-        guard let log = control.text("log"), let identity = control.text("identity").flatMap(LogIdentity.init(uuid:)),
-            let last = control.natural("last"), control.natural("after") == next - 1
+        guard let log = control.text(.log), let identity = control.text("identity").flatMap(LogIdentity.init(uuid:)),
+            let last = control.natural(.last), control.natural("after") == next - 1
         else {
             refusedFrames += 1
             return nil
         }
         isWelcome = true
-        upstreamFirst = control.natural("first") ?? 1
+        upstreamFirst = control.natural(.first) ?? 1
         return .welcome(log: log, identity: identity, last: last)
     }
 
     private func refused(_ control: JSONValue) throws -> Arrival? {
-        let code = control.text("code") ?? "link.error"
+        let code = control.text(.code) ?? "link.error"
         guard code != "link.unknown_peer" else {
             if isWelcome { try openAgain() }
             return nil
         }
-        throw LinkError.refused(endpoint: endpoint, code: code, reason: control.text("reason") ?? "no reason given")
+        throw LinkError.refused(endpoint: endpoint, code: code, reason: control.text(.reason) ?? "no reason given")
     }
 }

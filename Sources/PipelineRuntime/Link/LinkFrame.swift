@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Time
 
@@ -51,9 +52,9 @@ package enum LinkFrame {
     /// - Parameter lines: The second frame, which holds the outputs. Empty if there is none.
     package static func fault(ofOutputs control: JSONValue, _ lines: UnsafeRawBufferPointer) -> String? {
         guard lines.isEmpty || Lines.areWhole(lines) else { return "the last output has no end of line" }
-        guard let count = control["count"] else { return nil }
+        guard let count = control[.count] else { return nil }
         let found = Lines.count(lines)
-        return control.natural("count") == found
+        return control.natural(.count) == found
             ? nil
             : "\"count\" is \(String(decoding: count.raw.prefix(20), as: UTF8.self)), and the lines behind it are \(found)"
     }

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import Time
 import ZeroMQ
@@ -236,7 +237,7 @@ package final class LinkServer {
         do throws(JSONError) { control = try parser.parse(message[1]) } catch {
             return try refuse(peer, "link.frame", "the control frame is not JSON: \(error)")
         }
-        switch control.text("type") {
+        switch control.text(.type) {
         case "open": try open(control, from: peer)
         case "credit": try credit(control, from: peer)
         case "close": forget(peer)

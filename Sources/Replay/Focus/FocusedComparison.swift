@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineRuntime
 
@@ -33,7 +34,7 @@ struct FocusedComparison {
         guard !upstream.isEmpty else { return false }
         var parser = JSONParser(limits: EventReader.linkLimits)
         do throws(JSONError) {
-            return try parser.parse(line).natural("push").map(upstream.contains) ?? false
+            return try parser.parse(line).natural(.push).map(upstream.contains) ?? false
         } catch { return false }
     }
 

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineRuntime
 
@@ -39,26 +40,26 @@ package struct ReplayFocus: Hashable, Sendable {
 
     private func concerns(_ event: JSONValue) -> Bool {
         switch subject {
-        case .user: event["user"]?.exact == name
+        case .user: event[.user]?.exact == name
         case .subscription:
-            event["subscriptionID"]?.exact == name || event["subscription"]?["subscriptionID"]?.exact == name
+            event[.subscriptionID]?.exact == name || event[.subscription]?[.subscriptionID]?.exact == name
                 || isInPayload(of: event, "sid")
         case .record:
-            event["recordName"]?.exact == name || event["record"]?["recordName"]?.exact == name
+            event[.recordName]?.exact == name || event[.record]?[.recordName]?.exact == name
                 || isInPayload(of: event, "rid") || isCaused(event)
         }
     }
 
     private func isCaused(_ event: JSONValue) -> Bool {
         guard !changes.isEmpty else { return false }
-        let causes = event["causes"].map { $0.elements.compactMap { $0.natural("sequence") } } ?? []
-        let named = [event.natural("change"), event.natural("replacedByChange")].compactMap(\.self)
+        let causes = event[.causes].map { $0.elements.compactMap { $0.natural(.sequence) } } ?? []
+        let named = [event.natural(.change), event.natural(.replacedByChange)].compactMap(\.self)
         return (causes + named).contains(where: changes.contains)
     }
 
     /// `ck.qry.sid` and its like, whatever kind of notification it is.
     private func isInPayload(of push: JSONValue, _ key: String) -> Bool {
-        guard let ck = push["payload"]?["ck"] else { return false }
+        guard let ck = push[.payload]?["ck"] else { return false }
         return ck.members.contains { $0.value.isObject && $0.value.member(key)?.exact == name }
     }
 }

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import Foundation
 import Glibc
 import JSON
@@ -74,7 +75,7 @@ final class PluginMachine: StageMachine {
         guard message.count >= 2 else { throw failure("sent a message without a frame") }
         do throws(JSONError) {
             let control = try frames.parse(message[1])
-            return (control.text("type"), control.natural("through"))
+            return (control.text(.type), control.natural("through"))
         } catch { throw failure("sent a control frame that is no JSON: \(error)") }
     }
 

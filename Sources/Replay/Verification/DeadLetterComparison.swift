@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -113,10 +114,10 @@ final class LogLines {
 
 enum EventMember {
     /// The member `sequence` of an event.
-    static func sequence(in text: String) -> UInt64? { read(text) { $0.natural("sequence") } }
+    static func sequence(in text: String) -> UInt64? { read(text) { $0.natural(.sequence) } }
 
     /// The member `code` of an event.
-    static func code(in text: String) -> String? { read(text) { $0.text("code") } }
+    static func code(in text: String) -> String? { read(text) { $0.text(.code) } }
 
     private static func read<Value>(_ text: String, _ member: (JSONValue) -> Value?) -> Value? {
         var parser = JSONParser(limits: EventReader.linkLimits)

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -38,7 +39,7 @@ final class InsertedCommands {
         }
         let event = Array(source.output.lines.dropLast())
         var parser = JSONParser(limits: EventReader.linkLimits)
-        let time = try bytes.withUnsafeBytes { try parser.parse($0).text("time") }.flatMap { Instant(rfc3339: $0) }
+        let time = try bytes.withUnsafeBytes { try parser.parse($0).text(.time) }.flatMap { Instant(rfc3339: $0) }
         let identity = try event.withUnsafeBytes { InsertedCommands.identity(of: try parser.parse($0)) }
         guard let identity else {
             throw ReplayError.badCommand(line: number, "this is about no subscription and no device")
@@ -79,17 +80,17 @@ final class InsertedCommands {
 
     /// Nil for other events than those about subscriptions and devices.
     private static func identity(of event: JSONValue) -> [UInt8]? {
-        guard let type = event.text("type") else { return nil }
+        guard let type = event.text(.type) else { return nil }
         let names: [String?]
         switch type {
         case "subscription.save":
-            names = [event.text("database"), event.text("user"), event["subscription"]?.text("subscriptionID")]
+            names = [event.text(.database), event.text(.user), event[.subscription]?.text(.subscriptionID)]
         case "subscription.delete":
-            names = [event.text("database"), event.text("user"), event.text("subscriptionID")]
-        case "device.register", "device.unregister": names = ["", event.text("user"), event.text("device")]
+            names = [event.text(.database), event.text(.user), event.text(.subscriptionID)]
+        case "device.register", "device.unregister": names = ["", event.text(.user), event.text(.device)]
         default: return nil
         }
-        let place = [String(type.prefix(while: { $0 != "." })), event.text("container"), event.text("environment")]
+        let place = [String(type.prefix(while: { $0 != "." })), event.text(.container), event.text(.environment)]
         return (place + names).flatMap { Array(($0 ?? "").utf8) + [0] }
     }
 }

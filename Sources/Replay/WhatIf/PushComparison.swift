@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -77,16 +78,16 @@ struct ComparedPush {
         (key, causes, environment) = try line.withUnsafeBytes { bytes in
             let push = try parser.parse(bytes)
             let key = PushKey(
-                notification: push["notificationID"]?.exact ?? "", user: push["user"]?.exact ?? "",
-                subscription: ComparedPush.subscription(of: push) ?? "", device: push["device"]?.exact ?? "")
-            let causes = push["causes"].map { $0.elements.compactMap { $0.natural("sequence") } } ?? []
-            return (key, causes, push["payload"]?["ck"]?.text("cid") ?? "")
+                notification: push[.notificationID]?.exact ?? "", user: push[.user]?.exact ?? "",
+                subscription: ComparedPush.subscription(of: push) ?? "", device: push[.device]?.exact ?? "")
+            let causes = push[.causes].map { $0.elements.compactMap { $0.natural(.sequence) } } ?? []
+            return (key, causes, push[.payload]?["ck"]?.text("cid") ?? "")
         }
     }
 
     /// `ck.qry.sid` and its like, whatever kind of notification it is.
     private static func subscription(of push: JSONValue) -> ExactText? {
-        guard let ck = push["payload"]?["ck"] else { return nil }
+        guard let ck = push[.payload]?["ck"] else { return nil }
         return ck.members.lazy.compactMap { $0.value["sid"]?.exact }.first
     }
 

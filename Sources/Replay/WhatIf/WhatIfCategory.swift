@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// In what a push differs.
@@ -62,7 +63,7 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
 
     private static func category(of path: [String]) -> WhatIfCategory {
         switch (path.first, path.dropFirst().first, path.last ?? "") {
-        case ("causes", _, _): .coalescing
+        case (Member.causes.description, _, _): .coalescing
         case ("headers", _, _): .headers
         case ("payload", "aps", "badge"): .badge
         case ("payload", "aps", "sound"): .sound

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -7,7 +8,7 @@ extension WorkerReply {
     func write(into header: inout ByteBuffer) -> [UInt8] {
         switch self {
         case .ready(let snapshots, let deadline):
-            header.append("{\"type\":\"ready\"")
+            header.begin(event: "ready")
             if let snapshots { header.append(raw: ",\"snapshots\":\(snapshots)") }
             WorkerReply.write(deadline, into: &header)
             return []
@@ -16,12 +17,13 @@ extension WorkerReply {
         case .deliver(let delivery):
             header.append(raw: "{\"type\":\"deliver\"")
             delivery.id.write(into: &header)
-            header.append(",\"transport\":")
+            header.append(member: .transport)
             header.appendJSON(delivery.transport)
             header.append(raw: ",\"bytes\":\(delivery.byteCount)}")
             return delivery.line
         case .failed(let reason):
-            header.append("{\"type\":\"error\",\"reason\":")
+            header.begin(event: "error")
+            header.append(member: .reason)
             header.appendJSON(reason)
             header.append("}")
             return []
@@ -33,14 +35,14 @@ extension WorkerReply {
     }
 
     init(_ json: JSONValue, _ body: [UInt8]) throws(WorkerNonsense) {
-        switch json.text("type") {
+        switch json.text(.type) {
         case "ready":
             self = .ready(snapshots: json.natural("snapshots").map { Int($0) }, deadline: json.deadline)
         case "done": self = .done(try WorkerOutput(json, body))
         case "deliver":
             self = .deliver(
-                Delivery(id: try Delivery.ID(json), transport: json.text("transport") ?? "", line: body))
-        case "error": self = .failed(reason: json.text("reason") ?? "no reason given")
+                Delivery(id: try Delivery.ID(json), transport: json.text(.transport) ?? "", line: body))
+        case "error": self = .failed(reason: json.text(.reason) ?? "no reason given")
         default: throw WorkerNonsense("an unknown reply")
         }
     }
@@ -110,8 +112,8 @@ extension WorkerOutput {
         -> Outbox.Rejected
     {
         let rejection = Rejection(
-            code: json.text("code") ?? "", reason: json.text("reason") ?? "", path: json.text("path") ?? "")
-        return Outbox.Rejected(sequence: try json.number("sequence"), rejection: rejection, line: Array(line))
+            code: json.text(.code) ?? "", reason: json.text(.reason) ?? "", path: json.text(.path) ?? "")
+        return Outbox.Rejected(sequence: try json.number(.sequence), rejection: rejection, line: Array(line))
     }
 
     private static func mark(_ json: JSONValue) throws(WorkerNonsense) -> MachineOutput.Mark {

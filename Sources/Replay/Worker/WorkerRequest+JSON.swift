@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -64,10 +65,11 @@ extension WorkerRequest {
     private static func write(_ answer: TransportAnswer, into header: inout ByteBuffer) {
         header.append(raw: "{\"type\":\"answer\"")
         answer.id.write(into: &header)
-        header.append(raw: ",\"outcome\":\"\(answer.outcome.rawValue)\",\"attempts\":\(answer.attempts)")
+        header.append(.outcome, answer.outcome.rawValue)
+        header.append(.attempts, answer.attempts)
         if let status = answer.status { header.append(raw: ",\"status\":\(status)") }
         if let reason = answer.reason {
-            header.append(",\"reason\":")
+            header.append(member: .reason)
             header.appendJSON(reason)
         }
         for (key, time) in [("until", answer.until), ("since", answer.since), ("taken", answer.taken)] {
@@ -76,21 +78,21 @@ extension WorkerRequest {
         if answer.mayRepeat { header.append(",\"mayRepeat\":true") }
         if answer.isUnderWay { header.append(",\"underWay\":true") }
         if let receipt = answer.receipt {
-            header.append(",\"receipt\":")
+            header.append(member: .receipt)
             header.appendJSON(receipt)
         }
         header.append("}")
     }
 
     init(_ json: JSONValue, _ body: [UInt8]) throws(WorkerNonsense) {
-        switch json.text("type") {
+        switch json.text(.type) {
         case "begin": self = .begin(try WorkerBeginning(json))
         case "restore":
             self = .restore(
                 version: Int(try json.number("version")), position: try json.number("position"),
-                sequence: try json.number("sequence"), now: try json.instant("now"), state: body)
+                sequence: try json.number(.sequence), now: try json.instant("now"), state: body)
         case "receive":
-            self = .receive(lines: body, first: try json.number("first"), now: try json.instant("now"))
+            self = .receive(lines: body, first: try json.number(.first), now: try json.instant("now"))
         case "advance": self = .advance(now: try json.instant("now"))
         case "answer": self = .answer(try WorkerRequest.answer(json))
         case "later": self = .later
@@ -99,13 +101,13 @@ extension WorkerRequest {
     }
 
     private static func answer(_ json: JSONValue) throws(WorkerNonsense) -> TransportAnswer {
-        guard let outcome = json.text("outcome").flatMap(TransportAnswer.Outcome.init) else {
+        guard let outcome = json.text(.outcome).flatMap(TransportAnswer.Outcome.init) else {
             throw WorkerNonsense("an answer needs an outcome")
         }
         var answer = TransportAnswer(
-            try Delivery.ID(json), outcome, status: json["status"]?.int64.map { Int($0) }, reason: json.text("reason"),
-            attempts: json["attempts"]?.int64.map { Int($0) } ?? 1, until: json.time("until"),
-            since: json.time("since"), mayRepeat: json["mayRepeat"]?.bool ?? false, receipt: json.text("receipt"),
+            try Delivery.ID(json), outcome, status: json[.status]?.int64.map { Int($0) }, reason: json.text(.reason),
+            attempts: json[.attempts]?.int64.map { Int($0) } ?? 1, until: json.time("until"),
+            since: json.time("since"), mayRepeat: json["mayRepeat"]?.bool ?? false, receipt: json.text(.receipt),
             taken: json.time("taken"))
         answer.isUnderWay = json["underWay"]?.bool ?? false
         return answer
@@ -134,8 +136,8 @@ extension WorkerBeginning {
         guard json.natural("protocol") == WorkerBeginning.version else {
             throw WorkerNonsense("this program speaks protocol \(WorkerBeginning.version)")
         }
-        guard let stage = json.text("stage"), let kind = json.text("kind"), let name = json.text("upstreamName"),
-            let log = json.text("log").flatMap(LogIdentity.init(uuid:)),
+        guard let stage = json.text(.stage), let kind = json.text("kind"), let name = json.text("upstreamName"),
+            let log = json.text(.log).flatMap(LogIdentity.init(uuid:)),
             let upstream = json.text("upstream").flatMap(LogIdentity.init(uuid:)), let settings = json["settings"]
         else { throw WorkerNonsense("begin needs stage, kind, log, upstream, upstreamName and settings") }
         (self.stage, self.kind, self.settings) = (stage, kind, String(decoding: settings.raw, as: UTF8.self))
@@ -159,7 +161,7 @@ extension Delivery.ID {
     }
 
     init(_ json: JSONValue) throws(WorkerNonsense) {
-        self.init(push: try json.number("push"), device: json.text("device") ?? "", retired: json.time("retired"))
+        self.init(push: try json.number(.push), device: json.text(.device) ?? "", retired: json.time("retired"))
     }
 }
 

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -32,9 +33,9 @@ public struct CoalesceStage: Stage {
     public var deadline: Instant? { held.deadline }
 
     public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
-        if event.isOfType("match") {
+        if event.isOfType(EventName.match) {
             take(event, at: now, into: &out)
-        } else if !event.isOfType("not_matched") {
+        } else if !event.isOfType(EventName.notMatched) {
             out.pass(event)
         }
     }

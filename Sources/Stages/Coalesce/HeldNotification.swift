@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Time
 
@@ -59,13 +60,14 @@ struct HeldNotification {
 
     /// Writes the record of the newest match giving way to a newer one.
     func writeCoalesced(replacedBy match: Match, into buffer: inout ByteBuffer) {
-        buffer.append("{\"type\":\"coalesced\",\"match\":")
+        buffer.begin(event: EventName.coalesced)
+        buffer.append(member: .match)
         buffer.appendJSON(newest.sequence)
-        buffer.append(",\"change\":")
+        buffer.append(member: .change)
         buffer.appendJSON(newest.change)
-        buffer.append(",\"replacedBy\":")
+        buffer.append(member: .replacedBy)
         buffer.appendJSON(match.sequence)
-        buffer.append(",\"replacedByChange\":")
+        buffer.append(member: .replacedByChange)
         buffer.appendJSON(match.change)
         newest.writeAddress(into: &buffer)
         buffer.append(byte: UInt8(ascii: "}"))
@@ -100,9 +102,9 @@ struct HeldMatch {
     }
 
     func writeAddress(into buffer: inout ByteBuffer) {
-        buffer.append(",\"user\":")
+        buffer.append(member: .user)
         append(user, to: &buffer)
-        buffer.append(",\"subscriptionID\":")
+        buffer.append(member: .subscriptionID)
         append(subscriptionID, to: &buffer)
     }
 

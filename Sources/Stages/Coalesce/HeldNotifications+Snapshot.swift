@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -134,11 +135,13 @@ extension HeldNotification {
 
     private func writeState(of match: JSONValue, due: Instant, into lines: inout ByteBuffer) {
         lines.append("{")
-        for key in ["container", "environment", "database", "user", "subscriptionID"] as [StaticString] {
-            lines.append(key, match[key])
+        for key in [.container, .environment, .database, .user, .subscriptionID] as [Member] {
+            lines.append(pair: key, match[key])
         }
-        lines.append("collapseID", match["notificationInfo"]?["collapseIDKey"])
-        lines.append("\"causes\":[")
+        lines.append(pair: "collapseID", match[.notificationInfo]?["collapseIDKey"])
+        lines.append("\"")
+        lines.append(Member.causes)
+        lines.append("\":[")
         for (index, change) in causes.enumerated() {
             lines.append(index == 0 ? "{\"log\":\"changes\",\"sequence\":" : ",{\"log\":\"changes\",\"sequence\":")
             lines.appendJSON(change)
@@ -154,7 +157,7 @@ extension HeldNotification {
 
 extension ByteBuffer {
     /// Appends `"key":value,`; nothing where there is no value.
-    fileprivate mutating func append(_ key: StaticString, _ value: JSONValue?) {
+    fileprivate mutating func append(pair key: Member, _ value: JSONValue?) {
         guard let value, !value.isUnset else { return }
         append("\"")
         append(key)

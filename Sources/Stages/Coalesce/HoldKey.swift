@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// What makes two notifications replace each other.
@@ -65,8 +66,8 @@ struct OriginKey: Equatable {
     init(_ origin: JSONValue?) {
         var bytes: [UInt8] = []
         if let origin, !origin.isNull {
-            bytes.append(text: origin["user"])
-            bytes.append(text: origin["device"])
+            bytes.append(text: origin[.user])
+            bytes.append(text: origin[.device])
         }
         self.bytes = bytes
     }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 extension Match {
@@ -24,7 +25,7 @@ extension Match {
         for (key, value) in json.members {
             let valueEnd = range(of: value).upperBound
             if end == 0 { layout.typeEnd = valueEnd }
-            if end > 0, key.equals("origin") { layout.origin = end..<valueEnd }
+            if end > 0, key.equals(.origin) { layout.origin = end..<valueEnd }
             end = valueEnd
         }
         return layout
@@ -43,7 +44,9 @@ extension Match {
 extension ByteBuffer {
     /// Writes a notification up to what follows a match's type.
     mutating func appendNotification(causes: some Sequence<UInt64>, atLimit: AtLimit?) {
-        append("{\"type\":\"notification\",\"causes\":[")
+        begin(event: EventName.notification)
+        append(member: .causes)
+        append("[")
         var isFirst = true
         for change in causes {
             append(isFirst ? "{\"log\":\"changes\",\"sequence\":" : ",{\"log\":\"changes\",\"sequence\":")
@@ -53,7 +56,7 @@ extension ByteBuffer {
         }
         append(byte: UInt8(ascii: "]"))
         guard let atLimit else { return }
-        append(",\"atLimit\":")
+        append(member: .atLimit)
         appendJSON(atLimit.rawValue)
     }
 }

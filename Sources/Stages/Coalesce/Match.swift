@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import PipelineKit
 
@@ -21,17 +22,17 @@ struct Match {
     /// - Parameter json: Names its type first.
     init(_ json: JSONValue, _ sequence: UInt64) throws(Rejection) {
         (self.json, self.sequence) = (json, sequence)
-        guard let change = json["change"]?.int64, change > 0 else {
+        guard let change = json[.change]?.int64, change > 0 else {
             throw Rejection(
                 code: "match.change", reason: "a match names the sequence of its change, from 1", path: "change")
         }
         self.change = UInt64(change)
-        container = try json.text("container")
-        environment = try json.text("environment")
-        database = try json.text("database")
-        user = try json.text("user")
-        subscriptionID = try json.text("subscriptionID")
-        origin = json["origin"]
+        container = try json.text(.container)
+        environment = try json.text(.environment)
+        database = try json.text(.database)
+        user = try json.text(.user)
+        subscriptionID = try json.text(.subscriptionID)
+        origin = json[.origin]
         notificationInfo = try Match.notificationInfo(of: json)
         collapseID = try Match.collapseID(of: notificationInfo)
     }
@@ -42,7 +43,7 @@ struct Match {
     var isSilent: Bool { NotificationVisibility.isSilent(notificationInfo) }
 
     private static func notificationInfo(of json: JSONValue) throws(Rejection) -> JSONValue? {
-        guard let info = json["notificationInfo"], !info.isNull else { return nil }
+        guard let info = json[.notificationInfo], !info.isNull else { return nil }
         guard info.isObject else {
             throw Rejection(
                 code: "match.notification_info", reason: "a notification info is an object", path: "notificationInfo")
@@ -63,15 +64,15 @@ struct Match {
 extension JSONValue {
     var namesTypeFirst: Bool {
         var members = members
-        return members.next()?.key.equals("type") ?? false
+        return members.next()?.key.equals(.type) ?? false
     }
 
     /// The same object as text, with its type in front.
     var withTypeFirst: [UInt8] {
         var buffer = ByteBuffer(capacity: raw.count + 16)
         buffer.append("{\"type\":")
-        if let type = self["type"] { buffer.append(type.raw) }
-        for (key, value) in members where !key.equals("type") {
+        if let type = self[.type] { buffer.append(type.raw) }
+        for (key, value) in members where !key.equals(.type) {
             buffer.append(",")
             buffer.append(key.raw)
             buffer.append(":")

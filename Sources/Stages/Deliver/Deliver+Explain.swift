@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -7,7 +8,7 @@ extension DeliverStage {
     public func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
-        guard event.isOfType("push") else { return [] }
+        guard event.isOfType(EventName.push) else { return [] }
         do throws(Rejection) {
             let push = try Push(event.json)
             guard subject.user.map({ push.userName.equals($0) }) ?? true else { return [] }
@@ -29,7 +30,8 @@ extension DeliverStage {
         let user = push.userName.string ?? ""
         return Explanation(
             DeliverStage.kind, .deviceNone,
-            device.map { "\(user) has no device \($0)" } ?? "\(user) has no device", [.init("user", push.userName)])
+            device.map { "\(user) has no device \($0)" } ?? "\(user) has no device",
+            [.init(Member.user.description, push.userName)])
     }
 
     private func explain(_ push: Push, at device: Device) -> Explanation {

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -74,18 +75,18 @@ extension DeliverStage {
 
     /// The answer in an event that records one; nil for outcomes and attempts that needed none.
     public static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? {
-        let isNotice = event.isOfType("notice.outcome") || event.isOfType("notice.attempt")
-        guard isNotice || event.isOfType("outcome") || event.isOfType("attempt") else { return nil }
+        let isNotice = event.isOfType(EventName.noticeOutcome) || event.isOfType(EventName.noticeAttempt)
+        guard isNotice || event.isOfType(EventName.outcome) || event.isOfType(EventName.attempt) else { return nil }
         let json = event.json
-        let word = json["answer"] ?? json["outcome"]
+        let word = json[.answer] ?? json[.outcome]
         guard let outcome = word?.string.flatMap(TransportAnswer.Outcome.init(rawValue:)),
-            let push = json["push"]?.int64, push > 0,
-            let device = json["device"]?.string,
-            let attempts = (json["tries"] ?? json["attempts"])?.int64
+            let push = json[.push]?.int64, push > 0,
+            let device = json[.device]?.string,
+            let attempts = (json[.tries] ?? json[.attempts])?.int64
         else { return nil }
         let id = Delivery.ID(
-            push: UInt64(push), device: device, retired: isNotice ? json["registered"]?.moment : nil)
-        let (status, reason) = (json["status"]?.int64.map { Int($0) }, json["reason"])
+            push: UInt64(push), device: device, retired: isNotice ? json[.registered]?.moment : nil)
+        let (status, reason) = (json[.status]?.int64.map { Int($0) }, json[.reason])
         var answer = TransportAnswer(id, outcome, status: status, reason: reason?.string, attempts: Int(attempts))
         let hasMore = json.count > plainMembers + (status == nil ? 0 : 1) + (reason == nil ? 0 : 1)
         if hasMore { readMore(of: json, into: &answer) }
@@ -96,13 +97,13 @@ extension DeliverStage {
     private static let plainMembers = 10
 
     private static func readMore(of json: JSONValue, into answer: inout TransportAnswer) {
-        if let said = json["said"]?.string { answer.reason = said.isEmpty ? nil : said }
-        answer.until = json["until"]?.moment
-        answer.since = json["since"]?.moment
-        answer.taken = json["at"]?.moment
-        answer.isUnderWay = json["under_way"]?.bool ?? false
-        answer.mayRepeat = json["repeat_possible"]?.bool ?? false
-        answer.receipt = json["receipt"]?.string
+        if let said = json[.said]?.string { answer.reason = said.isEmpty ? nil : said }
+        answer.until = json[.until]?.moment
+        answer.since = json[.since]?.moment
+        answer.taken = json[.at]?.moment
+        answer.isUnderWay = json[.underWay]?.bool ?? false
+        answer.mayRepeat = json[.repeatPossible]?.bool ?? false
+        answer.receipt = json[.receipt]?.string
     }
 }
 
@@ -112,18 +113,19 @@ extension JSONValue {
 
 extension PendingPush {
     fileprivate func writeState(into lines: inout ByteBuffer) {
-        lines.append("{\"push\":", Int(clamping: push))
-        if isNotice { lines.append(",\"notice\":\"device.retired\"") }
-        lines.append(",\"user\":")
+        lines.append(first: .push)
+        lines.appendJSON(push)
+        if isNotice { lines.append("notice", word: EventName.deviceRetired) }
+        lines.append(member: .user)
         device.owner.split(separator: 0).last?.withUnsafeBytes { lines.appendJSON(utf8: $0) }
         device.writeName(to: &lines)
-        lines.append(isNotice ? ",\"webhook-id\":" : ",\"apns-id\":", id.description)
-        lines.append(",\"waits\":", isHeld ? PendingPush.heldWord : TransportAnswer.Outcome.deferred.rawValue)
+        lines.append(isNotice ? .webhookID : .apnsID, id.description)
+        lines.append("waits", isHeld ? PendingPush.heldWord : TransportAnswer.Outcome.deferred.rawValue)
         lines.append(status: status, reason: reason)
-        lines.append(",\"attempts\":", attempts)
-        if isUnderWay { lines.append(",\"under_way\":true") }
-        lines.append(",\"came\":", came)
-        if let due { lines.append(",\"due\":", due) }
+        lines.append(.attempts, attempts)
+        if isUnderWay { lines.append(.underWay, true) }
+        lines.append("came", came)
+        if let due { lines.append("due", due) }
         lines.append("}\n")
     }
 }

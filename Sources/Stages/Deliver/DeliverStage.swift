@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -51,18 +52,18 @@ public struct DeliverStage: Stage {
     /// Events of other types end here: nothing reads on behind this stage.
     public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
-            if event.isOfType("push") {
+            if event.isOfType(EventName.push) {
                 let push = try Push(event.json)
                 send(push, to: registry.devices(of: push.user) ?? [], event.sequence, at: now, into: &out)
-            } else if event.isOfType("push.redrive") {
+            } else if event.isOfType(EventName.pushRedrive) {
                 let redrive = try Redrive(event.json)
                 let devices = registry.device(redrive.device).map { [$0] } ?? []
                 send(redrive.push, to: devices, event.sequence, redriveOf: redrive.former, at: now, into: &out)
-            } else if event.isOfType("device.register") {
+            } else if event.isOfType(EventName.deviceRegister) {
                 try registry.register(Registration(event.json, tokenRules), at: now)
-            } else if event.isOfType("device.unregister") {
+            } else if event.isOfType(EventName.deviceUnregister) {
                 registry.unregister(try DeviceName(event.json))
-            } else if let missing = Self.unfinished.first(where: { event.json["type"]?.equals($0.type) ?? false }) {
+            } else if let missing = Self.unfinished.first(where: { event.json[.type]?.equals($0.type) ?? false }) {
                 throw Rejection(
                     code: "event.unfinished",
                     reason: "a \(missing.type) has come this far: put a \(missing.stage) stage before deliver",

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -38,16 +39,16 @@ final class Device: Sendable {
         number = FNV.hash(registration.device.user + registration.device.name.utf8)
         address = registration.address
         var text = ByteBuffer(capacity: 256)
-        text.append(",\"device\":")
+        text.append(member: .device)
         text.appendJSON(name)
-        text.append(",\"transport\":")
+        text.append(member: .transport)
         text.appendJSON(transport)
         tokenStart = text.count
-        text.append(",\"token\":")
+        text.append(member: .token)
         text.appendJSON(registration.token)
         topicStart = text.count
         if let topic = registration.topic {
-            text.append(",\"apns-topic\":")
+            text.append(member: .apnsTopic)
             text.appendJSON(topic)
         }
         self.text = Array(text.bytes)

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -14,7 +15,7 @@ struct DeviceName {
 
     init(_ event: JSONValue) throws(Rejection) {
         user = try event.userKey()
-        name = try event.text("device")
+        name = try event.text(.device)
     }
 }
 
@@ -29,9 +30,9 @@ struct Registration {
 
     init(_ event: JSONValue, _ rules: TokenRules = TokenRules()) throws(Rejection) {
         device = try DeviceName(event)
-        transport = try event.text("transport")
-        token = try rules.address(event.text("token"), at: transport)
-        topic = event["topic"].map(\.isNull) ?? true ? nil : try event.text("topic")
+        transport = try event.text(.transport)
+        token = try rules.address(event.text(.token), at: transport)
+        topic = event[.topic].map(\.isNull) ?? true ? nil : try event.text(.topic)
         address = try event.key("container", "environment", "transport") + Self.key(topic) + Self.key(token)
     }
 
@@ -55,7 +56,7 @@ struct Registration {
 
 extension JSONValue {
     /// Container, environment and user, as a key.
-    func userKey() throws(Rejection) -> [UInt8] { try key("container", "environment", "user") }
+    func userKey() throws(Rejection) -> [UInt8] { try key(.container, .environment, .user) }
 
     /// The members' texts in one. A zero ends each: no text that we take holds one.
     func key(_ first: StaticString, _ second: StaticString, _ third: StaticString) throws(Rejection) -> [UInt8] {

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -111,20 +112,26 @@ extension Device {
     private static let tokenCharactersShown = 8
 
     fileprivate func writeState(_ pending: PendingCounts, _ app: AppState, into lines: inout ByteBuffer) {
-        lines.append("{")
-        for (key, part) in zip(["\"container\":", ",\"environment\":", ",\"user\":"], owner.split(separator: 0)) {
-            lines.append(raw: key)
+        for (index, part) in zip(0..., owner.split(separator: 0)) {
+            if index == 0 {
+                lines.append(first: .container)
+            } else {
+                lines.append(member: index == 1 ? .environment : .user)
+            }
             part.withUnsafeBytes { lines.appendJSON(utf8: $0) }
         }
         writeName(to: &lines)
-        lines.append(",\"token\":")
+        lines.append(member: .token)
         lines.appendJSON(token.prefix(min(Self.tokenCharactersShown, token.count / 2)) + "…")
         if let topic {
-            lines.append(",\"topic\":")
+            lines.append(member: .topic)
             lines.appendJSON(topic)
         }
-        if let count = pending[self] { lines.append(",\"pending\":", count) }
-        if let hold = app.hold { lines.append(",\"app\":\"stopped\",\"probeAt\":", hold.probeAt) }
+        if let count = pending[self] { lines.append("pending", count) }
+        if let hold = app.hold {
+            lines.append("app", word: "stopped")
+            lines.append(.probeAt, hold.probeAt)
+        }
         lines.append("}\n")
     }
 }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -37,51 +38,51 @@ struct Retirement {
     var since: Instant
 
     func write(to buffer: inout ByteBuffer) {
-        buffer.append("{\"type\":\"device.retired\"")
+        buffer.begin(event: EventName.deviceRetired)
         buffer.append(device.app, user: device.owner)
         device.writeName(to: &buffer)
-        if let topic = device.app.topic { buffer.append(",\"topic\":", topic) }
+        if let topic = device.app.topic { buffer.append(.topic, topic) }
         buffer.append(status: status, reason: reason)
-        buffer.append(",\"since\":", since)
-        buffer.append(",\"registered\":", device.registered)
-        buffer.append(",\"push\":", Int(clamping: push))
+        buffer.append(.since, since)
+        buffer.append(.registered, device.registered)
+        buffer.append(.push, Int(clamping: push))
         buffer.append("}")
     }
 }
 
 extension AppKey {
     func writeStopped(status: Int?, reason: String?, probeAt: Instant, to buffer: inout ByteBuffer) {
-        write("app.stopped", to: &buffer)
+        write(EventName.appStopped, to: &buffer)
         buffer.append(status: status, reason: reason)
-        buffer.append(",\"probeAt\":", probeAt)
+        buffer.append(.probeAt, probeAt)
         buffer.append("}")
     }
 
     func writeResumed(waiting: Int, to buffer: inout ByteBuffer) {
-        write("app.resumed", to: &buffer)
-        buffer.append(",\"held\":", waiting)
+        write(EventName.appResumed, to: &buffer)
+        buffer.append(.held, waiting)
         buffer.append("}")
     }
 
-    private func write(_ type: String, to buffer: inout ByteBuffer) {
-        buffer.append("{\"type\":", type)
+    private func write(_ type: StaticString, to buffer: inout ByteBuffer) {
+        buffer.begin(event: type)
         buffer.append(app, user: nil)
-        buffer.append(",\"transport\":", transport)
-        if let topic = app.topic { buffer.append(",\"topic\":", topic) }
+        buffer.append(.transport, transport)
+        if let topic = app.topic { buffer.append(.topic, topic) }
     }
 }
 
 extension ByteBuffer {
     mutating func append(_ app: Delivery.App, user: [UInt8]?) {
-        append(",\"container\":", app.container)
-        append(",\"environment\":", app.environment)
+        append(.container, app.container)
+        append(.environment, app.environment)
         if let user { append(user: user) }
     }
 
     /// - Parameter key: Container, environment and user.
     mutating func append(user key: [UInt8]) {
         guard let name = key.split(separator: 0).last else { return }
-        append(",\"user\":")
+        append(member: .user)
         name.withUnsafeBytes { appendJSON(utf8: $0) }
     }
 }

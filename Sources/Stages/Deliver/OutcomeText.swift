@@ -1,35 +1,41 @@
+import Events
 import JSON
 import PipelineKit
 import Time
 
 /// What all events of one push share, kept until the last device has its outcome; or those of one notice.
 struct OutcomeText {
-    /// `{"type":"outcome","push":…,"notificationID":…,"user":…`, then `,"causes":…}`.
+    /// The event from its brace up to the user, then its causes up to the closing brace.
     private let text: [UInt8]
     private let causesStart: Int
+    /// Whether it is a notice's.
+    let isOfNotice: Bool
 
-    private static let outcome: StaticString = "{\"type\":\"outcome\""
-    private static let attempt: StaticString = "{\"type\":\"attempt\""
-    private static let noticeOutcome: StaticString = "{\"type\":\"notice.outcome\""
-    private static let noticeAttempt: StaticString = "{\"type\":\"notice.attempt\""
+    /// What stands before an event's name, and one byte behind it.
+    private static let nameStart = 9
+
+    private var headCount: Int {
+        Self.nameStart + (isOfNotice ? EventName.noticeOutcome : EventName.outcome).utf8CodeUnitCount + 1
+    }
 
     /// - Parameter former: Where a push that is redriven stood.
     init(_ push: Push, sequence: UInt64, redriveOf former: JSONValue? = nil) {
+        isOfNotice = false
         let ids = push.notificationID.raw.count + push.userName.raw.count
         var buffer = ByteBuffer(capacity: ids + push.causes.raw.count + 100)
-        buffer.append(Self.outcome)
-        buffer.append(",\"push\":")
+        buffer.begin(event: EventName.outcome)
+        buffer.append(member: .push)
         buffer.appendJSON(sequence)
         if let former {
-            buffer.append(",\"redriveOf\":")
+            buffer.append(member: .redriveOf)
             buffer.append(former.raw)
         }
-        buffer.append(",\"notificationID\":")
+        buffer.append(member: .notificationID)
         buffer.append(push.notificationID.raw)
-        buffer.append(",\"user\":")
+        buffer.append(member: .user)
         buffer.append(push.userName.raw)
         causesStart = buffer.count
-        buffer.append(",\"causes\":")
+        buffer.append(member: .causes)
         buffer.append(push.causes.raw)
         buffer.append(byte: UInt8(ascii: "}"))
         text = Array(buffer.bytes)
@@ -37,26 +43,20 @@ struct OutcomeText {
 
     /// Of the notice that a device was retired.
     init(noticeOf retirement: Retirement) {
+        isOfNotice = true
         var buffer = ByteBuffer(capacity: 256)
-        buffer.append(Self.noticeOutcome)
-        buffer.append(",\"of\":\"device.retired\"")
-        buffer.append(",\"push\":", Int(clamping: retirement.push))
+        buffer.begin(event: EventName.noticeOutcome)
+        buffer.append(.of, word: EventName.deviceRetired)
+        buffer.append(.push, Int(clamping: retirement.push))
         buffer.append(retirement.device.app, user: retirement.device.owner)
         causesStart = buffer.count
-        buffer.append(",\"registered\":", retirement.device.registered)
+        buffer.append(.registered, retirement.device.registered)
         buffer.append("}")
         text = Array(buffer.bytes)
     }
 
-    /// Whether it is a notice's.
-    var isOfNotice: Bool {
-        text.withUnsafeBytes { text in
-            Self.noticeOutcome.withUTF8Buffer { text.starts(with: $0) }
-        }
-    }
-
     func writeNoDevice(to buffer: inout ByteBuffer) {
-        write(to: &buffer) { $0.append(",\"outcome\":\"no_device\"") }
+        write(to: &buffer) { $0.append(.outcome, word: "no_device") }
     }
 
     /// An outcome of which there is no more to say than its code.
@@ -70,29 +70,28 @@ struct OutcomeText {
         write(to: &buffer) { buffer in
             Self.begin(answer.outcome.rawValue, at: device, id, to: &buffer)
             buffer.append(status: answer.status, reason: answer.reason)
-            buffer.append(",\"attempts\":")
+            buffer.append(member: .attempts)
             buffer.appendJSON(answer.attempts)
             buffer.append(answer.mayRepeat, answer.receipt)
         }
     }
 
     func write(_ note: PushNote, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer) {
-        let attempt = isOfNotice ? Self.noticeAttempt : Self.attempt
-        if !note.isFinal { buffer.append(attempt) }
-        write(from: note.isFinal ? 0 : attempt.utf8CodeUnitCount, to: &buffer) { buffer in
-            Self.begin(note.word, at: device, id, isOfNotice ? ",\"webhook-id\":" : ",\"apns-id\":", to: &buffer)
+        if !note.isFinal { buffer.begin(event: isOfNotice ? EventName.noticeAttempt : EventName.attempt) }
+        write(from: note.isFinal ? 0 : headCount, to: &buffer) { buffer in
+            Self.begin(note.word, at: device, id, isOfNotice ? .webhookID : .apnsID, to: &buffer)
             note.write(to: &buffer)
         }
     }
 
     private static func begin(
-        _ outcome: String, at device: Device, _ id: PositionID, _ key: StaticString = ",\"apns-id\":",
+        _ outcome: String, at device: Device, _ id: PositionID, _ member: Member = .apnsID,
         to buffer: inout ByteBuffer
     ) {
         device.writeName(to: &buffer)
-        buffer.append(key)
+        buffer.append(member: member)
         buffer.appendJSON(id)
-        buffer.append(",\"outcome\":")
+        buffer.append(member: .outcome)
         buffer.appendJSON(outcome)
     }
 
@@ -113,12 +112,11 @@ extension OutcomeText {
     }
 
     init(from snapshot: inout SnapshotReader) throws(SnapshotError) {
-        text = try snapshot.array()
-        let start = try snapshot.number()
-        guard start >= UInt64(Self.outcome.utf8CodeUnitCount), start <= UInt64(text.count) else {
-            throw snapshot.error("a push's text is cut")
-        }
-        causesStart = Int(start)
+        let (text, start) = (try snapshot.array(), try snapshot.number())
+        guard start <= UInt64(text.count) else { throw snapshot.error("a push's text is cut") }
+        (self.text, causesStart) = (text, Int(start))
+        isOfNotice = EventName.noticeOutcome.withUTF8Buffer { text.dropFirst(Self.nameStart).starts(with: $0) }
+        guard causesStart >= headCount else { throw snapshot.error("a push's text is cut") }
     }
 }
 
@@ -156,46 +154,31 @@ struct PushNote {
     init(waiting word: String) { (isFinal, self.word) = (false, word) }
 
     func write(to buffer: inout ByteBuffer) {
-        if let answer { buffer.append(",\"answer\":", answer) }
-        if let superseder { buffer.append(",\"by\":", Int(superseder)) }
+        if let answer { buffer.append(.answer, answer) }
+        if let superseder { buffer.append(.by, Int(superseder)) }
         buffer.append(status: status, reason: reason)
-        if let said { buffer.append(",\"said\":", said) }
-        buffer.append(",\"attempts\":", attempts)
-        if let tries { buffer.append(",\"tries\":", tries) }
-        if let until { buffer.append(",\"until\":", until) }
-        if let since { buffer.append(",\"since\":", since) }
-        if let registered { buffer.append(",\"registered\":", registered) }
-        if let taken { buffer.append(",\"at\":", taken) }
-        if isUnderWay { buffer.append(",\"under_way\":true") }
+        if let said { buffer.append(.said, said) }
+        buffer.append(.attempts, attempts)
+        if let tries { buffer.append(.tries, tries) }
+        if let until { buffer.append(.until, until) }
+        if let since { buffer.append(.since, since) }
+        if let registered { buffer.append(.registered, registered) }
+        if let taken { buffer.append(.at, taken) }
+        if isUnderWay { buffer.append(.underWay, true) }
         buffer.append(mayRepeat, receipt)
     }
 }
 
 extension ByteBuffer {
-    mutating func append(_ key: StaticString, _ text: String) {
-        append(key)
-        appendJSON(text)
-    }
-
-    mutating func append(_ key: StaticString, _ number: Int) {
-        append(key)
-        appendJSON(number)
-    }
-
-    mutating func append(_ key: StaticString, _ time: Instant) {
-        append(key)
-        appendJSON(time.rfc3339)
-    }
-
     @inline(__always)
     mutating func append(status: Int?, reason: String?) {
-        if let status { append(",\"status\":", status) }
-        if let reason { append(",\"reason\":", reason) }
+        if let status { append(.status, status) }
+        if let reason { append(.reason, reason) }
     }
 
     @inline(__always)
     fileprivate mutating func append(_ mayRepeat: Bool, _ receipt: String?) {
-        if mayRepeat { append(",\"repeat_possible\":true") }
-        if let receipt { append(",\"receipt\":", receipt) }
+        if mayRepeat { append(.repeatPossible, true) }
+        if let receipt { append(.receipt, receipt) }
     }
 }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -168,7 +169,7 @@ struct WaitingHeaders {
         self = (head + rest).withUnsafeBytes { line in
             var parser = JSONParser(limits: Self.limits)
             do throws(JSONError) {
-                return WaitingHeaders(try parser.parse(line)["headers"])
+                return WaitingHeaders(try parser.parse(line)[.headers])
             } catch { return WaitingHeaders(nil) }
         }
     }
@@ -179,12 +180,12 @@ struct WaitingHeaders {
             isForOneAttempt = expiration == 0
             expiresAt = expiration > 0 ? Instant(microseconds: expiration * 1_000_000) : nil
         }
-        collapseID = headers["apns-collapse-id"]?.withUTF8 { $0.isEmpty ? nil : Array($0) } ?? nil
+        collapseID = headers[.apnsCollapseID]?.withUTF8 { $0.isEmpty ? nil : Array($0) } ?? nil
     }
 
     /// Seconds; nil where there is none, or none that a clock reaches.
     static func expiration(_ headers: JSONValue) -> Int64? {
-        guard let text = headers["apns-expiration"]?.string, let seconds = Int64(text), seconds >= 0,
+        guard let text = headers[.apnsExpiration]?.string, let seconds = Int64(text), seconds >= 0,
             seconds < Instant.distantFuture.microseconds / 1_000_000
         else { return nil }
         return seconds

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -21,13 +22,13 @@ struct Push {
     /// - Parameter isRedriven: Whether it no longer counts who made the change.
     init(_ event: JSONValue, isRedriven: Bool = false) throws(Rejection) {
         user = try event.userKey()
-        userName = try event.required("user", .string, "a text")
-        notificationID = try event.required("notificationID", .string, "a text")
-        headers = try event.required("headers", .object, "an object")
-        payload = try event.required("payload", .object, "an object")
-        payloadByTopic = try event.optional("payloadByTopic", .object, "an object")
-        unpruned = event["unpruned"].flatMap { $0.isObject ? $0 : nil }
-        causes = try event.required("causes", .array, "a list")
+        userName = try event.required(.user, .string, "a text")
+        notificationID = try event.required(.notificationID, .string, "a text")
+        headers = try event.required(.headers, .object, "an object")
+        payload = try event.required(.payload, .object, "an object")
+        payloadByTopic = try event.optional(.payloadByTopic, .object, "an object")
+        unpruned = event[.unpruned].flatMap { $0.isObject ? $0 : nil }
+        causes = try event.required(.causes, .array, "a list")
         origin = isRedriven ? nil : try Self.origin(of: event, user: userName)
         try refuseHeader("apns-id")
         try refuseHeader("apns-topic")
@@ -40,7 +41,7 @@ struct Push {
     }
 
     /// Nil where nothing replaces the push.
-    var collapseID: [UInt8]? { headers["apns-collapse-id"]?.withUTF8 { $0.isEmpty ? nil : Array($0) } ?? nil }
+    var collapseID: [UInt8]? { headers[.apnsCollapseID]?.withUTF8 { $0.isEmpty ? nil : Array($0) } ?? nil }
 
     func isExpired(at now: Instant) -> Bool { expiresAt.map { $0 <= now } ?? false }
 
@@ -52,12 +53,12 @@ struct Push {
     }
 
     private static func origin(of event: JSONValue, user: JSONValue) throws(Rejection) -> JSONValue? {
-        guard let origin = event["origin"], !origin.isNull else { return nil }
+        guard let origin = event[.origin], !origin.isNull else { return nil }
         guard origin.isObject else {
             throw Rejection(code: "field.type", reason: "origin must be an object", path: "origin")
         }
-        guard let name = origin["user"], user.hasSameText(as: name) else { return nil }
-        return origin["device"]
+        guard let name = origin[.user], user.hasSameText(as: name) else { return nil }
+        return origin[.device]
     }
 
     /// Those two are each device's own.

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -29,7 +30,7 @@ struct PushLine {
         var line = ByteBuffer(capacity: notificationID.count + user.count + device.textBytes + 96)
         line.append("{\"notificationID\":")
         line.append(notificationID)
-        line.append(",\"user\":")
+        line.append(member: .user)
         line.append(user)
         device.writeNameAndToken(to: &line)
         line.append(",\"headers\":{\"apns-id\":")
@@ -44,7 +45,7 @@ struct PushLine {
             var parser = JSONParser(limits: WaitingHeaders.limits)
             do throws(JSONError) {
                 let push = try parser.parse(line)
-                guard let notificationID = push["notificationID"], let user = push["user"] else { return nil }
+                guard let notificationID = push[.notificationID], let user = push[.user] else { return nil }
                 return head(notificationID.raw, user.raw, device, id)
             } catch { return nil }
         }
@@ -64,7 +65,7 @@ struct PushLine {
         line.append(UnsafeRawBufferPointer(rebasing: headers[1..<(headers.count - 1)]))
         line.append("},\"payload\":")
         line.append(payload.raw)
-        line.append(",\"causes\":")
+        line.append(member: .causes)
         line.append(push.causes.raw)
         line.append(byte: UInt8(ascii: "}"))
         return Array(line.bytes)

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -13,8 +14,8 @@ struct Redrive {
 
     init(_ event: JSONValue) throws(Rejection) {
         device = try DeviceName(event)
-        former = try event.required("redriveOf", .object, "an object")
-        let body = try event.required("push", .object, "an object")
+        former = try event.required(.redriveOf, .object, "an object")
+        let body = try event.required(.push, .object, "an object")
         do throws(Rejection) { push = try Push(body, isRedriven: true) } catch {
             throw Rejection(code: error.code, reason: error.reason, path: "push.\(error.path)")
         }

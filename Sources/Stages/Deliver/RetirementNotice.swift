@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -29,16 +30,19 @@ struct RetirementNotice {
         var body = ByteBuffer(capacity: 512)
         body.append("{\"id\":")
         body.appendJSON(id)
-        body.append(",\"type\":\"device.retired\",\"timestamp\":", time)
-        body.append(",\"data\":{\"container\":", device.app.container)
-        body.append(",\"environment\":", device.app.environment)
+        body.append(.type, word: EventName.deviceRetired)
+        body.append("timestamp", time)
+        body.append(member: "data")
+        body.append(first: .container)
+        body.appendJSON(device.app.container)
+        body.append(.environment, device.app.environment)
         body.append(user: device.owner)
         device.writeNameAndToken(to: &body)
-        if let topic = device.app.topic { body.append(",\"topic\":", topic) }
+        if let topic = device.app.topic { body.append(.topic, topic) }
         body.append(status: retirement.status, reason: retirement.reason)
-        body.append(",\"since\":", retirement.since)
-        body.append(",\"registered\":", device.registered)
-        body.append(",\"push\":", Int(clamping: retirement.push))
+        body.append(.since, retirement.since)
+        body.append(.registered, device.registered)
+        body.append(.push, Int(clamping: retirement.push))
         body.append("}}")
         return Array(body.bytes)
     }

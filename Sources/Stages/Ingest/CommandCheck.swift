@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import PipelineKit
 import Predicates
@@ -18,7 +19,7 @@ struct CommandCheck {
     let takesAnySubscription: Bool
     let predicates: PredicateReader
 
-    private static let originKeys: [StaticString] = ["user", "device"]
+    private static let originKeys: [Member] = [.user, .device]
 
     @inline(__always)
     func callAsFunction(_ command: JSONValue) throws(ModelError) -> Passed {
@@ -36,17 +37,17 @@ struct CommandCheck {
         case .badgeSet: try checkBadge(command)
         case .pushRedrive: try checkRedrive(command)
         }
-        if let time = command["time"] {
-            try under("time") { () throws(ModelError) in try check(time: time) }
+        if let time = command[.time] {
+            try under(.time) { () throws(ModelError) in try check(time: time) }
         }
         return passed
     }
 
     @inline(__always)
     private func checkPlace(_ command: JSONValue) throws(ModelError) {
-        let (container, environment) = (try command.required("container"), try command.required("environment"))
-        try under("container") { () throws(ModelError) in try Container.check(container) }
-        try under("environment") { () throws(ModelError) in _ = try ContainerEnvironment(environment) }
+        let (container, environment) = (try command.required(.container), try command.required(.environment))
+        try under(.container) { () throws(ModelError) in try Container.check(container) }
+        try under(.environment) { () throws(ModelError) in _ = try ContainerEnvironment(environment) }
     }
 
     private func check(time: JSONValue) throws(ModelError) {
@@ -57,8 +58,8 @@ struct CommandCheck {
 
     @inline(__always)
     private func database(of command: JSONValue) throws(ModelError) -> DatabaseScope {
-        let word = try command.required("database")
-        return try under("database") { () throws(ModelError) in try DatabaseScope(word) }
+        let word = try command.required(.database)
+        return try under(.database) { () throws(ModelError) in try DatabaseScope(word) }
     }
 }
 
@@ -66,15 +67,15 @@ struct CommandCheck {
 
 extension CommandCheck {
     private func checkDeviceName(_ command: JSONValue) throws(ModelError) {
-        try NameRule.user.check("user", of: command)
-        try NameRule.device.check("device", of: command)
+        try NameRule.user.check(.user, of: command)
+        try NameRule.device.check(.device, of: command)
     }
 
     private func checkDevice(_ command: JSONValue) throws(ModelError) {
         try checkDeviceName(command)
-        try NameRule.transport.check("transport", of: command)
-        try NameRule.token.check("token", of: command)
-        try NameRule.topic.check("topic", of: command)
+        try NameRule.transport.check(.transport, of: command)
+        try NameRule.token.check(.token, of: command)
+        try NameRule.topic.check(.topic, of: command)
     }
 }
 
@@ -91,11 +92,11 @@ extension CommandCheck {
 
 extension CommandCheck {
     private func checkBadge(_ command: JSONValue) throws(ModelError) {
-        try NameRule.user.check("user", of: command)
-        if let topic = command["topic"] {
-            try under("topic") { () throws(ModelError) in try NameRule.topic.check(topic) }
+        try NameRule.user.check(.user, of: command)
+        if let topic = command[.topic] {
+            try under(.topic) { () throws(ModelError) in try NameRule.topic.check(topic) }
         }
-        let badge = try command.required("badge")
+        let badge = try command.required(.badge)
         guard badge.isNumber else { throw badge.kindError("a badge is a number").under("badge") }
         guard let count = badge.int64, (0...CloudKitLimits.badgeMax).contains(count) else {
             throw ModelError(
@@ -110,21 +111,21 @@ extension CommandCheck {
 extension CommandCheck {
     private func checkSubscriptionID(_ command: JSONValue) throws(ModelError) {
         _ = try database(of: command)
-        try NameRule.user.check("user", of: command)
-        try NameRule.subscriptionID.check("subscriptionID", of: command)
+        try NameRule.user.check(.user, of: command)
+        try NameRule.subscriptionID.check(.subscriptionID, of: command)
     }
 
     private func checkSubscription(_ command: JSONValue) throws(ModelError) -> [SavedSubscription.Warning] {
         let scope = try database(of: command)
-        try NameRule.user.check("user", of: command)
-        let (user, json) = (try command.required("user"), try command.required("subscription"))
-        return try under("subscription") { () throws(ModelError) in
+        try NameRule.user.check(.user, of: command)
+        let (user, json) = (try command.required(.user), try command.required(.subscription))
+        return try under(.subscription) { () throws(ModelError) in
             let subscription = try Subscription(json, in: scope, anyScope: takesAnySubscription)
             if let zone = subscription.zoneID {
-                try under("zoneID") { () throws(ModelError) in try zone.expectOwner(user, in: scope) }
+                try under(.zoneID) { () throws(ModelError) in try zone.expectOwner(user, in: scope) }
             }
             guard let query = subscription.query else { return [] }
-            return try under("query") { () throws(ModelError) in try check(query: query) }
+            return try under(.query) { () throws(ModelError) in try check(query: query) }
         }
     }
 
@@ -152,14 +153,14 @@ extension CommandCheck {
             throw ModelError(
                 "record.change", at: "change", "record.save creates or updates: send record.delete instead")
         }
-        guard change == .create, command["before"] != nil else { return participants }
+        guard change == .create, command[.before] != nil else { return participants }
         throw ModelError("member.conflict", at: "before", "a record that is created had no fields before: leave it out")
     }
 
     private func checkDelete(_ command: JSONValue) throws(ModelError) -> JSONValue? {
         let participants = try checkRecord(command, isDeleted: true)
-        if let recordType = command["recordType"] {
-            try under("recordType") { () throws(ModelError) in try NameRule.recordType.check(recordType) }
+        if let recordType = command[.recordType] {
+            try under(.recordType) { () throws(ModelError) in try NameRule.recordType.check(recordType) }
         }
         guard let change = try change(of: command), change != .delete else { return participants }
         throw ModelError("record.change", at: "change", "record.delete deletes: leave change out or send record.save")
@@ -167,33 +168,33 @@ extension CommandCheck {
 
     @inline(__always)
     private func checkRecord(_ command: JSONValue, isDeleted: Bool) throws(ModelError) -> JSONValue? {
-        let (scope, participants) = (try database(of: command), command["participants"])
+        let (scope, participants) = (try database(of: command), command[.participants])
         if let participants { try ParticipantCheck(command: command, scope: scope)(participants) }
         let owner = try participants == nil ? owner(of: command, in: scope) : nil
-        if let origin = command["origin"] {
-            try under("origin") { () throws(ModelError) in try check(origin: origin) }
+        if let origin = command[.origin] {
+            try under(.origin) { () throws(ModelError) in try check(origin: origin) }
         }
-        let json = try command.required("record")
-        try under("record") { () throws(ModelError) in
+        let json = try command.required(.record)
+        try under(.record) { () throws(ModelError) in
             let record = try Record(json, isDeleted: isDeleted)
             guard let owner, let zone = record.zoneID else { return }
-            try under("zoneID") { () throws(ModelError) in try zone.expectOwner(owner, in: scope) }
+            try under(.zoneID) { () throws(ModelError) in try zone.expectOwner(owner, in: scope) }
         }
-        guard let before = command["before"] else { return participants }
-        try under("before") { () throws(ModelError) in try Fields.check(before) }
+        guard let before = command[.before] else { return participants }
+        try under(.before) { () throws(ModelError) in try Fields.check(before) }
         return participants
     }
 
     /// Nil only in the public database, which belongs to no user.
     @inline(__always)
     private func owner(of command: JSONValue, in scope: DatabaseScope) throws(ModelError) -> JSONValue? {
-        guard let owner = command["owner"] else {
+        guard let owner = command[.owner] else {
             guard scope == .public else {
                 throw ModelError.missing("owner", "says whose \(scope.word) database it is: add the user's record name")
             }
             return nil
         }
-        try under("owner") { () throws(ModelError) in try NameRule.user.check(owner) }
+        try under(.owner) { () throws(ModelError) in try NameRule.user.check(owner) }
         return owner
     }
 
@@ -201,14 +202,14 @@ extension CommandCheck {
     private func check(origin: JSONValue) throws(ModelError) {
         try origin.expectObject("an origin")
         try origin.expectKeys(CommandCheck.originKeys, of: "an origin")
-        try NameRule.user.check("user", of: origin)
-        guard let device = origin["device"] else { return }
-        try under("device") { () throws(ModelError) in try NameRule.device.check(device) }
+        try NameRule.user.check(.user, of: origin)
+        guard let device = origin[.device] else { return }
+        try under(.device) { () throws(ModelError) in try NameRule.device.check(device) }
     }
 
     @inline(__always)
     private func change(of command: JSONValue) throws(ModelError) -> RecordChange? {
-        guard let word = command["change"] else { return nil }
-        return try under("change") { () throws(ModelError) in try RecordChange(word) }
+        guard let word = command[.change] else { return nil }
+        return try under(.change) { () throws(ModelError) in try RecordChange(word) }
     }
 }

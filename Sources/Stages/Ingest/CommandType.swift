@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 
 /// What a producer can ask for.
@@ -14,8 +15,8 @@ enum CommandType: CaseIterable {
     /// - Throws: `member.missing`, `member.kind`, `word.unknown`.
     @inline(__always)
     init(of command: JSONValue) throws(ModelError) {
-        let type = try command.required("type")
-        let index = try under("type") { () throws(ModelError) in
+        let type = try command.required(.type)
+        let index = try under(.type) { () throws(ModelError) in
             try type.expectWord(CommandType.words, "a command's type")
         }
         self = CommandType.allCases[index]
@@ -37,17 +38,17 @@ enum CommandType: CaseIterable {
     }
 
     // In the order of the examples, so that a member is found soon.
-    private static let common: [StaticString] = ["type", "container", "environment"]
-    private static let recordKeys: [StaticString] = [
-        "database", "owner", "origin", "record", "change", "before", "time",
+    private static let common: [Member] = [.type, .container, .environment]
+    private static let recordKeys: [Member] = [
+        .database, .owner, .origin, .record, .change, .before, .time,
     ]
-    private static let saveKeys = common + recordKeys + ["participants"]
+    private static let saveKeys = common + recordKeys + [.participants]
     /// `recordType` is what ingest itself appends: an exported log can be sent again.
-    private static let deleteKeys = saveKeys + ["recordType"]
-    private static let subscriptionKeys = common + ["database", "user", "subscription", "time"]
-    private static let subscriptionIDKeys = common + ["database", "user", "subscriptionID", "time"]
-    private static let deviceKeys = common + ["user", "device", "transport", "token", "topic", "time"]
-    private static let deviceNameKeys = common + ["user", "device", "time"]
-    private static let badgeKeys = common + ["user", "topic", "badge", "time"]
-    private static let redriveKeys = common + ["user", "device", "redriveOf", "push", "time"]
+    private static let deleteKeys = saveKeys + [.recordType]
+    private static let subscriptionKeys = common + [.database, .user, .subscription, .time]
+    private static let subscriptionIDKeys = common + [.database, .user, .subscriptionID, .time]
+    private static let deviceKeys = common + [.user, .device, .transport, .token, .topic, .time]
+    private static let deviceNameKeys = common + [.user, .device, .time]
+    private static let badgeKeys = common + [.user, .topic, .badge, .time]
+    private static let redriveKeys = common + [.user, .device, .redriveOf, .push, .time]
 }

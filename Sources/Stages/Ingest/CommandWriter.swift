@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 
 /// Writes accepted commands: the producer's bytes, without `time`, `change` and `participants`, and what ingest adds at
@@ -37,24 +38,24 @@ enum CommandWriter {
         deleteOf subscriptionID: JSONValue?, in database: DatabaseScope, for save: JSONValue,
         into buffer: inout ByteBuffer
     ) {
-        buffer.append("{\"type\":\"subscription.delete\"")
-        buffer.append(",\"container\":", save["container"])
-        buffer.append(",\"environment\":", save["environment"])
+        buffer.begin(event: EventName.subscriptionDelete)
+        buffer.append(.container, save[.container])
+        buffer.append(.environment, save[.environment])
         buffer.append(",\"database\":\"")
         buffer.append(database.word)
         buffer.append("\"")
-        buffer.append(",\"user\":", save["user"])
-        buffer.append(",\"subscriptionID\":", subscriptionID)
+        buffer.append(.user, save[.user])
+        buffer.append(.subscriptionID, subscriptionID)
         buffer.append("}")
     }
 
     private static func write(_ last: KnownRecord, missingFrom command: JSONValue, into buffer: inout ByteBuffer) {
-        if command["before"] == nil {
-            buffer.append(",\"before\":")
+        if command[.before] == nil {
+            buffer.append(member: .before)
             last.withFields { buffer.append($0) }
         }
-        guard command["record"]?["recordType"] == nil, command["recordType"] == nil else { return }
-        buffer.append(",\"recordType\":")
+        guard command[.record]?[.recordType] == nil, command[.recordType] == nil else { return }
+        buffer.append(member: .recordType)
         last.withRecordType { buffer.appendJSON(utf8: $0) }
     }
 
@@ -66,11 +67,11 @@ enum CommandWriter {
         _ command: JSONValue, for participant: JSONValue? = nil, into buffer: inout ByteBuffer
     ) {
         let text = command.raw
-        guard command["time"] != nil || command["change"] != nil || participant != nil else {
+        guard command[.time] != nil || command[.change] != nil || participant != nil else {
             return buffer.append(UnsafeRawBufferPointer(rebasing: text[..<(text.count - 1)]))
         }
         copyMembers(of: command, text, into: &buffer)
-        if let participant { buffer.append(",\"owner\":", participant) }
+        if let participant { buffer.append(.owner, participant) }
     }
 
     /// A member goes with the separator before it, the first one kept with none.
@@ -82,18 +83,9 @@ enum CommandWriter {
         for (key, value) in command.members {
             let start = isFirst ? key.offset - command.offset : end
             end = value.offset - command.offset + value.raw.count
-            if key.equals("time") || key.equals("change") || key.equals("participants") { continue }
+            if key.equals(.time) || key.equals(.change) || key.equals(.participants) { continue }
             buffer.append(UnsafeRawBufferPointer(rebasing: text[start..<end]))
             isFirst = false
         }
-    }
-}
-
-extension ByteBuffer {
-    /// A member that a checked command has.
-    fileprivate mutating func append(_ key: StaticString, _ value: JSONValue?) {
-        guard let value else { return }
-        append(key)
-        append(value.raw)
     }
 }

@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import PipelineKit
 import Predicates
@@ -34,13 +35,13 @@ public struct IngestStage: Stage {
     }
 
     public mutating func recall(_ event: borrowing InputEvent, at now: Instant) {
-        if event.isOfType("record.save") {
-            _ = memory.save(event.json, of: event.json["owner"])
-        } else if event.isOfType("record.delete") {
-            _ = memory.delete(event.json, of: event.json["owner"])
-        } else if event.isOfType("subscription.save") {
+        if event.isOfType(EventName.recordSave) {
+            _ = memory.save(event.json, of: event.json[.owner])
+        } else if event.isOfType(EventName.recordDelete) {
+            _ = memory.delete(event.json, of: event.json[.owner])
+        } else if event.isOfType(EventName.subscriptionSave) {
             homes.recall(event.json)
-        } else if event.isOfType("subscription.delete") {
+        } else if event.isOfType(EventName.subscriptionDelete) {
             homes.delete(event.json)
         }
     }
@@ -65,7 +66,7 @@ public struct IngestStage: Stage {
         _ command: JSONValue, seenBy participants: JSONValue?, into out: inout Outbox
     ) {
         guard let participants else {
-            return appendSave(command, of: command["owner"], for: nil, into: &out)
+            return appendSave(command, of: command[.owner], for: nil, into: &out)
         }
         for participant in participants.elements {
             appendSave(command, of: participant, for: participant, into: &out)
@@ -76,7 +77,7 @@ public struct IngestStage: Stage {
         _ command: JSONValue, seenBy participants: JSONValue?, into out: inout Outbox
     ) {
         guard let participants else {
-            return appendDelete(command, of: command["owner"], for: nil, into: &out)
+            return appendDelete(command, of: command[.owner], for: nil, into: &out)
         }
         for participant in participants.elements {
             appendDelete(command, of: participant, for: participant, into: &out)
@@ -89,8 +90,8 @@ public struct IngestStage: Stage {
         _ command: JSONValue, of owner: JSONValue?, for participant: JSONValue?, into out: inout Outbox
     ) {
         let wasKnown = memory.save(command, of: owner)
-        let given = command["change"]
-        let isUpdate = given.map { $0.equals("update") } ?? (wasKnown || command["before"] != nil)
+        let given = command[.change]
+        let isUpdate = given.map { $0.equals("update") } ?? (wasKnown || command[.before] != nil)
         out.append { CommandWriter.write(command, for: participant, change: isUpdate ? .update : .create, into: &$0) }
     }
 
@@ -98,7 +99,7 @@ public struct IngestStage: Stage {
     private mutating func appendSubscription(
         _ command: JSONValue, _ warnings: [SavedSubscription.Warning], into out: inout Outbox
     ) {
-        let subscriptionID = command["subscription"]?["subscriptionID"]
+        let subscriptionID = command[.subscription]?[.subscriptionID]
         let places = homes.save(command)
         for left in places {
             out.append { CommandWriter.write(deleteOf: subscriptionID, in: left.database, for: command, into: &$0) }

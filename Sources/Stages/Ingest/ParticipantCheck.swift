@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 
 /// What `participants` of a record's command asks for: they stand for one command to each one's shared database.
@@ -10,19 +11,19 @@ struct ParticipantCheck {
         guard scope == .shared else {
             throw conflict("only a shared database has participants: leave them out, or send database \"shared\"")
         }
-        guard command["owner"] == nil else {
+        guard command[.owner] == nil else {
             throw conflict("owner names one participant, participants several: keep one of them")
         }
         let zoneOwner = try zoneOwner()
-        try under("participants") { () throws(ModelError) in try check(participants, zoneOwner) }
+        try under(.participants) { () throws(ModelError) in try check(participants, zoneOwner) }
     }
 
     private func conflict(_ reason: String) -> ModelError { ModelError("member.conflict", at: "participants", reason) }
 
     /// A shared record is one record for all participants, so that the command must say whose it is.
     private func zoneOwner() throws(ModelError) -> String {
-        let zone = command["record"]?["zoneID"]
-        guard let owner = (zone?["ownerRecordName"] ?? zone?["ownerName"])?.string else {
+        let zone = command[.record]?[.zoneID]
+        guard let owner = (zone?[.ownerRecordName] ?? zone?["ownerName"])?.string else {
             throw ModelError(
                 "member.missing", at: "record.zoneID.ownerRecordName",
                 "ownerRecordName says who shares the zone with the participants: add it")
@@ -31,7 +32,7 @@ struct ParticipantCheck {
     }
 
     private func check(_ participants: JSONValue, _ zoneOwner: String) throws(ModelError) {
-        try participants.expectArray("participants")
+        try participants.expectArray(.participants)
         let allowed = 1...CloudKitLimits.participantsMax
         guard allowed.contains(participants.count) else {
             throw ModelError(

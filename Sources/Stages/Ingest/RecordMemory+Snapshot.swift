@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -56,11 +57,10 @@ extension RecordMemory {
     /// One line a record, in the order of what tells records apart.
     func writeState(into lines: inout ByteBuffer) {
         for (key, known) in parts.joined().sorted(by: { $0.key.precedes($1.key) }) {
-            lines.append("{")
             key.writeMembers(into: &lines)
-            lines.append(",\"recordType\":")
+            lines.append(member: .recordType)
             known.withRecordType { lines.appendJSON(utf8: $0) }
-            lines.append(",\"fields\":")
+            lines.append(member: .fields)
             known.withFields { lines.append($0) }
             lines.append("}\n")
         }
@@ -72,20 +72,16 @@ extension RecordKey {
     fileprivate func writeMembers(into buffer: inout ByteBuffer) {
         let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
         guard parts.count >= 6, let name = parts.last else { return }
-        buffer.append("\"container\":", parts[0])
-        buffer.append(",\"environment\":", parts[1])
-        buffer.append(",\"database\":", parts[2])
-        if !parts[3].isEmpty { buffer.append(",\"owner\":", parts[3]) }
-        buffer.append(",\"recordName\":", name)
-        buffer.append(",\"zoneID\":{\"zoneName\":", parts[4].isEmpty ? Array("_defaultZone".utf8)[...] : parts[4])
-        if parts.count == 7, !parts[5].isEmpty { buffer.append(",\"ownerRecordName\":", parts[5]) }
+        buffer.append(first: .container)
+        parts[0].withUnsafeBytes { buffer.appendJSON(utf8: $0) }
+        buffer.append(.environment, utf8: parts[1])
+        buffer.append(.database, utf8: parts[2])
+        if !parts[3].isEmpty { buffer.append(.owner, utf8: parts[3]) }
+        buffer.append(.recordName, utf8: name)
+        buffer.append(member: .zoneID)
+        buffer.append(first: .zoneName)
+        (parts[4].isEmpty ? Array("_defaultZone".utf8)[...] : parts[4]).withUnsafeBytes { buffer.appendJSON(utf8: $0) }
+        if parts.count == 7, !parts[5].isEmpty { buffer.append(.ownerRecordName, utf8: parts[5]) }
         buffer.append("}")
-    }
-}
-
-extension ByteBuffer {
-    fileprivate mutating func append(_ key: StaticString, _ text: ArraySlice<UInt8>) {
-        append(key)
-        text.withUnsafeBytes { appendJSON(utf8: $0) }
     }
 }

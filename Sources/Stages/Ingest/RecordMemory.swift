@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 
 /// The last known fields of each live record: what tells an update from a create, and what a deleted record was.
@@ -23,8 +24,8 @@ struct RecordMemory {
     /// - Returns: Whether a record of that name and type was known.
     @inline(__always)
     mutating func save(_ command: JSONValue, of owner: JSONValue?) -> Bool {
-        guard let record = command["record"], let recordType = record["recordType"] else { return false }
-        let known = KnownRecord(recordType: recordType, fields: record["fields"])
+        guard let record = command[.record], let recordType = record[.recordType] else { return false }
+        let known = KnownRecord(recordType: recordType, fields: record[.fields])
         let key = key(of: command, owner, record)
         guard let last = parts[key.part].updateValue(known, forKey: key) else { return false }
         return last.isOfType(recordType)
@@ -34,11 +35,11 @@ struct RecordMemory {
     ///
     /// - Returns: What was known of it; nil when the command names another type than the known one.
     mutating func delete(_ command: JSONValue, of owner: JSONValue?) -> KnownRecord? {
-        guard let record = command["record"] else { return nil }
+        guard let record = command[.record] else { return nil }
         let key = key(of: command, owner, record)
         guard let index = parts[key.part].index(forKey: key) else { return nil }
         let last = parts[key.part][index].value
-        if let type = record["recordType"] ?? command["recordType"], !last.isOfType(type) { return nil }
+        if let type = record[.recordType] ?? command[.recordType], !last.isOfType(type) { return nil }
         parts[key.part].remove(at: index)
         return last
     }
@@ -47,22 +48,22 @@ struct RecordMemory {
     @inline(__always)
     private mutating func key(of command: JSONValue, _ owner: JSONValue?, _ record: JSONValue) -> RecordKey {
         keyBytes.removeAll(keepingCapacity: true)
-        append(command["container"])
-        append(command["environment"])
-        append(command["database"])
-        let isPublic = command["database"]?.equals("public") ?? false
+        append(command[.container])
+        append(command[.environment])
+        append(command[.database])
+        let isPublic = command[.database]?.equals("public") ?? false
         append(isPublic ? nil : owner)
-        appendZone(record["zoneID"], isShared: command["database"]?.equals("shared") ?? false)
-        append(record["recordName"])
+        appendZone(record[.zoneID], isShared: command[.database]?.equals("shared") ?? false)
+        append(record[.recordName])
         return RecordKey(bytes: keyBytes)
     }
 
     /// Only a shared database holds zones of several owners.
     @inline(__always)
     private mutating func appendZone(_ zone: JSONValue?, isShared: Bool) {
-        let zoneName = zone?["zoneName"]
+        let zoneName = zone?[.zoneName]
         append(zoneName?.equals(ZoneID.defaultZone) == true ? nil : zoneName)
-        if isShared { append(zone?["ownerRecordName"] ?? zone?["ownerName"]) }
+        if isShared { append(zone?[.ownerRecordName] ?? zone?["ownerName"]) }
     }
 
     @inline(__always)

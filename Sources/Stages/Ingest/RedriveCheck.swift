@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 
 /// What a `push.redrive` must be beside its device: a push as the payload stage writes it, and where it stood. Deliver
@@ -8,30 +9,30 @@ struct RedriveCheck {
 
     private static let positionKeys: [StaticString] = ["log", "sequence"]
     private static let pushKeys: [StaticString] = [
-        "type", "notificationID", "container", "environment", "user", "subscriptionID", "origin", "headers", "payload",
-        "payloadByTopic", "unpruned", "causes",
+        .type, .notificationID, .container, .environment, .user, .subscriptionID, .origin, .headers, .payload,
+        .payloadByTopic, .unpruned, .causes,
     ]
     /// Those are each device's own.
     private static let deliversOwn: [StaticString] = ["apns-id", "apns-topic"]
 
     func callAsFunction() throws(ModelError) {
-        let (former, push) = (try command.required("redriveOf"), try command.required("push"))
-        try under("redriveOf") { () throws(ModelError) in try check(position: former, "redriveOf") }
-        try under("push") { () throws(ModelError) in try check(push: push) }
+        let (former, push) = (try command.required(.redriveOf), try command.required(.push))
+        try under(.redriveOf) { () throws(ModelError) in try check(position: former, "redriveOf") }
+        try under(.push) { () throws(ModelError) in try check(push: push) }
     }
 
     private func check(push: JSONValue) throws(ModelError) {
         try push.expectObject("a push")
         try push.expectKeys(Self.pushKeys, of: "a push")
-        let type = try push.required("type")
-        _ = try under("type") { () throws(ModelError) in try type.expectWord(["push"], "a push's type") }
-        try NameRule.notificationID.check("notificationID", of: push)
-        for key: StaticString in ["container", "environment", "user"] { try checkIsSame(key, push) }
+        let type = try push.required(.type)
+        _ = try under(.type) { () throws(ModelError) in try type.expectWord(["push"], "a push's type") }
+        try NameRule.notificationID.check(.notificationID, of: push)
+        for key: Member in [.container, .environment, .user] { try checkIsSame(key, push) }
         try checkTexts(of: push)
-        try check(headers: push.required("headers"))
+        try check(headers: push.required(.headers))
         try checkPayloads(of: push)
-        let causes = try push.required("causes")
-        try under("causes") { () throws(ModelError) in try check(causes: causes) }
+        let causes = try push.required(.causes)
+        try under(.causes) { () throws(ModelError) in try check(causes: causes) }
     }
 
     /// A push stays its user's.
@@ -44,15 +45,15 @@ struct RedriveCheck {
     }
 
     private func checkTexts(of push: JSONValue) throws(ModelError) {
-        if let id = push["subscriptionID"] {
-            try under("subscriptionID") { () throws(ModelError) in try NameRule.subscriptionID.check(id) }
+        if let id = push[.subscriptionID] {
+            try under(.subscriptionID) { () throws(ModelError) in try NameRule.subscriptionID.check(id) }
         }
-        guard let origin = push["origin"], !origin.isNull else { return }
-        try under("origin") { () throws(ModelError) in try origin.expectObject("an origin") }
+        guard let origin = push[.origin], !origin.isNull else { return }
+        try under(.origin) { () throws(ModelError) in try origin.expectObject("an origin") }
     }
 
     private func check(headers: JSONValue) throws(ModelError) {
-        try under("headers") { () throws(ModelError) in
+        try under(.headers) { () throws(ModelError) in
             try headers.expectObject("headers")
             for (key, value) in headers.members {
                 let name = key.string ?? ""
@@ -61,28 +62,28 @@ struct RedriveCheck {
                 }
                 do throws(ModelError) { try NameRule.header.check(value) } catch { throw error.under(name) }
             }
-            guard let collapseID = headers["apns-collapse-id"] else { return }
-            try under("apns-collapse-id") { () throws(ModelError) in try NameRule.collapseID.check(collapseID) }
+            guard let collapseID = headers[.apnsCollapseID] else { return }
+            try under(.apnsCollapseID) { () throws(ModelError) in try NameRule.collapseID.check(collapseID) }
         }
     }
 
     private func checkPayloads(of push: JSONValue) throws(ModelError) {
-        let payload = try push.required("payload")
-        try under("payload") { () throws(ModelError) in try payload.expectObject("a payload") }
-        if let topics = push["payloadByTopic"] {
-            try under("payloadByTopic") { () throws(ModelError) in
+        let payload = try push.required(.payload)
+        try under(.payload) { () throws(ModelError) in try payload.expectObject("a payload") }
+        if let topics = push[.payloadByTopic] {
+            try under(.payloadByTopic) { () throws(ModelError) in
                 try topics.expectObject("payloadByTopic")
                 for (key, value) in topics.members where !value.isObject {
                     throw value.kindError("a payload is an object").under(key.string ?? "")
                 }
             }
         }
-        guard let unpruned = push["unpruned"] else { return }
-        try under("unpruned") { () throws(ModelError) in try unpruned.expectObject("a payload") }
+        guard let unpruned = push[.unpruned] else { return }
+        try under(.unpruned) { () throws(ModelError) in try unpruned.expectObject("a payload") }
     }
 
     private func check(causes: JSONValue) throws(ModelError) {
-        try causes.expectArray("causes")
+        try causes.expectArray(.causes)
         for (index, cause) in causes.elements.enumerated() {
             try under(element: index) { () throws(ModelError) in try check(position: cause, "a cause") }
         }
@@ -91,8 +92,8 @@ struct RedriveCheck {
     private func check(position: JSONValue, _ what: StaticString) throws(ModelError) {
         try position.expectObject(what)
         try position.expectKeys(Self.positionKeys, of: what)
-        try NameRule.logName.check("log", of: position)
-        let sequence = try position.required("sequence")
+        try NameRule.logName.check(.log, of: position)
+        let sequence = try position.required(.sequence)
         guard let number = sequence.int64, number > 0 else {
             throw ModelError("position.sequence", at: "sequence", "a sequence is a whole number from 1 on")
         }

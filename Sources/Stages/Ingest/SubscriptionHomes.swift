@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import PipelineKit
 
@@ -25,7 +26,7 @@ struct SubscriptionHomes {
     /// - Returns: The other databases that the user had the ID in.
     mutating func save(_ command: JSONValue) -> [Left] {
         let home = SubscriptionHomes.bit(of: command)
-        let print = fingerprint(command, command["subscription"]?["subscriptionID"])
+        let print = fingerprint(command, command[.subscription]?[.subscriptionID])
         guard let left = homes.updateValue(SubscriptionHomes.bits(of: command), forKey: print) else { return [] }
         return SubscriptionHomes.scopes.indices.filter { left & ~home & 1 << $0 != 0 }.map {
             Left(
@@ -36,14 +37,14 @@ struct SubscriptionHomes {
 
     /// Takes note of a `subscription.save` in the log; where one was moved, its deletion stands before.
     mutating func recall(_ command: JSONValue) {
-        let print = fingerprint(command, command["subscription"]?["subscriptionID"])
+        let print = fingerprint(command, command[.subscription]?[.subscriptionID])
         let others = homes[print, default: 0] & ~SubscriptionHomes.allBits(of: command)
         homes[print] = others | SubscriptionHomes.bits(of: command)
     }
 
     /// Takes note of a checked `subscription.delete`.
     mutating func delete(_ command: JSONValue) {
-        let print = fingerprint(command, command["subscriptionID"])
+        let print = fingerprint(command, command[.subscriptionID])
         guard let left = homes[print] else { return }
         let rest = left & ~SubscriptionHomes.allBits(of: command)
         homes[print] = rest == 0 ? nil : rest
@@ -60,7 +61,7 @@ struct SubscriptionHomes {
     }
 
     private static func bits(of command: JSONValue) -> UInt8 {
-        let firesOnce = command["subscription"]?["firesOnce"]?.bool ?? false
+        let firesOnce = command[.subscription]?[.firesOnce]?.bool ?? false
         return firesOnce ? allBits(of: command) : bit(of: command)
     }
 
@@ -76,12 +77,12 @@ struct SubscriptionHomes {
     }
 
     private static func bit(of command: JSONValue) -> UInt8 {
-        scopes.firstIndex { command["database"]?.equals($0.word) ?? false }.map { 1 << $0 } ?? 0
+        scopes.firstIndex { command[.database]?.equals($0.word) ?? false }.map { 1 << $0 } ?? 0
     }
 
     private mutating func fingerprint(_ command: JSONValue, _ subscriptionID: JSONValue?) -> UInt64 {
         key.removeAll(keepingCapacity: true)
-        for name in [command["container"], command["environment"], command["user"], subscriptionID] {
+        for name in [command[.container], command[.environment], command[.user], subscriptionID] {
             if let name { _ = name.withText { key.append(contentsOf: $0) } }
             key.append(0)
         }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -123,15 +124,15 @@ struct Change {
             for (key, value) in event.members where !value.isNull {
                 // The lengths with quotes. A key with an escape is longer than it says by five: the shortest has twelve.
                 switch key.raw.count {
-                case 7 where key.equals("owner"): owner = owner ?? value
-                case 8 where key.equals("record"): record = record ?? value
-                case 8 where key.equals("change"): change = change ?? value
-                case 8 where key.equals("origin"): origin = origin ?? value
-                case 8 where key.equals("before"): before = before ?? value
-                case 10 where key.equals("database"): database = database ?? value
-                case 11 where key.equals("container"): container = container ?? value
-                case 12 where key.equals("recordType"): recordType = recordType ?? value
-                case 13 where key.equals("environment"): environment = environment ?? value
+                case 7 where key.equals(.owner): owner = owner ?? value
+                case 8 where key.equals(.record): record = record ?? value
+                case 8 where key.equals(.change): change = change ?? value
+                case 8 where key.equals(.origin): origin = origin ?? value
+                case 8 where key.equals(.before): before = before ?? value
+                case 10 where key.equals(.database): database = database ?? value
+                case 11 where key.equals(.container): container = container ?? value
+                case 12 where key.equals(.recordType): recordType = recordType ?? value
+                case 13 where key.equals(.environment): environment = environment ?? value
                 case 12...: takeEscaped(key, value)
                 default: break
                 }
@@ -139,15 +140,15 @@ struct Change {
         }
 
         private mutating func takeEscaped(_ key: JSONValue, _ value: JSONValue) {
-            if key.equals("owner") { owner = owner ?? value }
-            if key.equals("record") { record = record ?? value }
-            if key.equals("change") { change = change ?? value }
-            if key.equals("origin") { origin = origin ?? value }
-            if key.equals("before") { before = before ?? value }
-            if key.equals("database") { database = database ?? value }
-            if key.equals("container") { container = container ?? value }
-            if key.equals("recordType") { recordType = recordType ?? value }
-            if key.equals("environment") { environment = environment ?? value }
+            if key.equals(.owner) { owner = owner ?? value }
+            if key.equals(.record) { record = record ?? value }
+            if key.equals(.change) { change = change ?? value }
+            if key.equals(.origin) { origin = origin ?? value }
+            if key.equals(.before) { before = before ?? value }
+            if key.equals(.database) { database = database ?? value }
+            if key.equals(.container) { container = container ?? value }
+            if key.equals(.recordType) { recordType = recordType ?? value }
+            if key.equals(.environment) { environment = environment ?? value }
         }
     }
 
@@ -162,10 +163,10 @@ struct Change {
         init(of record: JSONValue) {
             for (key, value) in record.members where !value.isNull {
                 switch key.raw.count {
-                case 8 where key.equals("fields"): fields = fields ?? value
-                case 8 where key.equals("zoneID"): zoneID = zoneID ?? value
-                case 12 where key.equals("recordName"): recordName = recordName ?? value
-                case 12 where key.equals("recordType"): recordType = recordType ?? value
+                case 8 where key.equals(.fields): fields = fields ?? value
+                case 8 where key.equals(.zoneID): zoneID = zoneID ?? value
+                case 12 where key.equals(.recordName): recordName = recordName ?? value
+                case 12 where key.equals(.recordType): recordType = recordType ?? value
                 case 13...: takeEscaped(key, value)
                 default: break
                 }
@@ -173,10 +174,10 @@ struct Change {
         }
 
         private mutating func takeEscaped(_ key: JSONValue, _ value: JSONValue) {
-            if key.equals("fields") { fields = fields ?? value }
-            if key.equals("zoneID") { zoneID = zoneID ?? value }
-            if key.equals("recordName") { recordName = recordName ?? value }
-            if key.equals("recordType") { recordType = recordType ?? value }
+            if key.equals(.fields) { fields = fields ?? value }
+            if key.equals(.zoneID) { zoneID = zoneID ?? value }
+            if key.equals(.recordName) { recordName = recordName ?? value }
+            if key.equals(.recordType) { recordType = recordType ?? value }
         }
     }
 
@@ -199,8 +200,8 @@ struct Change {
 
     private static func zone(_ zoneID: JSONValue?) throws(Rejection) -> Zone {
         guard let zoneID else { return Zone(name: nil, owner: nil) }
-        let name = try zoneID.text("zoneName", in: "record.zoneID.")
-        return Zone(name: name, owner: owner(zoneID.given("ownerRecordName")) ?? owner(zoneID.given("ownerName")))
+        let name = try zoneID.text(.zoneName, in: "record.zoneID.")
+        return Zone(name: name, owner: owner(zoneID.given(.ownerRecordName)) ?? owner(zoneID.given("ownerName")))
     }
 
     @inline(__always)

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -16,7 +17,7 @@ struct FanOut {
         sequence = event.sequence
         self.written = written
         line = Array(event.line)
-        isDelete = event.isOfType("record.delete")
+        isDelete = event.isOfType(EventName.recordDelete)
     }
 
     /// Calls `body` with the change as it was when the event was received.

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -53,7 +54,7 @@ extension JSONValue {
         return flag
     }
 
-    func database() throws(Rejection) -> Database { try JSONValue.database(given("database")) }
+    func database() throws(Rejection) -> Database { try JSONValue.database(given(.database)) }
 
     static func database(_ value: JSONValue?) throws(Rejection) -> Database {
         guard let database = Database(try text(value, "database")) else {

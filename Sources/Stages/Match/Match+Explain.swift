@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Predicates
@@ -9,8 +10,8 @@ extension MatchStage {
     public func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
-        let isDelete = event.isOfType("record.delete")
-        guard isDelete || event.isOfType("record.save") else { return [] }
+        let isDelete = event.isOfType(EventName.recordDelete)
+        guard isDelete || event.isOfType(EventName.recordSave) else { return [] }
         do throws(Rejection) {
             let change = try Change(event, isDelete: isDelete, at: now)
             return index.savedOrder.filter { index.fits($0.slot, subject) }.map { found in
@@ -69,7 +70,8 @@ private struct ChangeCheck {
             failed.map { "\(name) of \(user) does not watch the change: \($0.text)" }
                 ?? "\(name) of \(user) watches the change",
             [
-                .init("subscriptionID", subscription.identity.subscriptionID.text), .init("user", user),
+                .init(Member.subscriptionID.description, subscription.identity.subscriptionID.text),
+                .init(Member.user.description, user),
                 .init("container", subscription.identity.container.text),
                 .init("environment", subscription.identity.environment.text),
                 .init("database", subscription.identity.database.rawValue),

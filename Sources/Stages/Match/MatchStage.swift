@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -54,14 +55,14 @@ public struct MatchStage: Stage {
     private mutating func take(
         _ event: borrowing InputEvent, at now: Instant, into out: inout Outbox
     ) throws(Rejection) {
-        guard let type = event.json["type"] else { return out.pass(event) }
-        if type.equals("record.save") {
+        guard let type = event.json[.type] else { return out.pass(event) }
+        if type.equals(EventName.recordSave) {
             match(event, try Change(event, isDelete: false, at: now), at: now, into: &out)
-        } else if type.equals("record.delete") {
+        } else if type.equals(EventName.recordDelete) {
             match(event, try Change(event, isDelete: true, at: now), at: now, into: &out)
-        } else if type.equals("subscription.save") {
+        } else if type.equals(EventName.subscriptionSave) {
             try index.save(SubscriptionReader.subscription(event.json, settings), at: event.sequence)
-        } else if type.equals("subscription.delete") {
+        } else if type.equals(EventName.subscriptionDelete) {
             index.delete(try SubscriptionReader.identity(event.json, event.json, ""))
         } else {
             out.pass(event)

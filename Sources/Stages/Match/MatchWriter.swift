@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Predicates
 import Time
@@ -21,7 +22,8 @@ struct MatchWriter {
     }
 
     mutating func write(_ slot: Int32, _ index: borrowing SubscriptionIndex, to buffer: inout ByteBuffer) {
-        buffer.append("{\"type\":\"match\",\"change\":")
+        buffer.begin(event: EventName.match)
+        buffer.append(member: .change)
         buffer.appendJSON(change.sequence)
         buffer.append(",\"notificationID\":\"")
         buffer.append(notificationID)
@@ -42,16 +44,16 @@ struct MatchWriter {
         buffer.append("\",\"recordName\":")
         buffer.append(change.recordName.raw)
         if let recordType = change.recordType {
-            buffer.append(",\"recordType\":")
+            buffer.append(member: .recordType)
             buffer.append(recordType.raw)
         }
         buffer.append(",\"zoneID\":{\"zoneName\":")
         buffer.append(change.zone.name, else: "\"_defaultZone\"")
-        buffer.append(",\"ownerRecordName\":")
+        buffer.append(member: .ownerRecordName)
         buffer.append(change.zone.owner ?? change.owner, else: "\"_defaultOwner\"")
         buffer.append("}")
         if let origin = change.origin {
-            buffer.append(",\"origin\":")
+            buffer.append(member: .origin)
             buffer.append(origin.raw)
         }
     }
@@ -69,7 +71,7 @@ struct MatchWriter {
             isFirst = false
         }
         if !isFirst { buffer.append("}") }
-        buffer.append(",\"notificationInfo\":")
+        buffer.append(member: .notificationInfo)
         info.text.withUnsafeBytes { buffer.append($0) }
         end = Array(buffer.bytes)
         endInfo = number

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Predicates
@@ -43,7 +44,7 @@ package struct PlainScan: ~Copyable {
     package mutating func find(_ line: UnsafeRawBufferPointer, _ body: (borrowing [UInt8]) -> Void) throws {
         let json = try parser.parse(line)
         let event = InputEvent(sequence: 1, json: json, line: line)
-        let change = try Change(event, isDelete: json["type"]?.equals("record.delete") ?? false, at: .epoch)
+        let change = try Change(event, isDelete: json[.type]?.equals(EventName.recordDelete) ?? false, at: .epoch)
         for one in all where watches(one, change) { body(one.id) }
     }
 

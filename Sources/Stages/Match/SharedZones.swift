@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 // A shared database holds zones of several owners, which may have the same name; every other database holds those of
@@ -6,15 +7,15 @@ import JSON
 extension Subscription {
     /// Whose zone a subscription in a shared database names, if it says so.
     var sharedZoneOwner: JSONValue? {
-        guard identity.database == .shared, case .one(.some) = zone, let zoneID = body?.given("zoneID") else {
+        guard identity.database == .shared, case .one(.some) = zone, let zoneID = body?.given(.zoneID) else {
             return nil
         }
-        guard let owner = zoneID.given("ownerRecordName") ?? zoneID.given("ownerName") else { return nil }
+        guard let owner = zoneID.given(.ownerRecordName) ?? zoneID.given("ownerName") else { return nil }
         return owner.equals("__defaultOwner__") ? nil : owner
     }
 
     /// The type that a zone or database subscription names, whatever the settings make of it.
-    var namedRecordType: String? { body?["recordType"]?.string }
+    var namedRecordType: String? { body?[.recordType]?.string }
 }
 
 extension Change {

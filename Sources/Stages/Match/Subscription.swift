@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Predicates
 
@@ -54,5 +55,5 @@ struct Subscription {
     }
 
     /// The subscription dictionary.
-    var body: JSONValue? { event["subscription"] }
+    var body: JSONValue? { event[.subscription] }
 }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Predicates
@@ -11,19 +12,19 @@ enum SubscriptionReader {
         _ json: JSONValue, _ holder: JSONValue, _ place: StaticString
     ) throws(Rejection) -> Subscription.Identity {
         Subscription.Identity(
-            container: try json.text("container"),
-            environment: try json.text("environment"),
+            container: try json.text(.container),
+            environment: try json.text(.environment),
             database: try json.database(),
-            user: try json.text("user"),
-            subscriptionID: try holder.text("subscriptionID", in: place))
+            user: try json.text(.user),
+            subscriptionID: try holder.text(.subscriptionID, in: place))
     }
 
     static func subscription(
         _ json: JSONValue, _ settings: MatchSettings = MatchSettings()
     ) throws(Rejection) -> Subscription {
-        let body = try json.object("subscription")
+        let body = try json.object(.subscription)
         let subject = try subject(body)
-        let query = try subject == .query ? body.object("query", in: "subscription.") : nil
+        let query = try subject == .query ? body.object(.query, in: "subscription.") : nil
         return Subscription(
             event: json,
             identity: try identity(json, body, "subscription."),
@@ -31,15 +32,15 @@ enum SubscriptionReader {
             recordType: try recordType(body, query, settings),
             zone: try zone(body, subject),
             firesOn: try subject == .query ? firesOn(body) : .any,
-            firesOnce: subject == .query ? try body.flag("firesOnce", in: "subscription.") : false,
+            firesOnce: subject == .query ? try body.flag(.firesOnce, in: "subscription.") : false,
             predicate: try query.map { query throws(Rejection) in try predicate(query) } ?? .always,
-            notificationInfo: try body.given("notificationInfo") == nil
-                ? nil : body.object("notificationInfo", in: "subscription."))
+            notificationInfo: try body.given(.notificationInfo) == nil
+                ? nil : body.object(.notificationInfo, in: "subscription."))
     }
 
     /// A zone subscription with `zoneWide` is how MistKit writes a database subscription.
     private static func subject(_ body: JSONValue) throws(Rejection) -> Subscription.Subject {
-        let type = try body.text("subscriptionType", in: "subscription.")
+        let type = try body.text(.subscriptionType, in: "subscription.")
         if type.equals("query") { return .query }
         if type.equals("database") { return .database }
         guard type.equals("zone") else {
@@ -47,28 +48,28 @@ enum SubscriptionReader {
                 code: "field.invalid", reason: "a subscription's type is \"query\", \"zone\" or \"database\"",
                 path: "subscription.subscriptionType")
         }
-        return try body.flag("zoneWide", in: "subscription.") ? .database : .zone
+        return try body.flag(.zoneWide, in: "subscription.") ? .database : .zone
     }
 
     private static func recordType(
         _ body: JSONValue, _ query: JSONValue?, _ settings: MatchSettings
     ) throws(Rejection) -> JSONValue? {
-        if let query { return try query.text("recordType", in: "subscription.query.") }
+        if let query { return try query.text(.recordType, in: "subscription.query.") }
         guard settings.strictRecordType == .narrow else { return nil }
-        return try body.given("recordType") == nil ? nil : body.text("recordType", in: "subscription.")
+        return try body.given(.recordType) == nil ? nil : body.text(.recordType, in: "subscription.")
     }
 
     private static func zone(
         _ body: JSONValue, _ subject: Subscription.Subject
     ) throws(Rejection) -> Subscription.Zone {
         if subject == .database { return .all }
-        if try body.flag("zoneWide", in: "subscription.") { return .all }
-        guard body.given("zoneID") != nil else { return .one(nil) }
-        return .one(try body.object("zoneID", in: "subscription.").text("zoneName", in: "subscription.zoneID."))
+        if try body.flag(.zoneWide, in: "subscription.") { return .all }
+        guard body.given(.zoneID) != nil else { return .one(nil) }
+        return .one(try body.object(.zoneID, in: "subscription.").text(.zoneName, in: "subscription.zoneID."))
     }
 
     private static func firesOn(_ body: JSONValue) throws(Rejection) -> Reason {
-        guard let list = body.given("firesOn") else { throw JSONValue.missing("subscription.firesOn") }
+        guard let list = body.given(.firesOn) else { throw JSONValue.missing("subscription.firesOn") }
         var reasons: Reason = []
         for element in list.elements {
             guard let reason = Reason(element) else { throw invalidFiresOn }
@@ -93,7 +94,7 @@ extension SubscriptionReader {
     /// In the larger dialect whatever the pipeline file says: ingest has refused what it does not allow, and a log
     /// outlives a setting.
     private static func predicate(_ query: JSONValue) throws(Rejection) -> RecordPredicate {
-        guard query.given("filterBy") == nil || query.given("predicate") == nil else {
+        guard query.given(.filterBy) == nil || query.given(.predicate) == nil else {
             throw Rejection(
                 code: "field.invalid", reason: "a query has filterBy, or a predicate as text, not both",
                 path: "subscription.query.predicate")

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -50,11 +51,12 @@ struct UnmatchedTally {
 
     private func write(_ end: UInt64, into out: inout Outbox) {
         out.append { buffer in
-            buffer.append("{\"type\":\"not_matched\",\"first\":")
+            buffer.begin(event: EventName.notMatched)
+            buffer.append(member: .first)
             buffer.appendJSON(first)
-            buffer.append(",\"last\":")
+            buffer.append(member: .last)
             buffer.appendJSON(end)
-            buffer.append(",\"count\":")
+            buffer.append(member: .count)
             buffer.appendJSON(count)
             buffer.append("}")
         }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -22,7 +23,7 @@ package struct Watchers: ~Copyable {
     package mutating func take(_ line: UnsafeRawBufferPointer) throws {
         sequence += 1
         let json = try parser.parse(line)
-        if json["type"]?.equals("subscription.delete") ?? false {
+        if json[.type]?.equals(EventName.subscriptionDelete) ?? false {
             index.delete(try SubscriptionReader.identity(json, json, ""))
         } else {
             try index.save(SubscriptionReader.subscription(json), at: sequence)
@@ -53,6 +54,6 @@ package struct Watchers: ~Copyable {
         sequence += 1
         let json = try parser.parse(line)
         let event = InputEvent(sequence: sequence, json: json, line: line)
-        return try Change(event, isDelete: json["type"]?.equals("record.delete") ?? false, at: .epoch)
+        return try Change(event, isDelete: json[.type]?.equals(EventName.recordDelete) ?? false, at: .epoch)
     }
 }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -97,20 +98,15 @@ extension BadgeCounters.Key {
 
 extension BadgeCounters.Key.Parts {
     fileprivate func writeState(_ count: Int, of topic: [UInt8]?, into lines: inout ByteBuffer) {
-        lines.append("{\"container\":", container)
+        lines.append(first: .container)
+        container.withUnsafeBytes { lines.appendJSON(utf8: $0) }
         lines.append(",\"environment\":\"")
         lines.append(environment.word)
-        lines.append("\",\"user\":", user)
-        if let topic { lines.append(",\"topic\":", topic[...]) }
-        lines.append(",\"badge\":")
+        lines.append("\"")
+        lines.append(.user, utf8: user)
+        if let topic { lines.append(.topic, utf8: topic[...]) }
+        lines.append(member: .badge)
         lines.appendJSON(count)
         lines.append("}\n")
-    }
-}
-
-extension ByteBuffer {
-    fileprivate mutating func append(_ key: StaticString, _ text: ArraySlice<UInt8>) {
-        append(key)
-        text.withUnsafeBytes { appendJSON(utf8: $0) }
     }
 }

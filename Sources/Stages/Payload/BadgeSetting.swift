@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import PipelineKit
 
@@ -10,13 +11,13 @@ struct BadgeSetting {
     let topic: [UInt8]?
 
     init(_ event: JSONValue) throws(Rejection) {
-        let environment = try event["environment"].word(
+        let environment = try event[.environment].word(
             "environment", "development or production", ContainerEnvironment.init)
         key = BadgeCounters.Key(
-            environment: environment, container: try event["container"].required("container", .string),
-            user: try event["user"].required("user", .string))
-        topic = try event["topic"].optional("topic", .string)?.withUTF8 { Array($0) }
-        let badge = try event["badge"].required("badge", .number).int64
+            environment: environment, container: try event[.container].required(.container, .string),
+            user: try event[.user].required(.user, .string))
+        topic = try event[.topic].optional(.topic, .string)?.withUTF8 { Array($0) }
+        let badge = try event[.badge].required(.badge, .number).int64
         guard let badge, (0...CloudKitLimits.badgeMax).contains(badge) else {
             throw Rejection(
                 code: "badge.range", reason: "a badge is a whole number from 0 to \(CloudKitLimits.badgeMax)",

@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// The value of a record's field in a payload, without the `{value, type}` around it.
@@ -36,7 +37,7 @@ struct FieldValue {
             for (key, member) in field.members {
                 if key.equals("value") {
                     value = value ?? member
-                } else if key.equals("type") {
+                } else if key.equals(.type) {
                     type = type ?? member
                 }
             }
@@ -83,12 +84,12 @@ struct FieldValue {
     private func writeReference(into buffer: inout ByteBuffer) {
         var object = ObjectWriter(&buffer)
         object.optionalText("\"action\":", value["action"], &buffer)
-        object.optionalText("\"recordName\":", value["recordName"], &buffer)
-        if let zoneID = value["zoneID"], zoneID.isObject {
+        object.optionalText("\"recordName\":", value[.recordName], &buffer)
+        if let zoneID = value[.zoneID], zoneID.isObject {
             object.key("\"zoneID\":", &buffer)
             var zone = ObjectWriter(&buffer)
-            zone.optionalText("\"ownerRecordName\":", zoneID["ownerRecordName"], &buffer)
-            zone.optionalText("\"zoneName\":", zoneID["zoneName"], &buffer)
+            zone.optionalText("\"ownerRecordName\":", zoneID[.ownerRecordName], &buffer)
+            zone.optionalText("\"zoneName\":", zoneID[.zoneName], &buffer)
             zone.close(&buffer)
         }
         object.close(&buffer)
@@ -100,7 +101,7 @@ struct FieldValue {
         case .string: .text
         case .number: .number
         case .object where isNumber(value["latitude"]) && isNumber(value["longitude"]): .location
-        case .object where value["recordName"]?.isString == true: .reference
+        case .object where value[.recordName]?.isString == true: .reference
         default: nil
         }
     }

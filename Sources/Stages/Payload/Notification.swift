@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -24,25 +25,25 @@ struct Notification {
 
     init(_ event: JSONValue) throws(Rejection) {
         let members = NotificationMembers(of: event)
-        causes = try members.causes.required("causes", .array)
-        id = try members.notificationID.required("notificationID", .string)
-        container = try members.container.required("container", .string)
-        environmentName = try members.environment.required("environment", .string)
+        causes = try members.causes.required(.causes, .array)
+        id = try members.notificationID.required(.notificationID, .string)
+        container = try members.container.required(.container, .string)
+        environmentName = try members.environment.required(.environment, .string)
         environment = try members.environment.word(
             "environment", "development or production", ContainerEnvironment.init)
         database = try members.database.word("database", "private, public or shared", DatabaseScope.init)
-        user = try members.user.required("user", .string)
-        subscriptionID = try members.subscriptionID.required("subscriptionID", .string)
+        user = try members.user.required(.user, .string)
+        subscriptionID = try members.subscriptionID.required(.subscriptionID, .string)
         family = try members.subscriptionType.word(
             "subscriptionType", "query, zone or database", SubscriptionFamily.init)
         reason = try members.reason.word("reason", "create, update or delete", ChangeReason.init)
-        recordName = try family == .query ? members.recordName.required("recordName", .string) : nil
-        let zoneID = try members.zoneID.optional("zoneID", .object)
-        zoneName = try zoneID.flatMap { $0["zoneName"] }.optional("zoneID.zoneName", .string)
-        zoneOwner = try zoneID.flatMap { $0["ownerRecordName"] }.optional("zoneID.ownerRecordName", .string)
-        origin = try members.origin.optional("origin", .object)
-        fields = try members.fields.optional("fields", .object)
-        info = try NotificationInfo(members.notificationInfo.optional("notificationInfo", .object))
+        recordName = try family == .query ? members.recordName.required(.recordName, .string) : nil
+        let zoneID = try members.zoneID.optional(.zoneID, .object)
+        zoneName = try zoneID.flatMap { $0[.zoneName] }.optional("zoneID.zoneName", .string)
+        zoneOwner = try zoneID.flatMap { $0[.ownerRecordName] }.optional("zoneID.ownerRecordName", .string)
+        origin = try members.origin.optional(.origin, .object)
+        fields = try members.fields.optional(.fields, .object)
+        info = try NotificationInfo(members.notificationInfo.optional(.notificationInfo, .object))
         guard id.raw.count + subscriptionID.raw.count <= Push.identifierBytesMax else { throw .identifiersTooLong }
     }
 }
@@ -69,16 +70,16 @@ private struct NotificationMembers {
     init(of event: JSONValue) {
         for (key, value) in event.members {
             switch key.textLength {
-            case 4 where key.equals("user"): user = user ?? value
+            case 4 where key.equals(.user): user = user ?? value
             case 6: take(six: key, value)
-            case 8 where key.equals("database"): database = database ?? value
-            case 9 where key.equals("container"): container = container ?? value
-            case 10 where key.equals("recordName"): recordName = recordName ?? value
-            case 11 where key.equals("environment"): environment = environment ?? value
-            case 14 where key.equals("notificationID"): notificationID = notificationID ?? value
-            case 14 where key.equals("subscriptionID"): subscriptionID = subscriptionID ?? value
-            case 16 where key.equals("subscriptionType"): subscriptionType = subscriptionType ?? value
-            case 16 where key.equals("notificationInfo"): notificationInfo = notificationInfo ?? value
+            case 8 where key.equals(.database): database = database ?? value
+            case 9 where key.equals(.container): container = container ?? value
+            case 10 where key.equals(.recordName): recordName = recordName ?? value
+            case 11 where key.equals(.environment): environment = environment ?? value
+            case 14 where key.equals(.notificationID): notificationID = notificationID ?? value
+            case 14 where key.equals(.subscriptionID): subscriptionID = subscriptionID ?? value
+            case 16 where key.equals(.subscriptionType): subscriptionType = subscriptionType ?? value
+            case 16 where key.equals(.notificationInfo): notificationInfo = notificationInfo ?? value
             default: break
             }
         }
@@ -87,15 +88,15 @@ private struct NotificationMembers {
     /// A member whose key has six letters.
     @inline(__always)
     private mutating func take(six key: JSONValue, _ value: JSONValue) {
-        if key.equals("causes") {
+        if key.equals(.causes) {
             causes = causes ?? value
-        } else if key.equals("reason") {
+        } else if key.equals(.reason) {
             reason = reason ?? value
-        } else if key.equals("zoneID") {
+        } else if key.equals(.zoneID) {
             zoneID = zoneID ?? value
-        } else if key.equals("origin") {
+        } else if key.equals(.origin) {
             origin = origin ?? value
-        } else if key.equals("fields") {
+        } else if key.equals(.fields) {
             fields = fields ?? value
         }
     }
@@ -106,6 +107,6 @@ extension Rejection {
         Rejection(
             code: "payload.too_large",
             reason: "notification and subscription ID take more than \(Push.identifierBytesMax) bytes together",
-            path: "subscriptionID")
+            path: Member.subscriptionID.description)
     }
 }

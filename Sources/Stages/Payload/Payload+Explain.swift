@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -7,7 +8,7 @@ extension PayloadStage {
     public func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
-        guard event.isOfType("notification") else { return [] }
+        guard event.isOfType(EventName.notification) else { return [] }
         do throws(Rejection) {
             let notification = try Notification(event.json)
             guard notification.fits(subject) else { return [] }

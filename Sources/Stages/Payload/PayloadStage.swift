@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -17,11 +18,11 @@ public struct PayloadStage: Stage {
 
     public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
-            if event.isOfType("notification") {
+            if event.isOfType(EventName.notification) {
                 try push(event.json, at: now, into: &out)
-            } else if event.isOfType("badge.set") {
+            } else if event.isOfType(EventName.badgeSet) {
                 try badges.set(BadgeSetting(event.json))
-            } else if !event.isOfType("coalesced") {
+            } else if !event.isOfType(EventName.coalesced) {
                 out.pass(event)
             }
         } catch {

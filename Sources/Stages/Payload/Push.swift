@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// One push in the making: a notification, the badge it raises, and what fits.
@@ -19,7 +20,7 @@ struct Push {
 
     /// Writes the push; where a payload had to lose something, the whole one beside it, for whoever fetches it later.
     func write(into buffer: inout ByteBuffer) {
-        buffer.append("{\"type\":\"push\"")
+        buffer.begin(event: EventName.push)
         writeAddress(into: &buffer)
         let start = buffer.count
         let payload = PayloadWriter(notification)
@@ -30,7 +31,7 @@ struct Push {
             _ = writeMessage(payload, kept(of: payload), into: &buffer)
             writeUnpruned(payload, into: &buffer)
         }
-        buffer.append(",\"causes\":")
+        buffer.append(member: .causes)
         buffer.append(notification.causes.raw)
         buffer.append(byte: UInt8(ascii: "}"))
     }
@@ -57,18 +58,18 @@ struct Push {
     }
 
     private func writeAddress(into buffer: inout ByteBuffer) {
-        buffer.append(",\"notificationID\":")
+        buffer.append(member: .notificationID)
         buffer.append(notification.id.raw)
-        buffer.append(",\"container\":")
+        buffer.append(member: .container)
         buffer.append(notification.container.raw)
-        buffer.append(",\"environment\":")
+        buffer.append(member: .environment)
         buffer.append(notification.environmentName.raw)
-        buffer.append(",\"user\":")
+        buffer.append(member: .user)
         buffer.append(notification.user.raw)
-        buffer.append(",\"subscriptionID\":")
+        buffer.append(member: .subscriptionID)
         buffer.append(notification.subscriptionID.raw)
         guard let origin = notification.origin else { return }
-        buffer.append(",\"origin\":")
+        buffer.append(member: .origin)
         buffer.append(origin.raw)
     }
 
@@ -76,9 +77,9 @@ struct Push {
     private func writeMessage(
         _ payload: PayloadWriter, _ kept: Kept, into buffer: inout ByteBuffer
     ) -> Bool {
-        buffer.append(",\"headers\":")
+        buffer.append(member: .headers)
         writeHeaders(kept.own, into: &buffer)
-        buffer.append(",\"payload\":")
+        buffer.append(member: .payload)
         let fits = write(payload, kept.own, badge.count, into: &buffer)
         return badge.topics.isEmpty ? fits : writeTopics(payload, kept.byTopic, into: &buffer) && fits
     }
@@ -88,7 +89,7 @@ struct Push {
         _ payload: PayloadWriter, _ kept: [PayloadParts], into buffer: inout ByteBuffer
     ) -> Bool {
         var fits = true
-        buffer.append(",\"payloadByTopic\":")
+        buffer.append(member: .payloadByTopic)
         var payloads = ObjectWriter(&buffer)
         for (topic, kept) in zip(badge.topics, kept) {
             payloads.key(topic.name, &buffer)
@@ -111,7 +112,7 @@ struct Push {
     /// Names are as short as Apple's, so only texts without any measure take more than there is room for.
     private func writeUnpruned(_ payload: PayloadWriter, into buffer: inout ByteBuffer) {
         let start = buffer.count
-        buffer.append(",\"unpruned\":")
+        buffer.append(member: .unpruned)
         payload.write(payload.parts, badge.count, into: &buffer)
         if buffer.count - start > Push.unprunedBytesMax { buffer.truncate(to: start) }
     }
@@ -132,7 +133,7 @@ extension Push {
             buffer.append(byte: UInt8(ascii: "\""))
         }
         if let collapseID = notification.info.collapseID, Push.isHeader(collapseID) {
-            buffer.append(",\"apns-collapse-id\":")
+            buffer.append(member: .apnsCollapseID)
             buffer.append(text: collapseID)
         }
         buffer.append(byte: UInt8(ascii: "}"))

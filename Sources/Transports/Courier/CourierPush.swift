@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import JSON
 import PipelineKit
@@ -36,7 +37,7 @@ struct Expiration: Sendable {
     private let seconds: Int64?
 
     init(_ headers: JSONValue?) {
-        seconds = headers?["apns-expiration"]?.string.flatMap { Int64($0) }.map { max(0, $0) }
+        seconds = headers?[.apnsExpiration]?.string.flatMap { Int64($0) }.map { max(0, $0) }
     }
 
     /// The microsecond from which no poll is given the push; nil where there is none. With 0 only those polls get it that
@@ -99,13 +100,13 @@ struct CourierPush: Sendable {
         let expiration: Expiration
 
         init?(_ line: JSONValue) {
-            guard let user = line["user"]?.string, let token = line["token"]?.string,
-                let apnsID = line["headers"]?["apns-id"]?.string,
-                let notificationID = line["notificationID"]?.string, let payload = line["payload"], payload.isObject
+            guard let user = line[.user]?.string, let token = line[.token]?.string,
+                let apnsID = line[.headers]?[.apnsID]?.string,
+                let notificationID = line[.notificationID]?.string, let payload = line[.payload], payload.isObject
             else { return nil }
             (self.user, self.token, self.apnsID, self.notificationID) = (user, token, apnsID, notificationID)
             self.payload = Data(payload.raw)
-            expiration = Expiration(line["headers"])
+            expiration = Expiration(line[.headers])
         }
     }
 }

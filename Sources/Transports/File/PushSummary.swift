@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// A push in one line for people.
@@ -17,9 +18,9 @@ enum PushSummary {
     }
 
     private static func text(of push: JSONValue) -> String {
-        let aps = push["payload"]?["aps"]
-        let details = [subscription(push["payload"]?["ck"]), badge(aps), collapse(push["headers"])].compactMap { $0 }
-        let place = "\(word(push["user"])) on \(word(push["device"]))"
+        let aps = push[.payload]?["aps"]
+        let details = [subscription(push[.payload]?["ck"]), badge(aps), collapse(push[.headers])].compactMap { $0 }
+        let place = "\(word(push[.user])) on \(word(push[.device]))"
         return "\(place): \(visible(aps))" + (details.isEmpty ? "" : " (\(details.joined(separator: ", ")))")
     }
 
@@ -52,10 +53,10 @@ enum PushSummary {
         return "\(kind) subscription \(word(family?["sid"]))"
     }
 
-    private static func badge(_ aps: JSONValue?) -> String? { aps?["badge"]?.int64.map { "badge \($0)" } }
+    private static func badge(_ aps: JSONValue?) -> String? { aps?[.badge]?.int64.map { "badge \($0)" } }
 
     private static func collapse(_ headers: JSONValue?) -> String? {
-        headers?["apns-collapse-id"]?.string.map { "collapses as \(printable($0))" }
+        headers?[.apnsCollapseID]?.string.map { "collapses as \(printable($0))" }
     }
 
     private static func word(_ value: JSONValue?) -> String { value?.string.map(printable) ?? "?" }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -22,8 +23,8 @@ struct SimulatorPush {
     }
 
     private init?(_ delivery: Delivery, _ push: JSONValue) {
-        guard let id = push["headers"]?["apns-id"]?.string, let payload = push["payload"], payload.isObject,
-            let topic = push["headers"]?["apns-topic"]?.string ?? delivery.app?.topic
+        guard let id = push[.headers]?[.apnsID]?.string, let payload = push[.payload], payload.isObject,
+            let topic = push[.headers]?[.apnsTopic]?.string ?? delivery.app?.topic
         else { return nil }
         name = Self.name(delivery.id, id)
         contents = Self.contents(payload, topic)

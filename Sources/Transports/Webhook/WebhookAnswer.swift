@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import FoundationNetworking
 import JSON
@@ -58,7 +59,7 @@ extension HTTPAnswer {
         var parser = JSONParser()
         let given: String? = body.withUnsafeBytes { body in
             do throws(JSONError) {
-                return try parser.parse(body)["reason"]?.string
+                return try parser.parse(body)[.reason]?.string
             } catch {
                 return nil
             }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -30,8 +31,8 @@ struct WebhookPush: Sendable {
         let user: String
 
         init?(_ json: JSONValue, isNotice: Bool) {
-            let id = isNotice ? json["id"] : json["headers"]?["apns-id"]
-            guard let id = id?.string, let user = (isNotice ? json["data"] : json)?["user"]?.string else { return nil }
+            let id = isNotice ? json["id"] : json[.headers]?[.apnsID]
+            guard let id = id?.string, let user = (isNotice ? json["data"] : json)?[.user]?.string else { return nil }
             guard !id.isEmpty, id.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
             (self.id, self.user) = (id, user)
         }

@@ -11,6 +11,7 @@ struct Checks {
     init(_ world: World) throws {
         self.world = world
         try soundness()
+        problems += try DeclaredEvents.problems(inLogsUnder: world.folder.path + "/logs")
         try acceptance()
         try deadLetters()
         try conservation()

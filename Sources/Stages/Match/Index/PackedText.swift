@@ -1,3 +1,5 @@
+import Events
+
 /// Packs the text of a saved subscription to a fifth, more or less: what such texts are full of stands for one byte.
 ///
 /// A text unpacks to what it was, byte for byte. What is kept elsewhere is left out: see ``Part``.
@@ -131,15 +133,23 @@ enum PackedText {
 
     /// At least four bytes each, 123 at most. What a text is packed to lives no longer than the process, so they may be
     /// changed at will.
-    private static let phrases: [String] = [
+    private static let phrases = usersPhrases + identifierPhrases + otherPhrases
+
+    private static let usersPhrases: [String] = [
+        ",\"environment\":\"production\",\"database\":\"public\"",
+        ",\"environment\":\"production\",\"database\":\"private\"",
+        ",\"environment\":\"development\",\"database\":\"public\"",
+        ",\"environment\":\"development\",\"database\":\"private\"",
+        ",\"database\":\"shared\"", ",\"database\":\"public\"", ",\"database\":\"private\"",
+    ].map { $0 + ",\"\(Member.user)\":" }
+
+    private static let identifierPhrases: [String] = [",\"subscription\":{", ",", ""].map {
+        $0 + "\"\(Member.subscriptionID)\":"
+    }
+
+    private static let otherPhrases: [String] = [
         "{\"type\":\"subscription.save\",\"container\":",
-        ",\"environment\":\"production\",\"database\":\"public\",\"user\":",
-        ",\"environment\":\"production\",\"database\":\"private\",\"user\":",
-        ",\"environment\":\"development\",\"database\":\"public\",\"user\":",
-        ",\"environment\":\"development\",\"database\":\"private\",\"user\":",
-        ",\"environment\":\"production\"", ",\"environment\":\"development\"", ",\"database\":\"shared\",\"user\":",
-        ",\"database\":\"public\",\"user\":", ",\"database\":\"private\",\"user\":",
-        ",\"subscription\":{\"subscriptionID\":", ",\"subscriptionID\":", "\"subscription\":{", "\"subscriptionID\":",
+        ",\"environment\":\"production\"", ",\"environment\":\"development\"", "\"subscription\":{",
         ",\"subscriptionType\":\"query\",\"query\":{\"recordType\":\"",
         ",\"subscriptionType\":\"zone\",\"zoneID\":{\"zoneName\":\"",
         ",\"subscriptionType\":\"database\"", ",\"subscriptionType\":\"zone\"", ",\"subscriptionType\":\"query\"",

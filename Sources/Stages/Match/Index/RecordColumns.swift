@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Predicates
 
@@ -278,7 +279,7 @@ extension RecordColumns {
     /// All words of a record's texts.
     private mutating func load(wordsOf fields: JSONValue, _ field: Columns.Field, _ values: ValueTable.View) {
         setMany(field[.word]) { many in
-            for (_, field) in fields.members where Clause.isText(field["type"]) {
+            for (_, field) in fields.members where Clause.isText(field[.type]) {
                 switch FieldView(field: field) {
                 case .text(let text): _ = text.withUTF8 { RecordColumns.add(wordsOf: $0, to: many, values) }
                 case .list(let list):

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -58,12 +59,12 @@ extension SubscriptionIndex {
         lines.append("{")
         writeHead(found.slot, into: &lines)
         if let recordType = subscription.recordType {
-            lines.append(",\"recordType\":")
+            lines.append(member: .recordType)
             lines.append(recordType.raw)
         }
         lines.append(",\"savedAt\":")
         lines.appendJSON(found.saved)
-        lines.append(",\"subscription\":")
+        lines.append(member: .subscription)
         if let body = subscription.body { lines.append(body.raw) }
         lines.append("}\n")
     }
@@ -73,12 +74,14 @@ extension SubscriptionIndex {
     func writeHead(_ slot: Int32, into buffer: inout ByteBuffer) {
         let row = store[slot]
         store.heads[Int(row.head)].text.withUnsafeBytes { buffer.append($0) }
-        buffer.append(",\"user\":\"")
-        buffer.append(store.user(slot).bytes)
-        buffer.append("\",\"subscriptionID\":\"")
-        buffer.append(store.id(slot).bytes)
-        buffer.append("\",\"subscriptionType\":\"")
-        buffer.append(row.subject.word)
+        buffer.append(member: .user)
         buffer.append("\"")
+        buffer.append(store.user(slot).bytes)
+        buffer.append("\"")
+        buffer.append(member: .subscriptionID)
+        buffer.append("\"")
+        buffer.append(store.id(slot).bytes)
+        buffer.append("\"")
+        buffer.append(.subscriptionType, word: row.subject.word)
     }
 }

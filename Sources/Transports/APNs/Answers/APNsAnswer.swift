@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import JSON
 import Time
@@ -48,7 +49,7 @@ struct APNsReason: Equatable, Sendable {
         body.withUnsafeBytes { bytes in
             do throws(JSONError) {
                 let json = try parser.parse(bytes)
-                reason = json["reason"]?.string ?? ""
+                reason = json[.reason]?.string ?? ""
                 timestamp = json["timestamp"]?.int64.flatMap(Self.instant)
             } catch {}
         }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -93,8 +94,8 @@ struct APNsPushReader: ~Copyable {
     private static func push(
         _ delivery: Delivery, _ json: JSONValue, _ topic: String, _ collapsesRepeats: Bool
     ) throws(UnsendablePush) -> APNsPush {
-        guard let token = json["token"].flatMap(DecodedText.init), let headers = json["headers"],
-            let payload = json["payload"]
+        guard let token = json[.token].flatMap(DecodedText.init), let headers = json[.headers],
+            let payload = json[.payload]
         else { throw UnsendablePush("not a push with a token, headers and a payload") }
         guard payload.isObject else { throw UnsendablePush("a payload that is no JSON object") }
         guard token.withBytes(DeviceToken.isToken) else { throw UnsendablePush(DeviceToken.rule) }

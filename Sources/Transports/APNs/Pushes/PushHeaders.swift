@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Time
 
@@ -30,15 +31,15 @@ struct PushHeaders {
     }
 
     private mutating func take(_ key: JSONValue, _ text: DecodedText) {
-        if key.equals("apns-id") {
+        if key.equals(.apnsID) {
             id = text
-        } else if key.equals("apns-topic") {
+        } else if key.equals(.apnsTopic) {
             topic = text.string
-        } else if key.equals("apns-push-type") {
+        } else if key.equals(.apnsPushType) {
             pushType = text.string
-        } else if key.equals("apns-priority") {
+        } else if key.equals(.apnsPriority) {
             priority = text.string
-        } else if key.equals("apns-expiration") {
+        } else if key.equals(.apnsExpiration) {
             expiration = text
         } else if isCollapseID(key), !text.isEmpty {
             collapseID = text
@@ -54,4 +55,4 @@ struct PushHeaders {
     }
 }
 
-private func isCollapseID(_ key: JSONValue) -> Bool { key.equals("apns-collapse-id") }
+private func isCollapseID(_ key: JSONValue) -> Bool { key.equals(.apnsCollapseID) }

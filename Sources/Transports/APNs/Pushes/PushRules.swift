@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// What APNs would refuse, or take and show nobody, refused before it is sent.
@@ -60,7 +61,7 @@ enum PushRules {
     private static func payloadBytesMax(_ kind: APNsPush.Kind) -> Int { kind.pushType == "voip" ? 5_120 : 4_096 }
 
     private static func checkBackground(_ aps: JSONValue) throws(UnsendablePush) {
-        guard aps["alert"] == nil, aps["badge"] == nil, aps["sound"] == nil else {
+        guard aps["alert"] == nil, aps[.badge] == nil, aps["sound"] == nil else {
             throw UnsendablePush("a background push has no alert, badge or sound")
         }
     }

@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import JSON
 import NIOHTTP1
@@ -18,7 +19,7 @@ struct HTTPAnswer: Sendable {
         var json = ByteBuffer(capacity: 128)
         json.append("{\"error\":")
         json.appendJSON(code)
-        json.append(",\"reason\":")
+        json.append(member: .reason)
         json.appendJSON(reason)
         json.append(byte: UInt8(ascii: "}"))
         return HTTPAnswer(status: status, body: Data(json.bytes))

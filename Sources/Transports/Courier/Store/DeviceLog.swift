@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 
 /// Follows the log that pushes come from for what it says of devices, so that a token is known before its first push.
@@ -45,9 +46,9 @@ struct DeviceChange {
     let address: (transport: String, token: String, topic: String?)?
 
     init?(_ event: JSONValue) {
-        let isNew = event["type"]?.equals("device.register") ?? false
-        guard isNew || event["type"]?.equals("device.unregister") ?? false, let account = Account(event),
-            let device = event["device"]?.string
+        let isNew = event[.type]?.equals(EventName.deviceRegister) ?? false
+        guard isNew || event[.type]?.equals(EventName.deviceUnregister) ?? false, let account = Account(event),
+            let device = event[.device]?.string
         else { return nil }
         self.account = account
         self.device = device
@@ -55,8 +56,8 @@ struct DeviceChange {
             address = nil
             return
         }
-        guard let transport = event["transport"]?.string, let token = event["token"]?.string else { return nil }
-        address = (transport, token, event["topic"]?.string)
+        guard let transport = event[.transport]?.string, let token = event[.token]?.string else { return nil }
+        address = (transport, token, event[.topic]?.string)
     }
 
     /// A device that goes over to another transport has no inbox any more.
@@ -71,8 +72,8 @@ struct DeviceChange {
 
 extension Account {
     init?(_ event: JSONValue) {
-        guard let container = event["container"]?.string, let environment = event["environment"]?.string,
-            let user = event["user"]?.string
+        guard let container = event[.container]?.string, let environment = event[.environment]?.string,
+            let user = event[.user]?.string
         else { return nil }
         self.init(container: container, environment: environment, user: user)
     }

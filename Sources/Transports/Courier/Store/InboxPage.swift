@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import GRDB
 import JSON
@@ -81,7 +82,7 @@ struct InboxPage: ~Copyable {
         json.appendJSON(id)
         json.append(",\"isRead\":")
         json.appendJSON(isRead)
-        json.append(",\"payload\":")
+        json.append(member: .payload)
         body.withUnsafeBytes { json.append($0) }
         json.append(byte: UInt8(ascii: "}"))
     }

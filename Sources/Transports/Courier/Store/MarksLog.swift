@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import Time
 
@@ -55,11 +56,11 @@ struct MarksLog {
 
 extension MarksLog.Mark {
     fileprivate init?(_ event: JSONValue) {
-        if event["type"]?.equals("taken") == true, let id = event["apns-id"]?.string {
+        if event[.type]?.equals("taken") == true, let id = event[.apnsID]?.string {
             self = .taken(apnsID: id)
-        } else if event["type"]?.equals("read") == true, let push = event["push"]?.int64 {
+        } else if event[.type]?.equals("read") == true, let push = event[.push]?.int64 {
             self = .read(push: push)
-        } else if event["type"]?.equals("late") == true, let push = event["push"]?.int64 {
+        } else if event[.type]?.equals("late") == true, let push = event[.push]?.int64 {
             self = .late(push: push)
         } else {
             return nil
@@ -69,13 +70,16 @@ extension MarksLog.Mark {
     fileprivate func write(to lines: inout ByteBuffer) {
         switch self {
         case .taken(let id):
-            lines.append("{\"type\":\"taken\",\"apns-id\":")
+            lines.begin(event: "taken")
+            lines.append(member: .apnsID)
             lines.appendJSON(id)
         case .read(let push):
-            lines.append("{\"type\":\"read\",\"push\":")
+            lines.begin(event: "read")
+            lines.append(member: .push)
             lines.appendJSON(push)
         case .late(let push):
-            lines.append("{\"type\":\"late\",\"push\":")
+            lines.begin(event: "late")
+            lines.append(member: .push)
             lines.appendJSON(push)
         }
         lines.append("}\n")

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import Foundation
 import GRDB
 import JSON
@@ -26,10 +27,10 @@ struct Rebuild {
         let log = try EventLogs.summary(directory: directory)
         let events = try LogEvents(directory: directory, from: log.firstSequence)
         try events.read { sequence, event, time in
-            if event["type"]?.equals("push") == true {
+            if event[.type]?.equals(EventName.push) == true {
                 if time >= oldest { try take(event, push: Int64(sequence), time) }
-            } else if event["type"]?.equals("push.redrive") == true, let push = event["push"] {
-                if time >= oldest { try take(push, only: event["device"]?.string, push: Int64(sequence), time) }
+            } else if event[.type]?.equals(EventName.pushRedrive) == true, let push = event[.push] {
+                if time >= oldest { try take(push, only: event[.device]?.string, push: Int64(sequence), time) }
             } else {
                 try DeviceChange(event)?.apply(to: tables, transport: transport)
             }
@@ -39,17 +40,17 @@ struct Rebuild {
 
     /// - Parameter name: The one device that a push is redriven to.
     private func take(_ event: JSONValue, only name: String? = nil, push: Int64, _ time: Instant) throws {
-        guard let owner = Account(event), let id = event["notificationID"]?.string, let payload = event["payload"]
+        guard let owner = Account(event), let id = event[.notificationID]?.string, let payload = event[.payload]
         else {
             return
         }
         let account = try tables.account(owner)
         var body: Data?
         for device in try tables.devices(of: account, named: name) {
-            let own = Data(device.topic.flatMap { event["payloadByTopic"]?.member($0)?.raw } ?? payload.raw)
-            let whole = body ?? event["unpruned"].map { Data($0.raw) } ?? own
+            let own = Data(device.topic.flatMap { event[.payloadByTopic]?.member($0)?.raw } ?? payload.raw)
+            let whole = body ?? event[.unpruned].map { Data($0.raw) } ?? own
             if body == nil {
-                let expiration = Expiration(event["headers"])
+                let expiration = Expiration(event[.headers])
                 try tables.add(push: push, id: id, body: whole, to: account, time: time, expiration)
             }
             body = whole
@@ -61,8 +62,8 @@ struct Rebuild {
         guard try EventLogs.isLog(directory: directory) else { return }
         let log = try EventLogs.summary(directory: directory)
         try LogEvents(directory: directory, from: log.firstSequence).read { _, event, time in
-            guard event["outcome"]?.equals("accepted") == true, let push = event["push"]?.int64,
-                let device = event["device"]?.string, let apnsID = event["apns-id"]?.string
+            guard event[.outcome]?.equals("accepted") == true, let push = event[.push]?.int64,
+                let device = event[.device]?.string, let apnsID = event[.apnsID]?.string
             else { return }
             try tables.accept(apnsID: apnsID, push: push, device: device)
         }

@@ -1,0 +1,24 @@
+/// The names of all types of events. Nothing else spells them.
+package enum EventName {
+    @inlinable package static var recordSave: StaticString { "record.save" }
+    @inlinable package static var recordDelete: StaticString { "record.delete" }
+    @inlinable package static var subscriptionSave: StaticString { "subscription.save" }
+    @inlinable package static var subscriptionDelete: StaticString { "subscription.delete" }
+    @inlinable package static var deviceRegister: StaticString { "device.register" }
+    @inlinable package static var deviceUnregister: StaticString { "device.unregister" }
+    @inlinable package static var badgeSet: StaticString { "badge.set" }
+    @inlinable package static var pushRedrive: StaticString { "push.redrive" }
+    @inlinable package static var match: StaticString { "match" }
+    @inlinable package static var notMatched: StaticString { "not_matched" }
+    @inlinable package static var notification: StaticString { "notification" }
+    @inlinable package static var coalesced: StaticString { "coalesced" }
+    @inlinable package static var push: StaticString { "push" }
+    @inlinable package static var outcome: StaticString { "outcome" }
+    @inlinable package static var attempt: StaticString { "attempt" }
+    @inlinable package static var deviceRetired: StaticString { "device.retired" }
+    @inlinable package static var noticeOutcome: StaticString { "notice.outcome" }
+    @inlinable package static var noticeAttempt: StaticString { "notice.attempt" }
+    @inlinable package static var appStopped: StaticString { "app.stopped" }
+    @inlinable package static var appResumed: StaticString { "app.resumed" }
+    @inlinable package static var deadLetter: StaticString { "dead_letter" }
+}

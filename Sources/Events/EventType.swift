@@ -1,0 +1,87 @@
+import JSON
+
+/// One type of event, as it stands in a log: which members it has, and of what kind.
+package struct EventType: Sendable {
+    /// What a member's value is.
+    package enum Kind: Sendable, Hashable {
+        case text
+        /// One of these words.
+        case words([String])
+        /// A whole number from 1: a place in a log.
+        case sequence
+        /// A whole number from 0.
+        case count
+        case flag
+        /// A moment, as text (RFC 3339).
+        case time
+        case object
+        case list
+    }
+
+    /// A member that events of the type have.
+    package struct Entry: Sendable {
+        package let member: Member
+        package let kind: Kind
+        package let isRequired: Bool
+        /// The first version of Belfry that writes it.
+        package let since: String
+    }
+
+    package let name: StaticString
+    /// The log in which it begins. Stages behind it pass on what they do not use.
+    package let log: String
+    /// What it says, in one sentence.
+    package let summary: String
+    package let entries: [Entry]
+
+    init(_ name: StaticString, in log: String, _ summary: String, _ entries: [Entry]) {
+        (self.name, self.log, self.summary) = (name, log, summary)
+        self.entries = [.required(.type, .words([name.description]))] + entries
+    }
+}
+
+extension EventType.Entry {
+    static func required(_ member: Member, _ kind: EventType.Kind, since: String = "1") -> Self {
+        Self(member: member, kind: kind, isRequired: true, since: since)
+    }
+
+    static func optional(_ member: Member, _ kind: EventType.Kind, since: String = "1") -> Self {
+        Self(member: member, kind: kind, isRequired: false, since: since)
+    }
+}
+
+// MARK: - Checking
+
+extension EventType {
+    /// The type that the event names; nil where it is none of these.
+    package static func of(_ event: JSONValue) -> EventType? {
+        guard let type = event[.type] else { return nil }
+        return all.first { type.equals($0.name) }
+    }
+
+    /// Where the event is not as declared: `member: what is wrong`.
+    package func problems(of event: JSONValue) -> [String] {
+        let missing = entries.filter { $0.isRequired && event[$0.member] == nil }.map { "\($0.member): missing" }
+        return missing
+            + event.members.compactMap { key, value in
+                guard let entry = entries.first(where: { key.equals($0.member) }) else {
+                    return "\(key.string ?? ""): not declared"
+                }
+                return entry.kind.holds(value) ? nil : "\(entry.member): not \(entry.kind)"
+            }
+    }
+}
+
+extension EventType.Kind {
+    package func holds(_ value: JSONValue) -> Bool {
+        switch self {
+        case .text, .time: value.isString
+        case .words(let words): value.string.map(words.contains) ?? false
+        case .sequence: value.int64.map { $0 > 0 } ?? false
+        case .count: value.int64.map { $0 >= 0 } ?? false
+        case .flag: value.bool != nil
+        case .object: value.isObject
+        case .list: value.isArray
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import EventLog
+import Events
+import Foundation
+import JSON
+
+/// Holds what is in logs against how `Events` declares it.
+public enum DeclaredEvents {
+    /// What is not as declared in the logs of a folder, each kind of problem once.
+    public static func problems(inLogsUnder folder: String) throws -> [String] {
+        let logs = try FileManager.default.contentsOfDirectory(atPath: folder).sorted().map { folder + "/" + $0 }
+        var problems: [String] = []
+        for log in logs where FileManager.default.fileExists(atPath: log + "/log.json") {
+            let reader = try EventLogReader(directory: log, from: .beginning)
+            while let batch = try reader.next() {
+                for line in batch.body.split(separator: UInt8(ascii: "\n")) {
+                    for problem in try Self.problems(of: UnsafeRawBufferPointer(rebasing: line)) {
+                        let problem = "\(log.split(separator: "/").last ?? ""): \(problem)"
+                        if !problems.contains(problem) { problems.append(problem) }
+                    }
+                }
+            }
+        }
+        return problems
+    }
+
+    private static func problems(of line: UnsafeRawBufferPointer) throws -> [String] {
+        var parser = JSONParser()
+        let event = try parser.parse(line)
+        guard let type = EventType.of(event) else { return ["\(event["type"]?.string ?? "an event") is not declared"] }
+        return type.problems(of: event).map { "\(type.name) \($0)" }
+    }
+}
