@@ -1,20 +1,14 @@
+import Events
 import JSON
 
-/// Checks of a subscription's `notificationInfo`: the eighteen properties of `CKSubscription.NotificationInfo`, by
-/// their native names; `additionalFields` is what CloudKit Web Services calls `desiredKeys`.
+/// Checks of a subscription's `notificationInfo`: see `NotificationProperty`.
 package enum NotificationInfo {
-    private static let texts: [StaticString] = [
-        "alertBody", "alertLocalizationKey", "title", "titleLocalizationKey", "subtitle", "subtitleLocalizationKey",
-        "alertActionLocalizationKey", "alertLaunchImage", "soundName", "category",
-    ]
-    private static let flags: [StaticString] = [
-        "shouldBadge", "shouldSendContentAvailable", "shouldSendMutableContent",
-    ]
-    private static let arguments: [StaticString] = [
-        "alertLocalizationArgs", "titleLocalizationArgs", "subtitleLocalizationArgs",
-    ]
-    private static let desiredKeys: [StaticString] = ["desiredKeys", "additionalFields"]
-    private static let keys = texts + flags + arguments + desiredKeys + ["collapseIDKey"]
+    private static let texts = NotificationProperty.all(of: .text).map(\.name)
+    private static let flags = NotificationProperty.all(of: .flag).map(\.name)
+    private static let arguments = NotificationProperty.all(of: .arguments).map(\.name)
+    private static let desiredKeys = NotificationProperty.all(of: .fieldNames).map(\.name)
+    private static let collapseIDs = NotificationProperty.all(of: .collapseID).map(\.name)
+    private static let keys = NotificationProperty.allCases.map(\.name)
 
     /// - Throws: `member.kind`, `member.unknown`, `member.conflict`, `name.*`; `notification.desired_keys` for a
     ///   fourth key or a repeated one; `notification.arguments` for more than a payload has room for.
@@ -34,8 +28,9 @@ package enum NotificationInfo {
             }
         }
         try checkDesiredKeys(of: json)
-        if let collapseID = json["collapseIDKey"] {
-            try under("collapseIDKey") { () throws(ModelError) in try NameRule.collapseID.check(collapseID) }
+        for key in collapseIDs {
+            guard let collapseID = json[key] else { continue }
+            try under(key) { () throws(ModelError) in try NameRule.collapseID.check(collapseID) }
         }
     }
 
@@ -64,7 +59,7 @@ package enum NotificationInfo {
                 try checkDesiredKeys(list)
             }
         }
-        guard json["desiredKeys"] != nil, json["additionalFields"] != nil else { return }
+        guard desiredKeys.allSatisfy({ json[$0] != nil }) else { return }
         throw ModelError(
             "member.conflict", at: "additionalFields", "additionalFields is desiredKeys: keep one of them")
     }

@@ -1,22 +1,12 @@
+import Events
 import JSON
 
 /// Which notifications a user sees or hears: those that go out as alerts, at once; all others go in the background.
 package enum NotificationVisibility {
-    /// Each of these puts something beside `content-available` into the `aps` dictionary.
-    ///
-    /// Apple calls a notification visual when any property but `shouldSendContentAvailable` is set
-    /// (CKQueryNotification). But APNs takes no alert whose `aps` holds nothing else, and these are all that write
-    /// there: `desiredKeys`, a collapse ID, or arguments without a key leave nothing to show.
-    private static let properties: [StaticString] = [
-        "alertBody", "title", "soundName", "shouldBadge", "alertLocalizationKey", "titleLocalizationKey", "subtitle",
-        "subtitleLocalizationKey", "alertActionLocalizationKey", "alertLaunchImage", "category",
-        "shouldSendMutableContent",
-    ]
-
     /// Whether nothing is to be seen or heard: no notification info, or none that writes into `aps` what a user notices.
     package static func isSilent(_ info: JSONValue?) -> Bool {
         guard let info else { return true }
-        for (key, value) in info.members where !value.isUnset && properties.contains(where: { key.equals($0) }) {
+        for (key, value) in info.members where !value.isUnset && NotificationProperty(key)?.isNoticed == true {
             return false
         }
         return true

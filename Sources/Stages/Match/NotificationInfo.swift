@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -7,16 +8,13 @@ enum NotificationInfo {
     static func copiedFields(_ info: JSONValue) throws(Rejection) -> [NotificationInfos.CopiedField] {
         var copied: [NotificationInfos.CopiedField] = []
         var seen: Set<[UInt8]> = []
-        let arguments: [StaticString] = [
-            "titleLocalizationArgs", "subtitleLocalizationArgs", "alertLocalizationArgs",
-        ]
-        for key in arguments + ["desiredKeys", "additionalFields"] {
-            let isForDeletes = arguments.contains { $0.description == key.description }
-            for name in try names(info, key) where seen.insert(Array(name.utf8)).inserted {
+        for property in NotificationProperty.all(of: .arguments) + NotificationProperty.all(of: .fieldNames) {
+            for name in try names(info, property.name) where seen.insert(Array(name.utf8)).inserted {
                 var json = ByteBuffer()
                 json.appendJSON(name)
                 json.append(byte: UInt8(ascii: ":"))
-                copied.append(.init(name: Array(name.utf8), key: Array(json.bytes), isForDeletes: isForDeletes))
+                copied.append(
+                    .init(name: Array(name.utf8), key: Array(json.bytes), isForDeletes: property.kind == .arguments))
             }
         }
         return copied

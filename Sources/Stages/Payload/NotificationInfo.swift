@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import PipelineKit
 
@@ -24,7 +25,7 @@ struct NotificationInfo {
         guard let json else { return }
         for (key, value) in json.members where !value.isUnset {
             guard let property = NotificationProperty(key) else { continue }
-            guard value.kind == property.kind else { throw .wrongKind(of: property) }
+            guard value.kind == property.jsonKind else { throw .wrongKind(of: property) }
             guard value.count <= CloudKitLimits.localizationArgumentsMax else { throw .tooMany(in: property) }
             set(property, value)
         }
@@ -68,55 +69,19 @@ struct AlertText {
     var hasArguments: Bool { key != nil && arguments != nil }
 }
 
-/// The properties of a notification info: those of `CKSubscription.NotificationInfo`, and CloudKit Web Services' name
-/// for the desired keys.
-enum NotificationProperty: CaseIterable {
-    case alertBody, alertLocalizationKey, alertLocalizationArgs
-    case title, titleLocalizationKey, titleLocalizationArgs
-    case subtitle, subtitleLocalizationKey, subtitleLocalizationArgs
-    case alertActionLocalizationKey, alertLaunchImage, soundName, category, collapseIDKey
-    case shouldBadge, shouldSendContentAvailable, shouldSendMutableContent
-    case desiredKeys, additionalFields
-
-    /// Looks at names of the right length only: this is done for every property of every notification.
-    init?(_ name: JSONValue) {
-        switch name.textLength {
-        case 5 where name.equals("title"): self = .title
-        case 8 where name.equals("subtitle"): self = .subtitle
-        case 8 where name.equals("category"): self = .category
-        case 9 where name.equals("alertBody"): self = .alertBody
-        case 9 where name.equals("soundName"): self = .soundName
-        case 11 where name.equals("shouldBadge"): self = .shouldBadge
-        case 11 where name.equals("desiredKeys"): self = .desiredKeys
-        case 13 where name.equals("collapseIDKey"): self = .collapseIDKey
-        case 16 where name.equals("alertLaunchImage"): self = .alertLaunchImage
-        case 16 where name.equals("additionalFields"): self = .additionalFields
-        case 20 where name.equals("alertLocalizationKey"): self = .alertLocalizationKey
-        case 20 where name.equals("titleLocalizationKey"): self = .titleLocalizationKey
-        case 21 where name.equals("alertLocalizationArgs"): self = .alertLocalizationArgs
-        case 21 where name.equals("titleLocalizationArgs"): self = .titleLocalizationArgs
-        case 23 where name.equals("subtitleLocalizationKey"): self = .subtitleLocalizationKey
-        case 24 where name.equals("shouldSendMutableContent"): self = .shouldSendMutableContent
-        case 24 where name.equals("subtitleLocalizationArgs"): self = .subtitleLocalizationArgs
-        case 26 where name.equals("shouldSendContentAvailable"): self = .shouldSendContentAvailable
-        case 26 where name.equals("alertActionLocalizationKey"): self = .alertActionLocalizationKey
-        default: return nil
-        }
-    }
-
-    var kind: JSONValue.Kind {
-        switch self {
-        case .alertLocalizationArgs, .titleLocalizationArgs, .subtitleLocalizationArgs: .array
-        case .desiredKeys, .additionalFields: .array
-        case .shouldBadge, .shouldSendContentAvailable, .shouldSendMutableContent: .true
-        default: .string
+extension NotificationProperty {
+    fileprivate var jsonKind: JSONValue.Kind {
+        switch kind {
+        case .text, .collapseID: .string
+        case .flag: .true
+        case .arguments, .fieldNames: .array
         }
     }
 }
 
 extension Rejection {
     fileprivate static func wrongKind(of property: NotificationProperty) -> Rejection {
-        let kind = property.kind == .true ? "boolean" : "\(property.kind)"
+        let kind = property.jsonKind == .true ? "boolean" : "\(property.jsonKind)"
         return Rejection(
             code: "notification.kind", reason: "must be a \(kind)", path: "notificationInfo.\(property)")
     }

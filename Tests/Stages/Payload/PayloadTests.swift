@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import Testing
 
@@ -46,7 +47,12 @@ import Testing
 
     @Test func `is silent for the stage that coalesces and in the background for APNs alike`() throws {
         for property in NotificationProperty.allCases {
-            let value = property.kind == .array ? #"["title"]"# : property.kind == .true ? "true" : #""x""#
+            let value =
+                switch property.kind {
+                case .arguments, .fieldNames: #"["title"]"#
+                case .flag: "true"
+                case .text, .collapseID: #""x""#
+                }
             let info = #"{"\#(property)":\#(value)}"#
             let type = try push(of: SampleNotification(info: info))["headers", "apns-push-type"]
             var parser = JSONParser()
