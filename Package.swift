@@ -8,6 +8,7 @@ let package = Package(
         .library(name: "PipelineTestKit", targets: ["PipelineTestKit"]),
         .library(name: "BelfryClient", targets: ["BelfryClient"]),
         .executable(name: "belfry", targets: ["belfry"]),
+        .executable(name: "belfry-bench", targets: ["belfry-bench"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -75,10 +76,16 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime",
-                "Replay",
-                "ZeroMQ",
-                "StageTool", "BuiltIns", "PipelineTestKit", "Deliver", "Match", "Payload", "LocalAPNs", "Signing",
+                "Replay", "ZeroMQ", "StageTool", "BuiltIns", "PipelineTestKit", "Deliver", "Match", "LocalAPNs", "Signing",
                 "TransportAPNs", "TransportFile",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
+        ),
+        .target(
+            name: "Bench",
+            dependencies: [
+                "JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
+                "BuiltIns", "Match", "Payload", "LocalAPNs", "Signing", "TransportAPNs",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
@@ -110,7 +117,10 @@ var transports: [Target] {
 
 var executables: [Target] {
     let programs: [(name: String, dependencies: [Target.Dependency])] =
-        [("belfry", ["BelfryTool", "StageTool"]), ("belfry-deliver", ["PipelineKit", "StageTool", "BuiltIns"])]
+        [
+            ("belfry", ["BelfryTool", "StageTool"]), ("belfry-bench", ["Bench", "StageTool"]),
+            ("belfry-deliver", ["PipelineKit", "StageTool", "BuiltIns"]),
+        ]
         + ["Ingest", "Match", "Coalesce", "Payload"].map {
             ("belfry-" + $0.lowercased(), ["PipelineKit", "StageTool", .target(name: $0)])
         }

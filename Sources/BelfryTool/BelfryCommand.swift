@@ -29,7 +29,7 @@ struct BelfryCommand: AsyncParsableCommand {
             answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 70 a fault of a stage's own; 73 cannot \
             create; 74 I/O; 77 no permission; 78 configuration.
             """,
-        version: "belfry 0.1",
+        version: Tool.version,
         subcommands: [
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
             ReplayCommand.self, WhatIfCommand.self, StateCommand.self, TraceCommand.self, ExplainCommand.self,

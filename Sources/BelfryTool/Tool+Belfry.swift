@@ -3,7 +3,7 @@
 
 extension Tool {
     /// `belfry`.
-    package static func belfry() async -> Never { await run(BelfryCommand.self) }
+    package static func belfry() async -> Never { await run(BelfryCommand.self, BenchCommand.askingForHelp(arguments)) }
 
     /// A command of `belfry` inside another program.
     ///

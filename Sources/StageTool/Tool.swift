@@ -29,14 +29,21 @@ package enum Tool {
         await run(StageProgram<DeliverProgram, Linked>.self)
     }
 
-    package static func run<Command: AsyncParsableCommand>(_ type: Command.Type) async -> Never {
+    package static let version = "belfry 0.1"
+
+    /// What the process was started with.
+    package static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }
+
+    package static func run<Command: AsyncParsableCommand>(
+        _ type: Command.Type, _ arguments: [String] = Tool.arguments
+    ) async -> Never {
         let hangup = StopSignals.hold(SIGHUP)
         StopSignals.ignore(SIGPIPE)
         // A file at the limit of its size is a full disk: the write fails, and that is dealt with.
         StopSignals.outlive(SIGXFSZ)
         allowManyFiles()
         do {
-            exit(try await status(of: type, Array(CommandLine.arguments.dropFirst())) { hangup.release() })
+            exit(try await status(of: type, arguments) { hangup.release() })
         } catch {
             endQuietly()
         }

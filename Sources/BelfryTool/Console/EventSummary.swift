@@ -39,8 +39,3 @@ enum EventSummary {
         return value.isNumber ? String(decoding: value.raw, as: UTF8.self) : nil
     }
 }
-
-extension String {
-    func leftPadded(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
-    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-}

@@ -1,0 +1,155 @@
+import BuiltIns
+import EventLog
+import Foundation
+import JSON
+import PipelineKit
+import PipelineRuntime
+import Time
+
+/// The same pushes through the deliver stage: read from a log over a link, sent by the APNs transport, and every outcome
+/// in the stage's own log.
+struct DeliverStageBench: Sendable {
+    /// What the transport is set up with, as members of a YAML flow mapping.
+    let transport: String
+    let count: Int
+    let folder: String
+    let interruption: Interruption
+
+    struct Measure: Sendable {
+        var perSecond = 0.0
+        /// Of this process, for each push: the log that is read, the link, the stage and its log included.
+        var cpuMicroseconds = 0.0
+    }
+
+    /// Pushes before the first that counts: connections stand by then.
+    private static let warmth = 5_000
+    /// That of the quickstart.
+    static let sync = "interval 50ms"
+
+    func run() async throws -> Measure {
+        let file = try pipeline()
+        try DataFolder.prepare(file.data)
+        try DeliverBenchLog(logs: file.data + "/logs").write(pushes: Self.warmth + count)
+        let surroundings = HostSurroundings(registry: Self.registry, context: try HostContext())
+        let process = try PipelineProcess(file, in: surroundings)
+        async let running: Void = process.run()
+        let measure = try await measure(process.last.control)
+        process.stop()
+        try await running
+        try interruption.check()
+        guard let measure else { throw ToolFailure(.software, "the stage ended while it was measured") }
+        try check(process.last.plan)
+        return measure
+    }
+
+    private static var registry: Registry {
+        var registry = Registry.builtIns
+        registry.register(PreparedPushes.self)
+        return registry
+    }
+
+    private func pipeline() throws -> PipelineFile {
+        let path = folder + "/bench.yaml"
+        try TextFile.write(
+            """
+            pipeline: bench
+            data: data
+            seed: \(DeliverBenchLog.seed)
+            log: { sync: \(Self.sync) }
+            stages:
+              \(PreparedPushes.kind): {}
+              deliver:
+                from: \(PreparedPushes.kind)
+                transports:
+                  apns: { use: apns, \(transport) }
+
+            """, to: path)
+        return try CheckedPipeline(PipelineText(path: path), of: Self.registry).file
+    }
+
+    /// - Returns: Nil where the stage ended before the last push, or somebody wants it to.
+    private func measure(_ control: HostControl) async throws -> Measure? {
+        let (warmth, total) = (UInt64(Self.warmth), UInt64(Self.warmth + count))
+        guard try await wait(for: warmth, control) else { return nil }
+        let (first, before, began) = (control.report.eventsOut, try ProcessUse.own(), ContinuousClock.now)
+        guard try await wait(for: total, control) else { return nil }
+        let (sent, seconds) = (Double(total - first), (ContinuousClock.now - began) / .seconds(1))
+        let used = try ProcessUse.own().since(before)
+        return Measure(perSecond: sent / seconds, cpuMicroseconds: used.seconds / sent * 1e6)
+    }
+
+    private func wait(for outcomes: UInt64, _ control: HostControl) async throws -> Bool {
+        await control.wait { [interruption] in $0.eventsOut >= outcomes || interruption.isAsked }
+            && !interruption.isAsked
+    }
+
+    /// A push that is not accepted would be a measure of something else.
+    private func check(_ plan: HostPlan) throws {
+        let reader = try EventLogReader(directory: plan.logsDirectory + "/" + plan.logName, from: .beginning)
+        var parser = JSONParser()
+        var count = 0
+        while let batch = try reader.next() {
+            for line in Lines(batch.body) {
+                if try parser.parse(line)["outcome"]?.equals("accepted") == true { count += 1 }
+            }
+        }
+        guard count == Self.warmth + self.count else {
+            throw ToolFailure(.software, "\(count) of \(Self.warmth + self.count) pushes were accepted")
+        }
+    }
+}
+
+/// Stands in for all stages before deliver: has a log, and serves it.
+private struct PreparedPushes: Stage {
+    typealias Settings = NoSettings
+
+    static let kind = DeliverBenchLog.name
+    static let logName = DeliverBenchLog.name
+    static let isSource = true
+
+    init(_ settings: NoSettings, context: StageContext) throws(SettingsError) {}
+
+    mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) { out.pass(event) }
+}
+
+/// A log of devices, one for each user, and of pushes to them in turn.
+struct DeliverBenchLog {
+    static let seed = "bench"
+    static let name = "prepared"
+    private static let batch = 250
+
+    /// The folder of the logs.
+    let logs: String
+
+    func write(pushes count: Int) throws {
+        let identity = LogIdentity(seed: Self.seed, name: Self.name)
+        let log = try EventLogWriter(
+            EventLogOptions(directory: logs, name: Self.name, identity: identity, sync: .never))
+        try append((0..<DeliverBenchServer.devices).map(Self.device), to: log)
+        let pushes = (0..<DeliverBenchServer.devices).map(Self.push)
+        for first in stride(from: 0, to: count, by: Self.batch) {
+            let some = (first..<min(first + Self.batch, count)).map { pushes[$0 % pushes.count] }
+            try append(some, to: log)
+        }
+        try log.close()
+    }
+
+    private func append(_ lines: [String], to log: EventLogWriter) throws {
+        let text = Array((lines.joined(separator: "\n") + "\n").utf8)
+        _ = try text.withUnsafeBytes { try log.append($0, count: lines.count, now: max(.wall(), log.lastNow)) }
+    }
+
+    private static let place =
+        #""container":"\#(DeliverBenchPushes.app.container)","environment":"development""#
+
+    private static func device(_ number: Int) -> String {
+        #"{"type":"device.register",\#(place),"user":"_u\#(number)","device":"phone","transport":"apns","#
+            + #""token":"\#(DeliverBenchServer.token(number))","topic":"com.example.Bench"}"#
+    }
+
+    private static func push(_ number: Int) -> String {
+        #"{"type":"push","notificationID":"b3837970-bcc6-8d7e-af56-077f72d43586",\#(place),"user":"_u\#(number)","#
+            + #""subscriptionID":"notes","headers":{"apns-push-type":"alert","apns-priority":"10"},"#
+            + #""payload":\#(DeliverBenchPushes.payload),"causes":[{"log":"changes","sequence":17}]}"#
+    }
+}

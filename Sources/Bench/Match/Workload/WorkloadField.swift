@@ -1,0 +1,90 @@
+/// A field of the workload's records: its type, and where its values come from.
+struct WorkloadField: Sendable {
+    enum Values: Sendable {
+        /// What an app subscribes to; there are as many as a share of the subscriptions (1/share), the first more often.
+        case threads(share: Int)
+        case references(share: Int)
+        case items(share: Int)
+        case members(share: Int)
+        /// One of a list, the first more often; or some of it.
+        case choice([String], sums: [Int])
+        case someOf([String], sums: [Int])
+        case title([String])
+        /// Below a limit, evenly or the small ones more often.
+        case integers(Int, isSkewed: Bool)
+        case hundredths(Int, isSkewed: Bool)
+        case time
+    }
+
+    let name: String
+    /// CloudKit's word for a record's field; that of a list's element ends before `_LIST`.
+    let type: String
+    let values: Values
+    /// How often a record type has it, beside others; of no meaning for what apps subscribe to.
+    var weight = 0
+
+    var isList: Bool { type.hasSuffix("_LIST") }
+
+    var isChoice: Bool { if case .choice = values { true } else { false } }
+}
+
+extension WorkloadField {
+    static let anchors = [
+        WorkloadField(name: "thread", type: "STRING", values: .threads(share: 8)),
+        WorkloadField(name: "group", type: "STRING", values: .threads(share: 25)),
+        WorkloadField(name: "author", type: "REFERENCE", values: .references(share: 8)),
+        WorkloadField(name: "item", type: "INT64", values: .items(share: 8)),
+        WorkloadField(name: "members", type: "STRING_LIST", values: .members(share: 3)),
+    ]
+
+    static let plain = [
+        choice("state", 6, words("open done draft live hold lost sent new")),
+        choice("category", 5, (0..<32).map { String(word($0).prefix(5)) }),
+        choice("country", 4, words("us de fr gb es it nl se dk no fi pl cz jp kr cn in br mx ca au nz za at")),
+        choice("language", 2, words("en de fr es it pt nl sv da no fi pl cs ja ko zh ru uk tr ar")),
+        choice("color", 2, words("red blue green black white amber pink grey teal gold navy lime")),
+        choice("city", 4, (0..<2000).map { word($0 + 100) }),
+        WorkloadField(name: "title", type: "STRING", values: .title((0..<4000).map { word($0) }), weight: 3),
+        someOf("tags", 5, (0..<300).map { String(word($0 + 700).prefix(4)) }),
+        someOf("labels", 2, (0..<40).map { String(word($0 + 50).prefix(3)) }),
+        integers("score", 4, 1000), integers("priority", 4, 10), integers("count", 3, 10_000, isSkewed: true),
+        integers("year", 2, 60), integers("flagged", 2, 2),
+        WorkloadField(
+            name: "price", type: "DOUBLE", values: .hundredths(100_000, isSkewed: true), weight: 4),
+        WorkloadField(name: "rating", type: "DOUBLE", values: .hundredths(500, isSkewed: false), weight: 2),
+        WorkloadField(name: "starts", type: "TIMESTAMP", values: .time, weight: 2),
+        WorkloadField(name: "due", type: "TIMESTAMP", values: .time, weight: 3),
+    ]
+
+    private static func choice(_ name: String, _ weight: Int, _ values: [String]) -> WorkloadField {
+        WorkloadField(
+            name: name, type: "STRING", values: .choice(values, sums: WorkloadDraw.zipf(values.count)), weight: weight)
+    }
+
+    private static func someOf(_ name: String, _ weight: Int, _ values: [String]) -> WorkloadField {
+        WorkloadField(
+            name: name, type: "STRING_LIST", values: .someOf(values, sums: WorkloadDraw.zipf(values.count)),
+            weight: weight)
+    }
+
+    private static func integers(_ name: String, _ weight: Int, _ limit: Int, isSkewed: Bool = false) -> WorkloadField {
+        WorkloadField(name: name, type: "INT64", values: .integers(limit, isSkewed: isSkewed), weight: weight)
+    }
+
+    static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+
+    private static let syllables = words("ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo zu")
+
+    /// A word of three syllables, different for 8,000 numbers in a row.
+    static func word(_ number: Int) -> String {
+        let number = number * 7919 + 13
+        return syllables[number % 20] + syllables[number / 20 % 20] + syllables[number / 400 % 20]
+    }
+}
+
+/// A value as JSON has it.
+enum WorkloadValue: Hashable, Comparable {
+    case integer(Int)
+    case hundredths(Int)
+    case text(String)
+}

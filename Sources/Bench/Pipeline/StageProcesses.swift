@@ -1,0 +1,62 @@
+import BuiltIns
+import PipelineKit
+import PipelineRuntime
+import ZeroMQ
+
+/// A pipeline's stages as processes while something is measured: started as `belfry up` does, never started again.
+final class StageProcesses: Sendable {
+    let plans: [HostPlan]
+    let context: HostContext
+    private let programs: [Supervisor.Program]
+    private let text: PipelineText
+    private let failure = FirstFailure()
+
+    init(_ checked: CheckedPipeline) throws {
+        let context = try HostContext()
+        let surroundings = HostSurroundings(registry: .builtIns, context: context)
+        let stages = checked.file.stagesInOrder
+        let belfry = StagePrograms(belfry: try SiblingProgram("belfry").path)
+        self.context = context
+        text = try PipelineText(path: checked.path)
+        plans = try stages.map { try StageHost($0, of: checked.file, in: surroundings).plan }
+        programs = stages.map { belfry.program(for: $0, pipeline: checked.path) }
+    }
+
+    /// Runs `body` once every stage is ready, on a thread of its own, and stops the stages after it.
+    ///
+    /// - Parameters:
+    ///   - untilReady: Call `body` at once where false.
+    ///   - body: Takes each stage's process number, in the pipeline's order.
+    func whileRunning<Result: Sendable>(
+        _ interruption: Interruption, untilReady: Bool = true, _ body: @escaping @Sendable ([Int32]) throws -> Result
+    ) async throws -> Result {
+        let supervisor = Supervisor(programs, from: text) { [failure] in failure.take($0) }
+        async let running = supervisor.run()
+        do {
+            let result = try await SocketThread.run(name: "bench") { [self] in
+                if untilReady { try waitUntilReady(interruption) }
+                return try body(plans.map { supervisor.pids[$0.stage] ?? 0 })
+            }
+            supervisor.stop()
+            _ = try await running
+            return result
+        } catch {
+            supervisor.stop()
+            _ = try await running
+            throw error
+        }
+    }
+
+    /// - Throws: ``ToolFailure`` once a stage has ended.
+    func check() throws { try failure.check() }
+
+    private func waitUntilReady(_ interruption: Interruption) throws {
+        for plan in plans {
+            let probe = try StageProbe(plan, context)
+            while try probe.positions()?.isRunning != true {
+                try interruption.check()
+                try check()
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+import Bench
+import StageTool
+
+await Tool.bench()

@@ -1,0 +1,63 @@
+import JSON
+
+/// A value of a report, which is printed as JSON and read back by no one but scripts.
+package indirect enum ReportValue: Hashable, Sendable {
+    case count(UInt64)
+    /// Rounded to three decimals: what is measured has no more.
+    case number(Double)
+    case text(String)
+    case flag(Bool)
+    case list([ReportValue])
+    case object([Member])
+
+    package struct Member: Hashable, Sendable {
+        package var key: String
+        package var value: ReportValue
+
+        package init(key: String, value: ReportValue) { (self.key, self.value) = (key, value) }
+    }
+
+    package static func object(_ members: KeyValuePairs<String, ReportValue>) -> ReportValue {
+        .object(members.map { Member(key: $0.key, value: $0.value) })
+    }
+
+    package static func count(_ number: Int) -> ReportValue { .count(UInt64(max(0, number))) }
+
+    /// One line.
+    package var json: String {
+        var buffer = ByteBuffer(capacity: 4096)
+        write(to: &buffer)
+        return buffer.text
+    }
+
+    fileprivate func write(to buffer: inout ByteBuffer) {
+        switch self {
+        case .count(let count): buffer.appendJSON(count)
+        case .number(let number): buffer.appendJSON((number * 1_000).rounded() / 1_000)
+        case .text(let text): buffer.appendJSON(text)
+        case .flag(let flag): buffer.appendJSON(flag)
+        case .list(let values): ReportValue.write(values, "[", "]", to: &buffer) { $0.write(to: &$1) }
+        case .object(let members): ReportValue.write(members, "{", "}", to: &buffer) { $0.write(to: &$1) }
+        }
+    }
+
+    private static func write<Element>(
+        _ elements: [Element], _ start: StaticString, _ end: StaticString, to buffer: inout ByteBuffer,
+        _ write: (Element, inout ByteBuffer) -> Void
+    ) {
+        buffer.append(start)
+        for (index, element) in elements.enumerated() {
+            if index > 0 { buffer.append(",") }
+            write(element, &buffer)
+        }
+        buffer.append(end)
+    }
+}
+
+extension ReportValue.Member {
+    fileprivate func write(to buffer: inout ByteBuffer) {
+        buffer.appendJSON(key)
+        buffer.append(":")
+        value.write(to: &buffer)
+    }
+}

@@ -1,0 +1,25 @@
+import EventLog
+import Glibc
+import PipelineRuntime
+
+/// The folder that a pipeline keeps its logs and sockets in.
+package enum DataFolder {
+    /// Makes it where it is missing and sees that it can be written to.
+    ///
+    /// - Throws: ``ToolFailure`` with 74, naming the folder.
+    package static func prepare(_ path: String, _ mode: DataMode = .owner) throws {
+        do { try SocketFiles.makeFolder(path, mode) } catch {
+            throw ToolFailure(.inputOutput, "\(error); choose another data folder, or change its owner or mode")
+        }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw ToolFailure(.inputOutput, "\(path) is not a folder; choose another data folder, or remove it")
+        }
+        guard access(path, W_OK | X_OK) == 0 else {
+            let reason = String(cString: strerror(errno))
+            throw ToolFailure(
+                .inputOutput,
+                "cannot write in \(path): \(reason); choose another data folder, or change its owner or mode")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import Bench
+
+@Suite struct `belfry bench` {
+    @Test func `pipeline drives five processes, and every watched change becomes a push`() throws {
+        let (status, output) = try bench([
+            "pipeline", "--changes", "2000", "--subscriptions", "50", "--seed", "9", "--json",
+        ])
+        #expect(status == 0)
+        var workload = Workload(seed: 9, subscriptions: 50)
+        _ = workload.lines(2_000)
+        try Parsed.check(output) { report in
+            #expect(report["changes"]?.int64 == 2_000)
+            #expect(report["pushes"]?.int64 == Int64(workload.watched))
+            #expect(report["expectedPushes"]?.int64 == Int64(workload.watched))
+            #expect(report["isRight"]?.bool == true)
+            #expect(report["latencyMilliseconds"]?["p99"]?.double ?? 0 > 0)
+            let stages = report["stages"].map { $0.elements.map { $0["stage"]?.string } } ?? []
+            #expect(stages == ["ingest", "match", "coalesce", "payload", "deliver"])
+            for stage in report["stages"].map({ Array($0.elements) }) ?? [] {
+                #expect(stage["peakBytes"]?.int64 ?? 0 > 1 << 20)
+            }
+        }
+    }
+
+    @Test func `pipeline paces the changes it sends`() throws {
+        let (status, output) = try bench([
+            "pipeline", "--changes", "600", "--rate", "2000", "--subscriptions", "20", "--json",
+        ])
+        #expect(status == 0)
+        try Parsed.check(output) { #expect($0["seconds"]?.double ?? 0 > 0.29) }
+    }
+
+    @Test(arguments: [
+        (["link", "--events", "1024", "--batch", "64"], "links" as StaticString),
+        (["log", "--events", "512"], "append" as StaticString),
+        (["relay", "--lines", "1024"], "batches" as StaticString),
+    ])
+    func `measures the parts alone`(_ arguments: [String], _ key: StaticString) throws {
+        let (status, output) = try bench(arguments)
+        #expect(status == 0)
+        try Parsed.check(output) { report in
+            #expect(report["bench"]?.string == arguments[0])
+            #expect(report[key].map { $0.elements.allSatisfy { $0.isObject } } == true)
+        }
+    }
+
+    @Test func `payload builds what Foundation would, of 390-byte changes`() throws {
+        let (status, output) = try bench(["payload", "--count", "100", "--seconds", "0.01", "--json"])
+        #expect(status == 0)
+        try Parsed.check(output) { report in
+            #expect(report["changeBytes"]?.int64 == 390)
+            #expect(report["desiredKeys"]?.int64 == 3 && report["localizationArguments"]?.int64 == 2)
+            for key in ["payloadsPerSecond", "readingPerSecond", "foundationPerSecond", "ratioToFoundation"] {
+                #expect(report.member(key)?.double ?? 0 > 0, "\(key)")
+            }
+            #expect(report["pushBytes"]?.double ?? 0 > report["payloadBytes"]?.double ?? 0)
+        }
+    }
+
+    @Test func `leaves nothing behind`() throws {
+        let parent = FileManager.default.temporaryDirectory.appending(path: "bench-test-\(UUID())")
+        try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: parent) }
+        _ = try bench(["pipeline", "--changes", "10", "--subscriptions", "10", "--in", parent.path])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: parent.path) == [])
+        #expect(try bench(["pipeline", "--changes", "0"]).status == 64)
+    }
+
+    private func bench(_ arguments: [String]) throws -> (status: Int32, output: [UInt8]) {
+        Cost.spend(.processes, arguments.first == "pipeline" ? 6 : 1)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try SiblingProgram("belfry").path)
+        process.arguments = ["bench"] + arguments
+        process.standardError = FileHandle.nullDevice
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (process.terminationStatus, bytes.filter { $0 != UInt8(ascii: "\n") })
+    }
+}

@@ -1,0 +1,75 @@
+import JSON
+import Testing
+
+@testable import Bench
+
+@Suite struct `The workload of a measurement` {
+    @Test func `is the same bytes for the same seed, however it is cut`() {
+        var whole = Workload(seed: 7, subscriptions: 50, records: 1_000)
+        var cut = Workload(seed: 7, subscriptions: 50, records: 1_000)
+        #expect(whole.lines(300) == cut.lines(1) + cut.lines(99) + cut.lines(200))
+        #expect(whole.watched == cut.watched)
+        var other = Workload(seed: 8, subscriptions: 50, records: 1_000)
+        #expect(
+            other.lines(300)
+                != {
+                    var again = Workload(seed: 7, subscriptions: 50, records: 1_000)
+                    return again.lines(300)
+                }())
+    }
+
+    @Test func `has one watched change in four`() {
+        var workload = Workload(seed: 1, subscriptions: 10_000)
+        _ = workload.lines(40_000)
+        #expect(workload.made == 40_000)
+        #expect((9_800...10_200).contains(workload.watched))
+    }
+
+    @Test func `makes lines of the promised length, each one JSON object`() throws {
+        var workload = Workload(seed: 3, subscriptions: 1_000)
+        let lines = workload.lines(500)
+        #expect(lines.count == 500 * Workload.lineBytes)
+        for line in lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
+            #expect(line.count == Workload.lineBytes - 1)
+            try Parsed.check(Array(line)) { #expect($0["type"]?.equals("record.save") == true) }
+        }
+    }
+
+    @Test func `watches exactly what its subscriptions ask for`() throws {
+        var workload = Workload(seed: 5, subscriptions: 200, records: 2_000)
+        for _ in 0..<5_000 {
+            let change = workload.change()
+            let asked = change.topic == change.slot
+            let isZone = Workload.kind(ofSlot: change.slot) == .zone
+            #expect(change.isWatched == (asked && (isZone || change.priority >= 3)))
+        }
+    }
+
+    @Test func `names no more records than twice a zone's and once every other`() {
+        var workload = Workload(seed: 5, subscriptions: 20, records: 100)
+        var names: Set<[Int]> = []
+        for _ in 0..<20_000 {
+            let change = workload.change()
+            let isZone = Workload.kind(ofSlot: change.slot) == .zone
+            names.insert([change.record, isZone ? change.topic : 0])
+        }
+        #expect(names.count == 110)
+    }
+
+    @Test func `registers a device for each user and then saves every subscription`() throws {
+        let lines = Workload(seed: 1, subscriptions: 23).setUp(blockLines: 4).flatMap { $0 }
+        #expect(lines.count == 5 + 23)
+        for (index, line) in lines.enumerated() {
+            try Parsed.check(Array(line.utf8)) {
+                #expect($0["type"]?.string == (index < 5 ? "device.register" : "subscription.save"))
+            }
+        }
+    }
+}
+
+enum Parsed {
+    static func check(_ text: [UInt8], _ body: (JSONValue) throws -> Void) throws {
+        var parser = JSONParser(limits: JSONLimits(refusesDuplicateKeys: true))
+        try text.withUnsafeBytes { try body(try parser.parse($0)) }
+    }
+}
