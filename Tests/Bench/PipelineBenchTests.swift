@@ -71,11 +71,22 @@ import Testing
         #expect(try bench(["pipeline", "--changes", "0"]).status == 64)
     }
 
+    @Test(arguments: [["bench", "log", "--help"], ["help", "bench", "log"]])
+    func `helps under the name that is typed`(_ arguments: [String]) throws {
+        let (status, output) = try belfry(arguments)
+        #expect(status == 0)
+        #expect(String(decoding: output, as: UTF8.self).contains("USAGE: belfry bench log "))
+    }
+
     private func bench(_ arguments: [String]) throws -> (status: Int32, output: [UInt8]) {
-        Cost.spend(.processes, arguments.first == "pipeline" ? 6 : 1)
+        try belfry(["bench"] + arguments)
+    }
+
+    private func belfry(_ arguments: [String]) throws -> (status: Int32, output: [UInt8]) {
+        Cost.spend(.processes, arguments.contains("pipeline") ? 6 : 1)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try SiblingProgram("belfry").path)
-        process.arguments = ["bench"] + arguments
+        process.arguments = arguments
         process.standardError = FileHandle.nullDevice
         let output = Pipe()
         process.standardOutput = output

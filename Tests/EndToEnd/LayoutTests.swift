@@ -37,6 +37,13 @@ import Testing
         for plugin in plugins { #expect(plugin.dependencies.isDisjoint(with: forbidden), "\(plugin.name)") }
     }
 
+    @Test func commandsAndBenchesDoNotKnowEachOther() throws {
+        for (one, other) in [("BelfryTool", "Bench"), ("Bench", "BelfryTool")] {
+            let module = try #require(try Self.modules.get().first { $0.name == one })
+            #expect(!module.dependencies.contains(other))
+        }
+    }
+
     @Test func aStageKnowsNoStorageEngine() throws {
         let stages = try Self.modules.get().filter { $0.folder.path.contains("Sources/Stages/") }
         #expect(stages.count >= 5)

@@ -9,8 +9,8 @@ package struct SiblingProgram {
         let folder = program.lastIndex(of: "/").map { program[..<$0] } ?? "."
         path = "\(folder)/\(name)"
         guard access(path, X_OK) == 0 else {
-            throw ToolFailure(
-                .unavailable, "there is no program \(path); build it: swift build\(Self.option) --product \(name)")
+            let build = "swift build\(BuildKind.isDebug ? "" : " -c release") --product \(name)"
+            throw ToolFailure(.unavailable, "there is no program \(path); build it: \(build)")
         }
     }
 
@@ -20,12 +20,6 @@ package struct SiblingProgram {
         defer { free(path) }
         return String(cString: path)
     }
-
-    #if DEBUG
-        private static let option = ""
-    #else
-        private static let option = " -c release"
-    #endif
 
     /// Runs it as this process: signals, the terminal and the exit status are its own.
     ///

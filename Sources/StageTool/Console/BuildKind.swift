@@ -1,8 +1,8 @@
 import PipelineRuntime
 
 /// How this program was built.
-enum BuildKind {
-    static var isDebug: Bool {
+package enum BuildKind {
+    package static var isDebug: Bool {
         #if DEBUG
             true
         #else
@@ -10,9 +10,9 @@ enum BuildKind {
         #endif
     }
 
-    static var word: String { isDebug ? "debug" : "release" }
+    package static var word: String { isDebug ? "debug" : "release" }
 
-    static func warn() {
+    package static func warn() {
         guard isDebug else { return }
         StandardError.write("warning: this is a debug build; its numbers say nothing (swift build -c release)")
     }

@@ -1,0 +1,15 @@
+import Testing
+
+@testable import BelfryTool
+
+struct SiblingProgramTests {
+    @Test func `a program that was not built is unavailable`() throws {
+        let folder = try TemporaryFolder()
+        let failure = try #require(throws: ToolFailure.self) {
+            try SiblingProgram("belfry-bench", beside: folder.path + "/belfry")
+        }
+        #expect(failure.status == .unavailable)
+        #expect(failure.message.hasPrefix("there is no program \(folder.path)/belfry-bench; build it: swift build"))
+        #expect(failure.message.hasSuffix(" --product belfry-bench"))
+    }
+}
