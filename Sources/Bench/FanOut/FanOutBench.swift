@@ -1,5 +1,3 @@
-import Glibc
-
 /// What is to be measured.
 struct FanOutBenchOptions: Sendable {
     var watchers = 100_000

@@ -1,4 +1,3 @@
-import Glibc
 import Time
 
 /// What is to be measured.
