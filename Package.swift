@@ -73,10 +73,17 @@ var libraries: [Target] {
             ]
         ),
         .target(
+            name: "Inspect",
+            dependencies: [
+                "JSON", "Time", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "BuiltIns",
+                "Replay", "StageTool",
+            ]
+        ),
+        .target(
             name: "BelfryTool",
             dependencies: [
-                "JSON", "Time", "Events", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime",
-                "Replay", "ZeroMQ", "StageTool", "BuiltIns", "PipelineTestKit", "Deliver", "Match", "LocalAPNs", "Signing",
+                "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
+                "Inspect", "BuiltIns", "PipelineTestKit", "Deliver", "Match", "LocalAPNs", "Signing",
                 "TransportAPNs", "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
@@ -143,7 +150,7 @@ var tests: [Target] {
                 "StageTool",
             ].contains($0.name)
         }.map {
-            .tests(of: $0, $0.name == "BelfryClient" ? ["PipelineTestKit"] : [])
+            .tests(of: $0, testsAlsoUse[$0.name] ?? [])
         }
         + [
             .testTarget(
@@ -163,10 +170,15 @@ var tests: [Target] {
                     "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit",
                     "ZeroMQ",
                     "BuiltIns",
-                    "BelfryTool", "TestSupport",
+                    "StageTool", "Inspect", "BelfryTool", "TestSupport",
                 ] + ($0 == "Faults" ? ["LocalAPNs"] : []),
                 path: "Tests/\($0)", exclude: $0 == "Integration" ? ["Logs"] : [])
         }
+}
+
+/// What tests import beyond what their target does.
+var testsAlsoUse: [String: [Target.Dependency]] {
+    ["BelfryClient": ["PipelineTestKit"], "Inspect": ["BelfryTool", "TransportAPNs"]]
 }
 
 var simulation: Target {

@@ -5,6 +5,7 @@ import Testing
 import Time
 
 @testable import BelfryTool
+@testable import Inspect
 @testable import StageTool
 
 struct ArgumentTests {
@@ -49,6 +50,21 @@ struct ArgumentTests {
         }
         #expect(TapStart(argument: "end") == .end)
         #expect(TapStart(argument: "1") == .sequence(1))
+    }
+
+    @Test func `a trace's arguments are checked`() throws {
+        #expect(throws: (any Error).self) { try TraceCommand.parse([""]) }
+        #expect(throws: (any Error).self) { try TraceCommand.parse(["a", "--limit", "0"]) }
+        #expect(throws: (any Error).self) { try TraceCommand.parse(["a", "--json", "--tree"]) }
+        #expect(throws: (any Error).self) { try TraceCommand.parse(["a", "--as", "thing"]) }
+        let command = try TraceCommand.parse(["a", "--as", "apns-id", "--mermaid", "-p", "x", "--no-index"])
+        #expect(command.kind == .apnsID && command.form == .mermaid && command.ignoresIndex)
+    }
+
+    @Test func `a filter of dead letters that makes no sense is refused`() throws {
+        for arguments in [["--from", "yesterday"], ["--until", "0"], ["--colour", "red"]] {
+            #expect(throws: (any Error).self) { try LetterOptions.parse(arguments) }
+        }
     }
 
     @Test(

@@ -6,6 +6,7 @@ import Time
 import TransportAPNs
 
 @testable import BelfryTool
+@testable import Inspect
 
 struct CheckedPipelineTests {
     @Test func `the file's mistakes and its stages' are reported together, in order`() throws {

@@ -6,6 +6,7 @@ import Testing
 import Time
 
 @testable import BelfryTool
+@testable import StageTool
 
 struct LogFilterTests {
     private static let events = [

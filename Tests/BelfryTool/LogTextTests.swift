@@ -4,6 +4,7 @@ import Testing
 import Time
 
 @testable import BelfryTool
+@testable import Inspect
 
 struct LogTextTests {
     private func log(_ name: String, _ lines: Int, in folder: TemporaryFolder) throws -> String {

@@ -11,6 +11,7 @@ import Time
 import ZeroMQ
 
 @testable import BelfryTool
+@testable import Inspect
 
 /// A stage that traps on an event, in processes of its own: three crashes, and the pipeline goes on without that event.
 @Suite(.timeLimit(.minutes(2))) struct CrashTests {

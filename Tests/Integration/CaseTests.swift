@@ -10,6 +10,7 @@ import Testing
 import Time
 
 @testable import BelfryTool
+@testable import Inspect
 
 /// Cases cut from the logs of real runs.
 @Suite struct Cases {
@@ -21,7 +22,8 @@ import Time
 
     private static func export(_ pipeline: VirtualPipeline) throws -> CaseExport {
         CaseExport(
-            logs: try RecordedLogs(file: PipelineFile.fiveStages(), folder: pipeline.folderOfLogs), finder: LogScan())
+            logs: try RecordedLogs(file: PipelineFile.fiveStages(), folder: pipeline.folderOfLogs), finder: LogScan(),
+            seed: PipelineRun.standardSeed)
     }
 
     /// What people are known by, of which nothing may be in a case. Single letters and numbers prove nothing.

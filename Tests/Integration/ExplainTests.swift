@@ -2,10 +2,11 @@ import Foundation
 import JSON
 import PipelineKit
 import PipelineRuntime
+import StageTool
 import TestSupport
 import Testing
 
-@testable import BelfryTool
+@testable import Inspect
 
 /// `belfry explain` over the logs of real runs.
 @Suite struct Explain {

@@ -6,7 +6,7 @@ import Replay
 import TestSupport
 import Testing
 
-@testable import BelfryTool
+@testable import Inspect
 
 /// `strictRecordType` is a setting as any other: its history counts in a replay, and another one can be tried.
 @Suite struct RecordTypeSetting {

@@ -56,18 +56,3 @@ struct EventPrinter {
         buffer.append(byte: UInt8(ascii: "\n"))
     }
 }
-
-/// Colours for terminals (ECMA-48, SGR).
-struct Painter {
-    var isColoured: Bool
-
-    func dim(_ text: String) -> String { paint(text, "2") }
-    func bold(_ text: String) -> String { paint(text, "1") }
-    func green(_ text: String) -> String { paint(text, "32") }
-    func red(_ text: String) -> String { paint(text, "31") }
-    func cyan(_ text: String) -> String { paint(text, "36") }
-
-    private func paint(_ text: String, _ code: String) -> String {
-        isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
-    }
-}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Inspect
 import PipelineKit
 import Time
 
@@ -62,7 +63,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     @OptionGroup var place: LetterPlace
 
     @OptionGroup(title: "Filters")
-    var filter: LetterFilter
+    var options: LetterOptions
 
     @Option(
         parsing: .unconditional,
@@ -77,7 +78,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let text = LetterListText(found: try place.find(filter), limit: limit)
+        let text = LetterListText(found: try place.find(options.filter), limit: limit)
         if json || !StandardOutput.isTerminal {
             try text.json { try StandardOutput.write(line: $0) }
         } else {

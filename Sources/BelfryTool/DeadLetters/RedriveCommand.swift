@@ -1,4 +1,5 @@
 import ArgumentParser
+import Inspect
 import PipelineKit
 import PipelineRuntime
 import ZeroMQ
@@ -36,7 +37,7 @@ struct RedriveCommand: AsyncParsableCommand {
     @OptionGroup var place: LetterPlace
 
     @OptionGroup(title: "Filters")
-    var filter: LetterFilter
+    var options: LetterOptions
 
     @Option(
         help: "Redrive these too, though they are obsolete: redriven, expired, superseded or device.registered_anew.")
@@ -70,7 +71,7 @@ struct RedriveCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let plan = RedrivePlan(try place.find(filter, including: include), limit: limit)
+        let plan = RedrivePlan(try place.find(options.filter, including: include), limit: limit)
         let commands = RedriveCommands(folder: plan.found.logs.folder, now: .wall())
         var text = RedriveText(plan: plan, content: commands.content)
         let isForPeople = !json && StandardOutput.isTerminal
@@ -96,7 +97,7 @@ struct RedriveCommand: AsyncParsableCommand {
         }
     }
 
-    private func send(_ plan: RedrivePlan, _ commands: RedriveCommands) async throws -> RedriveSending.Totals {
+    private func send(_ plan: RedrivePlan, _ commands: RedriveCommands) async throws -> RedriveTotals {
         let source = try door == nil ? sourcePlan() : nil
         let sending = RedriveSending(
             plan: source, door: door ?? source?.door ?? "", patience: .seconds(timeout),

@@ -1,23 +1,10 @@
 import Glibc
+import Inspect
 import PipelineKit
 import PipelineRuntime
 
 /// Sends letters through ingest's door, one after the other. For a thread of its own.
 struct RedriveSending: Sendable {
-    struct Refusal: Sendable {
-        let letter: EventPlace
-        let reason: String
-    }
-
-    struct Totals: Sendable {
-        var taken = 0
-        var refused = 0
-        /// With their reasons; of very many not all.
-        var refusals: [Refusal] = []
-        /// The last event of the changes log by then.
-        var last: UInt64 = 0
-    }
-
     let plan: HostPlan?
     let door: String
     let patience: Duration
@@ -25,7 +12,7 @@ struct RedriveSending: Sendable {
     let commands: RedriveCommands
 
     /// - Throws: ``ToolFailure`` with how far it came, where the door falls silent.
-    func run() throws -> Totals {
+    func run() throws -> RedriveTotals {
         let socket = try ProducerSocket.make(plan, try HostContext())
         defer { socket.close() }
         let producer = try Producer(
@@ -50,7 +37,7 @@ private final class Run {
     /// By their numbers at the door.
     private var sent: [UInt64: EventPlace] = [:]
     private var progress = SendingProgress()
-    private(set) var totals = RedriveSending.Totals()
+    private(set) var totals = RedriveTotals()
 
     init(_ producer: Producer, _ patience: Duration) {
         (self.producer, self.patience) = (producer, patience)
@@ -87,7 +74,6 @@ private final class Run {
         heard = .now
         totals.taken += answer.accepted
         totals.refused += answer.refused
-        totals.last = max(totals.last, answer.last)
         for refusal in answer.refusals {
             guard let letter = sent[refusal.line] else { continue }
             let path = refusal.path.isEmpty ? "" : refusal.path + ": "

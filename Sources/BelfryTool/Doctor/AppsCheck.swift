@@ -1,5 +1,6 @@
 import BuiltIns
 import Deliver
+import Inspect
 import PipelineRuntime
 import Replay
 

@@ -1,4 +1,5 @@
 import Foundation
+import Inspect
 
 /// Whether logs and snapshots can be written, and by whom they can be read.
 struct DataCheck: DoctorCheck {

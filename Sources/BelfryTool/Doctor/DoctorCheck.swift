@@ -1,3 +1,4 @@
+import Inspect
 import PipelineKit
 import ZeroMQ
 

@@ -1,4 +1,5 @@
 import BuiltIns
+import Inspect
 import Match
 import PipelineRuntime
 import Replay

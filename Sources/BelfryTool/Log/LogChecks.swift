@@ -1,4 +1,5 @@
 import EventLog
+import Inspect
 import PipelineRuntime
 
 /// What `belfry log verify` checks beside the logs themselves.

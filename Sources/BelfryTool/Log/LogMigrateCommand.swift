@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLog
+import Inspect
 
 struct LogMigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,5 @@
 import EventLog
+import Inspect
 import JSON
 import PipelineRuntime
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLog
+import Inspect
 import PipelineRuntime
 
 struct LogShowCommand: ParsableCommand {

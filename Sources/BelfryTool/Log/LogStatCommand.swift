@@ -1,4 +1,5 @@
 import ArgumentParser
+import Inspect
 
 struct LogStatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

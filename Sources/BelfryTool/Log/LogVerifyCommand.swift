@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLog
+import Inspect
 import JSON
 import PipelineRuntime
 

@@ -9,9 +9,6 @@ import Signing
 /// compared, and a token that was drawn at random cannot be found from it. Whoever has a token can find its mask. A mask
 /// is good where its token was (for APNs, for the courier), so that the events replay alike.
 struct TokenMask {
-    /// Replaces tokens alone.
-    static var disguise: Disguise { Disguise(token: mask) }
-
     /// Shorter tokens would share a mask by chance.
     private static let digitsMin = 32
 
@@ -78,7 +75,7 @@ extension TokenMask {
             buffer.append(key.raw)
             buffer.append(byte: UInt8(ascii: ":"))
             switch (key.string, value.string) {
-            case ("token", let token?): buffer.appendJSON(disguise.token(token))
+            case ("token", let token?): buffer.appendJSON(mask(token))
             case ("event", let text?): buffer.appendJSON(masked(event: text))
             default: buffer.append(value.raw)
             }

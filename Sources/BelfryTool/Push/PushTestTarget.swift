@@ -1,4 +1,5 @@
 import ArgumentParser
+import Inspect
 import JSON
 import PipelineKit
 

@@ -1,4 +1,5 @@
 import BuiltIns
+import Inspect
 import PipelineKit
 import PipelineRuntime
 import TransportAPNs

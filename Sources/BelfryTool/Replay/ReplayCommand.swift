@@ -1,5 +1,6 @@
 import ArgumentParser
 import BuiltIns
+import Inspect
 import PipelineKit
 import PipelineRuntime
 import Replay

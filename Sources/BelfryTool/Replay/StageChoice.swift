@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Inspect
 import PipelineKit
 
 /// What `--stage` says: a stage by its name, and maybe the program that is to do its work.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BuiltIns
+import Inspect
 import JSON
 import PipelineRuntime
 import Replay
@@ -67,60 +68,5 @@ struct StateCommand: ParsableCommand {
         StandardError.write(
             "\(changes.name) ends at \(changes.lastSequence), before \(position.text): this is how it is at the end")
         return .end
-    }
-}
-
-extension PipelinePosition {
-    init(_ position: LogPosition?, of recorded: RecordedPipeline) throws {
-        switch try position?.point(in: recorded.stages[0].log.directory) {
-        case .sequence(let sequence): self = .sequence(sequence)
-        case .time(let time): self = .time(time)
-        case nil: self = .end
-        }
-    }
-}
-
-/// A state's objects: as they are for programs, in columns for people.
-struct StateTable {
-    private(set) var lines: [String] = []
-    private var keys: [String] = []
-    private var objects: [[String: String]] = []
-
-    private static let cellCharactersMax = 48
-
-    /// - Parameter user: Leave out what concerns others.
-    init(_ text: String, user: String?, needsRows: Bool) throws {
-        var parser = JSONParser(limits: JSONLimits(bytesMax: 128 << 20))
-        for line in text.split(separator: "\n") {
-            try Array(line.utf8).withUnsafeBytes { bytes in
-                let json = try parser.parse(bytes)
-                if let user, json["user"]?.equals(user) != true { return }
-                lines.append(String(line))
-                if needsRows { addRow(json) }
-            }
-        }
-    }
-
-    private mutating func addRow(_ json: JSONValue) {
-        var object: [String: String] = [:]
-        for (key, value) in json.members {
-            let key = key.string ?? ""
-            if !keys.contains(key) { keys.append(key) }
-            object[key] = value.string?.printable ?? String(decoding: value.raw, as: UTF8.self)
-        }
-        objects.append(object)
-    }
-
-    /// One row for each object, one column for each member.
-    var rows: [String] {
-        guard !objects.isEmpty else { return ["nothing"] }
-        let cells = [keys.map { $0.uppercased() }] + objects.map { object in keys.map { StateTable.cell(object[$0]) } }
-        let widths = keys.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
-        return cells.map { row in row.indices.map { row[$0].padded(to: widths[$0]) }.joined(separator: "  ") }
-    }
-
-    private static func cell(_ text: String?) -> String {
-        guard let text else { return "-" }
-        return text.count > cellCharactersMax ? text.prefix(cellCharactersMax - 1) + "…" : text
     }
 }

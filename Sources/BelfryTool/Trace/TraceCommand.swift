@@ -1,4 +1,5 @@
 import ArgumentParser
+import Inspect
 import JSON
 import PipelineRuntime
 
@@ -128,6 +129,8 @@ struct TraceCommand: ParsableCommand {
         StandardError.write("\(more)trace one of them, as \(first.event.place)\(narrower)")
     }
 }
+
+extension TraceIDKind: ExpressibleByArgument {}
 
 /// How a trace is printed.
 enum TraceForm: String, EnumerableFlag {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BuiltIns
 import Foundation
+import Inspect
 import PipelineKit
 import PipelineRuntime
 import Replay

@@ -4,6 +4,7 @@ import PipelineKit
 import Testing
 
 @testable import BelfryTool
+@testable import Inspect
 
 /// Which registration `belfry push test` goes by: the last of those that deliver takes.
 @Suite struct TestDevices {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import BelfryTool
+@testable import Inspect
 
 /// `belfry trace --export` of an outcome gives a case, and `belfry run` on it what the export says to expect.
 struct CasesAgainstRuns {
@@ -23,7 +24,8 @@ struct CasesAgainstRuns {
     }
 
     private func check(_ outcome: LoggedRun.Event) async throws {
-        let made = try CaseExport(logs: run.recorded, finder: finder).make(.outcome(outcome.sequence))
+        let made = try CaseExport(logs: run.recorded, finder: finder, seed: PipelineRun.standardSeed).make(
+            .outcome(outcome.sequence))
         let (again, pushes) = try await Self.run(made.text, run.file)
         let word = outcome.text("outcome")
         let ofDevices = try again.events(of: again.log("deliver")).map { $0.text("outcome") }

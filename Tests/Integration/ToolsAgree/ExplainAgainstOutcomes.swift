@@ -3,7 +3,7 @@ import PipelineKit
 import TestSupport
 import Testing
 
-@testable import BelfryTool
+@testable import Inspect
 
 /// `belfry explain` of every change and device says what the outcomes log holds.
 struct ExplainAgainstOutcomes {

@@ -3,7 +3,7 @@ import Foundation
 import PipelineKit
 import TestSupport
 
-@testable import BelfryTool
+@testable import Inspect
 
 /// A pipeline and the logs that it made, with a plain reader for them: what tools say is held against it.
 ///

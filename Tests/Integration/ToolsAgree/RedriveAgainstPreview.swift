@@ -2,7 +2,7 @@ import PipelineKit
 import TestSupport
 import Testing
 
-@testable import BelfryTool
+@testable import Inspect
 
 /// `belfry dead-letters redrive` does what its preview says: each letter that it names comes to one outcome more, no other
 /// does, and behind it there is nothing left to redrive.
@@ -43,7 +43,7 @@ struct RedriveAgainstPreview {
     }
 
     private static func plan(_ run: LoggedRun) throws -> RedrivePlan {
-        let found = try DeadLetters(run.recorded, LetterFilter.parse([]), LetterJudge(now: .epoch))
+        let found = try DeadLetters(run.recorded, LetterFilter(), LetterJudge(now: .epoch))
         return RedrivePlan(found, limit: .max)
     }
 

@@ -5,8 +5,6 @@ import Replay
 import TestSupport
 import Testing
 
-@testable import BelfryTool
-
 /// `belfry state` at a change says what a plain reading of the changes up to it leaves.
 struct StateAgainstFold {
     private let run: LoggedRun

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import BelfryTool
+@testable import Inspect
 
 /// Two tools say the same of the same logs. The logs are of the quickstart's run, of scenarios and of drawn stories; each is
 /// read as the stages wrote it, and again with its JSON spelt in another way, as a stage in another language might.

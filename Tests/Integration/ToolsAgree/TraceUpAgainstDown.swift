@@ -3,7 +3,7 @@ import PipelineKit
 import TestSupport
 import Testing
 
-@testable import BelfryTool
+@testable import Inspect
 
 /// `belfry trace` from a change down to what it led to, and from there up again, tells of the same events: those that
 /// name the change themselves.

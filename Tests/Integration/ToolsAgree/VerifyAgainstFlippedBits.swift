@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import BelfryTool
+@testable import Inspect
 @testable import PipelineRuntime
 
 /// Verification against a wrong bit in any file of any log.

@@ -1,0 +1,4 @@
+import ArgumentParser
+import Inspect
+
+extension LogPosition: ExpressibleByArgument {}

@@ -1,0 +1,33 @@
+import BuiltIns
+import PipelineKit
+import PipelineRuntime
+import ZeroMQ
+
+extension CheckedPipeline {
+    /// Checks the keys that links are encrypted with.
+    ///
+    /// - Parameter needsSecrets: Whether it is a mistake that a secret key cannot be read here. Only for who runs all
+    ///   stages: a machine that runs one of them, or none, need not have the others' secrets.
+    /// - Throws: ``PipelineFileError`` with every stage's mistakes.
+    func checkKeys(needsSecrets: Bool = true) throws {
+        let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
+        let standIn = try CurveKeyPair.generate()
+        try file.forEachStage { [file] stage throws(PipelineFileError) in
+            var surroundings = surroundings
+            if !needsSecrets, stage.curve?.secretKey.isReadable == false { surroundings.toolKeys = standIn }
+            do {
+                _ = try StageHost(stage, of: file, in: surroundings)
+            } catch {
+                throw CheckedPipeline.collected(error, stage, path)
+            }
+        }
+    }
+
+    private static func collected(_ error: any Error, _ stage: PipelineStage, _ path: String) -> PipelineFileError {
+        switch error {
+        case let error as PipelineFileError: error
+        case let error as SettingsError: PipelineFileError([error])
+        default: PipelineFileError([SettingsError(file: path, keyPath: "stages.\(stage.name)", reason: "\(error)")])
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import JSON
+import StageTool
+
+extension CaseTarget {
+    /// What an ID that was traced stands for.
+    ///
+    /// - Throws: ``ToolFailure`` with 64 where it had several outcomes, or none and nobody is named.
+    package init(_ events: [TraceEvent], _ graph: TraceGraph, user: ExactText?, device: ExactText?) throws {
+        let outcomes = CaseTarget.outcomes(graph, user, device)
+        if let only = outcomes.first, outcomes.count == 1 {
+            self = .outcome(only.sequence)
+        } else if outcomes.isEmpty, let change = events.first(where: \.facts.isChange), let user {
+            self = .notPushed(change: change.sequence, user: user, device: device)
+        } else {
+            throw outcomes.isEmpty ? CaseTarget.none(device) : CaseTarget.several(outcomes)
+        }
+    }
+
+    private static func outcomes(_ graph: TraceGraph, _ user: ExactText?, _ device: ExactText?) -> [TraceEvent] {
+        var found: [TraceEvent] = []
+        for node in graph.nodes.values where node.event.type == "outcome" {
+            let facts = node.event.facts
+            guard user == nil || facts.user == user, device == nil || facts.device == device else { continue }
+            found.append(node.event)
+        }
+        // A redrive says once more what a first outcome tells of.
+        let first = found.filter { $0.facts.redriveOf == nil }
+        return (first.isEmpty ? found : first).sorted { $0.sequence < $1.sequence }
+    }
+
+    private static let listedMax = 6
+
+    private static func several(_ outcomes: [TraceEvent]) -> ToolFailure {
+        let some = outcomes.prefix(listedMax).map { event in
+            "\(event.place) (\(event.facts.device?.string ?? event.facts.user?.string ?? ""), \(event.facts.outcome ?? ""))"
+        }
+        let more = outcomes.count > listedMax ? ", …" : ""
+        return ToolFailure(
+            .usage,
+            "it had \(outcomes.count) outcomes; export one of them: \(some.joined(separator: ", "))\(more), or name "
+                + "--device")
+    }
+
+    private static func none(_ device: ExactText?) -> ToolFailure {
+        ToolFailure(
+            .usage,
+            "nothing was pushed for it\(device.map { " to \($0)" } ?? ""); to export that, trace the change and say "
+                + "whom it was not pushed to with --user (and --device)")
+    }
+}

@@ -1,0 +1,82 @@
+import PipelineKit
+import StageTool
+
+/// A pipeline's dead letters, with what its logs tell of each by now.
+package struct DeadLetters {
+    package let logs: RecordedLogs
+    /// Stage by stage, each log in its order.
+    private(set) var letters: [JudgedLetter] = []
+    /// Whether there are more than were looked at.
+    let isCut: Bool
+
+    /// - Parameter judge: Says what is obsolete.
+    /// - Throws: ``ToolFailure`` with the names there are, where the filter names another stage.
+    package init(_ logs: RecordedLogs, _ filter: LetterFilter, _ judge: LetterJudge) throws {
+        let pipeline = CheckedPipeline(path: logs.folder, file: logs.file)
+        for name in filter.stage { _ = try pipeline.stage(name) }
+        var judge = judge
+        judge.source = logs.path[0].logName
+        if logs.isOwn { judge.transports = try Self.transports(of: logs) }
+        let changes = logs.log(of: logs.path[0])
+        let range = try LetterRange(from: filter.from, until: filter.until, in: changes)
+        var progress = ReadingProgress(total: try Self.bytes(of: logs))
+        defer { progress.end() }
+        var codes: Set<String> = []
+        let isWanted = { (letter: Letter) in
+            codes.insert(letter.code)
+            return filter.mayAccept(letter) && range.contains(letter)
+        }
+        var found = try LetterReader(logs: logs).read(where: isWanted) { progress.add($0) }
+        try filter.checkCodes(codes)
+        (self.logs, isCut) = (logs, found.isCut)
+        guard !found.letters.isEmpty else { return }
+        let commands = try CommandHistory(found.letters, in: changes) { progress.add($0) }
+        var letters = found.letters
+        found.letters = []
+        for index in letters.indices { commands.complete(&letters[index]) }
+        var outcomes: [String: OutcomeHistory] = [:]
+        for stage in logs.file.stagesInOrder where stage.kind == "deliver" {
+            outcomes[stage.name] = try Self.complete(&letters, of: stage, logs) { progress.add($0) }
+        }
+        letters.removeAll { !filter.accepts($0) }
+        self.letters = judge.judged(letters, &outcomes)
+    }
+
+    private static func transports(of logs: RecordedLogs) throws -> [String: Set<String>] {
+        var names: [String: Set<String>] = [:]
+        for stage in logs.file.stagesInOrder where stage.kind == "deliver" {
+            var settings = stage.settings
+            names[stage.name] = Set(try settings.mappings("transports").map(\.name))
+        }
+        return names
+    }
+
+    /// Adds what the logs before and behind a deliver stage tell.
+    private static func complete(
+        _ letters: inout [Letter], of stage: PipelineStage, _ logs: RecordedLogs, _ progress: (UInt64) -> Void
+    ) throws -> OutcomeHistory? {
+        let indices = letters.indices.filter { letters[$0].isPush && letters[$0].stage == stage.name }
+        guard !indices.isEmpty, let own = logs.existingLog(of: stage),
+            let before = logs.file.upstream(of: stage), let upstream = logs.existingLog(of: before)
+        else { return nil }
+        var pushes = try PushHistory(indices.map { letters[$0] }, in: upstream, progress)
+        let outcomes = try OutcomeHistory(of: own, &pushes, upstream: before.logName, progress)
+        for (place, index) in indices.enumerated() {
+            pushes.complete(&letters[index], place)
+            outcomes.complete(&letters[index])
+        }
+        return outcomes
+    }
+
+    /// What there is to read, as far as that can be said before.
+    private static func bytes(of logs: RecordedLogs) throws -> UInt64 {
+        try logs.file.stagesInOrder.reduce(0) { sum, stage in
+            let letters = logs.log(of: stage) + LetterReader.suffix
+            let own = stage.from == nil || stage.kind == "deliver" ? logs.existingLog(of: stage) : nil
+            return try sum
+                + [own, LogPlace.isLog(letters) ? letters : nil].compactMap { $0 }.reduce(0) {
+                    try $0 + LogPlace.bytes(of: $1)
+                }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import JSON
+import Time
+
+/// Makes commands for ingest of letters.
+package struct RedriveCommands: Sendable {
+    /// A letter that cannot be made a command of after all.
+    package struct Unfit: Error {
+        package let reason: String
+    }
+
+    /// The folder of the logs.
+    let folder: String
+    /// What has expired by then is sent once, and not stored.
+    let now: Instant
+
+    /// What the door takes: one line may have so many bytes.
+    private static let lineBytesMax = 1_000_000 - 1
+    private static let pushMembers: [String] = [
+        "type", "notificationID", "container", "environment", "user", "subscriptionID", "headers", "payload",
+        "payloadByTopic", "unpruned", "causes",
+    ]
+
+    package init(folder: String, now: Instant) { (self.folder, self.now) = (folder, now) }
+
+    /// One line, without a line feed.
+    package func command(_ letter: Letter) throws -> [UInt8] {
+        let line: [UInt8]
+        switch letter.content {
+        case .push: line = try redrive(letter)
+        case .event: line = try event(letter)
+        }
+        guard line.count <= Self.lineBytesMax else {
+            throw Unfit(reason: "it has \(line.count) bytes: the door takes less")
+        }
+        return line
+    }
+
+    /// What a push shows, in quotes; nil for all else.
+    package func content(_ letter: Letter) throws -> String? {
+        guard letter.isPush else { return nil }
+        do {
+            var parser = JSONParser(limits: LogScan.limits)
+            return try command(letter).withUnsafeBytes { try Self.content(parser.parse($0)["push"]) }
+        } catch is Unfit { return nil }
+    }
+
+    private static func content(_ push: JSONValue?) -> String {
+        let shown = push?["payload"]?["aps"]?["alert"]
+        let text = shown?["title"] ?? shown?["title-loc-key"] ?? shown?["body"] ?? shown?["loc-key"] ?? shown
+        return text?.string.map { "\"\($0)\"" } ?? "silent"
+    }
+
+    private func redrive(_ letter: Letter) throws -> [UInt8] {
+        guard let event = try LogScan.event(letter.subject.sequence, in: folder + "/" + letter.subject.log) else {
+            throw Unfit(reason: "\(letter.subject) is not there any more")
+        }
+        return try event.withJSON { json in
+            let body = json["type"]?.equals("push.redrive") ?? false ? json["push"] : json
+            guard let body, body.isObject else { throw Unfit(reason: "\(letter.subject) holds no push") }
+            let whole = redrive(letter, body, leavingOut: [])
+            return whole.count <= Self.lineBytesMax ? whole : redrive(letter, body, leavingOut: ["unpruned"])
+        }
+    }
+
+    private func redrive(_ letter: Letter, _ push: JSONValue, leavingOut: Set<String>) -> [UInt8] {
+        var buffer = ByteBuffer(capacity: push.raw.count + 512)
+        buffer.append("{\"type\":\"push.redrive\"")
+        for key in ["container", "environment", "user"] {
+            guard let value = push.member(key) else { continue }
+            buffer.append(raw: ",\"\(key)\":")
+            buffer.append(value.raw)
+        }
+        buffer.append(",\"device\":")
+        buffer.appendJSON(letter.device?.string ?? "")
+        buffer.append(",\"redriveOf\":{\"log\":")
+        buffer.appendJSON(letter.subject.log)
+        buffer.append(",\"sequence\":")
+        buffer.appendJSON(letter.subject.sequence)
+        buffer.append("},\"push\":")
+        write(push, leavingOut, letter.past, to: &buffer)
+        buffer.append("}")
+        return Array(buffer.bytes)
+    }
+
+    /// What a plugin added to the push, deliver would not read.
+    private func write(
+        _ push: JSONValue, _ leavingOut: Set<String>, _ past: PastPush?, to buffer: inout ByteBuffer
+    ) {
+        let leavesBadge = past?.isBadgeOld ?? false
+        let isExpired = past?.expiresAt.map { $0 <= now } ?? false
+        var separator = "{"
+        for key in Self.pushMembers where !leavingOut.contains(key) {
+            guard let value = push.member(key) else { continue }
+            buffer.append(raw: separator + "\"\(key)\":")
+            switch key {
+            case "headers" where isExpired: Self.writeForOneAttempt(value, to: &buffer)
+            case "payload" where leavesBadge, "unpruned" where leavesBadge: Self.writeWithoutBadge(value, to: &buffer)
+            case "payloadByTopic" where leavesBadge:
+                Self.members(value, to: &buffer) { Self.writeWithoutBadge($1, to: &$2) }
+            default: buffer.append(value.raw)
+            }
+            separator = ","
+        }
+        buffer.append("}")
+    }
+
+    /// APNs: an expiration of 0 is for one attempt (Sending notification requests to APNs).
+    private static func writeForOneAttempt(_ headers: JSONValue, to buffer: inout ByteBuffer) {
+        members(headers, to: &buffer) { key, value, buffer in
+            key.equals("apns-expiration") ? buffer.append("\"0\"") : buffer.append(value.raw)
+        }
+    }
+
+    private static func writeWithoutBadge(_ payload: JSONValue, to buffer: inout ByteBuffer) {
+        members(payload, to: &buffer) { key, value, buffer in
+            guard key.equals("aps"), value.isObject else { return buffer.append(value.raw) }
+            members(value, except: "badge", to: &buffer) { $2.append($1.raw) }
+        }
+    }
+
+    /// Writes an object anew, its members' values by `write`.
+    private static func members(
+        _ object: JSONValue, except unwanted: StaticString = "", to buffer: inout ByteBuffer,
+        _ write: (_ key: JSONValue, _ value: JSONValue, inout ByteBuffer) -> Void
+    ) {
+        guard object.isObject else { return buffer.append(object.raw) }
+        var separator: StaticString = "{"
+        for (key, value) in object.members where !key.equals(unwanted) {
+            buffer.append(separator)
+            buffer.append(key.raw)
+            buffer.append(":")
+            write(key, value, &buffer)
+            separator = ","
+        }
+        buffer.append(object.members.contains { !$0.key.equals(unwanted) } ? "}" : "{}")
+    }
+
+    private func event(_ letter: Letter) throws -> [UInt8] {
+        guard let event = try LogScan.event(letter.place.sequence, in: folder + "/" + letter.place.log) else {
+            throw Unfit(reason: "\(letter.place) is not there any more")
+        }
+        return try event.withJSON { json in
+            guard let text = json["event"], let line = RefusedEvent.withEvent(text, { Array($0.raw) }) else {
+                throw Unfit(reason: "its event is no JSON object")
+            }
+            return line
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import JSON
+import PipelineKit
+import StageTool
+
+/// What a redrive would do, or did; for people and for programs.
+package struct RedriveText {
+    let plan: RedrivePlan
+    /// What a letter says to its reader, in short.
+    private let content: (Letter) throws -> String?
+    /// Nil: nothing was sent.
+    package var sent: RedriveTotals?
+
+    private static let linesMax = 20
+    private static let reasonsMax = 5
+
+    package init(plan: RedrivePlan, content: @escaping (Letter) throws -> String?) {
+        (self.plan, self.content) = (plan, content)
+    }
+
+    // MARK: For people
+
+    /// What there is to know before anything is sent.
+    package func preview() throws -> [String] {
+        let selected = plan.selected
+        guard !plan.found.letters.isEmpty else { return ["no dead letters: there is nothing to redrive"] }
+        let rest = selected.count - Self.linesMax
+        return try [headline(selected.count)] + apps + commands(selected) + leftOut
+            + (selected.isEmpty ? [] : [""]) + selected.prefix(Self.linesMax).map(line)
+            + (rest > 0 ? ["… and \(rest.grouped) more"] : [])
+    }
+
+    private func line(_ judged: JudgedLetter) throws -> String {
+        try judged.text + (content(judged.letter).map { "  " + $0.printable } ?? "")
+    }
+
+    private func headline(_ count: Int) -> String {
+        let more = plan.redrivable > count ? " (\(plan.redrivable.grouped) can be: see --limit)" : ""
+        return "\(count.grouped) of \(plan.found.letters.count.of("dead letter")) to redrive\(more)"
+    }
+
+    private var apps: [String] {
+        plan.apps.map { app in
+            let names = [app.container, app.environment, app.topic].filter { !$0.isEmpty }.joined(separator: " ")
+            return "  \(names.printable) by \(app.transport.printable): \(app.pushes.of("push")) to "
+                + "\(app.devices.count.of("device")) of \(app.users.of("user"))"
+        }
+    }
+
+    private func commands(_ selected: [JudgedLetter]) -> [String] {
+        let counts = Dictionary(grouping: selected.filter { !$0.letter.isPush }, by: \.letter.type).mapValues(\.count)
+        return counts.sorted { $0.key < $1.key }.map { type, count in
+            "  \(count.grouped) × \(type.printable) through ingest, as if it came anew"
+        }
+    }
+
+    private var leftOut: [String] {
+        let obsolete = plan.obsolete
+        let lines = Obsolescence.allCases.compactMap { why in
+            obsolete[why].map { "  \($0.grouped) × \(why.rawValue): \(why.meaning)" }
+        }
+        let impossible = plan.impossible.prefix(Self.reasonsMax).map {
+            "  \($0.count.grouped) × \($0.reason.printable)"
+        }
+        let rest = plan.impossible.count - Self.reasonsMax
+        return (lines.isEmpty ? [] : ["left out, because by now it is obsolete:"] + lines)
+            + (impossible.isEmpty ? [] : ["cannot be redriven:"] + impossible)
+            + (rest > 0 ? ["  … and \(rest.of("more reason"))"] : [])
+    }
+
+    /// How it ended.
+    package var verdict: [String] {
+        guard let sent else {
+            return plan.redrivable == 0 ? ["nothing to redrive"] : ["nothing was sent; --yes sends it"]
+        }
+        let left = plan.redrivable - plan.selected.count
+        return [
+            "\(sent.taken.of("letter")) redriven, \(sent.refused.grouped) refused"
+                + (left > 0 ? "; \(left.grouped) more can be: the same again goes on" : "")
+        ]
+            + sent.refusals.prefix(Self.linesMax).map { "  \($0.letter): \($0.reason.withoutControls)" }
+    }
+
+    // MARK: For programs
+
+    /// An object for each letter, with the command for those to redrive; then the summary.
+    ///
+    /// - Parameter command: Nil for one that cannot be made after all.
+    package func json(_ command: (Letter) throws -> String?, _ write: (String) throws -> Void) throws {
+        for judged in plan.selected {
+            try write(judged.json(type: "redrive", command: try command(judged.letter)))
+        }
+        for judged in plan.found.letters where !judged.isRedrivable { try write(judged.json(type: "left_out")) }
+        for refusal in sent?.refusals ?? [] { try write(Self.json(refusal)) }
+        try write(summary)
+    }
+
+    private static func json(_ refusal: RedriveTotals.Refusal) -> String {
+        var object = JSONLine()
+        object.add("type", "refused")
+        object.add("log", refusal.letter.log)
+        object.add("sequence", refusal.letter.sequence)
+        object.add("reason", refusal.reason)
+        return object.text
+    }
+
+    private var summary: String {
+        var object = JSONLine()
+        object.add("type", "summary")
+        object.add("letters", plan.found.letters.count)
+        object.add("redrivable", plan.redrivable)
+        object.add("selected", plan.selected.count)
+        object.add("limit", plan.limit)
+        object.add("sent", sent?.taken ?? 0)
+        object.add("refused", sent?.refused ?? 0)
+        if plan.found.isCut { object.add("more", true) }
+        object.add("apps", raw: "[" + plan.apps.map(Self.json).joined(separator: ",") + "]")
+        let obsolete = plan.obsolete.sorted { $0.key.rawValue < $1.key.rawValue }
+        object.add(
+            "obsolete", raw: "{" + obsolete.map { "\"\($0.key.rawValue)\":\($0.value)" }.joined(separator: ",") + "}")
+        object.add("impossible", plan.impossible.reduce(0) { $0 + $1.count })
+        return object.text
+    }
+
+    private static func json(_ app: RedrivePlan.App) -> String {
+        var object = JSONLine()
+        object.add("container", app.container)
+        object.add("environment", app.environment)
+        if !app.topic.isEmpty { object.add("topic", app.topic) }
+        object.add("transport", app.transport)
+        object.add("pushes", app.pushes)
+        object.add("devices", app.devices.count)
+        object.add("users", app.users)
+        return object.text
+    }
+}

@@ -1,0 +1,125 @@
+import EventLog
+import JSON
+import StageTool
+
+/// Whom the question is about, as it was asked.
+package struct AskedSubject {
+    let user: ExactText?
+    let device: ExactText?
+    let subscriptionID: ExactText?
+
+    private static let listedMax = 5
+
+    package init(user: String?, device: String?, subscriptionID: String?) {
+        self.user = user.map { ExactText($0) }
+        self.device = device.map { ExactText($0) }
+        self.subscriptionID = subscriptionID.map { ExactText($0) }
+    }
+
+    /// Finds the one user, and checks that what is named was ever there.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 for a name that the log does not know, 64 where several users have it.
+    package func resolve(
+        for change: ExplainedChange, in logs: RecordedLogs, _ finder: any EventFinder
+    ) throws -> ResolvedSubject {
+        let log = logs.log(of: logs.path[0])
+        let devices = try DeviceHistory.all(in: log, user: user, device: device, finder)
+        if let device, devices.isEmpty {
+            throw try unknown("device", device, of: user, \.devices, log, finder)
+        }
+        let subscriptions =
+            try device != nil && subscriptionID == nil
+            ? []
+            : SubscriptionHistory.all(
+                in: log, through: .max, user: user, subscriptionID: subscriptionID, finder)
+        if let subscriptionID, subscriptions.isEmpty {
+            throw try unknown("subscription", subscriptionID, of: user, \.subscriptions, log, finder)
+        }
+        let user = try self.user ?? oneUser(devices, subscriptions, change)
+        if devices.isEmpty, subscriptions.isEmpty {
+            throw try unknown("user", user, of: nil, \.users, log, finder)
+        }
+        let all = try device == nil ? DeviceHistory.all(in: log, user: user, device: nil, finder) : devices
+        return ResolvedSubject(
+            user: user, device: device, subscriptionID: subscriptionID, devices: all.filter { $0.user == user })
+    }
+
+    private func oneUser(
+        _ devices: [DeviceHistory], _ subscriptions: [SubscriptionHistory], _ change: ExplainedChange
+    ) throws -> ExactText {
+        let users = Set(device == nil ? subscriptions.map(\.identity.user) : devices.map(\.user)).sorted()
+        if users.count == 1 { return users[0] }
+        if change.database != "public", let owner = change.owner, users.contains(owner) { return owner }
+        let some = users.prefix(AskedSubject.listedMax).map(\.string).joined(separator: ", ")
+        let more = users.count > AskedSubject.listedMax ? ", …" : ""
+        throw ToolFailure(
+            .usage,
+            "\(users.count) users have \(device.map { "a device \($0)" } ?? "a subscription \(subscriptionID ?? "")"); "
+                + "choose one with --user (\(some)\(more))")
+    }
+
+    private func unknown(
+        _ what: String, _ name: ExactText, of user: ExactText?, _ names: KeyPath<KnownNames, Set<ExactText>>,
+        _ log: String, _ finder: any EventFinder
+    ) throws -> ToolFailure {
+        let known = try KnownNames(in: log, user: user, finder)
+        let near =
+            Spelling.suggestion(for: name.string, among: known[keyPath: names].sorted().map(\.string)).map { "; \($0)" }
+            ?? ""
+        let whose = user.map { " of \($0)" } ?? ""
+        return ToolFailure(.noInput, "the log knows no \(what) \(name)\(whose)\(near)")
+    }
+}
+
+/// Whom the question is about.
+package struct ResolvedSubject {
+    let user: ExactText
+    let device: ExactText?
+    let subscriptionID: ExactText?
+    /// The user's devices that the question is about, as far as the log ever knew them.
+    let devices: [DeviceHistory]
+}
+
+/// Names in the log: what was probably meant is among them.
+///
+/// Where a user is given, all of the user's names; else those at both ends of the log: a mistyped name is not worth
+/// reading all of it.
+struct KnownNames {
+    /// Events to look at, at each end.
+    static let eventsMax: UInt64 = 100_000
+
+    private(set) var users: Set<ExactText> = []
+    private(set) var devices: Set<ExactText> = []
+    private(set) var subscriptions: Set<ExactText> = []
+
+    init(
+        in log: String, user: ExactText?, _ finder: any EventFinder, eventsMax: UInt64 = KnownNames.eventsMax
+    ) throws {
+        if let user {
+            try take(1...UInt64.max, of: log, [.user(user)], finder) { $0 == user }
+            return
+        }
+        let summary = try EventLogs.summary(directory: log)
+        let (first, last) = (summary.firstSequence, max(summary.lastSequence, summary.firstSequence))
+        let start = first...min(first + eventsMax - 1, last)
+        try take(start, of: log, [], finder) { _ in true }
+        guard start.upperBound < last else { return }
+        let rest = max(start.upperBound + 1, last - min(eventsMax - 1, last))...last
+        try take(rest, of: log, [], finder) { _ in true }
+    }
+
+    private mutating func take(
+        _ range: ClosedRange<UInt64>, of log: String, _ names: [EventName], _ finder: any EventFinder,
+        where isWanted: (ExactText) -> Bool
+    ) throws {
+        try finder.events(in: log, from: range.lowerBound, through: range.upperBound, naming: names) { event in
+            guard let name = event.json["user"]?.exact, isWanted(name) else { return true }
+            users.insert(name)
+            if let device = event.json["device"]?.exact { devices.insert(device) }
+            if let id = (event.json["subscription"] ?? event.json)["subscriptionID"]?.exact {
+                subscriptions.insert(id)
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,278 @@
+import JSON
+import PipelineKit
+import StageTool
+import Time
+
+/// The answer: pushed or not, why, and all that led to it.
+package struct ExplainedAnswer {
+    struct Device {
+        let name: ExactText
+        let isPushed: Bool
+        let reason: Explanation
+    }
+
+    let change: ExplainedChange
+    let subject: ResolvedSubject
+    private(set) var devices: [Device] = []
+    /// The reason that the verdict gives.
+    private(set) var reason: Explanation
+    private(set) var explanations: [Explanation] = []
+
+    package var isPushed: Bool { devices.contains { $0.isPushed } }
+
+    package init(
+        _ change: ExplainedChange, _ subject: ResolvedSubject, in logs: RecordedLogs, _ finder: any EventFinder
+    ) throws {
+        self.change = change
+        self.subject = subject
+        guard change.isRecord else {
+            reason = ExplainedAnswer.notARecord(change)
+            explanations = [reason]
+            return
+        }
+        let recorded = try RecordedFlows(
+            of: change, user: subject.user, subscriptionID: subject.subscriptionID, in: logs)
+        let (flows, isPending) = (recorded.flows, recorded.isPending)
+        let letter =
+            try flows.isEmpty
+            ? logs.stage(ofKind: "match").flatMap { try DeadLetter.find(change.sequence, $0, logs) } : nil
+        // Whoever asks match about a change that it crashed on crashes too.
+        var told =
+            try letter?.isOfCrash == true
+            ? []
+            : MatchReason(
+                change: change, logs: logs, finder: finder, user: subject.user, subscriptionID: subject.subscriptionID
+            ).explanations()
+        told = ExplainedAnswer.join(told, flows, isPending)
+        explanations = told
+        if let letter {
+            explanations.insert(letter, at: 0)
+        } else if recorded.isUnwatched {
+            explanations.append(Explanation("match", .changeUnmatched, "nobody's subscription watched it"))
+        }
+        let unmatched = letter ?? ExplainedAnswer.unmatched(told, subject, isPending)
+        reason = unmatched
+        try explainDevices(flows, unmatched, in: logs, finder)
+    }
+
+    private static func notARecord(_ change: ExplainedChange) -> Explanation {
+        Explanation(
+            "ingest", .changeNotARecord,
+            "change \(change.sequence) is a \(change.type), no change of a record: nothing is pushed for it",
+            [.init("type", change.type)])
+    }
+}
+
+// MARK: - Subscriptions
+
+extension ExplainedAnswer {
+    /// What the rules say of each subscription, with what the logs tell of those that matched.
+    private static func join(
+        _ told: [Explanation], _ flows: [RecordedFlow], _ isPending: Bool
+    ) -> [Explanation] {
+        var rest = Dictionary(flows.map { ($0.identity, $0) }) { first, _ in first }
+        let joined = told.map { explanation in
+            guard let flow = rest.removeValue(forKey: explanation.identity) else {
+                return isPending ? explanation : expected(explanation)
+            }
+            return with(flow, explanation)
+        }
+        return joined + flows.filter { rest[$0.identity] != nil }.map { with($0, unexpected($0)) }
+    }
+
+    /// The rules say that it matched, and the log holds no match.
+    private static func expected(_ explanation: Explanation) -> Explanation {
+        guard explanation.code == .subscriptionMatched else { return explanation }
+        var differing = explanation
+        differing.parts.append(
+            Explanation(
+                "match", .replayDiffers, "by today's rules it watches the change, but the log holds no match for it"))
+        return differing
+    }
+
+    private static func unexpected(_ flow: RecordedFlow) -> Explanation {
+        Explanation(
+            "match", .replayDiffers,
+            "the log holds a match for \"\(flow.subscriptionID)\" of \(flow.user), which by today's rules there is not",
+            [.init("subscriptionID", flow.subscriptionID.string), .init("match", flow.match.sequence)])
+    }
+
+    private static func with(_ flow: RecordedFlow, _ explanation: Explanation) -> Explanation {
+        var joined = explanation
+        if explanation.code != .subscriptionMatched, explanation.code != .replayDiffers {
+            joined.parts.append(unexpected(flow))
+        }
+        joined.parts += flow.steps + [flow.end].compactMap { $0 }
+        return joined
+    }
+
+    /// Why there is no match at all, in one reason.
+    private static func unmatched(
+        _ explanations: [Explanation], _ subject: ResolvedSubject, _ isPending: Bool
+    ) -> Explanation {
+        if isPending { return Explanation("match", .outcomePending, "match has not come so far yet") }
+        guard explanations.count == 1, let only = explanations.first else {
+            return Explanation(
+                "match", .subscriptionNotMatched,
+                "none of the \(explanations.count) subscriptions of \(subject.user) watched it")
+        }
+        if let differing = only.parts.last, differing.code == .replayDiffers { return differing }
+        guard only.code == .subscriptionNotMatched else { return only }
+        let failed = only.parts.first { ExplanationPrinter.mark(of: $0.code) == .bad }
+        return Explanation("match", failed?.code ?? only.code, only.text, failed?.details ?? [])
+    }
+}
+
+extension RecordedFlow {
+    /// As the explanation of its subscription has it.
+    fileprivate var identity: [[UInt8]] {
+        ([subscriptionID, user] + place).map { Explanation.Detail("", $0.string).json }
+    }
+}
+
+extension Explanation {
+    /// The subscription that it tells of: its ID and user, its container, environment and database, as JSON.
+    fileprivate var identity: [[UInt8]] {
+        ["subscriptionID", "user", "container", "environment", "database"].map { name in
+            details.first { $0.name == name }?.json ?? []
+        }
+    }
+}
+
+// MARK: - Devices
+
+extension ExplainedAnswer {
+    private mutating func explainDevices(
+        _ flows: [RecordedFlow], _ unmatched: Explanation, in logs: RecordedLogs, _ finder: any EventFinder
+    ) throws {
+        let place = try change.event.withJSON { ($0["container"]?.exact, $0["environment"]?.exact) }
+        let log = logs.log(of: logs.path[0])
+        let known = subject.devices.filter { ($0.container, $0.environment) == place }
+        let outcomes = Dictionary(grouping: flows.flatMap(\.outcomes).filter { $0.device != nil }) { $0.device ?? "" }
+        let names = subject.device.map { [$0] } ?? Set(known.map(\.name) + outcomes.keys).sorted()
+        let moment = flows.compactMap(\.pushed).last ?? change.event.now
+        for name in names {
+            let told = outcomes[name] ?? []
+            let state =
+                try flows.isEmpty || !told.isEmpty
+                ? nil : known.first { $0.name == name }?.state(atPush: moment, in: log, finder)
+            let retired = state?.code == .deviceRegistered ? try retirement(of: name, by: moment, in: logs) : nil
+            let answer = device(name, retired ?? state, told, flows, unmatched)
+            devices.append(answer)
+            if told.isEmpty, !flows.isEmpty, answer.reason.stage == "deliver" { explanations.append(answer.reason) }
+        }
+        reason = verdict(flows, unmatched)
+    }
+
+    private func device(
+        _ name: ExactText, _ state: Explanation?, _ outcomes: [RecordedOutcome], _ flows: [RecordedFlow],
+        _ unmatched: Explanation
+    ) -> Device {
+        if let accepted = outcomes.first(where: \.isAccepted) {
+            return Device(name: name, isPushed: true, reason: accepted.explanation)
+        }
+        if let outcome = outcomes.first(where: \.isFinal) ?? outcomes.last {
+            return Device(name: name, isPushed: false, reason: outcome.explanation)
+        }
+        if flows.isEmpty { return Device(name: name, isPushed: false, reason: unmatched) }
+        if let end = flows.compactMap(\.end).first { return Device(name: name, isPushed: false, reason: end) }
+        let none = Explanation("deliver", .deviceNone, "\(subject.user) had no device \(name) there")
+        let reason = state.map { $0.code == .deviceRegistered ? missing(name) : $0 } ?? none
+        return Device(name: name, isPushed: false, reason: reason)
+    }
+
+    /// Why deliver did not know the device any more, though it was registered.
+    private func retirement(of name: ExactText, by moment: Instant, in logs: RecordedLogs) throws -> Explanation? {
+        guard let stage = logs.stage(ofKind: "deliver"), let log = logs.existingLog(of: stage) else { return nil }
+        var found: Explanation?
+        _ = try LogScan.events(in: log, from: .epoch, holding: [.text("device.retired"), .text(name)]) { event in
+            guard event.now <= moment, event.json["type"]?.equals("device.retired") ?? false,
+                event.json["user"]?.exact == subject.user, event.json["device"]?.exact == name
+            else { return }
+            found = Explanation(
+                "deliver", .deviceRetired, "\(name) was retired: its token was no longer one",
+                ["device", "status", "reason", "since", "registered"].compactMap { key in
+                    event.json.member(key).map { .init(key, $0) }
+                })
+        } isEnough: {
+            $0.now > moment
+        }
+        return found
+    }
+
+    private func missing(_ name: ExactText) -> Explanation {
+        Explanation(
+            "deliver", .replayDiffers, "\(name) was registered by then, but the log holds no outcome for it",
+            [.init("device", name.string)])
+    }
+
+    private func verdict(_ flows: [RecordedFlow], _ unmatched: Explanation) -> Explanation {
+        if let pushed = devices.first(where: \.isPushed) { return pushed.reason }
+        if let only = devices.first, devices.count == 1 { return only.reason }
+        if flows.isEmpty { return unmatched }
+        if let end = flows.compactMap(\.end).first { return end }
+        if devices.isEmpty { return flows.flatMap(\.outcomes).first?.explanation ?? unmatched }
+        let codes = Set(devices.map(\.reason.code))
+        return codes.count == 1
+            ? devices[0].reason
+            : Explanation(
+                "deliver", devices[0].reason.code, devices.map { $0.reason.text }.joined(separator: "; "))
+    }
+}
+
+// MARK: - For programs
+
+extension ExplainedAnswer {
+    /// What it was or was not pushed to.
+    var target: String {
+        subject.device?.string ?? subject.subscriptionID.map { "\"\($0)\" of \(subject.user)" } ?? subject.user.string
+    }
+
+    var verdict: String {
+        guard isPushed else { return "not pushed to \(target): \(reason.text)" }
+        let told = devices.filter(\.isPushed).map(\.name.string)
+        if subject.device != nil { return "pushed to \(target)" }
+        return
+            "pushed to \(told.joined(separator: ", ")), \(told.count) of \(devices.count.of("device")) of \(subject.user)"
+    }
+
+    /// One object.
+    package var json: String {
+        var buffer = ByteBuffer()
+        buffer.append("{\"change\":")
+        buffer.appendJSON(change.sequence)
+        append("event", change.text, to: &buffer)
+        append("now", change.event.now.rfc3339, to: &buffer)
+        append("user", subject.user.string, to: &buffer)
+        if let device = subject.device { append("device", device.string, to: &buffer) }
+        if let id = subject.subscriptionID { append("subscription", id.string, to: &buffer) }
+        buffer.append(isPushed ? ",\"pushed\":true" : ",\"pushed\":false")
+        append("verdict", verdict, to: &buffer)
+        append("code", reason.code.rawValue, to: &buffer)
+        appendDevices(to: &buffer)
+        buffer.append(",\"explanations\":")
+        Explanation.write(explanations, into: &buffer)
+        buffer.append("}")
+        return buffer.text
+    }
+
+    private func append(_ key: StaticString, _ text: String, to buffer: inout ByteBuffer) {
+        buffer.append(",\"")
+        buffer.append(key)
+        buffer.append("\":")
+        buffer.appendJSON(text)
+    }
+
+    private func appendDevices(to buffer: inout ByteBuffer) {
+        buffer.append(",\"devices\":[")
+        for (index, device) in devices.enumerated() {
+            buffer.append(index > 0 ? ",{\"device\":" : "{\"device\":")
+            buffer.appendJSON(device.name.string)
+            buffer.append(device.isPushed ? ",\"pushed\":true" : ",\"pushed\":false")
+            append("code", device.reason.code.rawValue, to: &buffer)
+            append("text", device.reason.text, to: &buffer)
+            buffer.append("}")
+        }
+        buffer.append("]")
+    }
+}

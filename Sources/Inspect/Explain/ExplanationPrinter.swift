@@ -1,0 +1,59 @@
+import PipelineKit
+import StageTool
+
+/// Writes an answer as a tree for people, the verdict first.
+package struct ExplanationPrinter {
+    enum Mark { case good, bad, neutral }
+
+    private let painter: Painter
+
+    package init(painter: Painter) { self.painter = painter }
+
+    package func lines(of answer: ExplainedAnswer) -> [String] {
+        let text = answer.verdict.withoutControls
+        let verdict = answer.isPushed ? painter.green(text) : painter.red(text)
+        var lines = ["\(verdict) (\(answer.reason.code.rawValue))", ""]
+        lines.append(
+            "change \(answer.change.sequence), \(answer.change.event.now.rfc3339): \(answer.change.text)"
+                .withoutControls)
+        for explanation in answer.explanations { append(explanation, depth: 1, to: &lines) }
+        guard answer.devices.count > 1 else { return lines }
+        lines.append("devices of \(answer.subject.user)".withoutControls)
+        for device in answer.devices {
+            lines.append(
+                "  \(sign(device.isPushed ? .good : .bad)) "
+                    + "\(device.name): \(device.reason.text) (\(device.reason.code.rawValue))".withoutControls)
+        }
+        return lines
+    }
+
+    private func append(_ explanation: Explanation, depth: Int, to lines: inout [String]) {
+        let indent = String(repeating: "  ", count: depth)
+        let code = painter.dim("(\(explanation.code.rawValue))")
+        lines.append(
+            "\(indent)\(sign(ExplanationPrinter.mark(of: explanation.code))) \(explanation.text.withoutControls) \(code)"
+        )
+        for part in explanation.parts { append(part, depth: depth + 1, to: &lines) }
+    }
+
+    private func sign(_ mark: Mark) -> String {
+        switch mark {
+        case .good: painter.green("✓")
+        case .bad: painter.red("✗")
+        case .neutral: "·"
+        }
+    }
+
+    /// Whether a reason speaks for a push or against it.
+    static func mark(of code: ExplanationCode) -> Mark {
+        switch code {
+        case .subscriptionMatched, .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue,
+            .notificationMade, .payloadAlert, .deviceRegistered, .transportKnown, .transportAccepted:
+            .good
+        case .subscriptionReplaced, .coalescedInto, .notificationHeld, .changeUnmatched, .payloadSilent, .payloadPruned,
+            .outcomePending, .pushWaiting, .pushSuperseded:
+            .neutral
+        default: .bad
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import StageTool
+
+/// The logs that a command is to work on.
+package struct LogChoice {
+    /// Their own folders, by name.
+    package var logs: [String]
+    /// Those that should be there too, each with what to do.
+    package var absent: [ToolFailure]
+
+    /// Logs whose beginning is missing, each with what to do.
+    var gaps: [ToolFailure]
+
+    init(logs: [String], absent: [ToolFailure]) throws {
+        (self.logs, self.absent) = (logs, absent)
+        gaps = try logs.compactMap(AbsentLogs.gap)
+    }
+
+    /// For a command that has done what it can with what is there.
+    ///
+    /// - Throws: ``ToolFailure`` that names all that is not.
+    package func finish() throws { try AbsentLogs.check(absent + gaps) }
+
+    /// For a command whose answer would be wrong without the others.
+    package func whole() throws -> [String] {
+        try finish()
+        return logs
+    }
+}
+
+/// The logs that a place must hold and does not, so that no command takes what is left for all there is.
+package enum AbsentLogs {
+    /// - Throws: ``ToolFailure`` with 66 where a log is missing, with 65 where there is one without `log.json`.
+    package static func check(_ place: String) throws { try check(find(in: place)) }
+
+    /// For a command that has answered from the logs in a place, but not from all that they once held.
+    ///
+    /// - Throws: ``ToolFailure`` with 65 where the beginning of one is missing.
+    package static func checkGaps(in place: String) throws { try check(LogPlace.logs(in: place).compactMap(gap)) }
+
+    package static func gap(ofLogAt directory: String) throws -> ToolFailure? {
+        guard let range = try EventLogs.missingStart(directory: directory) else { return nil }
+        // Of a log that has lost all of them, repair can save nothing.
+        let other = range.upperBound == .max ? "" : ", or see 'belfry log repair \(directory)'"
+        return ToolFailure(
+            .badData,
+            "log \(LogPlace.name(ofLogAt: directory)): \(EventLogs.reason(forMissing: range)); restore the segments from a "
+                + "copy\(other)")
+    }
+
+    package static func check(_ absent: [ToolFailure]) throws {
+        guard let first = absent.first else { return }
+        throw ToolFailure(first.status, absent.map(\.message).joined(separator: "\n"))
+    }
+
+    /// Nothing where there is no log at all, as of a pipeline that never ran.
+    package static func find(in place: String) throws -> [ToolFailure] {
+        var (present, headless) = ([String](), [ToolFailure]())
+        for directory in try LogPlace.folders(in: place) {
+            let name = LogPlace.name(ofLogAt: directory)
+            do throws(EventLogError) {
+                if try EventLogs.isLog(directory: directory) { present.append(name) }
+            } catch {
+                present.append(name)
+                headless.append(ToolFailure(ToolFailure.status(of: error), "log \(name): \(error)"))
+            }
+        }
+        guard !present.isEmpty else { return [] }
+        return try missing(from: place, present) + headless
+    }
+
+    private static func missing(from place: String, _ present: [String]) throws -> [ToolFailure] {
+        let folder = try LogPlace.folder(place)
+        guard LogPlace.isFile(place) else { return try missing(fromFolder: folder, present) }
+        return try PipelineFile.load(path: place).stagesInOrder.filter { !present.contains($0.logName) }.map { stage in
+            missing(stage.logName, "which stage \(stage.name) of \(place) writes", folder)
+        }
+    }
+
+    /// Without the pipeline's file, the logs themselves tell what they were made from.
+    private static func missing(fromFolder folder: String, _ present: [String]) throws -> [ToolFailure] {
+        var (reasons, read) = ([String: String](), Set<String>())
+        for name in present {
+            let stage = name.hasSuffix(deadLetters) ? String(name.dropLast(deadLetters.count)) : nil
+            if let stage { reasons[stage] = "whose dead letters are there" }
+            guard let upstream = try upstream(ofLogAt: folder + "/" + name) else { continue }
+            reasons[upstream] = reasons[upstream] ?? "which \(name) was made from"
+            if stage == nil { read.insert(upstream) }
+        }
+        let begun = RecordedLogs.standardNames.prefix { present.contains($0) }
+        let later = RecordedLogs.standardNames.dropFirst(begun.count)
+        if begun.count > 1, let last = begun.last, let next = later.first, !read.contains(last), reasons[next] == nil {
+            if let reader = try reader(ofLogAt: folder + "/" + last) {
+                reasons[next] =
+                    "which is made from \(last), as \(reader) tells; where the pipeline has no such log, name its file"
+            } else if !present.contains(where: later.contains) {
+                StandardError.write(
+                    "note: \(folder) holds no \(later.joined(separator: ", ")), and nothing shows that it ever did: "
+                        + "taken as the logs of stages that never ran")
+            }
+        }
+        return reasons.filter { !present.contains($0.key) }.sorted { $0.key < $1.key }
+            .map { missing($0.key, $0.value, folder) }
+    }
+
+    /// The file that tells of a stage which read the log; nil where there is none, as without retention.
+    private static func reader(ofLogAt directory: String) throws -> String? {
+        let path = directory + "/consumers.json"
+        guard LogPlace.isFile(path) else { return nil }
+        let text: String
+        do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
+            throw ToolFailure(.inputOutput, "cannot read \(path): \(error.localizedDescription)")
+        }
+        return text.contains("\"name\":") ? path : nil
+    }
+
+    private static func upstream(ofLogAt directory: String) throws(EventLogError) -> String? {
+        do throws(EventLogError) { return try UpstreamNote.read(directory: directory)?.log } catch .damaged {
+            // Verification says so.
+            return nil
+        }
+    }
+
+    private static func missing(_ name: String, _ what: String, _ folder: String) -> ToolFailure {
+        ToolFailure(
+            .noInput,
+            "log \(name) is missing, \(what): there is no \(folder)/\(name); restore it from a copy, start its stage if "
+                + "it never ran, or name one log that is there")
+    }
+
+    private static let deadLetters = ".dead-letters"
+}

@@ -1,0 +1,163 @@
+import EventLog
+import Foundation
+import PipelineKit
+import StageTool
+
+/// Finds logs by what a user has at hand: a pipeline file, its data folder, a folder of logs, or a log.
+package enum LogPlace {
+    /// Whether a path is a place for logs, and not a log.
+    package static func isPlace(_ path: String) throws -> Bool {
+        if isFile(path) { return true }
+        return try isFolder(path) && !EventLogs.isLog(directory: path)
+    }
+
+    /// Whether a path is a log's own folder.
+    package static func isLog(_ path: String) -> Bool { isFile(path + "/log.json") }
+
+    /// The folder that holds logs.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 where there is none.
+    package static func folder(_ path: String) throws -> String {
+        try checkIsNoInput(path)
+        if isFile(path) { return try CheckedFile.logs(of: path) }
+        guard isFolder(path) else { throw missing(path) }
+        return isFolder(path + "/logs") ? path + "/logs" : path
+    }
+
+    /// The logs' own folders in a place, by name, also of those that are damaged. See ``AbsentLogs`` for what is not
+    /// there.
+    package static func logs(in path: String) throws -> [String] {
+        try folders(in: path).filter(isLog)
+    }
+
+    /// All folders in a place that may be logs', by name.
+    static func folders(in path: String) throws -> [String] {
+        let folder = try folder(path)
+        // A pipeline that never ran has no logs, and no folder for them.
+        if isFile(path), mode(folder) == nil { return [] }
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
+                .map { folder + "/" + $0 }.filter(isFolder)
+        } catch {
+            throw ToolFailure(.noInput, "cannot list \(folder): \(error.localizedDescription)")
+        }
+    }
+
+    /// What to say of a place without logs.
+    package static func nothing(in path: String) throws -> String {
+        let folder = try folder(path)
+        return isFile(path) ? "no logs yet in \(folder): start it with `belfry up \(path)`" : "no logs in \(folder)"
+    }
+
+    /// One log's own folder: a path to it, or its name below a place, as in `.belfry/quickstart/changes`.
+    package static func log(_ path: String, pipeline: String?) throws -> String {
+        guard let pipeline else { return try log(path, hint: "name its pipeline with -p FILE (--pipeline)") }
+        let folder = try folder(pipeline)
+        return try existing(folder + "/" + path, named: path, in: folder)
+    }
+
+    /// - Parameter hint: What to do where a bare name is no log below this folder.
+    private static func log(_ path: String, hint: String) throws -> String {
+        if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
+        try checkIsNoInput(path)
+        let (place, name) = split(path)
+        guard !name.isEmpty, isFile(place) || isFolder(place) else { throw missing(path) }
+        let folder = try folder(place)
+        do { return try existing(folder + "/" + name, named: name, in: folder) } catch let failure as ToolFailure {
+            guard !path.contains("/") else { throw failure }
+            throw ToolFailure(failure.status, "\(failure.message); \(hint)")
+        }
+    }
+
+    /// The folder of a log of which `log.json` may be missing.
+    package static func folder(ofLog path: String, pipeline: String?) throws -> String {
+        let candidate = try pipeline.map { try folder($0) + "/" + path } ?? path
+        if isFolder(candidate), try isLogOrHeadless(candidate) { return candidate }
+        if pipeline == nil, try isPlace(path), case let names = try logs(in: path).map(name), !names.isEmpty {
+            throw ToolFailure(
+                .usage,
+                "\(path) holds several logs; name one of them: \(names.joined(separator: ", ")), with -p \(path)")
+        }
+        return try log(path, pipeline: pipeline)
+    }
+
+    private static func isLogOrHeadless(_ directory: String) throws(EventLogError) -> Bool {
+        do throws(EventLogError) { return try EventLogs.isLog(directory: directory) } catch {
+            guard case .withoutManifest = error else { throw error }
+            return true
+        }
+    }
+
+    /// The logs in a place, or the log that a path is.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 where there is none.
+    package static func oneOrAll(_ place: String) throws -> LogChoice {
+        guard try isPlace(place) else { return try LogChoice(logs: [log(place, hint: placeHint)], absent: []) }
+        let choice = try LogChoice(logs: logs(in: place), absent: AbsentLogs.find(in: place))
+        guard !choice.logs.isEmpty || !choice.absent.isEmpty else {
+            throw ToolFailure(.noInput, try nothing(in: place))
+        }
+        return choice
+    }
+
+    /// The size of a log's segments.
+    package static func bytes(of directory: String) throws -> UInt64 {
+        try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".log") }
+            .reduce(0) { sum, name in
+                var status = stat()
+                return stat(directory + "/" + name, &status) == 0 ? sum + UInt64(status.st_size) : sum
+            }
+    }
+
+    private static func existing(_ path: String, named name: String, in folder: String) throws -> String {
+        if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
+        let names = isFolder(folder) ? try logs(in: folder).map(LogPlace.name) : []
+        let known = names.isEmpty ? "there is none" : "there are: \(names.joined(separator: ", "))"
+        throw ToolFailure(.noInput, "there is no log \(name) in \(folder); \(known)")
+    }
+
+    /// A log's name, from its folder.
+    package static func name(ofLogAt path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+
+    /// What `belfry trace --export` and `belfry log export` write, and scenarios.
+    private static func checkIsNoInput(_ path: String) throws {
+        guard isFile(path), path.hasSuffix(".ndjson") else { return }
+        throw ToolFailure(
+            .noInput,
+            "\(path) holds lines, not logs: make logs of inputs with `belfry run PIPELINE \(path) --logs FOLDER`, of an "
+                + "export with `belfry log import \(path) --to FOLDER`, and name FOLDER")
+    }
+
+    private static let placeHint = "name a pipeline file, its data folder, a folder of logs, or a log"
+
+    private static func missing(_ path: String) -> ToolFailure {
+        ToolFailure(.noInput, "there is no \(path); \(placeHint)")
+    }
+
+    private static func split(_ path: String) -> (place: String, name: String) {
+        let trimmed = path.hasSuffix("/") ? String(path.dropLast()) : path
+        guard let slash = trimmed.lastIndex(of: "/") else { return (".", trimmed) }
+        return (
+            slash == trimmed.startIndex ? "/" : String(trimmed[..<slash]),
+            String(trimmed[trimmed.index(after: slash)...])
+        )
+    }
+
+    package static func isFolder(_ path: String) -> Bool { mode(path) == S_IFDIR }
+    package static func isFile(_ path: String) -> Bool { mode(path) == S_IFREG }
+
+    private static func mode(_ path: String) -> mode_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+    }
+}
+
+private enum CheckedFile {
+    /// A file need not be right in every stage for its logs to be read.
+    static func logs(of path: String) throws -> String {
+        try PipelineArgument.check(path)
+        return try PipelineFile.load(path: path).data + "/logs"
+    }
+}

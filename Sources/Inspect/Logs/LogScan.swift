@@ -1,0 +1,147 @@
+import EventLog
+import JSON
+import PipelineRuntime
+import Time
+
+extension LoggedEvent {
+    /// Calls `body` with the event's JSON, which is valid during the call.
+    func withJSON<Result>(_ body: (JSONValue) throws -> Result) throws -> Result {
+        var parser = JSONParser(limits: LogScan.limits)
+        return try line.withUnsafeBytes { try body(try parser.parse($0)) }
+    }
+}
+
+/// A name by which events are found.
+package enum EventName: Hashable {
+    /// Whose device or subscription the event is about.
+    case user(ExactText)
+    case device(ExactText)
+    /// Whom a match, a notification, a push or an outcome is for.
+    case receiver(ExactText)
+    case subscription(ExactText)
+    /// Of a match.
+    case userSubscription(user: ExactText, ExactText)
+    case record(ExactText)
+    case token(ExactText)
+
+    var texts: [ExactText] {
+        switch self {
+        case .user(let text), .device(let text), .receiver(let text), .subscription(let text), .record(let text),
+            .token(let text):
+            [text]
+        case .userSubscription(let user, let subscription): [user, subscription]
+        }
+    }
+}
+
+/// What finds events anywhere in a log by names that they hold.
+package protocol EventFinder {
+    /// Calls `body` with every event from `first` through `last` that may hold all of the names as texts, in order,
+    /// until it returns false. Events that hold them not may come too.
+    func events(
+        in log: String, from first: UInt64, through last: UInt64, naming names: [EventName],
+        _ body: (LogScan.Event) throws -> Bool
+    ) throws
+}
+
+/// Reads a part of a log from its beginning to its end.
+package struct LogScan: EventFinder {
+    static let limits = JSONLimits(bytesMax: 64 << 20, depthMax: 512)
+
+    /// Valid during the call that it is given to.
+    package struct Event {
+        let sequence: UInt64
+        let now: Instant
+        let json: JSONValue
+        let line: UnsafeRawBufferPointer
+
+        let cursor: Cursor
+
+        var kept: LoggedEvent { LoggedEvent(sequence: sequence, now: now, cursor: cursor, line: Array(line)) }
+    }
+
+    package init() {}
+
+    package func events(
+        in log: String, from first: UInt64, through last: UInt64, naming names: [EventName],
+        _ body: (LogScan.Event) throws -> Bool
+    ) throws {
+        guard first <= last else { return }
+        let filter = LineFilter(names.flatMap(\.texts).map(HeldValue.text))
+        try LogScan.batches(in: log, from: first > 1 ? .sequence(first) : .beginning) { batch in
+            guard batch.header.firstSequence <= last else { return false }
+            return try LogScan.events(of: batch, filter) { event in
+                guard event.sequence >= first else { return true }
+                return event.sequence <= last ? try body(event) : false
+            }
+        }
+    }
+
+    /// Reads on from a moment until `body` has enough, then to the end of that batch; a batch is asked last whether it
+    /// was the last to look at.
+    ///
+    /// - Parameter values: Events that do not hold all of them are passed over; some that do not may come too.
+    /// - Returns: Whether the log had come so far.
+    static func events(
+        in log: String, from now: Instant, holding values: [HeldValue] = [], body: (Event) throws -> Void,
+        isEnough: (BatchHeader) -> Bool
+    ) throws -> Bool {
+        let filter = LineFilter(values)
+        var wasEnough = false
+        try batches(in: log, from: .time(now)) { batch in
+            _ = try events(of: batch, filter) { event in
+                try body(event)
+                return true
+            }
+            wasEnough = isEnough(batch.header)
+            return !wasEnough
+        }
+        return wasEnough
+    }
+
+    /// One event; nil where the log does not hold it.
+    static func event(_ sequence: UInt64, in log: String) throws -> LoggedEvent? {
+        var found: LoggedEvent?
+        try LogScan().events(in: log, from: sequence, through: sequence, naming: []) { event in
+            found = event.kept
+            return false
+        }
+        return found
+    }
+
+    private static func batches(
+        in log: String, from start: EventLogReader.Start, _ body: (EventLogReader.Batch) throws -> Bool
+    ) throws {
+        let reader = try EventLogReader(directory: log, from: start)
+        while let batch = try reader.next() {
+            guard try body(batch) else { return }
+        }
+    }
+
+    private static func events(
+        of batch: EventLogReader.Batch, _ filter: LineFilter, _ body: (Event) throws -> Bool
+    ) throws -> Bool {
+        guard filter.mayAccept(batch.body) else { return true }
+        var parser = JSONParser(limits: limits)
+        var sequence = batch.header.firstSequence
+        for line in Lines(batch.body) {
+            defer { sequence += 1 }
+            guard filter.mayAccept(line) else { continue }
+            let json: JSONValue
+            do throws(JSONError) { json = try parser.parse(line) } catch { continue }
+            let event = Event(
+                sequence: sequence, now: batch.header.now, json: json, line: line, cursor: batch.header.cursor)
+            guard try body(event) else { return false }
+        }
+        return true
+    }
+}
+
+extension LogScan {
+    /// The sequence of the first event that is not earlier than a moment; one behind the last where there is none.
+    static func firstSequence(in log: String, notBefore now: Instant) throws -> UInt64 {
+        let reader = try EventLogReader(directory: log, from: .time(now))
+        if let header = try reader.nextHeader() { return header.firstSequence }
+        return try EventLogs.summary(directory: log).lastSequence + 1
+    }
+}

@@ -1,0 +1,135 @@
+import BuiltIns
+import EventLog
+import Foundation
+import JSON
+import PipelineKit
+import StageTool
+
+/// The logs of a pipeline by what the stages that wrote them do.
+package struct RecordedLogs {
+    package let folder: String
+    let file: PipelineFile
+    /// Whether `file` is the pipeline's own, and not a guess from a folder of logs.
+    package let isOwn: Bool
+    /// The stages that a change goes through, the source first.
+    package let path: [PipelineStage]
+
+    /// - Parameters:
+    ///   - place: What ``LogPlace`` takes.
+    ///   - logs: Where the logs are instead.
+    package init(place: String, logs: String? = nil) throws {
+        folder = try LogPlace.folder(logs ?? place)
+        var isDirectory: ObjCBool = false
+        isOwn = FileManager.default.fileExists(atPath: place, isDirectory: &isDirectory) && !isDirectory.boolValue
+        file = try isOwn ? CheckedPipeline(path: place).file : RecordedLogs.recorded(in: folder)
+        path = RecordedLogs.path(of: file)
+        try AbsentLogs.check(logs ?? place)
+        let changes = folder + "/" + (path.first?.logName ?? "changes")
+        guard FileManager.default.fileExists(atPath: changes + "/log.json") else {
+            throw ToolFailure(.noInput, "there is no log of changes in \(folder); \(hint(place))")
+        }
+    }
+
+    private func hint(_ place: String) -> String {
+        isOwn
+            ? "the pipeline has not run yet (belfry up \(place)), or its logs lie elsewhere"
+            : "name the pipeline's file (with -p or --pipeline where the command has that)"
+    }
+
+    /// - Parameter folder: The folder that holds the logs of the pipeline.
+    init(file: PipelineFile, folder: String) {
+        (self.file, self.folder, isOwn) = (file, folder, true)
+        path = RecordedLogs.path(of: file)
+    }
+
+    package func log(of stage: PipelineStage) -> String { folder + "/" + stage.logName }
+
+    /// Nil where the pipeline has no such stage, or the stage never ran.
+    func log(ofKind kind: String) -> String? {
+        path.first { $0.kind == kind }.flatMap(existingLog)
+    }
+
+    /// Nil where the stage never ran.
+    func existingLog(of stage: PipelineStage) -> String? {
+        FileManager.default.fileExists(atPath: log(of: stage) + "/log.json") ? log(of: stage) : nil
+    }
+
+    func stage(ofKind kind: String) -> PipelineStage? { path.first { $0.kind == kind } }
+
+    /// What the stage knew of where it stood.
+    func context(of stage: PipelineStage) throws -> StageContext {
+        let own = try EventLogs.summary(directory: log(of: stage)).identity
+        let upstream = file.upstream(of: stage) ?? stage
+        let summary = try EventLogs.summary(directory: log(of: upstream))
+        return StageContext(
+            log: own, upstream: summary.identity, upstreamName: summary.name, registry: .builtIns)
+    }
+
+    /// From the last stage that delivers back to the source.
+    private static func path(of file: PipelineFile) -> [PipelineStage] {
+        let ends = file.stagesInOrder.filter { file.downstream(of: $0).isEmpty }
+        var path: [PipelineStage] = []
+        var next = ends.first { $0.kind == "deliver" } ?? ends.first
+        while let stage = next {
+            path.insert(stage, at: 0)
+            next = file.upstream(of: stage)
+        }
+        return path
+    }
+
+    /// The logs of the built-in stages, in the order in which they are made from each other.
+    package static let standardNames = ["changes", "matches", "notifications", "pushes", "outcomes"]
+
+    /// The pipeline that the logs tell of, with the settings that it had last; the built-in stages where they do not say
+    /// enough.
+    static func recorded(in folder: String) throws -> PipelineFile {
+        do { return try RecordedFolder(folder).pipeline(isCompleted: true) } catch { return try standard() }
+    }
+
+    private static func standard() throws -> PipelineFile {
+        try PipelineFile.parse(
+            """
+            pipeline: recorded
+            data: /
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {none: {use: console}}}
+            """, file: "the folder's logs")
+    }
+}
+
+/// A stage as it is when a pipeline starts, to be fed and asked.
+enum FreshStage {
+    static func make(_ stage: PipelineStage, _ context: StageContext) throws -> (any Stage)? {
+        guard let type = Registry.builtIns.stages[stage.kind] else { return nil }
+        return try make(type, stage.settings, context)
+    }
+
+    private static func make<S: Stage>(
+        _ type: S.Type, _ settings: SettingsReader, _ context: StageContext
+    ) throws -> any Stage {
+        try S(try settings.decode(S.Settings.self), context: context)
+    }
+}
+
+extension Stage {
+    mutating func feed(_ event: LoggedEvent) throws {
+        var out = Outbox()
+        try event.withInput { receive($0, at: event.now, into: &out) }
+    }
+
+    func explain(_ event: LoggedEvent, for subject: ExplainedSubject) throws -> [Explanation] {
+        try event.withInput { explain($0, at: event.now, for: subject) }
+    }
+}
+
+extension LoggedEvent {
+    fileprivate func withInput<Result>(_ body: (borrowing InputEvent) -> Result) throws -> Result {
+        try withJSON { json in
+            line.withUnsafeBytes { body(InputEvent(sequence: sequence, json: json, line: $0)) }
+        }
+    }
+}

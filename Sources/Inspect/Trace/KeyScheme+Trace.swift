@@ -1,0 +1,129 @@
+import EventLog
+import JSON
+
+extension KeyScheme {
+    /// The keys of all events of a pipeline, see ``TraceKey``. Raise the version with every change.
+    package static let trace = KeyScheme(name: "belfry trace", version: 5) {
+        let extraction = TraceExtraction()
+        return { line, keys in extraction.keys(of: line, into: &keys) }
+    }
+}
+
+/// Reads the keys out of events; keeps its parser for all of them.
+private final class TraceExtraction {
+    private var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
+    /// A count of changes beyond it is not ours.
+    private static let thousandsMax: UInt64 = 1_000
+
+    func keys(of line: UnsafeRawBufferPointer, into keys: inout [UInt64]) {
+        do throws(JSONError) {
+            let event = try parser.parse(line)
+            guard let type = event["type"] else { return }
+            if !add(event, type, to: &keys) { addState(event, to: &keys) }
+        } catch {
+            // A line that is no JSON has no keys; `belfry log verify` tells of it.
+            return
+        }
+    }
+
+    /// False where the type is none of those that changes lead to.
+    private func add(_ event: JSONValue, _ type: JSONValue, to keys: inout [UInt64]) -> Bool {
+        if type.equals("record.save") || type.equals("record.delete") {
+            keys.add(TraceHash.of(.record, event["record"]?["recordName"]))
+            keys.add(TraceHash.of(.device, event["origin"]?["device"]))
+        } else if type.equals("match") {
+            keys.add(.change, event["change"])
+            addNotification(event, to: &keys)
+        } else if type.equals("notification") || type.equals("push") {
+            addCauses(event, to: &keys)
+            addNotification(event, to: &keys)
+        } else if type.equals("outcome") || type.equals("attempt") {
+            addOutcome(event, to: &keys)
+        } else if type.equals("device.retired") || type.equals("notice.outcome") || type.equals("notice.attempt") {
+            addOutcome(event, to: &keys)
+            keys.add(TraceHash.of(.userState, event["user"]))
+            keys.add(TraceHash.of(.deviceState, event["device"]))
+        } else if type.equals("app.stopped") || type.equals("app.resumed") {
+            keys.append(TraceHash.of(.app, 0))
+        } else if type.equals("coalesced") {
+            addCoalesced(event, to: &keys)
+        } else if type.equals("not_matched") {
+            addUnmatched(event, to: &keys)
+        } else if type.equals("dead_letter") {
+            keys.add(.deadLetter, event["sequence"])
+        } else {
+            return false
+        }
+        return true
+    }
+
+    private func addNotification(_ event: JSONValue, to keys: inout [UInt64]) {
+        keys.add(TraceHash.of(.notification, event["notificationID"]))
+        keys.add(TraceHash.of(.record, event["recordName"]))
+        addAddress(event, to: &keys)
+    }
+
+    private func addAddress(_ event: JSONValue, to keys: inout [UInt64]) {
+        let (user, subscription) = (event["user"], event["subscriptionID"])
+        keys.add(TraceHash.of(.user, user))
+        keys.add(TraceHash.of(.subscription, subscription))
+        keys.add(TraceHash.of(.userSubscription, user, subscription))
+    }
+
+    private func addCauses(_ event: JSONValue, to keys: inout [UInt64]) {
+        guard let causes = event["causes"] else { return }
+        for cause in causes.elements { keys.add(.change, cause["sequence"]) }
+    }
+
+    private func addOutcome(_ event: JSONValue, to keys: inout [UInt64]) {
+        addCauses(event, to: &keys)
+        keys.add(.push, event["push"])
+        keys.add(TraceHash.of(.notification, event["notificationID"]))
+        keys.add(TraceHash.of(.user, event["user"]))
+        keys.add(TraceHash.of(.device, event["device"]))
+        keys.add(TraceHash.of(.apnsID, event["apns-id"] ?? event["webhook-id"]))
+    }
+
+    private func addCoalesced(_ event: JSONValue, to keys: inout [UInt64]) {
+        keys.add(.change, event["change"])
+        keys.add(.match, event["match"])
+        keys.add(.replacement, event["replacedBy"])
+        addAddress(event, to: &keys)
+    }
+
+    private func addUnmatched(_ event: JSONValue, to keys: inout [UInt64]) {
+        guard let first = event["first"]?.sequence, let last = event["last"]?.sequence, first <= last else { return }
+        let thousands = TraceKey.thousand(of: first)...TraceKey.thousand(of: last)
+        for thousand in thousands.prefix(Int(TraceExtraction.thousandsMax)) {
+            keys.append(TraceHash.of(.unmatched, thousand))
+        }
+    }
+
+    /// Devices and subscriptions, and what plugins add to the language.
+    private func addState(_ event: JSONValue, to keys: inout [UInt64]) {
+        keys.append(TraceHash.of(content: event.canonical))
+        keys.add(.redrive, event["redriveOf"]?["sequence"])
+        let subscription = event["subscription"]?["subscriptionID"] ?? event["subscriptionID"]
+        keys.add(TraceHash.of(.device, event["device"]))
+        keys.add(TraceHash.of(.deviceState, event["device"]))
+        keys.add(TraceHash.of(.token, event["token"]))
+        keys.add(TraceHash.of(.userState, event["user"]))
+        keys.add(TraceHash.of(.subscription, subscription))
+        keys.add(TraceHash.of(.userSubscription, event["user"], subscription))
+    }
+}
+
+extension [UInt64] {
+    fileprivate mutating func add(_ key: UInt64?) {
+        if let key { append(key) }
+    }
+
+    fileprivate mutating func add(_ kind: TraceHash.Kind, _ value: JSONValue?) {
+        if let number = value?.sequence { append(TraceHash.of(kind, number)) }
+    }
+}
+
+extension JSONValue {
+    /// A position in a log; nil for what is none.
+    var sequence: UInt64? { int64.flatMap { $0 > 0 ? UInt64($0) : nil } }
+}

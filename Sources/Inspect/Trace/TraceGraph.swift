@@ -1,0 +1,122 @@
+import JSON
+import Time
+
+/// Events and what follows from each: all that some events, the targets, go back to and led to.
+package struct TraceGraph {
+    struct Node {
+        var event: TraceEvent
+        /// What follows from it, in the order of the logs.
+        var effects: [EventPlace] = []
+        /// The log in which what follows from it is not yet, or never comes: a stage may be behind, or hold it.
+        var waitsFor: String?
+    }
+
+    private(set) var nodes: [EventPlace: Node] = [:]
+    /// Events without a cause, in their order.
+    private(set) var roots: [EventPlace] = []
+    private(set) var targets: Set<EventPlace>
+    /// Changes that were left out because there are too many.
+    private(set) var changesLeftOut = 0
+    /// Whether a change has more matches than the ``Causality/matchesMax`` that were followed.
+    private(set) var isCut = false
+
+    package init(of targets: [TraceEvent], _ causality: Causality) throws {
+        self.targets = Set(targets.map(\.place))
+        let user = TraceGraph.user(of: targets)
+        for target in targets {
+            let (origins, left) = try causality.origins(of: target)
+            changesLeftOut += left
+            for origin in origins { try expand(origin, user, causality) }
+            if nodes[target.place] == nil { try expand(target, user, causality) }
+        }
+        prune()
+    }
+
+    /// Whom all targets concern; nil where they concern several, or everyone.
+    private static func user(of targets: [TraceEvent]) -> ExactText? {
+        let users = Set(targets.map { $0.facts.isChange || $0.facts.isDevice ? nil : $0.facts.user })
+        return users.count == 1 ? users.first ?? nil : nil
+    }
+
+    private mutating func expand(_ root: TraceEvent, _ user: ExactText?, _ causality: Causality) throws {
+        if !roots.contains(root.place) { roots.append(root.place) }
+        var open = [root]
+        while let event = open.popLast() {
+            if nodes[event.place] != nil { continue }
+            let effects = try causality.effects(of: event, user: user)
+            isCut = isCut || effects.count >= Causality.matchesMax
+            nodes[event.place] = Node(
+                event: event, effects: effects.map(\.place),
+                waitsFor: effects.isEmpty ? event.expected(in: causality.logs) : nil)
+            open += effects.reversed()
+        }
+    }
+
+    /// Keeps what leads to a target and what follows from one.
+    private mutating func prune() {
+        var causes: [EventPlace: [EventPlace]] = [:]
+        for (place, node) in nodes { for effect in node.effects { causes[effect, default: []].append(place) } }
+        let before = reached { causes[$0] ?? [] }
+        let after = reached { [nodes] place in nodes[place]?.effects ?? [] }
+        let kept = before.union(after)
+        nodes = nodes.filter { kept.contains($0.key) }
+        for place in nodes.keys { nodes[place]?.effects.removeAll { !kept.contains($0) } }
+        let effects = Set(nodes.values.flatMap(\.effects))
+        roots = roots.filter { kept.contains($0) && !effects.contains($0) }
+        let times = nodes.mapValues(\.event.now)
+        roots.sort { (times[$0] ?? .epoch, $0.sequence) < (times[$1] ?? .epoch, $1.sequence) }
+    }
+
+    private func reached(_ next: (EventPlace) -> [EventPlace]) -> Set<EventPlace> {
+        var reached: Set<EventPlace> = []
+        var open = Array(targets)
+        while let place = open.popLast() {
+            if reached.insert(place).inserted { open += next(place) }
+        }
+        return reached
+    }
+}
+
+extension TraceGraph {
+    /// A node where a walk from the roots meets it.
+    struct Visit {
+        var node: Node
+        /// The time from its cause; nil at a root.
+        var since: Duration?
+        var isTarget: Bool
+        /// Whether it was met before, by way of another cause: then what follows from it was told there.
+        var isRepeated: Bool
+    }
+
+    /// Makes a tree, children first; what has several causes is whole where it is met first.
+    func trees<Tree>(_ make: (Visit, [Tree]) -> Tree) -> [Tree] {
+        var seen: Set<EventPlace> = []
+        return roots.compactMap { tree($0, nil, &seen, make) }
+    }
+
+    private func tree<Tree>(
+        _ place: EventPlace, _ cause: Instant?, _ seen: inout Set<EventPlace>, _ make: (Visit, [Tree]) -> Tree
+    ) -> Tree? {
+        guard let node = nodes[place] else { return nil }
+        let isRepeated = !seen.insert(place).inserted
+        var children: [Tree] = []
+        for effect in isRepeated ? [] : node.effects {
+            if let child = tree(effect, node.event.now, &seen, make) { children.append(child) }
+        }
+        let visit = Visit(
+            node: node, since: cause.map { node.event.now - $0 }, isTarget: targets.contains(place),
+            isRepeated: isRepeated)
+        return make(visit, children)
+    }
+}
+
+extension TraceEvent {
+    /// The log in which something must follow from an event of this type; nil where nothing need.
+    fileprivate func expected(in logs: TraceLogs) -> String? {
+        switch type {
+        case "record.save", "record.delete", "match", "notification", "push": logs.downstream(of: log).first?.name
+        case "coalesced": log
+        default: nil
+        }
+    }
+}

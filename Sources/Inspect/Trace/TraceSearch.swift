@@ -1,0 +1,125 @@
+import JSON
+import StageTool
+
+/// What an ID may be.
+package enum TraceIDKind: String, CaseIterable {
+    /// A position: of a change, or of any event as `LOG:SEQUENCE`.
+    case change
+    case record
+    case notification
+    case apnsID = "apns-id"
+    case device
+}
+
+/// What an ID was found to be.
+package enum TraceFinding {
+    /// One thing, told in one trace.
+    case targets([TraceEvent], TraceIDKind)
+    /// Several things of which one is to be chosen, the newest first. `hasMore`: these are not all.
+    case hits([TraceHit], hasMore: Bool)
+    /// Nothing; each line says what was looked for and where.
+    case nothing([String])
+}
+
+package struct TraceHit {
+    package var kind: TraceIDKind
+    package var event: TraceEvent
+}
+
+/// Finds out what an ID is by looking it up.
+package struct TraceSearch {
+    let logs: TraceLogs
+    /// The most hits to list.
+    let limit: Int
+    /// Events that one notification ID may lead to: one for each subscription that watched the change.
+    private static let notificationsMax = Causality.matchesMax
+
+    package init(logs: TraceLogs, limit: Int) { (self.logs, self.limit) = (logs, limit) }
+
+    package func find(_ id: String, as kind: TraceIDKind? = nil) throws -> TraceFinding {
+        var tried: [String] = []
+        if kind ?? .change == .change, let place = place(id) {
+            if let event = try logs.event(at: place) { return .targets([event], .change) }
+            tried.append(try missing(place))
+        } else if kind == .change {
+            tried.append(
+                "'\(id.printable)' is no position: give a sequence, as 17, or a log's name and one, as matches:5")
+        }
+        let kinds = kind.map { [$0] } ?? TraceIDKind.allCases
+        let groups = try kinds.filter { $0 != .change }.map { ($0, try events(ExactText(id), $0)) }
+        return combined(groups.filter { !$0.1.isEmpty }) ?? .nothing(tried + looked(for: kinds))
+    }
+
+    /// One notification may be several events, and is still one thing to tell of; anything else is not.
+    private func combined(_ groups: [(TraceIDKind, [TraceEvent])]) -> TraceFinding? {
+        guard let (kind, events) = groups.first else { return nil }
+        if groups.count == 1, kind == .notification || events.count == 1 { return .targets(events, kind) }
+        let hits = groups.flatMap { kind, events in events.map { TraceHit(kind: kind, event: $0) } }
+            .sorted { $0.event.now > $1.event.now }
+        return .hits(Array(hits.prefix(limit)), hasMore: hits.count > limit)
+    }
+
+    private func place(_ id: String) -> EventPlace? {
+        let parts = id.split(separator: ":", omittingEmptySubsequences: false)
+        guard let number = parts.last, number.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let sequence = UInt64(number), sequence > 0
+        else { return nil }
+        if parts.count == 1 { return logs.changes.map { EventPlace(log: $0.name, sequence: sequence) } }
+        let name = parts.dropLast().joined(separator: ":")
+        return logs.log(named: name).map { EventPlace(log: $0.name, sequence: sequence) }
+    }
+
+    private func missing(_ place: EventPlace) throws -> String {
+        guard let log = logs.log(named: place.log) else { return "no log \(place.log)" }
+        let index = try logs.index(of: log)
+        if index.lastSequence < index.firstSequence { return "no event \(place.sequence) in \(log.name): it is empty" }
+        return "no event \(place.sequence) in \(log.name): it holds \(index.firstSequence) to \(index.lastSequence)"
+    }
+
+    private func looked(for kinds: [TraceIDKind]) -> [String] {
+        let searched: [(TraceIDKind, String, [TracedLog.Role])] = [
+            (.record, "no record of that name", [.source]),
+            (.notification, "no notification of that ID", [.coalesce, .match]),
+            (.apnsID, "no outcome with that apns-id", [.deliver]),
+            (.device, "no device of that name", [.deliver, .source]),
+        ]
+        return searched.filter { kinds.contains($0.0) }.map { _, text, roles in
+            "\(text) in \(roles.flatMap(logs.logs(as:)).map(\.name).joined(separator: " or "))"
+        }
+    }
+}
+
+extension TraceSearch {
+    private func events(_ id: ExactText, _ kind: TraceIDKind) throws -> [TraceEvent] {
+        switch kind {
+        case .change: []
+        case .record: try newest(.record(id), .source) { $0.recordName == id && $0.isChange }
+        case .apnsID: try newest(.apnsID(id), .deliver) { $0.apnsID == id }
+        case .device:
+            try newest(.device(id), .deliver) { $0.device == id }
+                + newest(.device(id), .source) { $0.device == id || $0.originDevice == id }
+        case .notification: try notifications(id)
+        }
+    }
+
+    private func newest(
+        _ key: TraceKey, _ role: TracedLog.Role, _ isWanted: (EventFacts) -> Bool
+    ) throws -> [TraceEvent] {
+        try logs.logs(as: role).flatMap { log in
+            try logs.events(key, in: log, newestFirst: true, limit: limit + 1, where: isWanted)
+        }
+    }
+
+    /// The notifications of an ID; the matches, where none was made of them.
+    private func notifications(_ id: ExactText) throws -> [TraceEvent] {
+        for (role, type) in [(TracedLog.Role.coalesce, "notification"), (.match, "match")] {
+            let events = try logs.logs(as: role).flatMap { log in
+                try logs.events(.notification(id), in: log, limit: TraceSearch.notificationsMax) {
+                    $0.notificationID == id && $0.type == type
+                }
+            }
+            if !events.isEmpty { return events }
+        }
+        return []
+    }
+}

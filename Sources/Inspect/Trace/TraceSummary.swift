@@ -1,0 +1,86 @@
+import StageTool
+
+/// What an event says, in a few words for people.
+enum TraceSummary {
+    static func text(_ event: TraceEvent) -> String {
+        let facts = event.facts
+        let parts: [String?] =
+            switch event.type {
+            case "record.save", "record.delete": [facts.reason, record(facts), origin(facts)]
+            case "match": [address(facts), facts.reason.map { "(\($0))" }]
+            case "not_matched": [unmatched(facts)]
+            case "notification": [address(facts), standsFor(facts)]
+            case "coalesced": [address(facts), "replaced by \(replacement(facts))"]
+            case "push": [address(facts), facts.alert.map { "\"\($0)\"" } ?? "silent"]
+            case "push.redrive": [device(facts), facts.redriveOf.map { "of \($0)" }]
+            case "outcome", "attempt", "notice.outcome", "notice.attempt": outcome(facts)
+            case "device.retired": outcome(facts)
+            case "app.stopped":
+                [facts.transport, facts.topic?.string, said(facts), facts.probeAt.map { "tried again at \($0)" }]
+            case "app.resumed":
+                [facts.transport, facts.topic?.string, facts.held.map { "\(Int($0).of("push")) held until then" }]
+            case "dead_letter": ["by \(facts.stage ?? "?"):", facts.code, facts.path, facts.reason]
+            default: [address(facts), facts.device?.string, facts.transport]
+            }
+        return parts.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " ").printable
+    }
+
+    private static func record(_ facts: EventFacts) -> String? {
+        [facts.recordType, facts.recordName?.string].compactMap { $0 }.joined(separator: " ")
+    }
+
+    private static func origin(_ facts: EventFacts) -> String? {
+        let names = [facts.originUser, facts.originDevice].compactMap { $0?.string }
+        return names.isEmpty ? nil : "by \(names.joined(separator: "/"))"
+    }
+
+    private static func address(_ facts: EventFacts) -> String? {
+        let names = [facts.user, facts.subscriptionID].compactMap { $0?.string }
+        return names.isEmpty ? nil : names.joined(separator: " ")
+    }
+
+    private static func unmatched(_ facts: EventFacts) -> String {
+        let range = "\(facts.first ?? 0) to \(facts.last ?? 0)"
+        return "no subscription watched it: one of \(facts.count ?? 0) among \(range)"
+    }
+
+    private static func standsFor(_ facts: EventFacts) -> String? {
+        let causes = facts.causes
+        guard causes.count > 1, let first = causes.first, let last = causes.last else { return nil }
+        if causes.count > 6 { return "for \(causes.count) changes, \(first) to \(last)" }
+        return "for changes \(causes.map(String.init).joined(separator: ", "))"
+    }
+
+    private static func replacement(_ facts: EventFacts) -> String {
+        "match \(facts.replacedBy ?? 0) (change \(facts.replacedByChange ?? 0))"
+    }
+
+    private static func device(_ facts: EventFacts) -> String {
+        [facts.user, facts.device].compactMap { $0?.string }.joined(separator: "/")
+    }
+
+    private static func said(_ facts: EventFacts) -> String? {
+        let words = [facts.status.map(String.init), facts.reason].compactMap { $0 }
+        return words.isEmpty ? nil : words.joined(separator: " ") + ","
+    }
+
+    private static func outcome(_ facts: EventFacts) -> [String?] {
+        let device = device(facts)
+        let attempts = facts.attempts.flatMap { $0 > 1 ? "after \($0) attempts" : nil }
+        return [
+            facts.outcome, device, facts.transport.map { "by \($0)" }, facts.status.map(String.init), facts.reason,
+            attempts, facts.until.map { "until \($0)" },
+        ]
+    }
+}
+
+extension Duration {
+    /// The time between two events: as ``text``, and in microseconds where that would be 0.
+    var sinceText: String {
+        let (seconds, attoseconds) = components
+        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        if 0 < microseconds, microseconds < 1_000 { return "+\(microseconds) µs" }
+        // Clocks of two machines: an effect may bear the earlier time.
+        return self < .zero ? "-\((.zero - self).text)" : "+\(text)"
+    }
+}

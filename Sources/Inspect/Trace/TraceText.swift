@@ -1,0 +1,64 @@
+import StageTool
+
+/// A trace for people: a tree of lines, each an event's place, time, time since its cause, type and summary.
+package struct TraceText {
+    private let painter: Painter
+
+    package init(painter: Painter) { self.painter = painter }
+
+    package func lines(_ graph: TraceGraph) -> [String] {
+        var lines: [String] = []
+        if graph.changesLeftOut > 0 {
+            lines.append(painter.dim("(\(graph.changesLeftOut.of("earlier change")) left out)"))
+        }
+        if graph.isCut {
+            lines.append(painter.dim("(of a change, only the first \(Causality.matchesMax.of("match")))"))
+        }
+        return lines + graph.trees(tree).flatMap { $0 }
+    }
+
+    package func hit(_ hit: TraceHit) -> String {
+        let columns = [painter.cyan(hit.kind.rawValue.padded(to: 12)), head(hit.event), TraceSummary.text(hit.event)]
+        return columns.joined(separator: "  ")
+    }
+
+    /// A node's line, and those of its effects behind branches.
+    private func tree(_ visit: TraceGraph.Visit, _ children: [[String]]) -> [String] {
+        var branches = children
+        if let log = visit.node.waitsFor, !visit.isRepeated { branches.append([painter.dim("nothing in \(log) yet")]) }
+        var lines = [line(visit)]
+        for (number, branch) in branches.enumerated() {
+            let isLast = number == branches.count - 1
+            for (index, text) in branch.enumerated() {
+                lines.append((index == 0 ? (isLast ? "└─ " : "├─ ") : (isLast ? "   " : "│  ")) + text)
+            }
+        }
+        return lines
+    }
+
+    private func line(_ visit: TraceGraph.Visit) -> String {
+        let event = visit.node.event
+        let place = visit.isTarget ? painter.bold(event.place.description) : event.place.description
+        let since = visit.since.map { painter.dim($0.sinceText) }
+        if visit.isRepeated {
+            return [place, since, painter.dim("as above")].compactMap { $0 }.joined(separator: "  ")
+        }
+        let parts = [place, painter.dim(event.now.rfc3339), since, type(event), TraceSummary.text(event)]
+        return parts.compactMap { $0 }.joined(separator: "  ") + (visit.isTarget ? painter.bold(" ◀") : "")
+    }
+
+    private func head(_ event: TraceEvent) -> String {
+        "\(event.place)  \(painter.dim(event.now.rfc3339))  \(type(event))"
+    }
+
+    private func type(_ event: TraceEvent) -> String {
+        let name = event.type.printable
+        switch (event.type, event.facts.outcome) {
+        case ("outcome", "accepted"), ("notice.outcome", "accepted"), ("app.resumed", _): return painter.green(name)
+        case ("outcome", "failed"), ("outcome", "unregistered"), ("outcome", "unknown_transport"),
+            ("notice.outcome", _), ("device.retired", _), ("app.stopped", _), ("dead_letter", _):
+            return painter.red(name)
+        default: return painter.cyan(name)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import PipelineKit
+import StageTool
+
+/// One log of a pipeline, as a trace sees it.
+package struct TracedLog: Hashable, Sendable {
+    package enum Role: Hashable, Sendable {
+        case source, match, coalesce, payload, deliver
+        /// A stage of a plugin: what it does with an event can be told from the event alone.
+        case other
+        case deadLetters
+    }
+
+    package var name: String
+    var role: Role
+    /// The log that its stage reads; for dead letters, the one that the refused events are in.
+    var upstream: String?
+    /// The log's own folder.
+    package var directory: String
+}
+
+extension TracedLog {
+    /// The logs of a place, each after the one it is made from; logs that do not exist yet are left out.
+    ///
+    /// - Parameter logs: Where the logs are instead.
+    static func all(in place: String, logs: String? = nil) throws -> [TracedLog] {
+        let folder = try LogPlace.folder(logs ?? place)
+        let file = try LogPlace.isFile(place) ? PipelineFile.load(path: place) : RecordedLogs.recorded(in: folder)
+        let found = all(of: file, in: folder)
+        if found.isEmpty { throw ToolFailure(.noInput, try nothing(in: logs ?? place, folder)) }
+        return found
+    }
+
+    /// The logs of a pipeline that are in a folder.
+    package static func all(of file: PipelineFile, in folder: String) -> [TracedLog] {
+        file.stagesInOrder.flatMap { stage in
+            logs(stage.logName, role(stage), upstream: file.upstream(of: stage)?.logName, folder)
+        }.filter { LogPlace.isFile($0.directory + "/log.json") }
+    }
+
+    private static func role(_ stage: PipelineStage) -> Role {
+        if stage.from == nil { return .source }
+        guard stage.command.isEmpty else { return .other }
+        switch stage.kind {
+        case "match": return .match
+        case "coalesce": return .coalesce
+        case "payload": return .payload
+        case "deliver": return .deliver
+        default: return .other
+        }
+    }
+
+    /// A stage's log and its dead letters'.
+    private static func logs(_ name: String, _ role: Role, upstream: String?, _ folder: String) -> [TracedLog] {
+        let log = TracedLog(name: name, role: role, upstream: upstream, directory: "\(folder)/\(name)")
+        let letters = "\(name).dead-letters"
+        return [
+            log, TracedLog(name: letters, role: .deadLetters, upstream: upstream, directory: "\(folder)/\(letters)"),
+        ]
+    }
+
+    private static func nothing(in place: String, _ folder: String) throws -> String {
+        let others = try LogPlace.logs(in: place).map(LogPlace.name)
+        if others.isEmpty { return try LogPlace.nothing(in: place) }
+        return "\(folder) holds the logs \(others.joined(separator: ", ")) but none of a pipeline that is known; "
+            + "name the pipeline file with -p"
+    }
+}

@@ -1,0 +1,195 @@
+import EventLog
+import JSON
+import Predicates
+import TestSupport
+import Testing
+import TransportAPNs
+
+@testable import Inspect
+
+struct PseudonymTests {
+    private static let alphabets = [
+        "abc", "ABCabc", "0123456789", "aA0 -_.'", "äöüÄÖÜßéÉ", "жЖяЯ", "日本語のメモ", "한국어가각", "😀😁🐶👍🏽🇩🇪", "e\u{301}ﬁß",
+        "āĂĉΆέωΣς",
+    ]
+
+    private static func texts(_ random: inout Seeded) -> [String] {
+        (0..<120).map { _ in
+            let letters = alphabets[random.below(alphabets.count)].unicodeScalars.map { $0 }
+            var text = String.UnicodeScalarView()
+            for _ in 0..<random.below(6) { text.append(random.one(of: letters)) }
+            return String(text)
+        }
+    }
+
+    /// As ``Clause`` sees two texts.
+    private static func order(_ one: String, _ other: String) -> Int {
+        one == other && one.utf8.elementsEqual(other.utf8)
+            ? 0 : one.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
+    }
+
+    private static func folded(_ text: String) -> String {
+        text.unicodeScalars.map(\.properties.lowercaseMapping).joined()
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `order, beginnings and lengths stay, with regard to case and without`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let texts = Self.texts(&random)
+        let pseudonyms = Pseudonyms(for: texts, seed: random.next())
+        let pairs = texts.map { ($0, pseudonyms.pseudonym(of: $0)) }
+        for (text, stand) in pairs {
+            #expect(text.utf8.count == stand.utf8.count && text.count == stand.count, "\(text) → \(stand)")
+            #expect(text.unicodeScalars.count == stand.unicodeScalars.count)
+            for (other, otherStand) in pairs {
+                let what = "\(text) → \(stand), \(other) → \(otherStand), seed \(seed)"
+                try #require(Self.order(text, other) == Self.order(stand, otherStand), "\(what)")
+                try #require(
+                    Self.order(Self.folded(text), Self.folded(other))
+                        == Self.order(Self.folded(stand), Self.folded(otherStand)), "folded: \(what)")
+                let begins = Array(text.utf8).starts(with: other.utf8)
+                try #require(begins == Array(stand.utf8).starts(with: otherStand.utf8), "\(what)")
+            }
+        }
+    }
+
+    @Test func `what names somebody is not seen, and the same seed gives the same`() {
+        let names = ["_alice", "alice-mac", "Alice", "6a0f77b1", "Größe", "日本語"]
+        let pseudonyms = Pseudonyms(for: names, seed: 7)
+        for name in names { #expect(!pseudonyms.pseudonym(of: name).lowercased().contains(name.lowercased())) }
+        #expect(names.map(pseudonyms.pseudonym) == names.map(Pseudonyms(for: names, seed: 7).pseudonym))
+        #expect(names.map(pseudonyms.pseudonym) != names.map(Pseudonyms(for: names, seed: 8).pseudonym))
+        let stand = pseudonyms.pseudonym(of: "alice-mac")
+        #expect(stand.wholeMatch(of: /[a-z]{5}-[a-z]{3}/) != nil)
+        #expect(pseudonyms.pseudonym(of: "Alice").lowercased() == stand.prefix(5))
+    }
+
+    private static func line(token: String) -> CaseLine {
+        let text = #"{"type":"device.register","user":"cafe","device":"phone","transport":"apns","token":"\#(token)"}"#
+        return CaseLine(event: LoggedEvent(sequence: 1, now: .epoch, line: Array(text.utf8)))
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `a token of hexadecimal digits stays one, and each token another`(seed: UInt64) throws {
+        let tokens = ["a11ce001", "A11CE002", "b0b00001", "00", "ffffffff", "0123456789abcdef", "not-one"]
+        let texts = try DisguisedTexts(of: tokens.map(Self.line))
+        #expect(texts.tokens == Set(tokens.map { ExactText($0) }))
+        let disguise = texts.disguise(byWord: false, seed: seed)
+        let stands = tokens.map(disguise.token)
+        #expect(Set(stands).count == tokens.count)
+        for (token, stand) in zip(tokens, stands) {
+            #expect(token != stand && token.count == stand.count)
+            if token != "not-one" { #expect(throws: Never.self) { try APNsTransport.address(stand) } }
+        }
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `predicates of all kinds keep their truth`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let words = ["Alpha", "alpha", "Alphabet", "Beta", "beta max", "Gamma 1", "Gamma 2", "Émile", "émile", "It's"]
+        let pseudonyms = Pseudonyms(for: words + words.map { String($0.prefix(3)) }, seed: random.next())
+        func quoted(_ text: String) -> String { "'" + text.replacing("'", with: #"\'"#) + "'" }
+        var (held, failed) = (0, 0)
+        for _ in 0..<400 {
+            let (a, b, c) = (random.one(of: words), random.one(of: words), random.one(of: words))
+            let (low, high) = (min(a, b), max(a, b))
+            let clause = random.one(of: [
+                "title == \(quoted(a))", "title != \(quoted(a))", "title < \(quoted(a))", "title >= \(quoted(a))",
+                "title BEGINSWITH \(quoted(String(a.prefix(3))))", "NOT title BEGINSWITH \(quoted(a))",
+                "title IN {\(quoted(a)), \(quoted(b))}", "title BETWEEN {\(quoted(low)), \(quoted(high))}",
+                "tags CONTAINS \(quoted(a))", "ANY tags BEGINSWITH \(quoted(String(b.prefix(3))))",
+                "NOT \(quoted(b)) IN tags",
+            ])
+            let replaced = try RecordPredicate.replacingStrings(in: clause, pseudonyms.pseudonym)
+            let truth = try matches(clause, title: c, tag: b)
+            let kept = try matches(
+                replaced, title: pseudonyms.pseudonym(of: c), tag: pseudonyms.pseudonym(of: b))
+            try #require(truth == kept, "\(clause) → \(replaced) for \(c), seed \(seed)")
+            #expect(replaced.utf8.count == clause.utf8.count)
+            if truth { held += 1 } else { failed += 1 }
+        }
+        #expect(held > 40 && failed > 40)
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `searches for words keep their truth by word`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let words = ["Alpha", "alphabet", "Beta", "max", "2026", "the", "of", "Émile", "日本"]
+        func text(_ random: inout Seeded) -> String {
+            (0...random.below(4)).map { _ in random.one(of: words) }.joined(
+                separator: random.one(of: [" ", ", ", "-"]))
+        }
+        let texts = (0..<60).map { _ in text(&random) }
+        let pseudonyms = Pseudonyms(for: texts, byWord: true, seed: random.next())
+        var (held, failed) = (0, 0)
+        for _ in 0..<400 {
+            let (title, tag, sought) = (random.one(of: texts), random.one(of: texts), random.one(of: texts))
+            let clause = random.one(of: [
+                "self CONTAINS '\(sought)'", "self TOKENMATCHES[cdl] '\(sought)'",
+                "ALL tokenize('\(sought)', 'Cdl') IN title", "title == '\(sought)'", "title IN {'\(sought)', 'x'}",
+                "title BEGINSWITH '\(sought)'",
+            ])
+            let replaced = try RecordPredicate.replacingStrings(in: clause, pseudonyms.pseudonym)
+            let truth = try matches(clause, title: title, tag: tag)
+            let kept = try matches(
+                replaced, title: pseudonyms.pseudonym(of: title), tag: pseudonyms.pseudonym(of: tag))
+            try #require(truth == kept, "\(clause) → \(replaced) for \(title), \(tag), seed \(seed)")
+            if truth { held += 1 } else { failed += 1 }
+        }
+        #expect(held > 40 && failed > 40)
+    }
+
+    @Test func `dates and the words of functions stay`() throws {
+        let text = "d > CAST('2026-01-01T00:00:00Z', 'NSDate') AND ALL tokenize('x', 'Cdl') IN self AND a == 'y'"
+        let replaced = try RecordPredicate.replacingStrings(in: text) { $0 + $0 }
+        #expect(replaced == text.replacing("'x'", with: "'xx'").replacing("'y'", with: "'yy'"))
+        #expect(RecordPredicate.namePlaceholders(in: "%@ == '%K' AND %K < %@ AND %K == 1") == [1, 3])
+    }
+
+    private func matches(_ predicate: String, title: String, tag: String) throws -> Bool {
+        var buffer = ByteBuffer()
+        buffer.append("{\"title\":{\"value\":")
+        buffer.appendJSON(title)
+        buffer.append("},\"tags\":{\"value\":[")
+        buffer.appendJSON(tag)
+        buffer.append("]}}")
+        var parser = JSONParser()
+        return try RecordPredicate(text: predicate).matches(parser.parse(buffer.bytes))
+    }
+
+    @Test func `only literals of a predicate are replaced`() throws {
+        let text = #"name == "a'b" AND #IN != 'x\\y'  AND n IN {1, 'z'}"#
+        let replaced = try RecordPredicate.replacingStrings(in: text) { "<" + $0 + "\">" }
+        #expect(replaced == #"name == "<a'b\">" AND #IN != '<x\\y">'  AND n IN {1, '<z">'}"#)
+    }
+
+    @Test func `texts that look alike are replaced, both of them`() {
+        let texts = ["caf\u{E9}house", "cafe\u{301}house"]
+        for areByWord in [false, true] {
+            let pseudonyms = Pseudonyms(for: texts, byWord: areByWord, seed: 7)
+            for text in texts { #expect(!pseudonyms.pseudonym(of: text).hasSuffix("house")) }
+        }
+    }
+}
+
+struct CaseShrinkingTests {
+    @Test(arguments: Seeded.seeds)
+    func `what is left holds, and nothing of it can go`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let needed = Set((0..<5).map { _ in random.below(100) })
+        let either = [random.below(100), random.below(100)]
+        func holds(_ list: [Int]) -> Bool {
+            needed.isSubset(of: list) && either.contains { list.contains($0) }
+        }
+        let kept = try CaseShrinking(holds: holds).shrink(Array(0..<100))
+        #expect(holds(kept) && kept == kept.sorted())
+        for element in kept {
+            #expect(!holds(kept.filter { $0 != element }), "\(element) is one too many, seed \(seed)")
+        }
+    }
+
+    @Test func `where nothing is needed nothing is left`() throws {
+        #expect(try CaseShrinking<Int>(holds: { _ in true }).shrink([1, 2, 3]).isEmpty)
+        #expect(try CaseShrinking<Int>(holds: { _ in true }).shrink([]).isEmpty)
+    }
+}

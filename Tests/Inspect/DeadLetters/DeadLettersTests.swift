@@ -1,0 +1,434 @@
+import Foundation
+import JSON
+import PipelineKit
+import StageTool
+import Testing
+import Time
+
+@testable import Inspect
+
+@Suite struct DeadLettersTests {
+    // MARK: What is one
+
+    @Test(arguments: OutcomeCode.allCases)
+    func `an outcome is a dead letter where a device should have had the push`(code: OutcomeCode) throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        logs.outcome(code.rawValue, logs.push())
+        try logs.write()
+        let isLetter = [.failed, .unregistered, .expired, .unknownTransport].contains(code)
+        #expect(try logs.find().letters.map(\.letter.code) == (isLetter ? [code.rawValue] : []))
+        #expect(code.isDeadLetter == isLetter)
+    }
+
+    @Test func `a push that waits is none`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        logs.outcome("deferred", logs.push())
+        try logs.write()
+        #expect(try logs.find().story == [])
+    }
+
+    @Test func `a letter says what its own event, its push and its device's registration tell`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1", topic: "com.b")
+        logs.outcome("failed", logs.push(change: 7), reason: "BadTopic", status: 400, change: 7)
+        try logs.write()
+        let letter = try #require(try logs.find().letters.first?.letter)
+        #expect(letter.place == EventPlace(log: "outcomes", sequence: 1) && letter.time == LetterLogs.time(1))
+        #expect(letter.subject == EventPlace(log: "pushes", sequence: 2) && letter.change == 7)
+        #expect((letter.stage, letter.code, letter.status, letter.reason) == ("deliver", "failed", 400, "BadTopic"))
+        #expect((letter.container, letter.environment, letter.user) == ("iCloud.Notes", "development", "_alice"))
+        #expect((letter.device, letter.transport, letter.topic) == ("mac", "apns", "com.b"))
+    }
+
+    // MARK: Filters
+
+    @Test func `a stage that there is not is answered with those that there are`() throws {
+        let logs = try Self.many()
+        let failure = #expect(throws: ToolFailure.self) { try logs.find(["--stage", "match", "--stage", "nosuch"]) }
+        #expect(failure?.status == .usage)
+        #expect(failure?.message.contains("there is no stage nosuch in ") == true)
+        #expect(failure?.message.hasSuffix("its stages: ingest, match, coalesce, payload, deliver") == true)
+    }
+
+    private static func many() throws -> LetterLogs {
+        let logs = try LetterLogs()
+        for _ in 1...5 { logs.add("changes", LetterLogs.save("n")) }
+        logs.register("mac", token: "1")
+        logs.register("pad", token: "2", topic: "com.b")
+        logs.register("pad", token: "3", of: "_bob")
+        let first = logs.push(change: 1)
+        logs.outcome("failed", first, "mac", reason: "BadTopic", status: 400, change: 1)
+        logs.outcome("expired", first, "pad", change: 1)
+        logs.outcome(
+            "failed", logs.push(to: "_bob", change: 4, container: "iCloud.Other"), "pad", of: "_bob", change: 4)
+        logs.refuse(LetterLogs.save("odd"), at: 5)
+        try logs.write()
+        return logs
+    }
+
+    @Test(arguments: [
+        ([], ["m1", "o1", "o2", "o3"]),
+        (["--stage", "match"], ["m1"]),
+        (["--stage", "deliver"], ["o1", "o2", "o3"]),
+        (["--stage", "match", "--stage", "deliver"], ["m1", "o1", "o2", "o3"]),
+        (["--code", "failed"], ["o1", "o3"]),
+        (["--code", "field.type"], ["m1"]),
+        (["--code", "failed", "--code", "expired"], ["o1", "o2", "o3"]),
+        (["--reason", "badtopic"], ["o1"]),
+        (["--reason", "400"], ["o1"]),
+        (["--reason", "an object"], ["m1"]),
+        (["--reason", "nothing"], []),
+        (["--user", "_bob"], ["o3"]),
+        (["--user", "_alice"], ["m1", "o1", "o2"]),
+        (["--device", "pad"], ["o2", "o3"]),
+        (["--device", "pad", "--user", "_alice"], ["o2"]),
+        (["--container", "iCloud.Other"], ["o3"]),
+        (["--container", "iCloud.Notes"], ["m1", "o1", "o2"]),
+        (["--topic", "com.b"], ["o2"]),
+        (["--topic", "com.a"], ["o1"]),
+        (["--from", "4"], ["m1", "o3"]),
+        (["--until", "4"], ["o1", "o2", "o3"]),
+        (["--from", "2", "--until", "4"], ["o3"]),
+        (["--from", "99"], []),
+        (["--from", "2026-01-01T00:00:02Z"], ["o2", "o3"]),
+        (["--until", "2026-01-01T00:00:01Z"], ["m1", "o1"]),
+        (["--from", "-6s"], ["o2", "o3"]),
+    ])
+    func `a filter leaves what it names`(arguments: [String], expected: [String]) throws {
+        let names = ["matches.dead-letters": "m", "outcomes": "o"]
+        let found = try Self.many().find(arguments).letters.map {
+            "\(names[$0.letter.place.log] ?? "?")\($0.letter.place.sequence)"
+        }
+        #expect(found == expected)
+    }
+
+    // MARK: What is obsolete
+
+    @Test func `a push that has expired is obsolete, by the time of asking`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        logs.outcome("failed", logs.push(expiration: 100))
+        try logs.write()
+        #expect(try logs.find(now: 99).story == ["outcomes:1"])
+        #expect(try logs.find(now: 100).story == ["outcomes:1 expired"])
+        #expect(try logs.find(now: 100, including: [.expired]).story == ["outcomes:1"])
+    }
+
+    @Test func `one that is redriven all the same goes out for one attempt`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        logs.outcome("failed", logs.push(collapseID: "c", expiration: 100))
+        try logs.write()
+        let letter = try #require(try logs.find(now: 100, including: [.expired]).letters.first?.letter)
+        func line(at seconds: Int64) throws -> String {
+            let commands = RedriveCommands(
+                folder: logs.path, now: Instant(microseconds: (1_767_225_600 + seconds) * 1_000_000))
+            return String(decoding: try commands.command(letter), as: UTF8.self)
+        }
+        #expect(try line(at: 99).contains(#""apns-expiration":"1767225700""#))
+        #expect(
+            try line(at: 100)
+                == line(at: 99).replacing(#""apns-expiration":"1767225700""#, with: #""apns-expiration":"0""#))
+    }
+
+    @Test func `a newer push of the collapse ID that got through, or waits, is what counts`() throws {
+        let logs = try LetterLogs()
+        for device in ["mac", "pad", "tv"] { logs.register(device, token: device) }
+        let old = logs.push(collapseID: "c")
+        for device in ["mac", "pad", "tv"] { logs.outcome("failed", old, device) }
+        let other = logs.push(collapseID: "d")
+        let newer = logs.push(collapseID: "c")
+        for device in ["mac", "pad", "tv"] { logs.outcome("accepted", other, device) }
+        logs.outcome("accepted", newer, "mac")
+        logs.outcome("held", newer, "pad")
+        try logs.write()
+        #expect(
+            try logs.find().story == [
+                "outcomes:1 superseded pushes:\(newer)", "outcomes:2 superseded pushes:\(newer)", "outcomes:3",
+            ])
+        #expect(try logs.find(including: [.superseded]).story == ["outcomes:1", "outcomes:2", "outcomes:3"])
+    }
+
+    @Test func `of several letters of a collapse ID the newest is redriven`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        let pushes = (1...3).map { _ in logs.push(collapseID: "c") }
+        for push in pushes { logs.outcome("failed", push) }
+        try logs.write()
+        let story = [
+            "outcomes:1 superseded pushes:\(pushes[2])", "outcomes:2 superseded pushes:\(pushes[2])", "outcomes:3",
+        ]
+        #expect(try logs.find().story == story)
+    }
+
+    @Test func `an older push that got through later takes no newer one's place`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        let (old, newer) = (logs.push(collapseID: "c"), logs.push(collapseID: "c"))
+        logs.outcome("failed", newer)
+        logs.outcome("accepted", old)
+        try logs.write()
+        #expect(try logs.find().story == ["outcomes:1"])
+    }
+
+    @Test func `a redrive counts by the age of what it says`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        let (old, newer) = (logs.push(collapseID: "c"), logs.push(collapseID: "c"))
+        logs.outcome("failed", old)
+        logs.outcome("failed", newer)
+        let redrive = LetterLogs.redrive(of: old, collapseID: "c")
+        logs.add("changes", redrive)
+        logs.outcome("accepted", logs.add("pushes", redrive))
+        try logs.write()
+        #expect(try logs.find().story == ["outcomes:1 redriven changes:2", "outcomes:2"])
+    }
+
+    @Test func `a badge that a newer push has set is left out, and what is no more than that is obsolete`() throws {
+        let logs = try LetterLogs()
+        for device in ["mac", "pad"] { logs.register(device, token: device) }
+        let push = LetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
+        let badge = #"{"badge":1,"alert":"Hi"}"#
+        let badged = push.replacing(#"{"alert":"Hi"}"#, with: badge).replacing(
+            #","causes""#, with: #","payloadByTopic":{"com.a":{"aps":\#(badge)},"com.b":{"aps":{}}},"causes""#)
+        let (old, alone) = (
+            logs.add("pushes", badged), logs.add("pushes", badged.replacing(#","alert":"Hi""#, with: ""))
+        )
+        for device in ["mac", "pad"] { logs.outcome("failed", old, device) }
+        logs.outcome("failed", alone, "mac")
+        let newer = logs.add("pushes", badged)
+        logs.outcome("accepted", newer, "mac")
+        try logs.write()
+        let found = try logs.find()
+        #expect(found.story == ["outcomes:1", "outcomes:2", "outcomes:3 superseded pushes:\(newer)"])
+        let commands = RedriveCommands(folder: logs.path, now: .epoch)
+        let lines = try found.letters.map { String(decoding: try commands.command($0.letter), as: UTF8.self) }
+        #expect(
+            lines[0].contains(
+                #""payload":{"aps":{"alert":"Hi"}},"payloadByTopic":{"com.a":{"aps":{"alert":"Hi"}},"com.b":{"aps":{}}}"#
+            ))
+        #expect(
+            lines[1].contains(
+                #""payload":{"aps":{"badge":1,"alert":"Hi"}},"payloadByTopic":{"com.a":{"aps":{"badge":1,"#))
+        #expect(try commands.content(found.letters[0].letter) == "\"Hi\"")
+    }
+
+    @Test func `what a plugin added to a push, and who made the change, are not sent again`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        let push = LetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
+        let odd = push.replacing(#","headers""#, with: #","extra":[1],"origin":{"user":"_alice"},"headers""#)
+        logs.outcome("failed", logs.add("pushes", odd))
+        try logs.write()
+        let letter = try #require(try logs.find().letters.first?.letter)
+        let line = String(decoding: try RedriveCommands(folder: logs.path, now: .epoch).command(letter), as: UTF8.self)
+        #expect(
+            line == #"{"type":"push.redrive",\#(LetterLogs.place),"user":"_alice","device":"mac","#
+                + #""redriveOf":{"log":"pushes","sequence":2},"push":\#(push)}"#)
+    }
+
+    @Test func `a push that is too long for the door goes without its whole payload, or not at all`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        let push = LetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
+        let long = String(repeating: "x", count: 1_000_000)
+        let unpruned = push.replacing(#","causes""#, with: #","unpruned":{"a":"\#(long)"},"causes""#)
+        let payload = push.replacing(#""alert":"Hi""#, with: #""alert":"\#(long)""#)
+        for push in [unpruned, payload] { logs.outcome("failed", logs.add("pushes", push)) }
+        try logs.write()
+        let commands = RedriveCommands(folder: logs.path, now: .epoch)
+        let letters = try logs.find().letters.map(\.letter)
+        #expect(String(decoding: try commands.command(letters[0]), as: UTF8.self).hasSuffix(#""push":\#(push)}"#))
+        #expect(throws: RedriveCommands.Unfit.self) { try commands.command(letters[1]) }
+    }
+
+    @Test func `more letters than are taken are said to be`() throws {
+        let logs = try Self.many()
+        let recorded = try RecordedLogs(place: logs.path)
+        var reader = LetterReader(logs: recorded)
+        #expect(try reader.read(where: { _ in true }, { _ in }).isCut == false)
+        reader.lettersMax = 2
+        let found = try reader.read(where: { _ in true }, { _ in })
+        #expect(found.isCut && found.letters.count == 2)
+    }
+
+    @Test(arguments: [(1, ["outcomes:1"]), (2, ["outcomes:1", "outcomes:3"]), (9, ["outcomes:1", "outcomes:3"])])
+    func `no more than the limit is redriven, the oldest`(limit: Int, expected: [String]) throws {
+        let logs = try LetterLogs()
+        for device in ["mac", "pad", "tv"] { logs.register(device, token: device) }
+        let push = logs.push()
+        for device in ["mac", "pad", "tv"] { logs.outcome("failed", push, device) }
+        logs.add("pushes", LetterLogs.unregister("pad"))
+        try logs.write()
+        let plan = RedrivePlan(try logs.find(), limit: limit)
+        #expect(plan.selected.map(\.letter.place.description) == expected && plan.redrivable == 2)
+        #expect(plan.apps.map(\.devices.count) == [expected.count] && plan.apps.map(\.users) == [1])
+        #expect(plan.obsolete == [.unregistered: 1])
+    }
+
+    @Test func `a device that is gone, or another by now, makes a letter obsolete`() throws {
+        let logs = try LetterLogs()
+        for (number, device) in ["gone", "retired", "back", "robbed", "anew", "same"].enumerated() {
+            logs.register(device, token: "\(number)")
+        }
+        let push = logs.push()
+        for device in ["anew", "back", "gone", "retired", "robbed", "same"] { logs.outcome("failed", push, device) }
+        logs.add("pushes", LetterLogs.unregister("gone"))
+        for device in ["back", "retired"] { logs.add("outcomes", LetterLogs.retired(device, push)) }
+        // Retired when deliver had come to event 7 and 8 of the log before; only one registered again behind that.
+        while logs.events["pushes"]?.count ?? 0 < 9 { logs.push(to: "_carol") }
+        logs.register("back", token: "2")
+        logs.register("thief", token: "3")
+        logs.register("anew", token: "new")
+        logs.register("same", token: "5")
+        try logs.write()
+        #expect(
+            try logs.find().story == [
+                "outcomes:1 device.registered_anew", "outcomes:2", "outcomes:3 device.unregistered",
+                "outcomes:4 device.retired", "outcomes:5 device.replaced", "outcomes:6",
+            ])
+        #expect(try logs.find(including: [.registeredAnew]).story.first == "outcomes:1")
+    }
+
+    @Test func `what was redriven is noticed, and what came of it is a letter of its own`() throws {
+        let logs = try LetterLogs()
+        for device in ["mac", "pad"] { logs.register(device, token: device) }
+        let push = logs.push()
+        for device in ["mac", "pad"] { logs.outcome("failed", push, device) }
+        logs.add("changes", LetterLogs.redrive(of: push, collapseID: nil))
+        try logs.write()
+        // Ingest has it, and deliver has not come so far.
+        #expect(try logs.find().story == ["outcomes:1 redriven changes:3", "outcomes:2"])
+        #expect(try logs.find(including: [.redriven]).story == ["outcomes:1", "outcomes:2"])
+
+        let again = try LetterLogs()
+        again.register("mac", token: "1")
+        let old = again.push()
+        again.outcome("failed", old)
+        let redrive = LetterLogs.redrive(of: old, collapseID: nil)
+        again.add("changes", redrive)
+        again.outcome("failed", again.add("pushes", redrive))
+        try again.write()
+        #expect(try again.find().story == ["outcomes:1 redriven changes:2", "outcomes:2"])
+    }
+
+    @Test func `the README lists what is obsolete with its meaning, and nothing else`() throws {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let section = try #require(text.components(separatedBy: "## Dead letters\n").dropFirst().first)
+        let rows = section.components(separatedBy: "\n## ")[0].split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(rows.map(String.init) == Obsolescence.allCases.map { "| `\($0.rawValue)` | \($0.meaning) |" })
+        #expect(Array(Obsolescence.allCases.prefix(4)) == Obsolescence.includable)
+        let codes = OutcomeCode.allCases.filter(\.isDeadLetter).map { "`\($0.rawValue)`" }
+        #expect(codes.allSatisfy { section.prefix(400).contains($0) })
+    }
+
+    // MARK: Refused events
+
+    @Test func `a refused command may go through ingest again, unless something newer came`() throws {
+        let logs = try LetterLogs()
+        for name in ["old", "lone", "twice"] { logs.add("changes", LetterLogs.save(name)) }
+        for (index, name) in ["old", "lone", "twice"].enumerated() {
+            logs.refuse(LetterLogs.save(name), at: index + 1)
+        }
+        logs.add("changes", LetterLogs.save("old", title: "New"))
+        // As ingest writes it, in another order of its members, at second 5: after the letter.
+        let again = LetterLogs.save("twice").replacing(#""type":"record.save","#, with: "").dropLast()
+        logs.add("changes", again + #","type":"record.save"}"#)
+        try logs.write()
+        #expect(
+            try logs.find().story == [
+                "matches.dead-letters:1 superseded changes:4", "matches.dead-letters:2",
+                "matches.dead-letters:3 redriven changes:5",
+            ])
+    }
+
+    @Test func `what cannot be redriven is listed with the reason`() throws {
+        let logs = try LetterLogs()
+        logs.add("changes", LetterLogs.save("n"))
+        for event in ["{", "7", "[]", #"{"a":1}"#, #"{"type":"match","change":1}"#, #"{"type":"pager.set"}"#] {
+            logs.refuse(event, by: "payload", in: "pushes", from: "notifications")
+        }
+        logs.refuse(LetterLogs.redrive(of: 1, collapseID: nil), by: "deliver", in: "outcomes", from: "pushes")
+        try logs.write()
+        #expect(
+            try logs.find().story == [
+                "pushes.dead-letters:1 impossible: its event is no JSON object",
+                "pushes.dead-letters:2 impossible: its event is no JSON object",
+                "pushes.dead-letters:3 impossible: its event is no JSON object",
+                "pushes.dead-letters:4 impossible: its event has no type",
+                "pushes.dead-letters:5 impossible: a match is made by a stage, and ingest takes none: redrive what it came of",
+                "pushes.dead-letters:6 impossible: ingest takes no pager.set",
+                "outcomes.dead-letters:1 impossible: it is a redrive itself: redrive the push that it names",
+            ])
+    }
+
+    @Test(arguments: [
+        #"{"type":"outcome","outcome":"failed"}"#,
+        #"{"type":"outcome","outcome":"failed","push":"1","user":7,"device":[],"causes":{}}"#,
+        #"{"type":"outcome","outcome":"failed","push":-1,"user":"_alice","device":"mac","causes":[1,{"sequence":"x"}]}"#,
+        #"{"type":"outcome","outcome":"failed","push":999,"user":"_alice","device":"mac","status":"no"}"#,
+    ])
+    func `an outcome that nothing can be made of is listed all the same`(line: String) throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        logs.push()
+        logs.add("outcomes", line)
+        logs.add("outcomes", #"{"type":"outcome"}"#)
+        logs.add("outcomes", #"{"type":7}"#)
+        try logs.write()
+        let found = try logs.find()
+        #expect(found.story.count == 1 && found.story[0].hasPrefix("outcomes:1 impossible: "), "\(found.story)")
+        #expect(LetterListText(found: found, limit: nil).lines.count == 6)
+    }
+
+    @Test func `a transport that the pipeline still lacks is to be added first`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        logs.outcome("unknown_transport", logs.push())
+        try logs.write()
+        func story(_ transports: Set<String>) throws -> [String] {
+            var judge = LetterJudge(now: LetterLogs.time(0))
+            judge.transports = ["deliver": transports]
+            return try DeadLetters(RecordedLogs(place: logs.path), LetterFilter(), judge).story
+        }
+        let missing = "impossible: deliver has no transport apns: add it to the pipeline file"
+        #expect(try story(["hook"]) == ["outcomes:1 \(missing)"])
+        #expect(try story(["apns"]) == ["outcomes:1"])
+    }
+
+    @Test func `a letter whose push is gone cannot be redriven`() throws {
+        let logs = try LetterLogs()
+        logs.register("mac", token: "1")
+        logs.outcome("failed", 40)
+        try logs.write()
+        #expect(
+            try logs.find().story == [
+                "outcomes:1 impossible: pushes:40 is not there: retention removed it, or its log is not there"
+            ])
+    }
+}
+
+extension LetterLogs {
+    static func save(_ name: String, title: String = "Hi") -> String {
+        #"{"type":"record.save",\#(place),"database":"private","owner":"_alice","record":{"recordName":"\#(name)","#
+            + #""recordType":"Note","fields":{"title":{"value":"\#(title)"}}},"change":"create"}"#
+    }
+
+    static func unregister(_ device: String) -> String {
+        #"{"type":"device.unregister",\#(place),"user":"_alice","device":"\#(device)"}"#
+    }
+
+    static func retired(_ device: String, _ push: Int) -> String {
+        #"{"type":"device.retired",\#(place),"user":"_alice","device":"\#(device)","transport":"apns","push":\#(push)}"#
+    }
+
+    static func redrive(of push: Int, collapseID: String?, to device: String = "mac") -> String {
+        #"{"type":"push.redrive",\#(place),"user":"_alice","device":"\#(device)","#
+            + #""redriveOf":{"log":"pushes","sequence":\#(push)},"#
+            + #""push":\#(self.push(to: "_alice", collapseID, nil, 1, "iCloud.Notes"))}"#
+    }
+}

@@ -1,0 +1,39 @@
+import JSON
+import PipelineKit
+import Testing
+
+@testable import Inspect
+
+struct RecordedOutcomeTests {
+    private func outcome(_ word: String, _ more: String = "") throws -> RecordedOutcome {
+        let line = #"{"type":"outcome","device":"mac","transport":"apns","outcome":"\#(word)"\#(more)}"#
+        var parser = JSONParser()
+        return try Array(line.utf8).withUnsafeBytes { RecordedOutcome(try parser.parse($0), sequence: 1) }
+    }
+
+    @Test func `each outcome has an explanation of its own, and is final`() throws {
+        let outcomes = try OutcomeCode.allCases.map { try outcome($0.rawValue) }
+        #expect(outcomes.allSatisfy { $0.isFinal && !$0.explanation.text.isEmpty })
+        #expect(Set(outcomes.map(\.explanation.code)).count == OutcomeCode.allCases.count)
+    }
+
+    @Test func `a device that went while its push waited is told apart from a token that ended`() throws {
+        #expect(try outcome("unregistered").explanation.code == .transportUnregistered)
+        #expect(try outcome("unregistered", #","answer":"none""#).explanation.code == .deviceUnregistered)
+    }
+
+    @Test func `a push that waits says why, and is not over`() throws {
+        let deferred = try outcome("deferred", #","status":503,"reason":"Shutdown","until":"2026-01-01T00:00:00Z""#)
+        #expect(deferred.explanation.code == .pushWaiting && !deferred.isFinal)
+        #expect(
+            deferred.explanation.text
+                == "the push to mac was put off until 2026-01-01T00:00:00Z: 503 Shutdown (apns waits for retryAfter5xx "
+                + "after a 5xx, or longer where APNs asks)")
+        let busy = try outcome("deferred", #","status":429,"reason":"TooManyRequests","until":"2026-01-01T00:00:00Z""#)
+        #expect(
+            busy.explanation.text == "the push to mac was put off until 2026-01-01T00:00:00Z: 429 TooManyRequests")
+        #expect(try outcome("deferred").explanation.text == "the push to mac was put off")
+        #expect(deferred.explanation.details.map(\.name).contains("until"))
+        #expect(try outcome("held").explanation.code == .appStopped)
+    }
+}
