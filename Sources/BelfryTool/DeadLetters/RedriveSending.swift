@@ -1,4 +1,3 @@
-import Glibc
 import Inspect
 import PipelineKit
 import PipelineRuntime
@@ -36,7 +35,7 @@ private final class Run {
     private var heard = ContinuousClock.now
     /// By their numbers at the door.
     private var sent: [UInt64: EventPlace] = [:]
-    private var progress = SendingProgress()
+    private var progress = ProgressLine()
     private(set) var totals = RedriveTotals()
 
     init(_ producer: Producer, _ patience: Duration) {
@@ -47,7 +46,7 @@ private final class Run {
     func send(_ letters: [Letter], _ commands: RedriveCommands) throws {
         var next = try producer.greet(timeout: patience) + 1
         heard = .now
-        defer { progress.end() }
+        defer { progress.clear() }
         for letter in letters {
             let line: [UInt8]
             do { line = try commands.command(letter) } catch let unfit as RedriveCommands.Unfit {
@@ -60,7 +59,7 @@ private final class Run {
             next += 1
             try producer.send(line + [UInt8(ascii: "\n")], count: 1)
             try producer.pump(wait: .zero)
-            progress.show(totals.taken, of: letters.count)
+            progress.show("\(totals.taken.grouped) of \(letters.count.grouped) taken")
         }
         while !producer.isDone { try step() }
     }
@@ -80,25 +79,5 @@ private final class Run {
             totals.refusals.append(.init(letter: letter, reason: "\(path)\(refusal.reason) (\(refusal.code))"))
         }
         sent = sent.filter { $0.key > answer.through }
-    }
-}
-
-/// How far the sending has come: on a terminal, and only where it takes a while.
-private struct SendingProgress {
-    private static let pause = Duration.milliseconds(250)
-    private let isShown = StandardError.isTerminal
-    private var next = ContinuousClock.now.advanced(by: .seconds(1))
-    private var isOnLine = false
-
-    mutating func show(_ count: Int, of total: Int) {
-        guard isShown, ContinuousClock.now >= next else { return }
-        StandardError.write(unended: "\r\u{1B}[K\(count.grouped) of \(total.grouped) taken")
-        isOnLine = true
-        next = ContinuousClock.now.advanced(by: Self.pause)
-    }
-
-    mutating func end() {
-        if isOnLine { StandardError.write(unended: "\r\u{1B}[K") }
-        isOnLine = false
     }
 }

@@ -1,49 +1,29 @@
 import EventLog
-import Glibc
-import PipelineRuntime
+import StageTool
 import Synchronization
-import Time
 
-/// Says on standard error how far an index has come, where someone may be waiting at a terminal.
+/// How far the index of a log has come.
 final class IndexProgress: Sendable {
-    private struct State {
-        var begun: ContinuousClock.Instant?
-        var shown: ContinuousClock.Instant?
-    }
-
-    /// Shorter work shows nothing.
-    private static let patience = Duration.milliseconds(500)
-    private static let pause = Duration.milliseconds(200)
-
-    private let isShown = StandardError.isTerminal
-    private let state = Mutex(State())
+    private let line = Mutex<ProgressLine?>(nil)
 
     func report(_ log: String) -> @Sendable (LogIndex.Progress) -> Void {
-        { [self] progress in if isShown { show(IndexProgress.text(log, progress)) } }
+        { [self] progress in
+            line.withLock { line in
+                if line == nil { line = ProgressLine(after: .milliseconds(500)) }
+                line?.show(IndexProgress.text(log, progress))
+            }
+        }
     }
 
-    /// Takes it off the line.
     func end() {
-        state.withLock { state in
-            if state.shown != nil { StandardError.write(unended: "\r\u{1B}[K") }
-            state = State()
+        line.withLock { line in
+            line?.clear()
+            line = nil
         }
     }
 
     static func text(_ log: String, _ progress: LogIndex.Progress) -> String {
         let percent = progress.bytes == 0 ? 100 : min(100, Int(progress.bytesDone / max(progress.bytes / 100, 1)))
         return "indexing \(log) … \(percent) %"
-    }
-
-    private func show(_ text: String) {
-        state.withLock { state in
-            let now = ContinuousClock.now
-            let begun = state.begun ?? now
-            state.begun = begun
-            guard now - begun >= IndexProgress.patience, state.shown.map({ now - $0 >= IndexProgress.pause }) ?? true
-            else { return }
-            state.shown = now
-            StandardError.write(unended: "\r\u{1B}[K" + text)
-        }
     }
 }

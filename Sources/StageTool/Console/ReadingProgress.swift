@@ -1,38 +1,25 @@
-import Glibc
 import PipelineRuntime
 
-/// How far a command has come that reads whole logs: on a terminal, and only where it takes a while.
+/// How far a command has come that reads whole logs.
 package struct ReadingProgress {
-    private static let patience = Duration.seconds(1)
-    private static let pause = Duration.milliseconds(250)
-
     private let total: UInt64
-    private let isShown: Bool
     private let start = ContinuousClock.now
-    private var next: ContinuousClock.Instant
+    private var line: ProgressLine
     private var bytes: UInt64 = 0
-    private var isOnLine = false
 
     /// - Parameter total: The bytes to read.
     package init(total: UInt64, isShown: Bool = StandardError.isTerminal) {
         self.total = total
-        self.isShown = isShown
-        next = start.advanced(by: ReadingProgress.patience)
+        line = ProgressLine(isShown: isShown)
     }
 
     package mutating func add(_ more: UInt64) {
         bytes += more
-        guard isShown, ContinuousClock.now >= next else { return }
-        StandardError.write(unended: "\r\u{1B}[K" + text(after: ContinuousClock.now - start))
-        isOnLine = true
-        next = ContinuousClock.now.advanced(by: ReadingProgress.pause)
+        guard line.isDue else { return }
+        line.show(text(after: .now - start))
     }
 
-    /// Takes it off the line.
-    package mutating func end() {
-        if isOnLine { StandardError.write(unended: "\r\u{1B}[K") }
-        isOnLine = false
-    }
+    package mutating func end() { line.clear() }
 
     func text(after elapsed: Duration) -> String {
         let seconds = elapsed / .seconds(1)
