@@ -34,26 +34,6 @@ struct LogTextTests {
         #expect(LogTable.rows([]).isEmpty)
     }
 
-    @Test func `a place is a data folder or its logs; a log is a path or a name in a place`() throws {
-        let folder = try TemporaryFolder()
-        let changes = try log("changes", 1, in: folder)
-        #expect(try LogPlace.folder(folder.path) == folder.path + "/logs")
-        #expect(try LogPlace.folder(folder.path + "/logs") == folder.path + "/logs")
-        #expect(try LogPlace.log(changes, pipeline: nil) == changes)
-        #expect(try LogPlace.log(folder.path + "/changes", pipeline: nil) == changes)
-        #expect(try LogPlace.log("changes", pipeline: folder.path) == changes)
-        #expect(try LogPlace.isPlace(folder.path))
-        #expect(try !LogPlace.isPlace(changes))
-    }
-
-    @Test func `an unknown log is answered with those there are`() throws {
-        let folder = try TemporaryFolder()
-        _ = try log("changes", 1, in: folder)
-        let failure = try #require(throws: ToolFailure.self) { _ = try LogPlace.log("matches", pipeline: folder.path) }
-        #expect(failure.status == .noInput)
-        #expect(failure.message.hasSuffix("there are: changes"))
-    }
-
     @Test(arguments: [
         (LogPosition?.none, LogPosition?.none, UInt64?.none, 0..<10), (.sequence(4), nil, nil, 3..<10),
         (.sequence(4), .sequence(6), nil, 3..<6), (nil, .sequence(3), nil, 0..<3), (.sequence(9), nil, 1, 8..<9),

@@ -50,6 +50,14 @@ import Testing
         for stage in stages { #expect(!stage.dependencies.contains("EventLog"), "\(stage.name)") }
     }
 
+    @Test func onlyCommandsParseArguments() throws {
+        let libraries = try Self.modules.get().filter { ["Inspect", "Replay", "PipelineRuntime"].contains($0.name) }
+        #expect(libraries.count == 3)
+        for library in libraries {
+            for (file, imported) in try Self.imports(of: library) { #expect(imported != "ArgumentParser", "\(file)") }
+        }
+    }
+
     @Test(arguments: [("CZeroMQ", "ZeroMQ"), ("COpenSSL", "Signing")])
     func onlyOneModuleTouchesTheLibrary(library: String, owner: String) throws {
         for module in try Self.modules.get() where ![owner, owner + "Tests"].contains(module.name) {

@@ -7,7 +7,6 @@ import Time
 /// Whether every log is there and whole where it is read first, and what was set aside.
 struct LogsCheck: DoctorCheck {
     static let name = "logs"
-    static let deadLetters = ".dead-letters"
 
     func findings(in patient: Patient) throws -> [Finding] {
         guard let place = patient.logPlace else { return [] }
@@ -75,7 +74,7 @@ struct LogsCheck: DoctorCheck {
                     ["log": .text(log.name)]))
         }
         if let crashes = try crashes(of: log) { findings.append(crashes) }
-        if log.name.hasSuffix(deadLetters), log.events > 0 { findings.append(try deadLetters(in: log)) }
+        if log.name.hasSuffix(LogPlace.deadLetters), log.events > 0 { findings.append(try deadLetters(in: log)) }
         return findings
     }
 }

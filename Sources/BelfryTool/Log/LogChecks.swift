@@ -11,7 +11,7 @@ enum LogChecks {
 }
 
 extension VerifiedLog {
-    fileprivate var isOfDeadLetters: Bool { name.hasSuffix(".dead-letters") }
+    fileprivate var isOfDeadLetters: Bool { name.hasSuffix(LogPlace.deadLetters) }
 
     /// The headers of its own snapshots that can be read.
     fileprivate func snapshots() throws(EventLogError) -> [SnapshotHeader] {

@@ -2,7 +2,6 @@ import ArgumentParser
 import EventLog
 import Foundation
 import Inspect
-import JSON
 import PipelineRuntime
 
 struct LogExportCommand: ParsableCommand {

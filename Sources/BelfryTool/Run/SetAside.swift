@@ -22,7 +22,7 @@ struct SetAside {
         origins = Origins(logs: TraceLogs(TracedLog.all(of: file, in: folder), usesIndexFiles: false), taken: taken)
         var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
         for stage in file.stagesInOrder {
-            let directory = "\(folder)/\(stage.logName)\(LetterReader.suffix)"
+            let directory = "\(folder)/\(stage.logName)\(LogPlace.deadLetters)"
             guard LogPlace.isLog(directory) else { continue }
             let reader = try EventLogReader(directory: directory, from: .beginning)
             while let batch = try reader.next() {

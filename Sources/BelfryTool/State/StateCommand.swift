@@ -1,7 +1,6 @@
 import ArgumentParser
 import BuiltIns
 import Inspect
-import JSON
 import PipelineRuntime
 import Replay
 

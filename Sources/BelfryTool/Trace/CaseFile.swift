@@ -1,6 +1,5 @@
 import Foundation
 import Inspect
-import JSON
 import PipelineRuntime
 
 /// `belfry trace ID --export FILE`.

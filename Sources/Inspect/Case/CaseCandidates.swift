@@ -66,7 +66,7 @@ struct CaseCandidates {
             }
             causes +=
                 event.json["causes"].map {
-                    $0.elements.compactMap { $0["sequence"]?.sequenceNumber }
+                    $0.elements.compactMap { $0["sequence"]?.sequence }
                 } ?? []
             return causes.count <= CaseCandidates.badgesMax
         }

@@ -69,7 +69,7 @@ package struct CaseExport {
         let (user, causes) = try event.withJSON { json in
             (
                 json["user"]?.exact ?? "",
-                json["causes"]?.elements.compactMap { $0["sequence"]?.sequenceNumber } ?? []
+                json["causes"]?.elements.compactMap { $0["sequence"]?.sequence } ?? []
             )
         }
         guard let change = causes.last else { throw ToolFailure(.badData, "outcome \(sequence) names no change") }

@@ -93,11 +93,3 @@ struct CommandHistory {
         }
     }
 }
-
-extension EventPlace {
-    /// Nil for what is no position.
-    init?(_ json: JSONValue) {
-        guard let log = json["log"]?.string, let sequence = json["sequence"]?.sequence else { return nil }
-        self.init(log: log, sequence: sequence)
-    }
-}

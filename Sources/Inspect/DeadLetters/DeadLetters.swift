@@ -71,7 +71,7 @@ package struct DeadLetters {
     /// What there is to read, as far as that can be said before.
     private static func bytes(of logs: RecordedLogs) throws -> UInt64 {
         try logs.file.stagesInOrder.reduce(0) { sum, stage in
-            let letters = logs.log(of: stage) + LetterReader.suffix
+            let letters = logs.log(of: stage) + LogPlace.deadLetters
             let own = stage.from == nil || stage.kind == "deliver" ? logs.existingLog(of: stage) : nil
             return try sum
                 + [own, LogPlace.isLog(letters) ? letters : nil].compactMap { $0 }.reduce(0) {

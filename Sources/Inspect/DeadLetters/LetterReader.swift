@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 
 /// Reads what did not get through out of a pipeline's logs: stage by stage, and each log in its order.
-package struct LetterReader {
+struct LetterReader {
     let logs: RecordedLogs
     /// So many are taken, the oldest; there are more only where something is very wrong.
     var lettersMax = 1_000_000
@@ -19,7 +19,7 @@ package struct LetterReader {
     func read(where isWanted: (Letter) throws -> Bool, _ progress: (UInt64) -> Void) throws -> Letters {
         var found = Letters()
         for stage in logs.file.stagesInOrder {
-            let letters = logs.log(of: stage) + Self.suffix
+            let letters = logs.log(of: stage) + LogPlace.deadLetters
             if LogPlace.isLog(letters) {
                 try read(letters, into: &found, progress, isWanted) { refused($0, stage, letters) }
             }
@@ -30,8 +30,6 @@ package struct LetterReader {
         }
         return found
     }
-
-    package static let suffix = ".dead-letters"
 
     private var source: String { logs.path.first?.logName ?? "changes" }
 

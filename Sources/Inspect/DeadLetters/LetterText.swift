@@ -167,12 +167,3 @@ extension JudgedLetter {
         }
     }
 }
-
-extension EventPlace {
-    fileprivate var json: String {
-        var object = JSONLine()
-        object.add("log", log)
-        object.add("sequence", sequence)
-        return object.text
-    }
-}

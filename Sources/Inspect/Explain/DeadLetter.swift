@@ -12,12 +12,12 @@ enum DeadLetter {
     static func all(
         of sequences: Set<UInt64>, _ stage: PipelineStage, _ logs: RecordedLogs
     ) throws -> [UInt64: Explanation] {
-        let log = logs.log(of: stage) + ".dead-letters"
+        let log = logs.log(of: stage) + LogPlace.deadLetters
         guard let first = sequences.first, LogPlace.isLog(log) else { return [:] }
         var found: [UInt64: Explanation] = [:]
         let shared: [HeldValue] = sequences.count == 1 ? [.number(first)] : []
         _ = try LogScan.events(in: log, from: .epoch, holding: shared) { event in
-            guard let sequence = event.json["sequence"]?.sequenceNumber, sequences.contains(sequence) else { return }
+            guard let sequence = event.json["sequence"]?.sequence, sequences.contains(sequence) else { return }
             found[sequence] = explanation(event.json, stage)
         } isEnough: { _ in
             found.count == sequences.count

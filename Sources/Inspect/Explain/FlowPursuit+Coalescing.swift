@@ -65,7 +65,7 @@ extension FlowPursuit {
         let (id, causes, early) = try notification.withJSON { json in
             (
                 json["notificationID"]?.string ?? "",
-                json["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequenceNumber } } ?? [],
+                json["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequence } } ?? [],
                 json["atLimit"]?.string
             )
         }
@@ -141,8 +141,8 @@ private struct NotificationSearch {
         let json = event.json
         if json["type"]?.equals("coalesced") ?? false {
             try replace(json)
-        } else if json["type"]?.equals("notification") ?? false, let newest = json["change"]?.sequenceNumber,
-            json["causes"]?.elements.contains(where: { $0["sequence"]?.sequenceNumber == change }) ?? false
+        } else if json["type"]?.equals("notification") ?? false, let newest = json["change"]?.sequence,
+            json["causes"]?.elements.contains(where: { $0["sequence"]?.sequence == change }) ?? false
         {
             let address = Address(change: newest, subscription: json["subscriptionID"]?.exact)
             let found =
@@ -159,8 +159,8 @@ private struct NotificationSearch {
     }
 
     private mutating func replace(_ json: JSONValue) throws {
-        guard let match = json["match"]?.sequenceNumber, let newer = json["replacedBy"]?.sequenceNumber,
-            let change = json["replacedByChange"]?.sequenceNumber, let replaced = byMatch.removeValue(forKey: match)
+        guard let match = json["match"]?.sequence, let newer = json["replacedBy"]?.sequence,
+            let change = json["replacedByChange"]?.sequence, let replaced = byMatch.removeValue(forKey: match)
         else { return }
         let subscription = try matches.subscription(of: newer)
         for trail in replaced {

@@ -53,7 +53,7 @@ struct FlowPursuit {
 
         init(_ json: JSONValue) {
             type = json["type"]?.exact ?? ""
-            change = json["change"]?.sequenceNumber
+            change = json["change"]?.sequence
             notification = NotificationKey(json)
         }
     }
@@ -115,7 +115,7 @@ extension FlowPursuit {
         var (told, last) = ([Int: [RecordedOutcome]](), nil as BatchHeader?)
         var waiting: Set<ExactText> = []
         _ = try LogScan.events(in: log, from: start, holding: [.text(user)] + shared) { event in
-            guard event.json.tellsOfPush, let push = event.json["push"]?.sequenceNumber, let flows = flowsOf[push]
+            guard event.json.tellsOfPush, let push = event.json["push"]?.sequence, let flows = flowsOf[push]
             else { return }
             let outcome = RecordedOutcome(event.json, sequence: event.sequence)
             let place = ExactText("\(push) \(outcome.device?.string ?? "")")
@@ -147,7 +147,7 @@ extension FlowPursuit {
                 let former = event.json["redriveOf"].flatMap(EventPlace.init),
                 let flows = flowsOf[former.sequence]
             else { return }
-            if let push = event.json["push"]?.sequenceNumber { flowsOf[push] = flows }
+            if let push = event.json["push"]?.sequence { flowsOf[push] = flows }
             for flow in flows { told[flow, default: []].append(RecordedOutcome(event.json, sequence: event.sequence)) }
         } isEnough: { _ in
             false

@@ -72,10 +72,6 @@ struct RecordedFlows {
     }
 }
 
-extension JSONValue {
-    var sequenceNumber: UInt64? { int64.flatMap { UInt64(exactly: $0) } }
-}
-
 extension BatchHeader {
     /// Whether the log has answered an event of its upstream's.
     func reaches(_ sequence: UInt64) -> Bool {

@@ -41,7 +41,7 @@ struct Spenders {
         let start = saves.values.map(\.event.now).min() ?? .epoch
         let first = try LogScan.firstSequence(in: log, notBefore: start)
         try finder.events(in: log, from: first, through: .max, naming: names) { event in
-            guard let sequence = event.json["change"]?.sequenceNumber else { return true }
+            guard let sequence = event.json["change"]?.sequence else { return true }
             guard sequence < change else { return false }
             guard event.json["type"]?.equals("match") ?? false, let id = Identity(event.json), let save = saves[id],
                 sequence > save.event.sequence, spenders[id] == nil

@@ -84,7 +84,7 @@ package enum AbsentLogs {
     private static func missing(fromFolder folder: String, _ present: [String]) throws -> [ToolFailure] {
         var (reasons, read) = ([String: String](), Set<String>())
         for name in present {
-            let stage = name.hasSuffix(deadLetters) ? String(name.dropLast(deadLetters.count)) : nil
+            let stage = name.hasSuffix(LogPlace.deadLetters) ? String(name.dropLast(LogPlace.deadLetters.count)) : nil
             if let stage { reasons[stage] = "whose dead letters are there" }
             guard let upstream = try upstream(ofLogAt: folder + "/" + name) else { continue }
             reasons[upstream] = reasons[upstream] ?? "which \(name) was made from"
@@ -130,6 +130,4 @@ package enum AbsentLogs {
             "log \(name) is missing, \(what): there is no \(folder)/\(name); restore it from a copy, start its stage if "
                 + "it never ran, or name one log that is there")
     }
-
-    private static let deadLetters = ".dead-letters"
 }

@@ -5,6 +5,9 @@ import StageTool
 
 /// Finds logs by what a user has at hand: a pipeline file, its data folder, a folder of logs, or a log.
 package enum LogPlace {
+    /// What the log of a stage's dead letters has behind the name of the stage's own.
+    package static let deadLetters = ".dead-letters"
+
     /// Whether a path is a place for logs, and not a log.
     package static func isPlace(_ path: String) throws -> Bool {
         if isFile(path) { return true }

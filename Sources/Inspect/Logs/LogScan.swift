@@ -3,47 +3,6 @@ import JSON
 import PipelineRuntime
 import Time
 
-extension LoggedEvent {
-    /// Calls `body` with the event's JSON, which is valid during the call.
-    func withJSON<Result>(_ body: (JSONValue) throws -> Result) throws -> Result {
-        var parser = JSONParser(limits: LogScan.limits)
-        return try line.withUnsafeBytes { try body(try parser.parse($0)) }
-    }
-}
-
-/// A name by which events are found.
-package enum EventName: Hashable {
-    /// Whose device or subscription the event is about.
-    case user(ExactText)
-    case device(ExactText)
-    /// Whom a match, a notification, a push or an outcome is for.
-    case receiver(ExactText)
-    case subscription(ExactText)
-    /// Of a match.
-    case userSubscription(user: ExactText, ExactText)
-    case record(ExactText)
-    case token(ExactText)
-
-    var texts: [ExactText] {
-        switch self {
-        case .user(let text), .device(let text), .receiver(let text), .subscription(let text), .record(let text),
-            .token(let text):
-            [text]
-        case .userSubscription(let user, let subscription): [user, subscription]
-        }
-    }
-}
-
-/// What finds events anywhere in a log by names that they hold.
-package protocol EventFinder {
-    /// Calls `body` with every event from `first` through `last` that may hold all of the names as texts, in order,
-    /// until it returns false. Events that hold them not may come too.
-    func events(
-        in log: String, from first: UInt64, through last: UInt64, naming names: [EventName],
-        _ body: (LogScan.Event) throws -> Bool
-    ) throws
-}
-
 /// Reads a part of a log from its beginning to its end.
 package struct LogScan: EventFinder {
     static let limits = JSONLimits(bytesMax: 64 << 20, depthMax: 512)
@@ -144,4 +103,17 @@ extension LogScan {
         if let header = try reader.nextHeader() { return header.firstSequence }
         return try EventLogs.summary(directory: log).lastSequence + 1
     }
+}
+
+extension LoggedEvent {
+    /// Calls `body` with the event's JSON, which is valid during the call.
+    func withJSON<Result>(_ body: (JSONValue) throws -> Result) throws -> Result {
+        var parser = JSONParser(limits: LogScan.limits)
+        return try line.withUnsafeBytes { try body(try parser.parse($0)) }
+    }
+}
+
+extension JSONValue {
+    /// A position in a log; nil for what is none.
+    var sequence: UInt64? { int64.flatMap { $0 > 0 ? UInt64($0) : nil } }
 }

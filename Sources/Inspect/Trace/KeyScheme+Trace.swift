@@ -122,8 +122,3 @@ extension [UInt64] {
         if let number = value?.sequence { append(TraceHash.of(kind, number)) }
     }
 }
-
-extension JSONValue {
-    /// A position in a log; nil for what is none.
-    var sequence: UInt64? { int64.flatMap { $0 > 0 ? UInt64($0) : nil } }
-}

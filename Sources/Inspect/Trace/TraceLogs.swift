@@ -75,28 +75,9 @@ package final class TraceLogs {
 }
 
 extension TraceLogs {
-    /// A user's `subscription.*` events among the changes, in their order.
-    func subscriptions(of user: ExactText, through last: UInt64 = .max) throws -> [TraceEvent] {
-        try state(of: user, through: last).filter(\.facts.isSubscription)
-    }
-
     /// A user's `device.*` events among the changes, in their order.
-    func devices(of user: ExactText, through last: UInt64 = .max) throws -> [TraceEvent] {
-        try state(of: user, through: last).filter(\.facts.isDevice)
-    }
-
-    /// The matches of one of a user's subscriptions.
-    func matches(
-        of subscriptionID: ExactText, user: ExactText, newestFirst: Bool = false, limit: Int = .max
-    ) throws -> [TraceEvent] {
-        guard let log = logs(as: .match).first else { return [] }
-        return try events(
-            .userSubscription(user: user, subscriptionID), in: log, newestFirst: newestFirst, limit: limit
-        ) { $0.type == "match" && $0.user == user && $0.subscriptionID == subscriptionID }
-    }
-
-    private func state(of user: ExactText, through last: UInt64) throws -> [TraceEvent] {
-        guard let changes, last >= 1 else { return [] }
-        return try events(.userState(user), in: changes, range: 1...last) { $0.user == user }
+    func devices(of user: ExactText) throws -> [TraceEvent] {
+        guard let changes else { return [] }
+        return try events(.userState(user), in: changes) { $0.isDevice && $0.user == user }
     }
 }

@@ -53,7 +53,7 @@ extension TracedLog {
     /// A stage's log and its dead letters'.
     private static func logs(_ name: String, _ role: Role, upstream: String?, _ folder: String) -> [TracedLog] {
         let log = TracedLog(name: name, role: role, upstream: upstream, directory: "\(folder)/\(name)")
-        let letters = "\(name).dead-letters"
+        let letters = name + LogPlace.deadLetters
         return [
             log, TracedLog(name: letters, role: .deadLetters, upstream: upstream, directory: "\(folder)/\(letters)"),
         ]

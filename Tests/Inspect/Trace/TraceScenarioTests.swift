@@ -114,9 +114,6 @@ import Testing
                     4, 6, 10, 12, 14, 18, 24, 26, 28,
                 ])
             #expect(try opened.devices(of: "_alice").map(\.facts.device) == ["alice-phone", "alice-mac"])
-            #expect(try opened.subscriptions(of: "_bob").map(\.facts.subscriptionID).count == 3)
-            #expect(try opened.subscriptions(of: "_bob", through: 6).count == 1)
-            #expect(try opened.matches(of: "urgent", user: "_alice").map(\.sequence) == [6, 10, 37])
         }
     }
 }

@@ -1,0 +1,34 @@
+import JSON
+
+/// A name by which events are found.
+package enum EventName: Hashable {
+    /// Whose device or subscription the event is about.
+    case user(ExactText)
+    case device(ExactText)
+    /// Whom a match, a notification, a push or an outcome is for.
+    case receiver(ExactText)
+    case subscription(ExactText)
+    /// Of a match.
+    case userSubscription(user: ExactText, ExactText)
+    case record(ExactText)
+    case token(ExactText)
+
+    var texts: [ExactText] {
+        switch self {
+        case .user(let text), .device(let text), .receiver(let text), .subscription(let text), .record(let text),
+            .token(let text):
+            [text]
+        case .userSubscription(let user, let subscription): [user, subscription]
+        }
+    }
+}
+
+/// What finds events anywhere in a log by names that they hold.
+package protocol EventFinder {
+    /// Calls `body` with every event from `first` through `last` that may hold all of the names as texts, in order,
+    /// until it returns false. Events that hold them not may come too.
+    func events(
+        in log: String, from first: UInt64, through last: UInt64, naming names: [EventName],
+        _ body: (LogScan.Event) throws -> Bool
+    ) throws
+}

@@ -1,0 +1,27 @@
+import JSON
+import StageTool
+
+/// Where an event is, as users write it: `changes:17`.
+package struct EventPlace: Hashable, Sendable, CustomStringConvertible {
+    package var log: String
+    package var sequence: UInt64
+
+    package init(log: String, sequence: UInt64) { (self.log, self.sequence) = (log, sequence) }
+
+    package var description: String { "\(log):\(sequence)" }
+}
+
+extension EventPlace {
+    /// Nil for what is no position.
+    init?(_ json: JSONValue) {
+        guard let log = json["log"]?.string, let sequence = json["sequence"]?.sequence else { return nil }
+        self.init(log: log, sequence: sequence)
+    }
+
+    var json: String {
+        var object = JSONLine()
+        object.add("log", log)
+        object.add("sequence", sequence)
+        return object.text
+    }
+}

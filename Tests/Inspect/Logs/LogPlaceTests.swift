@@ -1,0 +1,27 @@
+import StageTool
+import Testing
+
+@testable import Inspect
+
+struct LogPlaceTests {
+    @Test func `a place is a data folder or its logs; a log is a path or a name in a place`() throws {
+        let logs = try TracedLogs().write("changes", ["{}"])
+        let (data, changes) = (logs.folder.path, logs.path + "/changes")
+        #expect(try LogPlace.folder(data) == logs.path)
+        #expect(try LogPlace.folder(logs.path) == logs.path)
+        #expect(try LogPlace.log(changes, pipeline: nil) == changes)
+        #expect(try LogPlace.log(data + "/changes", pipeline: nil) == changes)
+        #expect(try LogPlace.log("changes", pipeline: data) == changes)
+        #expect(try LogPlace.isPlace(data))
+        #expect(try !LogPlace.isPlace(changes))
+    }
+
+    @Test func `an unknown log is answered with those there are`() throws {
+        let logs = try TracedLogs().write("changes", ["{}"])
+        let failure = try #require(throws: ToolFailure.self) {
+            _ = try LogPlace.log("matches", pipeline: logs.folder.path)
+        }
+        #expect(failure.status == .noInput)
+        #expect(failure.message.hasSuffix("there are: changes"))
+    }
+}
