@@ -6,6 +6,7 @@ let package = Package(
     products: [
         .library(name: "PipelineKit", targets: ["PipelineKit"]),
         .library(name: "PipelineTestKit", targets: ["PipelineTestKit"]),
+        .library(name: "BelfryTestKit", targets: ["BelfryTestKit"]),
         .library(name: "BelfryClient", targets: ["BelfryClient"]),
         .executable(name: "belfry", targets: ["belfry"]),
         .executable(name: "belfry-bench", targets: ["belfry-bench"]),
@@ -54,9 +55,10 @@ var libraries: [Target] {
         .target(
             name: "PipelineTestKit",
             dependencies: [
-                "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "BuiltIns",
-                "Coalesce",
+                "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "Coalesce",
             ]),
+        .target(
+            name: "BelfryTestKit", dependencies: ["PipelineTestKit", "Time", "PipelineKit", "BuiltIns", "Coalesce"]),
         .target(
             name: "LocalAPNs",
             dependencies: [
@@ -75,7 +77,8 @@ var libraries: [Target] {
         .target(
             name: "Inspect",
             dependencies: [
-                "JSON", "Time", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "BuiltIns",
+                "JSON", "Time", "Events", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime",
+                "BuiltIns",
                 "Replay", "StageTool",
             ]
         ),
@@ -83,7 +86,7 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
-                "Inspect", "BuiltIns", "PipelineTestKit", "Deliver", "Match", "LocalAPNs", "Signing",
+                "Inspect", "BuiltIns", "PipelineTestKit", "BelfryTestKit", "Deliver", "Match", "LocalAPNs", "Signing",
                 "TransportAPNs", "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
@@ -91,7 +94,7 @@ var libraries: [Target] {
         .target(
             name: "Bench",
             dependencies: [
-                "JSON", "Time", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
+                "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
                 "BuiltIns", "Match", "Payload", "LocalAPNs", "Signing", "TransportAPNs",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
@@ -146,8 +149,7 @@ var tests: [Target] {
         + libraries.filter {
             ![
                 "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CCRC32C", "CSpawn", "CSyncFileRange", "CVector",
-                "BuiltIns",
-                "StageTool",
+                "BuiltIns", "BelfryTestKit", "StageTool",
             ].contains($0.name)
         }.map {
             .tests(of: $0, testsAlsoUse[$0.name] ?? [])
@@ -168,8 +170,7 @@ var tests: [Target] {
                 name: "\($0)Tests",
                 dependencies: [
                     "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "PipelineTestKit",
-                    "ZeroMQ",
-                    "BuiltIns",
+                    "BelfryTestKit", "ZeroMQ", "BuiltIns",
                     "StageTool", "Inspect", "BelfryTool", "TestSupport",
                 ] + ($0 == "Faults" ? ["LocalAPNs"] : []),
                 path: "Tests/\($0)", exclude: $0 == "Integration" ? ["Logs"] : [])
@@ -178,7 +179,10 @@ var tests: [Target] {
 
 /// What tests import beyond what their target does.
 var testsAlsoUse: [String: [Target.Dependency]] {
-    ["BelfryClient": ["PipelineTestKit"], "Inspect": ["BelfryTool", "TransportAPNs"]]
+    [
+        "BelfryClient": ["PipelineTestKit", "BelfryTestKit"], "Inspect": ["BelfryTool", "TransportAPNs"],
+        "PipelineTestKit": ["BelfryTestKit", "BuiltIns"],
+    ]
 }
 
 var simulation: Target {

@@ -22,3 +22,6 @@ package enum EventName {
     @inlinable package static var appResumed: StaticString { "app.resumed" }
     @inlinable package static var deadLetter: StaticString { "dead_letter" }
 }
+
+/// Lets a `switch` over a text name a type or a member.
+package func ~= (name: StaticString, text: String) -> Bool { text == name.description }

@@ -1,5 +1,5 @@
-import BuiltIns
 import Coalesce
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -20,7 +20,7 @@ public struct PolicyCheck: Sendable {
     ///   - registry: Where the policy is not to be added to what Belfry brings along.
     /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` where the settings are refused.
     public init<P: CoalescingPolicy>(
-        _ policy: P.Type, settings: String, registry: Registry = .builtIns
+        _ policy: P.Type, settings: String, registry: Registry
     ) throws {
         self.settings = try SettingsReader(text: settings, file: "settings").decode(CoalesceSettings.self)
         var registry = registry
@@ -105,8 +105,8 @@ private struct TellingCheck {
             for line in moment.lines.split(separator: "\n") {
                 try Array(line.utf8).withUnsafeBytes { bytes in
                     let event = try parser.parse(bytes)
-                    ended.append(Int(event["change"]?.int64 ?? 0))
-                    let own = event["causes"].map { $0.elements.map { Int($0["sequence"]?.int64 ?? 0) } } ?? []
+                    ended.append(Int(event[.change]?.int64 ?? 0))
+                    let own = event[.causes].map { $0.elements.map { Int($0[.sequence]?.int64 ?? 0) } } ?? []
                     for change in own where moment.time - stream.matches[change - 1].time > maximumDelay {
                         problem = "change \(change) is told later than the maximum delay allows"
                     }
@@ -141,8 +141,8 @@ private struct MatchStream {
         let info = info == 0 ? "null" : #"{"alertBody":"Changed","collapseIDKey":"c\#(info)"}"#
         return """
             {"type":"match","change":\(change),"notificationID":"n\(change)","container":"iCloud.com.example.Notes",\
-            "environment":"development","database":"private","user":"_u\(user)","subscriptionID":"s",\
-            "subscriptionType":"zone","reason":"update","origin":{"user":"_u\(user)","device":"d\(change % 2)"},\
+            "environment":"development","database":"private","\(Member.user)":"_u\(user)","\(Member.subscriptionID)":"s",\
+            "subscriptionType":"zone","reason":"update","origin":{"\(Member.user)":"_u\(user)","device":"d\(change % 2)"},\
             "notificationInfo":\(info)}
             """
     }

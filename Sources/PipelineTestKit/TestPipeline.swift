@@ -1,4 +1,3 @@
-import BuiltIns
 import Foundation
 import JSON
 import PipelineKit
@@ -8,7 +7,7 @@ import Time
 
 /// A whole pipeline inside a test: the real stages on real ZeroMQ `inproc` sockets, with a clock that only the test moves.
 ///
-///     let belfry = try await TestPipeline.start(pipelineFile: "Pipelines/quickstart.yaml")
+///     let belfry = try await TestPipeline.start(pipelineFile: "Pipelines/quickstart.yaml", registry: .builtIns)
 ///     try await belfry.send(#"{"type":"record.save", ...}"#)
 ///     try await belfry.advance(by: .seconds(5))
 ///     #expect(belfry.pushes.count == 1)
@@ -29,16 +28,16 @@ public final class TestPipeline: Sendable {
     ///
     /// - Parameters:
     ///   - now: What the manual clock says at first.
-    ///   - registry: The stages and transports; add your own to ``Registry/builtIns``.
+    ///   - registry: The stages and transports. `BelfryTestKit` starts pipelines with those that Belfry brings along.
     public static func start(
-        pipelineFile path: String, at now: Instant = .testStart, registry: Registry = .builtIns
+        pipelineFile path: String, at now: Instant = .testStart, registry: Registry
     ) async throws -> TestPipeline {
         try await start(try PipelineFile.load(path: path), at: now, registry: registry)
     }
 
     /// Starts the pipeline that a YAML text describes.
     public static func start(
-        yaml: String, at now: Instant = .testStart, registry: Registry = .builtIns
+        yaml: String, at now: Instant = .testStart, registry: Registry
     ) async throws -> TestPipeline {
         try await start(try PipelineFile.parse(yaml, file: "test.yaml"), at: now, registry: registry)
     }

@@ -1,4 +1,5 @@
 import BelfryClient
+import BelfryTestKit
 import PipelineTestKit
 import TestSupport
 import Testing

@@ -44,6 +44,16 @@ import Testing
         }
     }
 
+    @Test func thePipelineTestKitPullsInNoTransport() throws {
+        let modules = Dictionary(uniqueKeysWithValues: try Self.modules.get().map { ($0.name, $0.dependencies) })
+        var (left, seen) = (["PipelineTestKit"], Set<String>())
+        while let name = left.popLast() {
+            if seen.insert(name).inserted { left += modules[name] ?? [] }
+        }
+        #expect(seen.contains("PipelineRuntime"))
+        #expect(!seen.contains { $0 == "BuiltIns" || $0.hasPrefix("Transport") || $0.hasPrefix("NIO") })
+    }
+
     @Test func aStageKnowsNoStorageEngine() throws {
         let stages = try Self.modules.get().filter { $0.folder.path.contains("Sources/Stages/") }
         #expect(stages.count >= 5)

@@ -10,6 +10,9 @@ let package = Package(
     targets: [
         .testTarget(
             name: "NotesTests",
-            dependencies: [.product(name: "PipelineTestKit", package: "belfry")])
+            dependencies: [
+                .product(name: "PipelineTestKit", package: "belfry"),
+                .product(name: "BelfryTestKit", package: "belfry"),
+            ])
     ]
 )

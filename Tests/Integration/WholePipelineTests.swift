@@ -1,3 +1,4 @@
+import BelfryTestKit
 import PipelineTestKit
 import Testing
 

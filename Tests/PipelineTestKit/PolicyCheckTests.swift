@@ -1,3 +1,4 @@
+import BelfryTestKit
 import Coalesce
 import PipelineKit
 import PipelineTestKit

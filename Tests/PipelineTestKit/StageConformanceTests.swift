@@ -1,3 +1,4 @@
+import BelfryTestKit
 import BuiltIns
 import JSON
 import PipelineKit

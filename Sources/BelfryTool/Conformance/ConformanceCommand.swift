@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryTestKit
 import BuiltIns
 import Foundation
 import Glibc

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineRuntime
 
@@ -30,8 +31,8 @@ struct OutputCheck: ~Copyable {
         Array(line.utf8).withUnsafeBytes { bytes in
             do throws(JSONError) {
                 let event = try parser.parse(bytes)
-                let causes = event["causes"].map { $0.elements.compactMap { $0.natural("sequence") } } ?? []
-                return Set(causes + [event.natural("change"), event.natural("push")].compactMap(\.self))
+                let causes = event[.causes].map { $0.elements.compactMap { $0.natural(.sequence) } } ?? []
+                return Set(causes + [event.natural(.change), event.natural(.push)].compactMap(\.self))
             } catch { return [] }
         }
     }

@@ -20,11 +20,13 @@ public struct ProgramConformance: Sendable {
     ///   - directory: The folder that it starts in.
     ///   - events: What it is fed, one JSON object each; nil: samples of all that Belfry's logs hold.
     ///   - limit: How long it may take to start, to answer, and to end.
+    ///   - registry: Has the stages that make samples.
     public init(
-        _ command: [String], directory: String? = nil, events: [String]? = nil, limit: Duration = .seconds(5)
+        _ command: [String], directory: String? = nil, events: [String]? = nil, limit: Duration = .seconds(5),
+        registry: Registry
     ) throws {
         (self.command, self.directory, self.limit) = (command, directory, limit)
-        samples = try events.map(SampleEvents.own) ?? SampleEvents.logged()
+        samples = try events.map(SampleEvents.own) ?? SampleEvents.logged(registry)
     }
 
     /// What is wrong, each beginning with the rule that is broken; nothing where all is well.

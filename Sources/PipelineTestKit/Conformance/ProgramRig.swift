@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import Glibc
 import JSON
@@ -121,7 +122,7 @@ final class ProgramRig {
         var frame = Frame(control: text)
         do throws(JSONError) {
             let control = try parser.parse(message[1])
-            (frame.type, frame.through) = (control.text("type"), control.natural("through"))
+            (frame.type, frame.through) = (control.text(.type), control.natural("through"))
             (frame.version, frame.name) = (control.natural("protocol"), control.text("name"))
             let lines = message.count > 2 ? message[2] : UnsafeRawBufferPointer(start: nil, count: 0)
             frame.fault = LinkFrame.fault(ofOutputs: control, lines)

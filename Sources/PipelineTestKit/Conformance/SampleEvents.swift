@@ -1,4 +1,4 @@
-import BuiltIns
+import Events
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -16,9 +16,11 @@ struct SampleEvent: Hashable, Sendable {
 /// brings along, in the order of their times.
 enum SampleEvents {
     /// The log of a pipeline, all in one.
-    static func logged() throws -> [SampleEvent] {
+    ///
+    /// - Parameter registry: Has the stages that Belfry brings along.
+    static func logged(_ registry: Registry) throws -> [SampleEvent] {
         let chain = try Chain(
-            try PipelineFile.parse(yaml, file: "the sample pipeline"), registry: .builtIns, seed: "conformance")
+            try PipelineFile.parse(yaml, file: "the sample pipeline"), registry: registry, seed: "conformance")
         for command in commandLines { try chain.send(command) }
         try chain.finish()
         let events = chain.logs.flatMap { log in chain.events(of: log).map { SampleEvent(time: $0.now, line: $0.text) }
@@ -40,7 +42,7 @@ enum SampleEvents {
     }
 
     private static func time(of line: String) -> Instant? {
-        member("time", of: line).flatMap { Instant(rfc3339: $0) }
+        member(.time, of: line).flatMap { Instant(rfc3339: $0) }
     }
 
     /// A string member; nil where the line has none.
@@ -70,13 +72,13 @@ enum SampleEvents {
     /// The first event of each type, with each of its members left out, and with each of another type.
     static func odd(_ events: [SampleEvent]) -> [Odd] {
         var types: Set<String> = []
-        return events.filter { types.insert(member("type", of: $0.line) ?? "").inserted }.flatMap { odd($0.line) }
+        return events.filter { types.insert(member(.type, of: $0.line) ?? "").inserted }.flatMap { odd($0.line) }
     }
 
     private static let others = ["null", "true", "-7", "1e300", #""""#, #""odd""#, "[]", "[[1]]", "{}"]
 
     private static func odd(_ line: String) -> [Odd] {
-        let type = member("type", of: line) ?? "an event without type"
+        let type = member(.type, of: line) ?? "an event without type"
         let members = members(of: line)
         return members.indices.flatMap { place -> [Odd] in
             let key = members[place].key
@@ -124,33 +126,33 @@ enum SampleEvents {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         let zone = #""zoneID":{"zoneName":"Notes","ownerRecordName":"_alice"}"#
         func device(_ name: String, _ token: String, _ time: String = "") -> String {
-            #"{"type":"device.register",\#(time)\#(place),"user":"_alice","device":"\#(name)","transport":"apns","token":"\#(token)","topic":"com.example.Notes"}"#
+            #"{"type":"device.register",\#(time)\#(place),"\#(Member.user)":"_alice","device":"\#(name)","transport":"apns","token":"\#(token)","topic":"com.example.Notes"}"#
         }
         func subscription(_ text: String) -> String {
-            #"{"type":"subscription.save",\#(place),"database":"private","user":"_alice","subscription":\#(text)}"#
+            #"{"type":"subscription.save",\#(place),"database":"private","\#(Member.user)":"_alice","subscription":\#(text)}"#
         }
         func change(_ name: String, second: Int, stars: Int, type: String = "Note") -> String {
             #"{"type":"record.save","time":"2026-01-01T00:00:\#(10 + second)Z",\#(place),"database":"private","owner":"_alice","#
-                + #""origin":{"user":"_alice","device":"mac"},"record":{"recordName":"\#(name)","recordType":"\#(type)",\#(zone),"#
+                + #""origin":{"\#(Member.user)":"_alice","device":"mac"},"record":{"recordName":"\#(name)","recordType":"\#(type)",\#(zone),"#
                 + #""fields":{"title":{"value":"Hello","type":"STRING"},"stars":{"value":\#(stars),"type":"INT64"}}}}"#
         }
         let info =
             #""notificationInfo":{"alertBody":"A note","collapseIDKey":"notes","shouldBadge":true,"desiredKeys":["title"]}"#
         return [
             device("phone", "6a0f", #""time":"2026-01-01T00:00:00Z","#), device("mac", "77b1"), device("old", "8c20"),
-            #"{"type":"device.unregister",\#(place),"user":"_alice","device":"old"}"#,
+            #"{"type":"device.unregister",\#(place),"\#(Member.user)":"_alice","device":"old"}"#,
             subscription(
-                #"{"subscriptionID":"good","subscriptionType":"query","query":{"recordType":"Note","predicate":"stars > 3"},"zoneWide":true,"firesOn":["create","update"],\#(info)}"#
+                #"{"\#(Member.subscriptionID)":"good","subscriptionType":"query","query":{"recordType":"Note","predicate":"stars > 3"},"zoneWide":true,"firesOn":["create","update"],\#(info)}"#
             ),
             subscription(
-                #"{"subscriptionID":"zone","subscriptionType":"zone","zoneID":{"zoneName":"Notes"},"notificationInfo":{"alertBody":"A change"}}"#
+                #"{"\#(Member.subscriptionID)":"zone","subscriptionType":"zone","zoneID":{"zoneName":"Notes"},"notificationInfo":{"alertBody":"A change"}}"#
             ),
-            subscription(#"{"subscriptionID":"all","subscriptionType":"database"}"#),
+            subscription(#"{"\#(Member.subscriptionID)":"all","subscriptionType":"database"}"#),
             change("n1", second: 0, stars: 5), change("n1", second: 0, stars: 4), change("n2", second: 2, stars: 1),
-            #"{"type":"badge.set",\#(place),"user":"_alice","topic":"com.example.Notes","badge":0}"#,
+            #"{"type":"badge.set",\#(place),"\#(Member.user)":"_alice","topic":"com.example.Notes","badge":0}"#,
             change("d1", second: 3, stars: 9, type: "Draft"), change("n3", second: 3, stars: 5),
             #"{"type":"record.delete",\#(place),"database":"private","owner":"_alice","record":{"recordName":"n2","recordType":"Note",\#(zone)}}"#,
-            #"{"type":"subscription.delete",\#(place),"database":"private","user":"_alice","subscriptionID":"zone"}"#,
+            #"{"type":"subscription.delete",\#(place),"database":"private","\#(Member.user)":"_alice","\#(Member.subscriptionID)":"zone"}"#,
             change("n4", second: 20, stars: 7), change("n5", second: 21, stars: 0),
         ]
     }()

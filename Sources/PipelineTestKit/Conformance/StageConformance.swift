@@ -1,4 +1,3 @@
-import BuiltIns
 import JSON
 import PipelineKit
 import Time
@@ -18,13 +17,14 @@ public struct StageConformance: Sendable {
     ///   - settings: The stage's, as a pipeline file has them.
     ///   - events: What it is fed, one JSON object each; nil: samples of all that Belfry's logs hold, or for a source what
     ///     ingest takes.
-    ///   - registry: What its settings may choose from.
+    ///   - registry: What its settings may choose from, and the stages that make samples.
     /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` where the settings are refused.
     public init<S: Stage>(
-        _ stage: S.Type, settings: String = "{}", events: [String]? = nil, registry: Registry = .builtIns
+        _ stage: S.Type, settings: String = "{}", events: [String]? = nil, registry: Registry
     ) throws {
         let settings = try SettingsReader(text: settings, file: "settings").decode(S.Settings.self)
-        let samples = try events.map(SampleEvents.own) ?? (S.isSource ? SampleEvents.commands() : SampleEvents.logged())
+        let samples =
+            try events.map(SampleEvents.own) ?? (S.isSource ? SampleEvents.commands() : SampleEvents.logged(registry))
         let tried = TriedStage<S>(settings: settings, samples: samples, registry: registry)
         _ = try tried.fresh()
         attempt = { try tried.attempt($0) }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -19,13 +20,14 @@ struct CheckedPushes: Sendable {
         var line = ByteBuffer()
         line.append("{\"notificationID\":")
         line.appendJSON(apnsID(sequence))
-        line.append(raw: ",\"user\":\"_user\(sequence % 3)\",\"device\":\"\(device(sequence))\",\"transport\":")
+        line.append(
+            raw: ",\"\(Member.user)\":\"_user\(sequence % 3)\",\"device\":\"\(device(sequence))\",\"transport\":")
         line.appendJSON(transport)
         line.append(raw: ",\"token\":\"\(String(repeating: digits(sequence % 15, 2), count: 32))\",\"headers\":{")
         line.append(raw: "\"apns-id\":\"\(apnsID(sequence))\",\"apns-topic\":")
         line.appendJSON(app.topic ?? "com.example.Notes")
         line.append(",\"apns-push-type\":\"alert\",\"apns-priority\":\"10\"},")
-        line.append(raw: "\"payload\":{\"aps\":{\"alert\":\"Push \(sequence)\"},\"ck\":{}},\"causes\":[]}")
+        line.append(raw: "\"payload\":{\"aps\":{\"alert\":\"Push \(sequence)\"},\"ck\":{}},\"\(Member.causes)\":[]}")
         return delivery(sequence, Array(line.bytes))
     }
 
