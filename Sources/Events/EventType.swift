@@ -61,14 +61,18 @@ extension EventType {
 
     /// Where the event is not as declared: `member: what is wrong`.
     package func problems(of event: JSONValue) -> [String] {
-        let missing = entries.filter { $0.isRequired && event[$0.member] == nil }.map { "\($0.member): missing" }
-        return missing
-            + event.members.compactMap { key, value in
-                guard let entry = entries.first(where: { key.equals($0.member) }) else {
-                    return "\(key.string ?? ""): not declared"
-                }
-                return entry.kind.holds(value) ? nil : "\(entry.member): not \(entry.kind)"
+        var problems: [String] = []
+        for entry in entries where entry.isRequired && event[entry.member] == nil {
+            problems.append("\(entry.member): missing")
+        }
+        for (key, value) in event.members {
+            if let entry = entries.first(where: { key.equals($0.member) }) {
+                if !entry.kind.holds(value) { problems.append("\(entry.member): not \(entry.kind)") }
+            } else {
+                problems.append("\(key.string ?? ""): not declared")
             }
+        }
+        return problems
     }
 }
 

@@ -1,4 +1,5 @@
 import Events
+import Foundation
 import JSON
 import Testing
 
@@ -29,6 +30,35 @@ import Testing
             let found = try #require(EventType.of(json)).problems(of: json)
             #expect(found.count == problems.count)
             for problem in problems { #expect(found.contains { $0.hasPrefix(problem) }, "\(found)") }
+        }
+    }
+}
+
+@Suite struct EventReferences {
+    private static let page =
+        #filePath.components(separatedBy: "/Tests/")[0]
+        + "/Sources/PipelineKit/PipelineKit.docc/Events.md"
+
+    /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter EventReferences` writes the page.
+    @Test func thePageOnEventsIsWhatIsDeclared() throws {
+        if ProcessInfo.processInfo.environment["BELFRY_WRITE_REFERENCE"] != nil {
+            try EventType.reference.write(toFile: Self.page, atomically: true, encoding: .utf8)
+        }
+        #expect(try String(contentsOfFile: Self.page, encoding: .utf8) == EventType.reference)
+    }
+
+    @Test func everyMemberOfEveryTypeHasAMeaning() {
+        for type in EventType.all {
+            for entry in type.entries { #expect(entry.member.meaning != nil, "\(type.name) \(entry.member)") }
+        }
+    }
+
+    @Test(arguments: EventType.all.map(\.schema))
+    func aSchemaIsOneJSONObject(schema: String) throws {
+        var parser = JSONParser()
+        try Array(schema.utf8).withUnsafeBytes { bytes in
+            let json = try parser.parse(bytes)
+            #expect(json["properties"]?["type"]?["enum"]?.elements.first { _ in true }?.string == json["title"]?.string)
         }
     }
 }
