@@ -1,13 +1,14 @@
+import Events
 import JSON
 
 /// An event in one line for people: sequence, time, type, and the members that tell it from others of its type.
 enum EventSummary {
     /// Members worth a glance, in the order in which they are shown.
-    private static let members: [[StaticString]] = [
-        ["change"], ["reason"], ["outcome"], ["record", "recordType"], ["recordType"], ["record", "recordName"],
-        ["recordName"], ["subscription", "subscriptionID"], ["subscriptionID"], ["user"], ["owner"], ["device"],
-        ["transport"], ["badge"], ["replacedBy"], ["count"], ["first"], ["last"], ["code"], ["status"],
-        ["payload", "aps", "alert", "title"], ["payload", "aps", "alert", "body"], ["payload", "aps", "alert"],
+    private static let members: [[Member]] = [
+        [.change], [.reason], [.outcome], [.record, .recordType], [.recordType], [.record, .recordName],
+        [.recordName], [.subscription, .subscriptionID], [.subscriptionID], [.user], [.owner], [.device],
+        [.transport], [.badge], [.replacedBy], [.count], [.first], [.last], [.code], [.status],
+        [.payload, "aps", "alert", "title"], [.payload, "aps", "alert", "body"], [.payload, "aps", "alert"],
     ]
 
     static func text(
@@ -18,7 +19,7 @@ enum EventSummary {
         let start = "\(painter.dim("\(sequence)".leftPadded(to: 8)))  \(painter.dim(time))  "
         do throws(JSONError) {
             let event = try parser.parse(line)
-            let type = event["type"]?.string?.printable ?? "?"
+            let type = event[.type]?.string?.printable ?? "?"
             return start + painter.cyan(type) + details(event).map { "  " + $0 }.joined()
         } catch {
             return start + painter.red("not JSON: \(error)")

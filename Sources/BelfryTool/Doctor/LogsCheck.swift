@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import Inspect
 import JSON
 import PipelineRuntime
@@ -142,7 +143,7 @@ extension LogsCheck {
     }
 
     private static func code(of line: UnsafeRawBufferPointer, _ parser: inout JSONParser) -> String {
-        do throws(JSONError) { return try parser.parse(line)["code"]?.string ?? "no code" } catch { return "not JSON" }
+        do throws(JSONError) { return try parser.parse(line)[.code]?.string ?? "no code" } catch { return "not JSON" }
     }
 }
 

@@ -1,4 +1,5 @@
 import BuiltIns
+import Events
 import Inspect
 import Match
 import PipelineRuntime
@@ -92,7 +93,8 @@ struct SubscriptionsCheck: DoctorCheck {
 
     private static func details(_ query: SavedQuery) -> ReportValue {
         .object([
-            "user": .text(query.user), "subscriptionID": .text(query.subscriptionID), "savedAt": .count(query.savedAt),
+            Member.user.description: .text(query.user), Member.subscriptionID.description: .text(query.subscriptionID),
+            "savedAt": .count(query.savedAt),
             "predicate": .text(shortened(query.predicate)),
         ])
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import JSON
 
 /// Which events of a log are wanted: those that satisfy every option that is given, and of one that is given more than
@@ -29,13 +30,13 @@ struct EventFilter: ParsableArguments {
 
     var isEmpty: Bool { tests.isEmpty && conditions.isEmpty && cause.isEmpty }
 
-    private typealias Test = (wanted: [String], paths: [[String]])
+    private typealias Test = (wanted: [String], paths: [[Member]])
 
     private var tests: [Test] {
         let all: [Test] = [
-            (type, [["type"]]), (user, [["user"], ["owner"]]),
-            (subscription, [["subscriptionID"], ["subscription", "subscriptionID"]]),
-            (record, [["recordName"], ["record", "recordName"]]), (device, [["device"]]),
+            (type, [[.type]]), (user, [[.user], [.owner]]),
+            (subscription, [[.subscriptionID], [.subscription, .subscriptionID]]),
+            (record, [[.recordName], [.record, .recordName]]), (device, [[.device]]),
         ]
         return all.filter { !$0.wanted.isEmpty }
     }
@@ -43,7 +44,7 @@ struct EventFilter: ParsableArguments {
     func accepts(_ event: JSONValue) -> Bool {
         tests.allSatisfy { test in
             test.paths.contains { path in
-                event.values(at: path[...]).contains { value in test.wanted.contains { value.equals($0) } }
+                event.values(at: path).contains { value in test.wanted.contains { value.equals($0) } }
             }
         } && (cause.isEmpty || cause.contains { event.isCaused(by: $0) })
             && conditions.allSatisfy { $0.holds(in: event) }
@@ -71,6 +72,8 @@ struct MemberCondition: ExpressibleByArgument, Equatable {
 }
 
 extension JSONValue {
+    fileprivate func values(at path: [Member]) -> [JSONValue] { values(at: path.map(\.description)[...]) }
+
     /// What stands at a path of members; arrays on the way count with each of their elements.
     fileprivate func values(at path: ArraySlice<String>) -> [JSONValue] {
         if isArray { return elements.flatMap { $0.values(at: path) } }
@@ -80,9 +83,9 @@ extension JSONValue {
 
     /// Whether a change is what an event is, or goes back to.
     fileprivate func isCaused(by change: UInt64) -> Bool {
-        let paths = [["change"], ["replacedByChange"], ["causes", "sequence"]]
+        let paths: [[Member]] = [[.change], [.replacedByChange], [.causes, .sequence]]
         return paths.contains { path in
-            values(at: path[...]).contains { $0.int64.flatMap(UInt64.init(exactly:)) == change }
+            values(at: path).contains { $0.int64.flatMap(UInt64.init(exactly:)) == change }
         }
     }
 }

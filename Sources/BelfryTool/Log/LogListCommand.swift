@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLog
+import Events
 import Inspect
 import JSON
 import PipelineRuntime
@@ -71,9 +72,9 @@ enum LogTable {
         var buffer = ByteBuffer()
         buffer.append("{\"name\":")
         buffer.appendJSON(log.name)
-        buffer.append(",\"first\":")
+        buffer.append(member: .first)
         buffer.appendJSON(log.firstSequence)
-        buffer.append(",\"last\":")
+        buffer.append(member: .last)
         buffer.appendJSON(log.lastSequence)
         buffer.append(",\"firstNow\":")
         append(log.firstNow, to: &buffer)

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import Inspect
 import JSON
 import PipelineRuntime
@@ -77,7 +78,7 @@ struct LogStat {
     }
 
     private static func type(of line: UnsafeRawBufferPointer, _ parser: inout JSONParser) -> String {
-        do throws(JSONError) { return try parser.parse(line)["type"]?.string ?? "no type" } catch { return "not JSON" }
+        do throws(JSONError) { return try parser.parse(line)[.type]?.string ?? "no type" } catch { return "not JSON" }
     }
 }
 

@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import JSON
 import PipelineKit
@@ -12,10 +13,11 @@ struct TestPush {
         apnsID = UUID().uuidString.lowercased()
         let isSilent = Self.isSilent(payload)
         var head = ByteBuffer()
-        Self.write([("notificationID", apnsID), ("user", device.user), ("device", device.name)], to: &head)
+        Self.write(
+            [("notificationID", apnsID), (Member.user.description, device.user), ("device", device.name)], to: &head)
         head.append(",")
         Self.write([("transport", device.transport), ("token", device.token)], isFirst: false, to: &head)
-        head.append(",\"headers\":")
+        head.append(member: .headers)
         var headers = [("apns-id", apnsID)]
         if let topic = device.app.topic { headers.append(("apns-topic", topic)) }
         Self.write(headers, to: &head)
@@ -25,7 +27,8 @@ struct TestPush {
         Self.write(kind + [("apns-expiration", "0")], isFirst: false, to: &rest)
         rest.append("},\"payload\":")
         payload.withUnsafeBytes { rest.append($0) }
-        rest.append(",\"causes\":[]}")
+        rest.append(member: .causes)
+        rest.append("[]}")
         delivery = Delivery(
             id: .init(push: 0, device: device.name), transport: device.transport, app: device.app,
             head: Array(head.bytes), rest: Array(rest.bytes))
@@ -54,7 +57,7 @@ struct TestPush {
         return payload.withUnsafeBytes { bytes in
             do throws(JSONError) {
                 guard let aps = try parser.parse(bytes)["aps"] else { return false }
-                return aps["alert"] == nil && aps["badge"] == nil && aps["sound"] == nil
+                return aps["alert"] == nil && aps[.badge] == nil && aps["sound"] == nil
             } catch { return false }
         }
     }
@@ -82,7 +85,7 @@ struct PushTestReport {
 
     var json: String {
         var members: [(String, ReportValue)] = [
-            ("outcome", .text(answer.outcome.rawValue)), ("transport", .text(device.transport)),
+            (Member.outcome.description, .text(answer.outcome.rawValue)), ("transport", .text(device.transport)),
             ("device", .text(device.name)), ("apns-id", .text(push.apnsID)),
         ]
         if let status = answer.status { members.append(("status", .count(status))) }

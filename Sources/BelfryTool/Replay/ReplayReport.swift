@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Replay
 
@@ -95,9 +96,9 @@ extension ReplayReport {
         buffer.append(",\"compared\":")
         buffer.appendJSON(compared.count)
         guard let range = compared.range else { return }
-        buffer.append(",\"first\":")
+        buffer.append(member: .first)
         buffer.appendJSON(range.lowerBound)
-        buffer.append(",\"last\":")
+        buffer.append(member: .last)
         buffer.appendJSON(range.upperBound)
     }
 
@@ -116,7 +117,7 @@ extension ReplayReport {
     private static func write(_ stage: PipelineReplay.StageResult, to buffer: inout ByteBuffer) {
         buffer.append("{\"stage\":")
         buffer.appendJSON(stage.stage)
-        buffer.append(",\"log\":")
+        buffer.append(member: .log)
         buffer.appendJSON(stage.log)
         buffer.append(",\"result\":")
         buffer.appendJSON(stage.verdict.rawValue)
@@ -135,9 +136,9 @@ extension ReplayReport {
     private static func write(_ difference: ReplayDifference, to buffer: inout ByteBuffer) {
         buffer.append("{\"stage\":")
         buffer.appendJSON(difference.stage)
-        buffer.append(",\"log\":")
+        buffer.append(member: .log)
         buffer.appendJSON(difference.log)
-        buffer.append(",\"sequence\":")
+        buffer.append(member: .sequence)
         buffer.appendJSON(difference.sequence)
         buffer.append(",\"pointer\":")
         write(text: difference.pointer, to: &buffer)
@@ -158,7 +159,7 @@ extension ReplayReport {
         case .event(let log, let sequence, _):
             buffer.append(",\"input\":{\"log\":")
             buffer.appendJSON(log)
-            buffer.append(",\"sequence\":")
+            buffer.append(member: .sequence)
             buffer.appendJSON(sequence)
             buffer.append("}")
         case .wake(let now):

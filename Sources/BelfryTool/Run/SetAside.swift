@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import Inspect
 import JSON
 import PipelineKit
@@ -35,14 +36,14 @@ struct SetAside {
         count += 1
         guard lines.count < Self.linesMax else { return }
         func text(_ key: StaticString) -> String { letter[key]?.string?.printable ?? "" }
-        let (path, shownEvent) = (text("path"), text("event"))
-        let event = EventPlace(log: letter.text("log") ?? "", sequence: letter.natural("sequence") ?? 0)
+        let (path, shownEvent) = (text(.path), text(.event))
+        let event = EventPlace(log: letter.text(.log) ?? "", sequence: letter.natural(.sequence) ?? 0)
         let place = try origins.line(behind: event).map { "\($0): " } ?? ""
-        let reason = (path.isEmpty ? "" : path + ": ") + text("reason")
+        let reason = (path.isEmpty ? "" : path + ": ") + text(.reason)
         let shown = shownEvent.count > Self.eventMax ? shownEvent.prefix(Self.eventMax) + "…" : shownEvent
         lines.append(
-            "\(place)\(text("stage")) set aside event \(event.sequence) of \(event.log.printable): \(reason) "
-                + "(\(text("code"))): \(shown)")
+            "\(place)\(text(.stage)) set aside event \(event.sequence) of \(event.log.printable): \(reason) "
+                + "(\(text(.code))): \(shown)")
     }
 
     /// For standard error; empty where nothing was set aside.

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -48,7 +49,7 @@ extension LineSender.Saved {
         var line = JSONLine()
         line.add("source", source)
         line.add("line", self.line)
-        line.add("subscriptionID", answer.subscription.subscriptionID)
+        line.add(.subscriptionID, answer.subscription.subscriptionID)
         line.add("activeFrom", answer.activeFrom)
         line.add("warnings", raw: "[\(answer.subscription.warnings.map(\.json).joined(separator: ","))]")
         return line.text

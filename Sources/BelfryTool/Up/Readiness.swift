@@ -1,3 +1,4 @@
+import Events
 import Glibc
 import JSON
 import PipelineRuntime
@@ -59,8 +60,8 @@ struct StageHealth: Hashable, Sendable {
     }
 
     private init?(_ json: JSONValue) {
-        guard let stage = json["stage"]?.string, let phase = json["phase"]?.string, let log = json["log"]?.string,
-            let first = json["first"]?.int64, let last = json["last"]?.int64, let pid = json["pid"]?.int64
+        guard let stage = json[.stage]?.string, let phase = json["phase"]?.string, let log = json[.log]?.string,
+            let first = json[.first]?.int64, let last = json[.last]?.int64, let pid = json["pid"]?.int64
         else { return nil }
         (self.stage, self.phase, self.log, self.pid) = (stage, phase, log, pid)
         identity = json["identity"]?.string

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -76,7 +77,7 @@ struct ValidateCommand: ParsableCommand {
         buffer.appendJSON(error.column)
         buffer.append(",\"key\":")
         buffer.appendJSON(error.keyPath)
-        buffer.append(",\"reason\":")
+        buffer.append(member: .reason)
         buffer.appendJSON(error.reason)
         if let hint = error.hint {
             buffer.append(",\"hint\":")

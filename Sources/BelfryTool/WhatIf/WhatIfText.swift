@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Replay
 
@@ -46,13 +47,14 @@ struct WhatIfText {
 
     private static func json(_ group: WhatIfReport.Group) -> String {
         var buffer = ByteBuffer()
-        buffer.append("{\"type\":\"subscription\",\"user\":")
+        buffer.begin(event: "subscription")
+        buffer.append(member: .user)
         buffer.appendJSON(group.user.string)
-        buffer.append(",\"subscriptionID\":")
+        buffer.append(member: .subscriptionID)
         buffer.appendJSON(group.subscription.string)
         write(group.added, group.removed, group.changed, group.categories, to: &buffer)
         if group.example != .max {
-            buffer.append(",\"change\":")
+            buffer.append(member: .change)
             buffer.appendJSON(group.example)
         }
         buffer.append("}")

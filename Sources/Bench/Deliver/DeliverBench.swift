@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import PipelineKit
 import PipelineRuntime
@@ -113,7 +114,7 @@ struct DeliverBenchPushes: Sendable {
 
     init(window count: Int) {
         let rest = Array(
-            #","apns-push-type":"alert","apns-priority":"10"},"payload":\#(Self.payload),"causes":[{"log":"changes","sequence":17}]}"#
+            #","apns-push-type":"alert","apns-priority":"10"},"payload":\#(Self.payload),"\#(Member.causes)":[{"log":"changes","sequence":17}]}"#
                 .utf8)
         window = (0..<count).map { number in
             Delivery(
@@ -127,7 +128,7 @@ struct DeliverBenchPushes: Sendable {
         let id = "976ec45b-c157-8d46-a9cc-" + String(repeating: "0", count: 12 - digits.count) + digits
         return Array(
             """
-            {"notificationID":"b3837970-bcc6-8d7e-af56-077f72d43586","user":"_bob","device":"d\(number)",\
+            {"notificationID":"b3837970-bcc6-8d7e-af56-077f72d43586","\(Member.user)":"_bob","device":"d\(number)",\
             "transport":"apns","token":"\(DeliverBenchServer.token(number))","headers":{"apns-id":"\(id)",\
             "apns-topic":"com.example.Bench"
             """.utf8)

@@ -1,5 +1,6 @@
 import BuiltIns
 import EventLog
+import Events
 import Foundation
 import JSON
 import PipelineKit
@@ -90,7 +91,7 @@ struct DeliverStageBench: Sendable {
         var count = 0
         while let batch = try reader.next() {
             for line in Lines(batch.body) {
-                if try parser.parse(line)["outcome"]?.equals("accepted") == true { count += 1 }
+                if try parser.parse(line)[.outcome]?.equals("accepted") == true { count += 1 }
             }
         }
         guard count == Self.warmth + self.count else {
@@ -143,13 +144,13 @@ struct DeliverBenchLog {
         #""container":"\#(DeliverBenchPushes.app.container)","environment":"development""#
 
     private static func device(_ number: Int) -> String {
-        #"{"type":"device.register",\#(place),"user":"_u\#(number)","device":"phone","transport":"apns","#
+        #"{"type":"device.register",\#(place),"\#(Member.user)":"_u\#(number)","device":"phone","transport":"apns","#
             + #""token":"\#(DeliverBenchServer.token(number))","topic":"com.example.Bench"}"#
     }
 
     private static func push(_ number: Int) -> String {
-        #"{"type":"push","notificationID":"b3837970-bcc6-8d7e-af56-077f72d43586",\#(place),"user":"_u\#(number)","#
-            + #""subscriptionID":"notes","headers":{"apns-push-type":"alert","apns-priority":"10"},"#
-            + #""payload":\#(DeliverBenchPushes.payload),"causes":[{"log":"changes","sequence":17}]}"#
+        #"{"type":"push","notificationID":"b3837970-bcc6-8d7e-af56-077f72d43586",\#(place),"\#(Member.user)":"_u\#(number)","#
+            + #""\#(Member.subscriptionID)":"notes","headers":{"apns-push-type":"alert","apns-priority":"10"},"#
+            + #""payload":\#(DeliverBenchPushes.payload),"\#(Member.causes)":[{"log":"changes","sequence":17}]}"#
     }
 }

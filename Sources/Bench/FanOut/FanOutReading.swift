@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineRuntime
 import Time
@@ -38,9 +39,9 @@ struct FanOutReading: ~Copyable {
         while let batch = try reader.next() {
             for line in Lines(batch.body) {
                 outcomes += 1
-                guard let causes = try parser.parse(line)["causes"] else { continue }
+                guard let causes = try parser.parse(line)[.causes] else { continue }
                 for cause in causes.elements {
-                    if let change = cause.natural("sequence") { note(&self, change, batch.header.now) }
+                    if let change = cause.natural(.sequence) { note(&self, change, batch.header.now) }
                 }
             }
         }

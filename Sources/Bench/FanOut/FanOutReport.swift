@@ -1,3 +1,5 @@
+import Events
+
 /// A run as text for people and as JSON for programs.
 struct FanOutReport: BenchReport {
     let options: FanOutBenchOptions
@@ -14,7 +16,7 @@ struct FanOutReport: BenchReport {
             "the same, \(measure.heldUp.count.grouped) that came while it was under way: \(measure.heldUp.text)",
             measure.isRight
                 ? "\(measure.pushes.of("push")), as expected"
-                : "WRONG: \(measure.pushes.of("push")) and \(measure.outcomes.of("outcome")), expected \(measure.expected.grouped)",
+                : "WRONG: \(measure.pushes.of("push")) and \(measure.outcomes.of(EventName.outcome.description)), expected \(measure.expected.grouped)",
             "",
         ] + table.lines
     }

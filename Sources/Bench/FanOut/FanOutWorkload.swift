@@ -1,3 +1,5 @@
+import Events
+
 /// Users, devices, subscriptions and changes of a fan-out.
 struct FanOutWorkload {
     static let watchersMax = 10_000_000
@@ -29,12 +31,12 @@ struct FanOutWorkload {
     private func user(_ name: String, _ query: String) -> [String] {
         [
             """
-            {"type":"device.register",\(WorkloadNames.place),"user":"\(name)","device":"phone\(name)",\
+            {"type":"device.register",\(WorkloadNames.place),"\(Member.user)":"\(name)","device":"phone\(name)",\
             "transport":"file","token":"70ce\(name)","topic":"com.example.Bench"}
             """,
             """
-            {"type":"subscription.save",\(WorkloadNames.place),"database":"public","user":"\(name)",\
-            "subscription":{"subscriptionID":"s","subscriptionType":"query","firesOn":["create","update"],\
+            {"type":"subscription.save",\(WorkloadNames.place),"database":"public","\(Member.user)":"\(name)",\
+            "subscription":{"\(Member.subscriptionID)":"s","subscriptionType":"query","firesOn":["create","update"],\
             "query":\(query),"notificationInfo":{"title":"Bench","alertLocalizationKey":"CHANGED",\
             "alertLocalizationArgs":["title"],"desiredKeys":["title","priority"],"soundName":"default"}}}
             """,
@@ -49,7 +51,7 @@ struct FanOutWorkload {
 
     private static func change(_ type: String, _ topic: String, _ number: Int) -> String {
         """
-        {"type":"record.save",\(WorkloadNames.place),"database":"public","origin":{"user":"_author"},"record":\
+        {"type":"record.save",\(WorkloadNames.place),"database":"public","origin":{"\(Member.user)":"_author"},"record":\
         {"recordName":"\(type)-\(number % 10_000)","recordType":"\(type)","fields":{\
         "topic":{"value":"\(topic)","type":"STRING"},"priority":{"value":\(number % 10),"type":"INT64"},\
         "title":{"value":"Draft \(number)\(WorkloadNames.filler)","type":"STRING"}}}}

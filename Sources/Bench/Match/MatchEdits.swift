@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// Subscriptions deleted and saved again between changes, one in a hundred operations.
@@ -31,12 +32,12 @@ struct MatchEdits {
     private static func deletion(of line: UnsafeRawBufferPointer) throws -> (line: [UInt8], id: [UInt8]) {
         var parser = JSONParser()
         let save = try parser.parse(line)
-        let id = save["subscription"]?["subscriptionID"]?.string ?? ""
+        let id = save[.subscription]?[.subscriptionID]?.string ?? ""
         let deletion = ReportValue.object([
-            "type": .text("subscription.delete"), "container": .text(save["container"]?.string ?? ""),
-            "environment": .text(save["environment"]?.string ?? ""),
-            "database": .text(save["database"]?.string ?? ""), "user": .text(save["user"]?.string ?? ""),
-            "subscriptionID": .text(id),
+            "type": .text("subscription.delete"), "container": .text(save[.container]?.string ?? ""),
+            "environment": .text(save[.environment]?.string ?? ""),
+            "database": .text(save[.database]?.string ?? ""), Member.user.description: .text(save[.user]?.string ?? ""),
+            Member.subscriptionID.description: .text(id),
         ])
         return (Array(deletion.json.utf8), Array(id.utf8))
     }

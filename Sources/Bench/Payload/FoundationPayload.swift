@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import JSON
 import PipelineRuntime
@@ -71,12 +72,12 @@ enum FoundationPayload {
         query["dbs"] = 1
         query["fo"] = notification["reason"] as? String == "update" ? 2 : 1
         query["rid"] = notification["recordName"]
-        query["sid"] = notification["subscriptionID"]
+        query["sid"] = notification[Member.subscriptionID.description]
         query["zid"] = zone?["zoneName"]
-        query["zoid"] = notification["user"]
+        query["zoid"] = notification[Member.user.description]
         ck["ce"] = notification["environment"] as? String == "production" ? 1 : 2
         ck["cid"] = notification["container"]
-        ck["ckuserid"] = notification["user"]
+        ck["ckuserid"] = notification[Member.user.description]
         ck["nid"] = notification["notificationID"]
         ck["qry"] = query
         return ck

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Match
 import PipelineKit
@@ -50,8 +51,8 @@ struct PayloadBenchInput: Sendable {
         let digits = "\(1_000_000 + user)".dropFirst()
         return Array(
             """
-            {"type":"subscription.save",\(WorkloadNames.place),"database":"private","user":"_u\(digits)","subscription":\
-            {"subscriptionID":"notes","subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["update"],\
+            {"type":"subscription.save",\(WorkloadNames.place),"database":"private","\(Member.user)":"_u\(digits)","subscription":\
+            {"\(Member.subscriptionID)":"notes","subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["update"],\
             "notificationInfo":{"title":"Bench","alertLocalizationKey":"CHANGED",\
             "alertLocalizationArgs":[\(list(arguments))],"desiredKeys":[\(list(desiredKeys))],"soundName":"default"}}}
             """.utf8)
@@ -74,7 +75,9 @@ struct PayloadBenchInput: Sendable {
         let start = "{\"type\":\"match\"".utf8.count
         var buffer = ByteBuffer(capacity: matches.count * 2)
         for line in Lines(matches) {
-            buffer.append("{\"type\":\"notification\",\"causes\":[{\"log\":\"changes\",\"sequence\":1000000}]")
+            buffer.begin(event: EventName.notification)
+            buffer.append(member: .causes)
+            buffer.append("[{\"log\":\"changes\",\"sequence\":1000000}]")
             buffer.append(UnsafeRawBufferPointer(rebasing: line[start...]))
             buffer.append(byte: UInt8(ascii: "\n"))
         }

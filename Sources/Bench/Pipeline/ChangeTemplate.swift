@@ -1,3 +1,5 @@
+import Events
+
 /// One kind of change as bytes with gaps, so that writing one is a copy and a few digits.
 struct ChangeTemplate {
     private enum Gap { case user, record, topic, priority, number }
@@ -11,7 +13,7 @@ struct ChangeTemplate {
         )
         if kind != .publicQuery { quoted("owner", "_u", .user, 6) }
         text("\"origin\":{")
-        quoted("user", "_u", .user, 6)
+        quoted(Member.user.description, "_u", .user, 6)
         quoted("device", "mac", .user, 6)
         bytes.removeLast()
         text("},\"record\":{")

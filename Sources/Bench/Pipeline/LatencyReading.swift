@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineRuntime
 import Time
@@ -29,13 +30,13 @@ struct LatencyReading: ~Copyable {
 
     private mutating func take(_ line: UnsafeRawBufferPointer, at now: Instant) throws {
         let outcome = try parser.parse(line)
-        guard outcome["type"]?.equals("outcome") == true else { return }
+        guard outcome[.type]?.equals(EventName.outcome) == true else { return }
         outcomes += 1
-        guard outcome["outcome"]?.equals("accepted") == true else { return }
+        guard outcome[.outcome]?.equals("accepted") == true else { return }
         accepted += 1
-        guard let causes = outcome["causes"] else { return }
+        guard let causes = outcome[.causes] else { return }
         for cause in causes.elements {
-            guard let sequence = cause.natural("sequence"), let time = times[sequence] else { continue }
+            guard let sequence = cause.natural(.sequence), let time = times[sequence] else { continue }
             accepts.append(time)
             latencies.append(now.microseconds - time.microseconds)
         }

@@ -1,3 +1,5 @@
+import Events
+
 /// A run as a table for people and as JSON for programs.
 struct PipelineReport: BenchReport {
     let options: PipelineBenchOptions
@@ -15,7 +17,7 @@ struct PipelineReport: BenchReport {
             "from ingest to push: \(measure.latency.text)",
             measure.isRight
                 ? "\(measure.pushes.of("push")), as expected"
-                : "WRONG: \(measure.pushes.of("push")) and \(measure.outcomes.of("outcome")), expected \(measure.expected.grouped)",
+                : "WRONG: \(measure.pushes.of("push")) and \(measure.outcomes.of(EventName.outcome.description)), expected \(measure.expected.grouped)",
             "",
         ] + table.lines + (options.rate == nil ? [] : pauses)
     }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineRuntime
 
@@ -29,7 +30,7 @@ struct StageProbe {
         var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
         return try Array(answer.utf8).withUnsafeBytes { bytes in
             let json = try parser.parse(bytes)
-            guard let phase = json.text("phase"), let last = json.natural("last"), let taken = json.natural("taken")
+            guard let phase = json.text("phase"), let last = json.natural(.last), let taken = json.natural("taken")
             else {
                 return nil
             }

@@ -1,3 +1,5 @@
+import Events
+
 extension Workload {
     /// A device for each user, then the subscriptions: one command a line, in blocks that a producer can send.
     func setUp(blockLines: Int = 500) -> [[String]] {
@@ -10,7 +12,7 @@ extension Workload {
     static func device(ofUser user: Int) -> String {
         let digits = digits(user, 6)
         return """
-            {"type":"device.register",\(WorkloadNames.place),"user":"_u\(digits)","device":"phone\(digits)",\
+            {"type":"device.register",\(WorkloadNames.place),"\(Member.user)":"_u\(digits)","device":"phone\(digits)",\
             "transport":"file","token":"70ce\(digits)","topic":"com.example.Bench"}
             """
     }
@@ -19,8 +21,8 @@ extension Workload {
         let kind = kind(ofSlot: slot)
         return """
             {"type":"subscription.save",\(WorkloadNames.place),\
-            "database":"\(kind == .publicQuery ? "public" : "private")","user":"_u\(digits(user(ofSlot: slot), 6))",\
-            "subscription":{"subscriptionID":"s\(digits(slot, 7))",\(watched(kind, slot)),\
+            "database":"\(kind == .publicQuery ? "public" : "private")","\(Member.user)":"_u\(digits(user(ofSlot: slot), 6))",\
+            "subscription":{"\(Member.subscriptionID)":"s\(digits(slot, 7))",\(watched(kind, slot)),\
             "notificationInfo":{"title":"Bench","alertLocalizationKey":"CHANGED","alertLocalizationArgs":["title"],\
             "desiredKeys":["title","priority"],"soundName":"default"}}}
             """

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -39,16 +40,16 @@ struct CaseCandidates {
         var (found, tokens) = ([LoggedEvent](), Set<ExactText>())
         try finder.events(in: changes, from: 1, through: .max, naming: [.user(user)]) { event in
             guard event.now <= moment else { return false }
-            guard event.json["user"]?.equals(user.string) ?? false, event.json["record"] == nil, !Self.isRedrive(event)
+            guard event.json[.user]?.equals(user.string) ?? false, event.json[.record] == nil, !Self.isRedrive(event)
             else { return true }
-            if let token = event.json["token"]?.exact { tokens.insert(token) }
+            if let token = event.json[.token]?.exact { tokens.insert(token) }
             found.append(event.kept)
             return true
         }
         for token in tokens {
             try finder.events(in: changes, from: 1, through: .max, naming: [.token(token)]) { event in
                 guard event.now <= moment else { return false }
-                if event.json["token"]?.equals(token.string) ?? false { found.append(event.kept) }
+                if event.json[.token]?.equals(token.string) ?? false { found.append(event.kept) }
                 return true
             }
         }
@@ -60,13 +61,13 @@ struct CaseCandidates {
         guard let log = logs.log(ofKind: "payload"), push > 1 else { return }
         var causes: [UInt64] = []
         try finder.events(in: log, from: 1, through: push - 1, naming: [.receiver(user)]) { event in
-            guard event.json["user"]?.equals(user.string) ?? false, event.json["payload"]?["aps"]?["badge"] != nil
+            guard event.json[.user]?.equals(user.string) ?? false, event.json[.payload]?["aps"]?[.badge] != nil
             else {
                 return true
             }
             causes +=
-                event.json["causes"].map {
-                    $0.elements.compactMap { $0["sequence"]?.sequence }
+                event.json[.causes].map {
+                    $0.elements.compactMap { $0[.sequence]?.sequence }
                 } ?? []
             return causes.count <= CaseCandidates.badgesMax
         }
@@ -101,7 +102,7 @@ struct CaseCandidates {
 
     /// What it sends again holds texts of people, and no later push depends on it.
     private static func isRedrive(_ event: LogScan.Event) -> Bool {
-        event.json["type"]?.equals("push.redrive") ?? false
+        event.json[.type]?.equals(EventName.pushRedrive) ?? false
     }
 
     /// A delete tells the fields that were saved last, and a save of a known record is an update.
@@ -113,7 +114,7 @@ struct CaseCandidates {
             if RecordPlace(other.json) == key { last = other.kept }
             return true
         }
-        if let last, try last.withJSON({ $0["type"]?.equals("record.save") ?? false }) { add(last) }
+        if let last, try last.withJSON({ $0[.type]?.equals(EventName.recordSave) ?? false }) { add(last) }
     }
 }
 
@@ -128,9 +129,9 @@ private struct RecordPlace: Equatable {
     }
 
     init?(_ json: JSONValue) {
-        guard let record = json["record"], let name = record["recordName"]?.exact else { return nil }
+        guard let record = json[.record], let name = record[.recordName]?.exact else { return nil }
         self.name = name
-        let zone = record["zoneID"]?["zoneName"]?.exact ?? "_defaultZone"
+        let zone = record[.zoneID]?[.zoneName]?.exact ?? "_defaultZone"
         rest = ["container", "environment", "database", "owner"].map { json.member($0)?.exact } + [zone]
     }
 }

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineKit
 import StageTool
@@ -63,20 +64,20 @@ package struct CaseExport {
     private func outcome(_ sequence: UInt64, _ notes: inout [String]) throws -> Start {
         guard let log = logs.log(ofKind: "deliver"), let pushes = logs.log(ofKind: "payload"),
             let event = try LogScan.event(sequence, in: log), try isFirst(event),
-            let number = try event.withJSON({ $0["push"]?.int64 }),
+            let number = try event.withJSON({ $0[.push]?.int64 }),
             let push = try LogScan.event(UInt64(clamping: number), in: pushes)
         else { throw ToolFailure(.noInput, "there is no outcome \(sequence), or its push is gone") }
         let (user, causes) = try event.withJSON { json in
             (
-                json["user"]?.exact ?? "",
-                json["causes"]?.elements.compactMap { $0["sequence"]?.sequence } ?? []
+                json[.user]?.exact ?? "",
+                json[.causes]?.elements.compactMap { $0[.sequence]?.sequence } ?? []
             )
         }
         guard let change = causes.last else { throw ToolFailure(.badData, "outcome \(sequence) names no change") }
         var candidates = CaseCandidates(logs: logs, finder: finder)
         try candidates.add(stateOf: user, until: push.now)
         for cause in causes { try candidates.add(change: cause) }
-        let badge = try push.withJSON { $0["payload"]?["aps"]?["badge"]?.int64 }
+        let badge = try push.withJSON { $0[.payload]?["aps"]?[.badge]?.int64 }
         if badge != nil { try candidates.add(badgesOf: user, before: push.sequence) }
         let ignoresBadge = candidates.hasTooManyBadges
         if ignoresBadge { notes.append("the badge will differ: too many changes raised it") }
@@ -93,7 +94,7 @@ package struct CaseExport {
 
     /// - Throws: ``ToolFailure`` for a redrive's: what made the push is the case, and it is looked for by its first.
     private func isFirst(_ outcome: LoggedEvent) throws -> Bool {
-        guard let former = try outcome.withJSON({ $0["redriveOf"].flatMap(EventPlace.init) }) else { return true }
+        guard let former = try outcome.withJSON({ $0[.redriveOf].flatMap(EventPlace.init) }) else { return true }
         throw ToolFailure(
             .usage,
             "outcome \(outcome.sequence) is of a redrive: `belfry trace \(former)` shows the first, to be exported")
@@ -101,7 +102,7 @@ package struct CaseExport {
 
     private func noteAnswer(_ event: LoggedEvent, _ notes: inout [String]) throws {
         try event.withJSON { json in
-            guard CaseOutcome.kind(of: json) == "accepted", json["outcome"]?.equals("accepted") == false else { return }
+            guard CaseOutcome.kind(of: json) == "accepted", json[.outcome]?.equals("accepted") == false else { return }
             let answer = RecordedOutcome(json, sequence: event.sequence).explanation.text
             notes.append("\(answer); a run asks no transport and shows the push instead")
         }
@@ -227,7 +228,7 @@ extension CaseExport {
 extension RecordedFlow {
     /// As ``CaseSilence/effects`` has it.
     fileprivate func effect() throws -> ExactText {
-        let reason = try match.withJSON { $0["reason"]?.string ?? "" }
+        let reason = try match.withJSON { $0[.reason]?.string ?? "" }
         return ExactText("match \(place.map(\.string).joined(separator: " ")) \(subscriptionID) \(reason)")
     }
 }

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import Predicates
 
@@ -32,7 +33,7 @@ struct CaseLine {
     /// Whether it saves a subscription that searches for words. A predicate that does not read searches for nothing.
     func searchesWords() throws -> Bool {
         try event.withJSON { json in
-            guard let query = json["subscription"]?["query"] else { return false }
+            guard let query = json[.subscription]?[.query] else { return false }
             do throws(PredicateError) {
                 return try PredicateReader(.extended).read(query: query).predicate.searchesWords
             } catch {

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import StageTool
 
@@ -18,7 +19,7 @@ extension CaseTarget {
 
     private static func outcomes(_ graph: TraceGraph, _ user: ExactText?, _ device: ExactText?) -> [TraceEvent] {
         var found: [TraceEvent] = []
-        for node in graph.nodes.values where node.event.type == "outcome" {
+        for node in graph.nodes.values where node.event.type == EventName.outcome.description {
             let facts = node.event.facts
             guard user == nil || facts.user == user, device == nil || facts.device == device else { continue }
             found.append(node.event)

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -22,14 +23,14 @@ struct CaseOutcome: Equatable {
 
     /// - Parameter changes: What a change's sequence is called.
     init?(_ outcome: JSONValue, push: JSONValue, ignoresBadge: Bool, changes: (UInt64) -> UInt64?) {
-        guard let cause = push["causes"]?.elements.reversed().first?["sequence"]?.int64,
-            let change = changes(UInt64(clamping: cause)), let user = outcome["user"]?.exact,
-            let kind = CaseOutcome.kind(of: outcome), let id = push["notificationID"]?.string,
-            let payload = push["payload"], let headers = push["headers"]
+        guard let cause = push[.causes]?.elements.reversed().first?[.sequence]?.int64,
+            let change = changes(UInt64(clamping: cause)), let user = outcome[.user]?.exact,
+            let kind = CaseOutcome.kind(of: outcome), let id = push[.notificationID]?.string,
+            let payload = push[.payload], let headers = push[.headers]
         else { return nil }
         self.change = change
         self.user = user
-        device = outcome["device"]?.exact
+        device = outcome[.device]?.exact
         self.kind = kind
         self.headers = ExactText(String(decoding: headers.canonical, as: UTF8.self))
         self.payload = CasePayload(payload, notificationID: id, ignoresBadge: ignoresBadge)
@@ -37,11 +38,11 @@ struct CaseOutcome: Equatable {
 
     /// What a run shows, which asks no transport: where one was asked, that is `accepted`.
     static func kind(of outcome: JSONValue) -> String? {
-        let word = outcome["outcome"]?.string
+        let word = outcome[.outcome]?.string
         guard let word, let code = OutcomeCode(rawValue: word) else { return word }
         switch code {
         case .accepted, .failed, .unregistered, .superseded: return OutcomeCode.accepted.rawValue
-        case .expired: return outcome["attempts"] == nil ? word : OutcomeCode.accepted.rawValue
+        case .expired: return outcome[.attempts] == nil ? word : OutcomeCode.accepted.rawValue
         case .excludedOrigin, .unknownTransport, .noDevice: return word
         }
     }

@@ -1,5 +1,6 @@
 import BuiltIns
 import EventLog
+import Events
 import JSON
 import PipelineKit
 import Replay
@@ -63,7 +64,7 @@ struct CaseTrial {
         let pushes = events(ofKind: "payload", in: chain)
         for event in events(ofKind: "deliver", in: chain) {
             let found = try event.withJSON { json -> CaseOutcome? in
-                guard let push = json["push"]?.int64, Int(push) <= pushes.count else { return nil }
+                guard let push = json[.push]?.int64, Int(push) <= pushes.count else { return nil }
                 return try pushes[Int(push) - 1].withJSON { push in
                     CaseOutcome(json, push: push, ignoresBadge: ignoresBadge) { original(of: $0, taken) }
                 }
@@ -95,11 +96,11 @@ extension CaseTrial {
             return
         }
         try event.withJSON { json in
-            guard json["user"]?.equals(user.string) ?? false else { return }
-            if json["type"]?.equals("subscription.save") ?? false {
-                silence.saved.append(CaseTrial.name(json, json["subscription"]))
-            } else if json["type"]?.equals("device.register") ?? false {
-                silence.wasRegistered = silence.wasRegistered || json["device"]?.exact == device
+            guard json[.user]?.equals(user.string) ?? false else { return }
+            if json[.type]?.equals(EventName.subscriptionSave) ?? false {
+                silence.saved.append(CaseTrial.name(json, json[.subscription]))
+            } else if json[.type]?.equals(EventName.deviceRegister) ?? false {
+                silence.wasRegistered = silence.wasRegistered || json[.device]?.exact == device
             }
         }
     }
@@ -113,7 +114,8 @@ extension CaseTrial {
             line.whole.command(disguise), sequence: event.sequence, at: event.now, by: log,
             for: ExplainedSubject(user: user.string)
         ).map { told in
-            let name = ["subscriptionID", "container", "environment", "database"].compactMap(told.detail)
+            let name = ([.subscriptionID, .container, .environment, .database] as [Member]).map(\.description)
+                .compactMap(told.detail)
             return ExactText((name + [told.code.rawValue] + told.parts.map(\.code.rawValue)).joined(separator: " "))
         }.sorted()
     }
@@ -125,14 +127,14 @@ extension CaseTrial {
         let sequence = Int64(index + 1)
         let matches = try events(ofKind: "match", in: chain).compactMap { event in
             try event.withJSON { json -> ExactText? in
-                json["change"]?.int64 == sequence && json["user"]?.equals(user.string) ?? false
-                    ? ExactText("match \(CaseTrial.name(json, nil)) \(json["reason"]?.string ?? "")") : nil
+                json[.change]?.int64 == sequence && json[.user]?.equals(user.string) ?? false
+                    ? ExactText("match \(CaseTrial.name(json, nil)) \(json[.reason]?.string ?? "")") : nil
             }
         }
         let outcomes = try events(ofKind: "deliver", in: chain).compactMap { event in
             try event.withJSON { json -> ExactText? in
-                guard json["user"]?.equals(user.string) ?? false, device == nil || json["device"]?.exact == device,
-                    json["causes"]?.elements.contains(where: { $0["sequence"]?.int64 == sequence }) ?? false
+                guard json[.user]?.equals(user.string) ?? false, device == nil || json[.device]?.exact == device,
+                    json[.causes]?.elements.contains(where: { $0[.sequence]?.int64 == sequence }) ?? false
                 else { return nil }
                 return ExactText("outcome \(CaseOutcome.kind(of: json) ?? "")")
             }
@@ -141,7 +143,7 @@ extension CaseTrial {
     }
 
     private static func name(_ json: JSONValue, _ holder: JSONValue?) -> ExactText {
-        let id = (holder ?? json)["subscriptionID"]?.string ?? ""
+        let id = (holder ?? json)[.subscriptionID]?.string ?? ""
         let names = ["container", "environment", "database"].map { json.member($0)?.string ?? "" } + [id]
         return ExactText(names.joined(separator: " "))
     }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Predicates
 
@@ -8,7 +9,7 @@ struct CommandText {
 
     /// Names that mean the same everywhere.
     private static let reserved: Set<String> = ["_defaultZone", "_defaultOwner", "__defaultOwner__"]
-    private static let names: Set<String> = ["user", "owner", "device"]
+    private static let names: Set<String> = Set(([.user, .owner, .device] as [Member]).map(\.description))
     /// A record's members that count for Belfry; others come from CloudKit's answers and are left out.
     private static let recordMembers: Set<String> = [
         "recordName", "recordType", "zoneID", "fields", "created", "modified", "recordChangeTag",
@@ -98,7 +99,7 @@ extension CommandText {
             switch key {
             case "predicate": predicate(value, into: &buffer)
             case "filterBy": filters(value, into: &buffer)
-            case "arguments": arguments(value, of: query["predicate"]?.string ?? "", into: &buffer)
+            case "arguments": arguments(value, of: query[.predicate]?.string ?? "", into: &buffer)
             default: buffer.append(value.raw)
             }
         }
@@ -128,7 +129,7 @@ extension CommandText {
     private func fieldValue(_ fieldValue: JSONValue, into buffer: inout ByteBuffer) {
         guard fieldValue.isObject, fieldValue["value"] != nil else { return value(fieldValue, into: &buffer) }
         // The only text that is a time is now().
-        guard fieldValue["type"]?.equals("TIMESTAMP") != true else { return buffer.append(fieldValue.raw) }
+        guard fieldValue[.type]?.equals("TIMESTAMP") != true else { return buffer.append(fieldValue.raw) }
         members(fieldValue, into: &buffer) { key, value, buffer in
             key == "type" ? buffer.append(value.raw) : self.value(value, into: &buffer)
         }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Time
 
@@ -8,22 +9,22 @@ struct CommandThing: Hashable, Sendable {
 
     /// Nil for what is no command that ingest takes.
     init?(_ json: JSONValue) {
-        guard let type = json["type"]?.string else { return nil }
-        let place = [json["container"]?.exact, json["environment"]?.exact]
+        guard let type = json[.type]?.string else { return nil }
+        let place = [json[.container]?.exact, json[.environment]?.exact]
         switch type {
         case "record.save", "record.delete":
-            guard let record = json["record"] else { return nil }
-            let zone = record["zoneID"]?["zoneName"]?.exact ?? "_defaultZone"
+            guard let record = json[.record] else { return nil }
+            let zone = record[.zoneID]?[.zoneName]?.exact ?? "_defaultZone"
             kind = "record"
             names =
-                place + [json["database"]?.exact, json["owner"]?.exact, zone, record["recordName"]?.exact]
+                place + [json[.database]?.exact, json[.owner]?.exact, zone, record[.recordName]?.exact]
         case "subscription.save", "subscription.delete":
             kind = "subscription"
-            let id = (json["subscription"]?["subscriptionID"] ?? json["subscriptionID"])?.exact
-            names = place + [json["user"]?.exact, id]
+            let id = (json[.subscription]?[.subscriptionID] ?? json[.subscriptionID])?.exact
+            names = place + [json[.user]?.exact, id]
         case "device.register", "device.unregister":
-            (kind, names) = ("device", place + [json["user"]?.exact, json["device"]?.exact])
-        case "badge.set": (kind, names) = ("badge", place + [json["user"]?.exact, json["topic"]?.exact])
+            (kind, names) = ("device", place + [json[.user]?.exact, json[.device]?.exact])
+        case "badge.set": (kind, names) = ("badge", place + [json[.user]?.exact, json[.topic]?.exact])
         default: return nil
         }
     }
@@ -58,7 +59,7 @@ struct CommandHistory {
             if case .event(let event) = letter.content, let thing = event.thing { things.insert(thing) }
         }
         // Only where commands are looked for, each event must be looked at.
-        let shared: [HeldValue] = things.isEmpty ? [.text("redriveOf")] : []
+        let shared: [HeldValue] = things.isEmpty ? [.text(ExactText(Member.redriveOf.description))] : []
         _ = try LogScan.events(in: log, from: .epoch, holding: shared) { event in
             progress(UInt64(event.line.count))
             take(event, things)
@@ -68,8 +69,8 @@ struct CommandHistory {
     }
 
     private mutating func take(_ event: LogScan.Event, _ things: Set<CommandThing>) {
-        if let former = event.json["redriveOf"], let place = EventPlace(former) {
-            let push = RedrivenPush(push: place, user: event.json["user"]?.exact, device: event.json["device"]?.exact)
+        if let former = event.json[.redriveOf], let place = EventPlace(former) {
+            let push = RedrivenPush(push: place, user: event.json[.user]?.exact, device: event.json[.device]?.exact)
             redrives[push] = event.sequence
         } else if let thing = CommandThing(event.json), things.contains(thing) {
             newest[thing] = NewestCommand(

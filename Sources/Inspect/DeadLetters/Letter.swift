@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -85,8 +86,8 @@ struct UserKey: Hashable, Sendable {
 
 extension UserKey {
     init?(_ json: JSONValue) {
-        guard let container = json["container"]?.exact, let environment = json["environment"]?.exact,
-            let user = json["user"]?.exact
+        guard let container = json[.container]?.exact, let environment = json[.environment]?.exact,
+            let user = json[.user]?.exact
         else { return nil }
         self.init(container: container, environment: environment, user: user)
     }
@@ -98,11 +99,11 @@ struct DeviceAddress: Hashable, Sendable {
     let topic: ExactText?
 
     init?(_ json: JSONValue) {
-        guard let container = json["container"]?.exact, let environment = json["environment"]?.exact,
-            let transport = json["transport"]?.exact, let token = json["token"]?.exact
+        guard let container = json[.container]?.exact, let environment = json[.environment]?.exact,
+            let transport = json[.transport]?.exact, let token = json[.token]?.exact
         else { return nil }
         (self.container, self.environment, self.transport, self.token) = (container, environment, transport, token)
-        topic = json["topic"]?.exact
+        topic = json[.topic]?.exact
     }
 }
 

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -51,35 +52,35 @@ struct LetterReader {
         _ event: LogScan.Event, _ stage: PipelineStage, _ log: String, _ upstream: String
     ) -> Letter? {
         let json = event.json
-        guard json["type"]?.equals("outcome") ?? false,
-            let code = json["outcome"]?.string.flatMap(OutcomeCode.init(rawValue:)), code.isDeadLetter
+        guard json[.type]?.equals(EventName.outcome) ?? false,
+            let code = json[.outcome]?.string.flatMap(OutcomeCode.init(rawValue:)), code.isDeadLetter
         else { return nil }
         return Letter(
             place: EventPlace(log: LogPlace.name(ofLogAt: log), sequence: event.sequence), time: event.now,
-            stage: stage.name, code: code.rawValue, reason: json["reason"]?.string ?? "",
-            status: json["status"]?.int64,
-            subject: EventPlace(log: upstream, sequence: json["push"]?.sequence ?? 0),
+            stage: stage.name, code: code.rawValue, reason: json[.reason]?.string ?? "",
+            status: json[.status]?.int64,
+            subject: EventPlace(log: upstream, sequence: json[.push]?.sequence ?? 0),
             change: Self.newestCause(of: json),
-            content: .push(nil), user: json["user"]?.exact, device: json["device"]?.exact,
-            transport: json["transport"]?.string)
+            content: .push(nil), user: json[.user]?.exact, device: json[.device]?.exact,
+            transport: json[.transport]?.string)
     }
 
     private func refused(_ event: LogScan.Event, _ stage: PipelineStage, _ log: String) -> Letter? {
         let json = event.json
-        guard json["type"]?.equals("dead_letter") ?? false else { return nil }
+        guard json[.type]?.equals(EventName.deadLetter) ?? false else { return nil }
         var letter = Letter(
             place: EventPlace(log: LogPlace.name(ofLogAt: log), sequence: event.sequence), time: event.now,
-            stage: stage.name, code: json["code"]?.string ?? "no code", reason: json["reason"]?.string ?? "",
+            stage: stage.name, code: json[.code]?.string ?? "no code", reason: json[.reason]?.string ?? "",
             subject: EventPlace(json)
-                ?? EventPlace(log: json["log"]?.string ?? "?", sequence: 0),
+                ?? EventPlace(log: json[.log]?.string ?? "?", sequence: 0),
             content: .event(PastEvent(type: "not JSON", thing: nil, fingerprint: 0)))
         if letter.subject.log == source, letter.subject.sequence > 0 { letter.change = letter.subject.sequence }
-        if let text = json["event"] { RefusedEvent.read(text, into: &letter) }
+        if let text = json[.event] { RefusedEvent.read(text, into: &letter) }
         return letter
     }
 
     fileprivate static func newestCause(of json: JSONValue) -> UInt64? {
-        json["causes"]?.elements.compactMap { $0["sequence"]?.sequence }.max()
+        json[.causes]?.elements.compactMap { $0[.sequence]?.sequence }.max()
     }
 }
 
@@ -89,15 +90,15 @@ enum RefusedEvent {
         _ = withEvent(text) { event in
             letter.content = .event(
                 PastEvent(
-                    type: event["type"]?.string ?? "no type", thing: CommandThing(event),
+                    type: event[.type]?.string ?? "no type", thing: CommandThing(event),
                     fingerprint: CommandThing.fingerprint(event)))
-            letter.container = event["container"]?.exact
-            letter.environment = event["environment"]?.exact
-            letter.user = (event["user"] ?? event["owner"])?.exact
-            letter.device = event["device"]?.exact
-            letter.transport = event["transport"]?.string
-            letter.topic = event["topic"]?.exact
-            letter.change = event["change"]?.sequence ?? LetterReader.newestCause(of: event) ?? letter.change
+            letter.container = event[.container]?.exact
+            letter.environment = event[.environment]?.exact
+            letter.user = (event[.user] ?? event[.owner])?.exact
+            letter.device = event[.device]?.exact
+            letter.transport = event[.transport]?.string
+            letter.topic = event[.topic]?.exact
+            letter.change = event[.change]?.sequence ?? LetterReader.newestCause(of: event) ?? letter.change
         }
     }
 

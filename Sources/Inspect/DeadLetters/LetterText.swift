@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import StageTool
@@ -150,7 +151,7 @@ extension JudgedLetter {
     private func addPlace(to object: inout JSONLine) {
         if let container = letter.container { object.add("container", container.string) }
         if let environment = letter.environment { object.add("environment", environment.string) }
-        if let user = letter.user { object.add("user", user.string) }
+        if let user = letter.user { object.add(.user, user.string) }
         if let device = letter.device { object.add("device", device.string) }
         if let transport = letter.transport { object.add("transport", transport) }
         if let topic = letter.topic { object.add("topic", topic.string) }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -31,20 +32,20 @@ struct OutcomeHistory {
 
     private mutating func take(_ event: LogScan.Event, _ pushes: inout PushHistory, _ upstream: String) {
         let json = event.json
-        switch json["type"]?.string {
-        case "device.retired":
-            guard let user = UserKey(json), let device = json["device"]?.exact else { return }
+        switch json[.type]?.string ?? "" {
+        case EventName.deviceRetired:
+            guard let user = UserKey(json), let device = json[.device]?.exact else { return }
             pushes.retire(DeviceKey(user: user, device: device), at: event.cursor.positions[upstream] ?? .max)
-        case "outcome", "attempt":
-            guard let push = json["push"]?.sequence, let device = json["device"]?.exact, !pushes.newer(push).isEmpty
+        case EventName.outcome, EventName.attempt:
+            guard let push = json[.push]?.sequence, let device = json[.device]?.exact, !pushes.newer(push).isEmpty
             else { return }
             let item = Waiting(push: push, device: device)
-            if json["type"]?.equals("attempt") ?? false {
+            if json[.type]?.equals(EventName.attempt) ?? false {
                 _ = waiting.insert(item)
                 return
             }
             waiting.remove(item)
-            if json["outcome"]?.equals("accepted") ?? false { note(push, device, pushes) }
+            if json[.outcome]?.equals("accepted") ?? false { note(push, device, pushes) }
         default: return
         }
     }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -64,11 +65,11 @@ struct PushHistory {
 
     private mutating func take(_ event: LogScan.Event, _ wanted: [Int], _ letters: [Letter]) throws {
         let json = event.json
-        switch json["type"]?.string {
+        switch json[.type]?.string {
         case "push": takePush(json, event.sequence, order: event.sequence, wanted, letters)
         case "push.redrive":
-            guard let push = json["push"] else { return }
-            let order = json["redriveOf"]?["sequence"]?.sequence ?? event.sequence
+            guard let push = json[.push] else { return }
+            let order = json[.redriveOf]?[.sequence]?.sequence ?? event.sequence
             takePush(push, event.sequence, order: order, wanted, letters)
         case "device.register": register(json, event.sequence)
         case "device.unregister": if let key = key(of: json) { end(key, .unregistered) }
@@ -83,12 +84,12 @@ struct PushHistory {
         // Of equal texts one is kept.
         if !wanted.isEmpty { user = users.insert(user).memberAfterInsert }
         guard users.contains(user) else { return }
-        let headers = json["headers"]
+        let headers = json[.headers]
         var push = PastPush(expiresAt: headers.flatMap(Self.expiration), order: order)
-        if let id = headers?["apns-collapse-id"]?.exact, !id.string.isEmpty {
+        if let id = headers?[.apnsCollapseID]?.exact, !id.string.isEmpty {
             push.collapse = note(.collapse(user, id), sequence, order)
         }
-        if let aps = json["payload"]?["aps"], aps["badge"] != nil {
+        if let aps = json[.payload]?["aps"], aps[.badge] != nil {
             push.badge = note(.badge(user), sequence, order)
             push.isBadgeAlone = aps.count == 1
         }
@@ -107,7 +108,7 @@ struct PushHistory {
     }
 
     private static func expiration(_ headers: JSONValue) -> Instant? {
-        guard let text = headers["apns-expiration"]?.string, let seconds = Int64(text), seconds > 0,
+        guard let text = headers[.apnsExpiration]?.string, let seconds = Int64(text), seconds > 0,
             seconds < Instant.distantFuture.microseconds / 1_000_000
         else { return nil }
         return Instant(microseconds: seconds * 1_000_000)
@@ -124,7 +125,7 @@ struct PushHistory {
 
     /// Nil for devices that no letter names.
     private func key(of json: JSONValue) -> DeviceKey? {
-        guard let user = UserKey(json), let device = json["device"]?.exact,
+        guard let user = UserKey(json), let device = json[.device]?.exact,
             names.contains(Name(user: user.user, device: device))
         else { return nil }
         return DeviceKey(user: user, device: device)

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Time
 
@@ -15,11 +16,12 @@ package struct RedriveCommands: Sendable {
 
     /// What the door takes: one line may have so many bytes.
     private static let lineBytesMax = 1_000_000 - 1
-    private static let pushMembers: [String] = [
-        "type", "notificationID", "container", "environment", "user", "subscriptionID", "headers", "payload",
-        "payloadByTopic", "unpruned", "causes",
-    ]
-
+    private static let pushMembers =
+        ([
+            .type, .notificationID, .container, .environment, .user, .subscriptionID, .headers, .payload,
+            .payloadByTopic,
+            .unpruned, .causes,
+        ] as [Member]).map(\.description)
     package init(folder: String, now: Instant) { (self.folder, self.now) = (folder, now) }
 
     /// One line, without a line feed.
@@ -40,12 +42,12 @@ package struct RedriveCommands: Sendable {
         guard letter.isPush else { return nil }
         do {
             var parser = JSONParser(limits: LogScan.limits)
-            return try command(letter).withUnsafeBytes { try Self.content(parser.parse($0)["push"]) }
+            return try command(letter).withUnsafeBytes { try Self.content(parser.parse($0)[.push]) }
         } catch is Unfit { return nil }
     }
 
     private static func content(_ push: JSONValue?) -> String {
-        let shown = push?["payload"]?["aps"]?["alert"]
+        let shown = push?[.payload]?["aps"]?["alert"]
         let text = shown?["title"] ?? shown?["title-loc-key"] ?? shown?["body"] ?? shown?["loc-key"] ?? shown
         return text?.string.map { "\"\($0)\"" } ?? "silent"
     }
@@ -55,7 +57,7 @@ package struct RedriveCommands: Sendable {
             throw Unfit(reason: "\(letter.subject) is not there any more")
         }
         return try event.withJSON { json in
-            let body = json["type"]?.equals("push.redrive") ?? false ? json["push"] : json
+            let body = json[.type]?.equals(EventName.pushRedrive) ?? false ? json[.push] : json
             guard let body, body.isObject else { throw Unfit(reason: "\(letter.subject) holds no push") }
             let whole = redrive(letter, body, leavingOut: [])
             return whole.count <= Self.lineBytesMax ? whole : redrive(letter, body, leavingOut: ["unpruned"])
@@ -64,17 +66,13 @@ package struct RedriveCommands: Sendable {
 
     private func redrive(_ letter: Letter, _ push: JSONValue, leavingOut: Set<String>) -> [UInt8] {
         var buffer = ByteBuffer(capacity: push.raw.count + 512)
-        buffer.append("{\"type\":\"push.redrive\"")
-        for key in ["container", "environment", "user"] {
-            guard let value = push.member(key) else { continue }
-            buffer.append(raw: ",\"\(key)\":")
-            buffer.append(value.raw)
-        }
-        buffer.append(",\"device\":")
+        buffer.begin(event: EventName.pushRedrive)
+        for member in [.container, .environment, .user] as [Member] { buffer.append(member, push[member]) }
+        buffer.append(member: .device)
         buffer.appendJSON(letter.device?.string ?? "")
         buffer.append(",\"redriveOf\":{\"log\":")
         buffer.appendJSON(letter.subject.log)
-        buffer.append(",\"sequence\":")
+        buffer.append(member: .sequence)
         buffer.appendJSON(letter.subject.sequence)
         buffer.append("},\"push\":")
         write(push, leavingOut, letter.past, to: &buffer)
@@ -107,7 +105,7 @@ package struct RedriveCommands: Sendable {
     /// APNs: an expiration of 0 is for one attempt (Sending notification requests to APNs).
     private static func writeForOneAttempt(_ headers: JSONValue, to buffer: inout ByteBuffer) {
         members(headers, to: &buffer) { key, value, buffer in
-            key.equals("apns-expiration") ? buffer.append("\"0\"") : buffer.append(value.raw)
+            key.equals(.apnsExpiration) ? buffer.append("\"0\"") : buffer.append(value.raw)
         }
     }
 
@@ -140,7 +138,7 @@ package struct RedriveCommands: Sendable {
             throw Unfit(reason: "\(letter.place) is not there any more")
         }
         return try event.withJSON { json in
-            guard let text = json["event"], let line = RefusedEvent.withEvent(text, { Array($0.raw) }) else {
+            guard let text = json[.event], let line = RefusedEvent.withEvent(text, { Array($0.raw) }) else {
                 throw Unfit(reason: "its event is no JSON object")
             }
             return line

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import StageTool
@@ -42,7 +43,7 @@ package struct RedriveText {
         plan.apps.map { app in
             let names = [app.container, app.environment, app.topic].filter { !$0.isEmpty }.joined(separator: " ")
             return "  \(names.printable) by \(app.transport.printable): \(app.pushes.of("push")) to "
-                + "\(app.devices.count.of("device")) of \(app.users.of("user"))"
+                + "\(app.devices.count.of("device")) of \(app.users.of(Member.user.description))"
         }
     }
 

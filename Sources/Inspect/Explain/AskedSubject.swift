@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import StageTool
 
@@ -37,7 +38,7 @@ package struct AskedSubject {
         }
         let user = try self.user ?? oneUser(devices, subscriptions, change)
         if devices.isEmpty, subscriptions.isEmpty {
-            throw try unknown("user", user, of: nil, \.users, log, finder)
+            throw try unknown(Member.user.description, user, of: nil, \.users, log, finder)
         }
         let all = try device == nil ? DeviceHistory.all(in: log, user: user, device: nil, finder) : devices
         return ResolvedSubject(
@@ -109,14 +110,14 @@ struct KnownNames {
     }
 
     private mutating func take(
-        _ range: ClosedRange<UInt64>, of log: String, _ names: [EventName], _ finder: any EventFinder,
+        _ range: ClosedRange<UInt64>, of log: String, _ names: [SoughtName], _ finder: any EventFinder,
         where isWanted: (ExactText) -> Bool
     ) throws {
         try finder.events(in: log, from: range.lowerBound, through: range.upperBound, naming: names) { event in
-            guard let name = event.json["user"]?.exact, isWanted(name) else { return true }
+            guard let name = event.json[.user]?.exact, isWanted(name) else { return true }
             users.insert(name)
-            if let device = event.json["device"]?.exact { devices.insert(device) }
-            if let id = (event.json["subscription"] ?? event.json)["subscriptionID"]?.exact {
+            if let device = event.json[.device]?.exact { devices.insert(device) }
+            if let id = (event.json[.subscription] ?? event.json)[.subscriptionID]?.exact {
                 subscriptions.insert(id)
             }
             return true

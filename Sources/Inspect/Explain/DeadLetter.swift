@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -17,7 +18,7 @@ enum DeadLetter {
         var found: [UInt64: Explanation] = [:]
         let shared: [HeldValue] = sequences.count == 1 ? [.number(first)] : []
         _ = try LogScan.events(in: log, from: .epoch, holding: shared) { event in
-            guard let sequence = event.json["sequence"]?.sequence, sequences.contains(sequence) else { return }
+            guard let sequence = event.json[.sequence]?.sequence, sequences.contains(sequence) else { return }
             found[sequence] = explanation(event.json, stage)
         } isEnough: { _ in
             found.count == sequences.count
@@ -31,8 +32,8 @@ enum DeadLetter {
     }
 
     private static func explanation(_ letter: JSONValue, _ stage: PipelineStage) -> Explanation {
-        let reason = letter["reason"]?.string ?? ""
-        let isOfCrash = letter["code"]?.string == SetAsideEvents.code
+        let reason = letter[.reason]?.string ?? ""
+        let isOfCrash = letter[.code]?.string == SetAsideEvents.code
         return Explanation(
             stage.kind, stage.kind == "match" ? .changeRefused : .eventDeadLetter,
             isOfCrash ? "\(stage.name) set it aside: \(reason)" : "\(stage.name) could not use it: \(reason)",

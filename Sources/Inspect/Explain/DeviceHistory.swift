@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -24,7 +25,7 @@ package struct DeviceHistory {
         in log: String, user: ExactText?, device: ExactText?, _ finder: any EventFinder
     ) throws -> [DeviceHistory] {
         var histories: [DeviceHistory] = []
-        let names = [user.map(EventName.user), device.map(EventName.device)].compactMap { $0 }
+        let names = [user.map(SoughtName.user), device.map(SoughtName.device)].compactMap { $0 }
         try finder.events(in: log, from: 1, through: .max, naming: names) { event in
             guard let told = DeviceEvent(event), user ?? told.user == told.user, device ?? told.device == told.device
             else { return true }
@@ -95,7 +96,7 @@ package struct DeviceHistory {
     private func explanation(_ code: ExplanationCode, _ text: String, _ sequence: UInt64) -> Explanation {
         Explanation(
             "deliver", code, text,
-            [.init("device", name.string), .init("user", user.string), .init("change", sequence)])
+            [.init("device", name.string), .init(Member.user.description, user.string), .init("change", sequence)])
     }
 }
 
@@ -108,13 +109,13 @@ struct DeviceEvent {
     let entry: DeviceHistory.Entry
 
     init?(_ event: LogScan.Event) {
-        let isRegistration = event.json["type"]?.equals("device.register") ?? false
-        guard isRegistration || event.json["type"]?.equals("device.unregister") ?? false,
-            let container = event.json["container"]?.exact, let environment = event.json["environment"]?.exact,
-            let user = event.json["user"]?.exact, let device = event.json["device"]?.exact
+        let isRegistration = event.json[.type]?.equals(EventName.deviceRegister) ?? false
+        guard isRegistration || event.json[.type]?.equals(EventName.deviceUnregister) ?? false,
+            let container = event.json[.container]?.exact, let environment = event.json[.environment]?.exact,
+            let user = event.json[.user]?.exact, let device = event.json[.device]?.exact
         else { return nil }
         (self.container, self.environment, self.user, self.device) = (container, environment, user, device)
-        let token = event.json["token"]?.exact ?? ""
+        let token = event.json[.token]?.exact ?? ""
         let address = [container, environment] + ["transport", "topic"].map { event.json.member($0)?.exact ?? "" }
         entry = DeviceHistory.Entry(
             sequence: event.sequence, now: event.now, isRegistration: isRegistration,

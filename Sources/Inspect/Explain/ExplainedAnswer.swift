@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 import StageTool
@@ -94,7 +95,7 @@ extension ExplainedAnswer {
         Explanation(
             "match", .replayDiffers,
             "the log holds a match for \"\(flow.subscriptionID)\" of \(flow.user), which by today's rules there is not",
-            [.init("subscriptionID", flow.subscriptionID.string), .init("match", flow.match.sequence)])
+            [.init(Member.subscriptionID.description, flow.subscriptionID.string), .init("match", flow.match.sequence)])
     }
 
     private static func with(_ flow: RecordedFlow, _ explanation: Explanation) -> Explanation {
@@ -133,7 +134,7 @@ extension RecordedFlow {
 extension Explanation {
     /// The subscription that it tells of: its ID and user, its container, environment and database, as JSON.
     fileprivate var identity: [[UInt8]] {
-        ["subscriptionID", "user", "container", "environment", "database"].map { name in
+        ([.subscriptionID, .user, .container, .environment, .database] as [Member]).map(\.description).map { name in
             details.first { $0.name == name }?.json ?? []
         }
     }
@@ -145,7 +146,7 @@ extension ExplainedAnswer {
     private mutating func explainDevices(
         _ flows: [RecordedFlow], _ unmatched: Explanation, in logs: RecordedLogs, _ finder: any EventFinder
     ) throws {
-        let place = try change.event.withJSON { ($0["container"]?.exact, $0["environment"]?.exact) }
+        let place = try change.event.withJSON { ($0[.container]?.exact, $0[.environment]?.exact) }
         let log = logs.log(of: logs.path[0])
         let known = subject.devices.filter { ($0.container, $0.environment) == place }
         let outcomes = Dictionary(grouping: flows.flatMap(\.outcomes).filter { $0.device != nil }) { $0.device ?? "" }
@@ -186,8 +187,8 @@ extension ExplainedAnswer {
         guard let stage = logs.stage(ofKind: "deliver"), let log = logs.existingLog(of: stage) else { return nil }
         var found: Explanation?
         _ = try LogScan.events(in: log, from: .epoch, holding: [.text("device.retired"), .text(name)]) { event in
-            guard event.now <= moment, event.json["type"]?.equals("device.retired") ?? false,
-                event.json["user"]?.exact == subject.user, event.json["device"]?.exact == name
+            guard event.now <= moment, event.json[.type]?.equals(EventName.deviceRetired) ?? false,
+                event.json[.user]?.exact == subject.user, event.json[.device]?.exact == name
             else { return }
             found = Explanation(
                 "deliver", .deviceRetired, "\(name) was retired: its token was no longer one",
@@ -243,7 +244,7 @@ extension ExplainedAnswer {
         buffer.appendJSON(change.sequence)
         append("event", change.text, to: &buffer)
         append("now", change.event.now.rfc3339, to: &buffer)
-        append("user", subject.user.string, to: &buffer)
+        append(.user, subject.user.string, to: &buffer)
         if let device = subject.device { append("device", device.string, to: &buffer) }
         if let id = subject.subscriptionID { append("subscription", id.string, to: &buffer) }
         buffer.append(isPushed ? ",\"pushed\":true" : ",\"pushed\":false")

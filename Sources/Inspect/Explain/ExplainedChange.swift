@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import StageTool
 
@@ -29,14 +30,14 @@ package struct ExplainedChange {
     init(_ event: LoggedEvent) throws {
         self.event = event
         (type, database, owner, recordName, recordType, zone, origin) = try event.withJSON { json in
-            let record = json["record"]
-            let origin = json["origin"].flatMap { origin in
-                origin["user"]?.string.map { (user: $0, device: origin["device"]?.string) }
+            let record = json[.record]
+            let origin = json[.origin].flatMap { origin in
+                origin[.user]?.string.map { (user: $0, device: origin[.device]?.string) }
             }
             return (
-                json["type"]?.string ?? "?", json["database"]?.string ?? "?", json["owner"]?.exact,
-                record?["recordName"]?.string ?? "?", record?["recordType"]?.string ?? json["recordType"]?.string,
-                record?["zoneID"]?["zoneName"]?.string ?? "_defaultZone", origin
+                json[.type]?.string ?? "?", json[.database]?.string ?? "?", json[.owner]?.exact,
+                record?[.recordName]?.string ?? "?", record?[.recordType]?.string ?? json[.recordType]?.string,
+                record?[.zoneID]?[.zoneName]?.string ?? "_defaultZone", origin
             )
         }
     }

@@ -1,5 +1,6 @@
 import CloudKitModel
 import EventLog
+import Events
 import JSON
 import PipelineKit
 
@@ -19,7 +20,7 @@ extension FlowPursuit {
         _ = try LogScan.events(
             in: log, from: open.map(\.event.now).min() ?? newest.now, holding: [.text(user)]
         ) { event in
-            if event.json["user"]?.equals(user.string) ?? false { try search.look(at: event) }
+            if event.json[.user]?.equals(user.string) ?? false { try search.look(at: event) }
         } isEnough: { header in
             last = header
             return search.isOver(hasReachedAll: header.reaches(newest.sequence), isTooLate: header.now > limit)
@@ -29,8 +30,8 @@ extension FlowPursuit {
 
     private func trail(_ position: Position) throws -> NotificationSearch.Trail {
         let mayWait = try position.event.withJSON { json in
-            NotificationVisibility.isSilent(json["notificationInfo"])
-                || json["notificationInfo"]?["collapseIDKey"]?.isString ?? false
+            NotificationVisibility.isSilent(json[.notificationInfo])
+                || json[.notificationInfo]?["collapseIDKey"]?.isString ?? false
         }
         return .init(
             match: position.event.sequence, change: change, subscription: flows[position.flow].subscriptionID,
@@ -64,9 +65,9 @@ extension FlowPursuit {
     private mutating func note(_ notification: LoggedEvent, _ stage: PipelineStage, _ flow: Int) throws {
         let (id, causes, early) = try notification.withJSON { json in
             (
-                json["notificationID"]?.string ?? "",
-                json["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequence } } ?? [],
-                json["atLimit"]?.string
+                json[.notificationID]?.string ?? "",
+                json[.causes].map { $0.elements.compactMap { $0[.sequence]?.sequence } } ?? [],
+                json[.atLimit]?.string
             )
         }
         let text =
@@ -139,12 +140,12 @@ private struct NotificationSearch {
 
     mutating func look(at event: LogScan.Event) throws {
         let json = event.json
-        if json["type"]?.equals("coalesced") ?? false {
+        if json[.type]?.equals(EventName.coalesced) ?? false {
             try replace(json)
-        } else if json["type"]?.equals("notification") ?? false, let newest = json["change"]?.sequence,
-            json["causes"]?.elements.contains(where: { $0["sequence"]?.sequence == change }) ?? false
+        } else if json[.type]?.equals(EventName.notification) ?? false, let newest = json[.change]?.sequence,
+            json[.causes]?.elements.contains(where: { $0[.sequence]?.sequence == change }) ?? false
         {
-            let address = Address(change: newest, subscription: json["subscriptionID"]?.exact)
+            let address = Address(change: newest, subscription: json[.subscriptionID]?.exact)
             let found =
                 byAddress.removeValue(forKey: address) ?? byAddress.removeValue(
                     forKey: Address(change: newest, subscription: nil)) ?? []
@@ -159,8 +160,8 @@ private struct NotificationSearch {
     }
 
     private mutating func replace(_ json: JSONValue) throws {
-        guard let match = json["match"]?.sequence, let newer = json["replacedBy"]?.sequence,
-            let change = json["replacedByChange"]?.sequence, let replaced = byMatch.removeValue(forKey: match)
+        guard let match = json[.match]?.sequence, let newer = json[.replacedBy]?.sequence,
+            let change = json[.replacedByChange]?.sequence, let replaced = byMatch.removeValue(forKey: match)
         else { return }
         let subscription = try matches.subscription(of: newer)
         for trail in replaced {
@@ -192,7 +193,7 @@ private struct MatchedSubscriptions {
         if let subscription = known[match] { return subscription }
         guard let log, match >= first else { return nil }
         try LogScan().events(in: log, from: match, through: match + MatchedSubscriptions.atOnce, naming: []) { event in
-            known[event.sequence] = event.json["subscriptionID"]?.exact
+            known[event.sequence] = event.json[.subscriptionID]?.exact
             return true
         }
         return known[match]

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -41,7 +42,7 @@ struct FlowPursuit {
         let keys = try open.map { try $0.event.withJSON(PassedKey.init) }
         let (user, change) = (user, change)
         return try answers(to: open, in: stage, holding: [.number(change)], keys) { json in
-            json["user"]?.equals(user.string) ?? false ? PassedKey(json) : nil
+            json[.user]?.equals(user.string) ?? false ? PassedKey(json) : nil
         }
     }
 
@@ -52,8 +53,8 @@ struct FlowPursuit {
         let notification: NotificationKey
 
         init(_ json: JSONValue) {
-            type = json["type"]?.exact ?? ""
-            change = json["change"]?.sequence
+            type = json[.type]?.exact ?? ""
+            change = json[.change]?.sequence
             notification = NotificationKey(json)
         }
     }
@@ -68,8 +69,8 @@ extension FlowPursuit {
         let subscription: ExactText
 
         init(_ json: JSONValue) {
-            id = json["notificationID"]?.exact ?? ""
-            subscription = json["subscriptionID"]?.exact ?? ""
+            id = json[.notificationID]?.exact ?? ""
+            subscription = json[.subscriptionID]?.exact ?? ""
         }
     }
 
@@ -78,7 +79,7 @@ extension FlowPursuit {
         let ids = Set(keys.map(\.id))
         let (user, shared) = (user, ids.count == 1 ? Array(ids) : [])
         let pushes = try answers(to: open, in: stage, holding: shared.map(HeldValue.text), keys) { json in
-            json["type"]?.equals("push") ?? false && json["user"]?.equals(user.string) ?? false
+            json[.type]?.equals(EventName.push) ?? false && json[.user]?.equals(user.string) ?? false
                 ? NotificationKey(json) : nil
         }
         let notifications = Dictionary(uniqueKeysWithValues: open.map { ($0.flow, $0.event) })
@@ -95,7 +96,7 @@ extension FlowPursuit {
         _ told: [Explanation], with push: LoggedEvent, _ stage: PipelineStage
     ) throws -> [Explanation] {
         let (isPruned, hasBadge) = try push.withJSON { json in
-            (json["payload"]?["ck"]?["p"] != nil, json["payload"]?["aps"]?["badge"] != nil)
+            (json[.payload]?["ck"]?["p"] != nil, json[.payload]?["aps"]?[.badge] != nil)
         }
         let codes: [ExplanationCode] = [.payloadPruned, .payloadUnfit]
         guard !hasBadge, told.contains(where: { codes.contains($0.code) }) != isPruned else { return told }
@@ -115,7 +116,7 @@ extension FlowPursuit {
         var (told, last) = ([Int: [RecordedOutcome]](), nil as BatchHeader?)
         var waiting: Set<ExactText> = []
         _ = try LogScan.events(in: log, from: start, holding: [.text(user)] + shared) { event in
-            guard event.json.tellsOfPush, let push = event.json["push"]?.sequence, let flows = flowsOf[push]
+            guard event.json.tellsOfPush, let push = event.json[.push]?.sequence, let flows = flowsOf[push]
             else { return }
             let outcome = RecordedOutcome(event.json, sequence: event.sequence)
             let place = ExactText("\(push) \(outcome.device?.string ?? "")")
@@ -142,12 +143,14 @@ extension FlowPursuit {
         of flowsOf: [UInt64: [Int]], from start: Instant, in log: String, to told: inout [Int: [RecordedOutcome]]
     ) throws {
         var flowsOf = flowsOf
-        _ = try LogScan.events(in: log, from: start, holding: [.text(user), .text("redriveOf")]) { event in
-            guard event.json.tellsOfPush, event.json["user"]?.equals(user.string) ?? false,
-                let former = event.json["redriveOf"].flatMap(EventPlace.init),
+        _ = try LogScan.events(
+            in: log, from: start, holding: [.text(user), .text(ExactText(Member.redriveOf.description))]
+        ) { event in
+            guard event.json.tellsOfPush, event.json[.user]?.equals(user.string) ?? false,
+                let former = event.json[.redriveOf].flatMap(EventPlace.init),
                 let flows = flowsOf[former.sequence]
             else { return }
-            if let push = event.json["push"]?.sequence { flowsOf[push] = flows }
+            if let push = event.json[.push]?.sequence { flowsOf[push] = flows }
             for flow in flows { told[flow, default: []].append(RecordedOutcome(event.json, sequence: event.sequence)) }
         } isEnough: { _ in
             false
@@ -158,7 +161,7 @@ extension FlowPursuit {
 extension JSONValue {
     /// Whether the event says what became of a push at a device, for good or until further notice.
     fileprivate var tellsOfPush: Bool {
-        self["type"].map { $0.equals("outcome") || $0.equals("attempt") } ?? false
+        self[.type].map { $0.equals(EventName.outcome) || $0.equals("attempt") } ?? false
     }
 }
 

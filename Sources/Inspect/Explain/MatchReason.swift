@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -67,7 +68,8 @@ extension MatchReason {
         Explanation(
             "match", code, text,
             [
-                .init("subscriptionID", id.subscriptionID.string), .init("user", id.user.string),
+                .init(Member.subscriptionID.description, id.subscriptionID.string),
+                .init(Member.user.description, id.user.string),
                 .init("container", id.container.string), .init("environment", id.environment.string),
                 .init("database", id.database.string), .init("change", sequence),
             ])

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineKit
 import Time
@@ -25,7 +26,7 @@ struct RecordedFlow {
         self.user = user
         (subscriptionID, place) = try match.withJSON { json in
             (
-                json["subscriptionID"]?.exact ?? "",
+                json[.subscriptionID]?.exact ?? "",
                 ["container", "environment", "database"].map { json.member($0)?.exact ?? "" }
             )
         }
@@ -55,11 +56,12 @@ struct RecordedFlows {
         let hasCome = try LogScan.events(
             in: log, from: change.event.now, holding: [.number(change.sequence)]
         ) { event in
-            guard event.json["type"]?.equals("match") ?? false, event.json["change"]?.int64 == Int64(change.sequence)
+            guard event.json[.type]?.equals(EventName.match) ?? false,
+                event.json[.change]?.int64 == Int64(change.sequence)
             else { return }
             isWatched = true
-            guard event.json["user"]?.equals(user.string) ?? false,
-                subscriptionID.map({ event.json["subscriptionID"]?.equals($0.string) ?? false }) ?? true
+            guard event.json[.user]?.equals(user.string) ?? false,
+                subscriptionID.map({ event.json[.subscriptionID]?.equals($0.string) ?? false }) ?? true
             else { return }
             matches.append(event.kept)
         } isEnough: {

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import PipelineKit
 
@@ -19,12 +20,12 @@ struct RecordedOutcome {
     /// - Parameter json: An `outcome`, or an `attempt`.
     init(_ json: JSONValue, sequence: UInt64) {
         self.sequence = sequence
-        let device = json["device"]?.exact
-        let outcome = json["outcome"]?.string ?? ""
+        let device = json[.device]?.exact
+        let outcome = json[.outcome]?.string ?? ""
         let code = OutcomeCode(rawValue: outcome)
         (self.device, isFinal) = (device, code != nil)
         let (explained, told) = code.map { RecordedOutcome.end($0, json) } ?? RecordedOutcome.wait(outcome, json)
-        isRedrive = json["redriveOf"] != nil
+        isRedrive = json[.redriveOf] != nil
         let text = told + (isRedrive ? ", when it was redriven" : "")
         let details = ["device", "transport", "status", "reason", "attempts", "until", "since", "registered", "by"]
             .compactMap { key in
@@ -34,30 +35,30 @@ struct RecordedOutcome {
     }
 
     private static func end(_ code: OutcomeCode, _ json: JSONValue) -> (ExplanationCode, String) {
-        let (name, transport) = (json["device"]?.string ?? "", json["transport"]?.string ?? "")
+        let (name, transport) = (json[.device]?.string ?? "", json[.transport]?.string ?? "")
         switch code {
         case .accepted: return (.transportAccepted, "transport \(transport) accepted the push to \(name)")
         case .failed: return (.transportFailed, "transport \(transport) failed for \(name)\(answer(json))")
-        case .unregistered where json["answer"]?.equals("none") ?? false:
+        case .unregistered where json[.answer]?.equals("none") ?? false:
             return (.deviceUnregistered, "\(name) was unregistered while the push waited")
         case .unregistered: return (.transportUnregistered, "\(name) is no longer registered\(answer(json))")
         case .expired: return (.pushExpired, "the push to \(name) expired\(answer(json))")
         case .superseded:
-            let newer = json.natural("by").map { "push \($0)" } ?? "a newer one"
+            let newer = json.natural(.by).map { "push \($0)" } ?? "a newer one"
             return (.pushSuperseded, "the push to \(name) waited, and \(newer) took its place")
         case .excludedOrigin: return (.originExcluded, "\(name) made the change")
         case .unknownTransport:
             let text = "\(name) registered with transport \(transport), which the pipeline does not have"
             return (.transportUnknown, text)
         case .noDevice:
-            return (.deviceNone, json["redriveOf"] == nil ? "the user had no device" : "the device was gone")
+            return (.deviceNone, json[.redriveOf] == nil ? "the user had no device" : "the device was gone")
         }
     }
 
     private static func wait(_ outcome: String, _ json: JSONValue) -> (ExplanationCode, String) {
-        let (name, transport) = (json["device"]?.string ?? "", json["transport"]?.string ?? "")
+        let (name, transport) = (json[.device]?.string ?? "", json[.transport]?.string ?? "")
         guard outcome == "held" else {
-            let until = json["until"]?.string.map { " until \($0)" } ?? ""
+            let until = json[.until]?.string.map { " until \($0)" } ?? ""
             return (.pushWaiting, "the push to \(name) was put off\(until)\(answer(json))\(delay(json))")
         }
         return (.appStopped, "transport \(transport) takes nothing from the app of \(name)\(answer(json))")
@@ -67,12 +68,12 @@ struct RecordedOutcome {
     // Handling notification responses from APNs: the reasons that come with a 5xx.
     private static func delay(_ json: JSONValue) -> String {
         let reasons = ["InternalServerError", "ServiceUnavailable", "Shutdown"]
-        guard let reason = json["reason"]?.string, reasons.contains(reason) else { return "" }
-        return " (\(json["transport"]?.string ?? "") waits for retryAfter5xx after a 5xx, or longer where APNs asks)"
+        guard let reason = json[.reason]?.string, reasons.contains(reason) else { return "" }
+        return " (\(json[.transport]?.string ?? "") waits for retryAfter5xx after a 5xx, or longer where APNs asks)"
     }
 
     private static func answer(_ json: JSONValue) -> String {
-        let words = [json["status"]?.int64.map { "\($0)" }, json["reason"]?.string].compactMap { $0 }
+        let words = [json[.status]?.int64.map { "\($0)" }, json[.reason]?.string].compactMap { $0 }
         return words.isEmpty ? "" : ": " + words.joined(separator: " ")
     }
 }

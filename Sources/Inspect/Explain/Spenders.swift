@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// The changes that used up subscriptions of one user that fire once: for each the first recorded match after it was
@@ -28,22 +29,23 @@ struct Spenders {
         guard saves.count <= Spenders.soughtAloneMax else { return try find(saves, [.receiver(user)], log, finder) }
         var spenders: [Identity: UInt64] = [:]
         for (id, save) in saves {
-            let names = [EventName.userSubscription(user: id.user, id.subscriptionID)]
+            let names = [SoughtName.userSubscription(user: id.user, id.subscriptionID)]
             spenders.merge(try find([id: save], names, log, finder)) { first, _ in first }
         }
         return spenders
     }
 
     private func find(
-        _ saves: [Identity: SubscriptionHistory.Entry], _ names: [EventName], _ log: String, _ finder: any EventFinder
+        _ saves: [Identity: SubscriptionHistory.Entry], _ names: [SoughtName], _ log: String, _ finder: any EventFinder
     ) throws -> [Identity: UInt64] {
         var spenders: [Identity: UInt64] = [:]
         let start = saves.values.map(\.event.now).min() ?? .epoch
         let first = try LogScan.firstSequence(in: log, notBefore: start)
         try finder.events(in: log, from: first, through: .max, naming: names) { event in
-            guard let sequence = event.json["change"]?.sequence else { return true }
+            guard let sequence = event.json[.change]?.sequence else { return true }
             guard sequence < change else { return false }
-            guard event.json["type"]?.equals("match") ?? false, let id = Identity(event.json), let save = saves[id],
+            guard event.json[.type]?.equals(EventName.match) ?? false, let id = Identity(event.json),
+                let save = saves[id],
                 sequence > save.event.sequence, spenders[id] == nil
             else { return true }
             spenders[id] = sequence

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineKit
 
@@ -12,10 +13,10 @@ struct SubscriptionHistory {
         let subscriptionID: ExactText
 
         init?(_ json: JSONValue) {
-            let holder = json["subscription"] ?? json
-            guard let container = json["container"]?.exact, let environment = json["environment"]?.exact,
-                let database = json["database"]?.exact, let user = json["user"]?.exact,
-                let subscriptionID = holder["subscriptionID"]?.exact
+            let holder = json[.subscription] ?? json
+            guard let container = json[.container]?.exact, let environment = json[.environment]?.exact,
+                let database = json[.database]?.exact, let user = json[.user]?.exact,
+                let subscriptionID = holder[.subscriptionID]?.exact
             else { return nil }
             (self.container, self.environment, self.database) = (container, environment, database)
             (self.user, self.subscriptionID) = (user, subscriptionID)
@@ -42,17 +43,17 @@ struct SubscriptionHistory {
         in log: String, through last: UInt64, user: ExactText?, subscriptionID: ExactText?, _ finder: any EventFinder
     ) throws -> [SubscriptionHistory] {
         var (histories, numbers) = ([SubscriptionHistory](), [Identity: Int]())
-        let names = [user.map(EventName.user), subscriptionID.map(EventName.subscription)].compactMap { $0 }
+        let names = [user.map(SoughtName.user), subscriptionID.map(SoughtName.subscription)].compactMap { $0 }
         try finder.events(in: log, from: 1, through: last, naming: names) { event in
-            let isSave = event.json["type"]?.equals("subscription.save") ?? false
-            guard isSave || event.json["type"]?.equals("subscription.delete") ?? false,
+            let isSave = event.json[.type]?.equals(EventName.subscriptionSave) ?? false
+            guard isSave || event.json[.type]?.equals(EventName.subscriptionDelete) ?? false,
                 let identity = Identity(event.json), user ?? identity.user == identity.user,
                 subscriptionID ?? identity.subscriptionID == identity.subscriptionID
             else { return true }
             let number = numbers[identity] ?? histories.count
             if number == histories.count { histories.append(SubscriptionHistory(identity: identity)) }
             numbers[identity] = number
-            let firesOnce = event.json["subscription"]?["firesOnce"]?.bool ?? false
+            let firesOnce = event.json[.subscription]?[.firesOnce]?.bool ?? false
             histories[number].entries.append(Entry(event: event.kept, isSave: isSave, firesOnce: firesOnce))
             return true
         }

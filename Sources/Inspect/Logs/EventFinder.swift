@@ -1,7 +1,7 @@
 import JSON
 
 /// A name by which events are found.
-package enum EventName: Hashable {
+package enum SoughtName: Hashable {
     /// Whose device or subscription the event is about.
     case user(ExactText)
     case device(ExactText)
@@ -28,7 +28,7 @@ package protocol EventFinder {
     /// Calls `body` with every event from `first` through `last` that may hold all of the names as texts, in order,
     /// until it returns false. Events that hold them not may come too.
     func events(
-        in log: String, from first: UInt64, through last: UInt64, naming names: [EventName],
+        in log: String, from first: UInt64, through last: UInt64, naming names: [SoughtName],
         _ body: (LogScan.Event) throws -> Bool
     ) throws
 }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import StageTool
 
@@ -14,7 +15,7 @@ package struct EventPlace: Hashable, Sendable, CustomStringConvertible {
 extension EventPlace {
     /// Nil for what is no position.
     init?(_ json: JSONValue) {
-        guard let log = json["log"]?.string, let sequence = json["sequence"]?.sequence else { return nil }
+        guard let log = json[.log]?.string, let sequence = json[.sequence]?.sequence else { return nil }
         self.init(log: log, sequence: sequence)
     }
 

@@ -9,7 +9,7 @@ package final class IndexFinder: EventFinder {
     package init() {}
 
     package func events(
-        in log: String, from first: UInt64, through last: UInt64, naming names: [EventName],
+        in log: String, from first: UInt64, through last: UInt64, naming names: [SoughtName],
         _ body: (LogScan.Event) throws -> Bool
     ) throws {
         guard first <= last else { return }
@@ -44,7 +44,7 @@ package final class IndexFinder: EventFinder {
     }
 }
 
-extension EventName {
+extension SoughtName {
     fileprivate var key: TraceKey {
         switch self {
         case .user(let name): .userState(name)

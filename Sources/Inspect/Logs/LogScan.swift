@@ -22,7 +22,7 @@ package struct LogScan: EventFinder {
     package init() {}
 
     package func events(
-        in log: String, from first: UInt64, through last: UInt64, naming names: [EventName],
+        in log: String, from first: UInt64, through last: UInt64, naming names: [SoughtName],
         _ body: (LogScan.Event) throws -> Bool
     ) throws {
         guard first <= last else { return }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 import StageTool
 
@@ -15,7 +16,7 @@ package struct StateTable {
         for line in text.split(separator: "\n") {
             try Array(line.utf8).withUnsafeBytes { bytes in
                 let json = try parser.parse(bytes)
-                if let user, json["user"]?.equals(user) != true { return }
+                if let user, json[.user]?.equals(user) != true { return }
                 lines.append(String(line))
                 if needsRows { addRow(json) }
             }

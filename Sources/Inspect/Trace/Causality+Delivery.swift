@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// What deliver's answers brought about beside a push's outcome: retired devices, what their app's backend was told, and
@@ -7,10 +8,10 @@ extension Causality {
     func aftermath(of event: TraceEvent) throws -> [TraceEvent] {
         guard let log = logs.log(named: event.log), log.role == .deliver else { return [] }
         switch event.type {
-        case "outcome": return try retirement(by: event, in: log)
-        case "device.retired": return try notices(of: event, in: log)
-        case "attempt" where event.facts.outcome == "held": return try stop(of: event, in: log)
-        case "app.stopped": return try resumption(of: event, in: log)
+        case EventName.outcome: return try retirement(by: event, in: log)
+        case EventName.deviceRetired: return try notices(of: event, in: log)
+        case EventName.attempt where event.facts.outcome == "held": return try stop(of: event, in: log)
+        case EventName.appStopped: return try resumption(of: event, in: log)
         default: return []
         }
     }
@@ -19,7 +20,7 @@ extension Causality {
     func outcome(behind event: TraceEvent) throws -> TraceEvent? {
         guard let log = logs.log(named: event.log), let push = event.facts.push else { return nil }
         return try logs.events(.push(push), in: log, range: 1...event.sequence, newestFirst: true, limit: 1) { facts in
-            facts.type == "outcome" && facts.isSameDevice(as: event.facts)
+            facts.type == EventName.outcome.description && facts.isSameDevice(as: event.facts)
         }.first
     }
 

@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// What follows from an event of a pipeline, and what it goes back to, read from what the events say of each other.
@@ -57,9 +58,11 @@ extension Causality {
     private func effects(of event: TraceEvent, in log: TracedLog, user: ExactText?) throws -> [TraceEvent] {
         if event.facts.isChange, log.role == .match { return try matches(of: event, in: log, user: user) }
         switch event.type {
-        case "match", "notification", "push": return try next(of: event, in: log)
-        case "push.redrive" where log.role == .deliver: return try outcomes(ofRedrive: event, in: log)
-        case "coalesced", "not_matched", "outcome", "attempt", "app.stopped", "app.resumed": return []
+        case EventName.match, EventName.notification, EventName.push: return try next(of: event, in: log)
+        case EventName.pushRedrive where log.role == .deliver: return try outcomes(ofRedrive: event, in: log)
+        case EventName.coalesced, EventName.notMatched, EventName.outcome, EventName.attempt, EventName.appStopped,
+            EventName.appResumed:
+            return []
         case _ where event.facts.isRetirement: return []
         default: return try passed(event, in: log).map { [$0] } ?? []
         }
@@ -93,8 +96,8 @@ extension Causality {
         guard let change = event.facts.anchor else { return [] }
         return try about(change, event.facts, in: log).filter { next in
             switch next.type {
-            case "coalesced": next.facts.match == event.sequence
-            case "outcome", "attempt": next.facts.push == event.sequence
+            case EventName.coalesced: next.facts.match == event.sequence
+            case EventName.outcome, EventName.attempt: next.facts.push == event.sequence
             default: next.facts.isSameNotification(as: event.facts)
             }
         }

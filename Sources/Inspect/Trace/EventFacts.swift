@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// The members of an event that tell how it hangs together with others. Nil where it has none such.
@@ -79,12 +80,14 @@ struct EventFacts: Hashable, Sendable {
             && subscriptionID == other.subscriptionID
     }
 
-    private static let madeTypes: Set<String> = [
-        "match", "not_matched", "notification", "coalesced", "push", "outcome", "attempt", "dead_letter",
-    ]
+    private static let madeTypes = Set(
+        [
+            EventName.match, EventName.notMatched, EventName.notification, EventName.coalesced, EventName.push,
+            EventName.outcome, EventName.attempt, EventName.deadLetter,
+        ].map(\.description))
 
     private mutating func read(_ event: JSONValue) {
-        type = event["type"]?.string ?? ""
+        type = event[.type]?.string ?? ""
         readNames(event)
         readPositions(event)
         readOutcome(event)
@@ -92,47 +95,47 @@ struct EventFacts: Hashable, Sendable {
     }
 
     private mutating func readNames(_ event: JSONValue) {
-        let record = event["record"]
-        notificationID = event["notificationID"]?.exact
-        container = event["container"]?.exact
-        environment = event["environment"]?.exact
-        user = event["user"]?.exact
-        subscriptionID = (event["subscriptionID"] ?? event["subscription"]?["subscriptionID"])?.exact
-        recordName = (event["recordName"] ?? record?["recordName"])?.exact
-        recordType = (record?["recordType"] ?? event["recordType"])?.string
-        reason = (isChange ? event["change"] : event["reason"])?.string
-        originUser = event["origin"]?["user"]?.exact
-        originDevice = event["origin"]?["device"]?.exact
-        device = event["device"]?.exact
-        transport = event["transport"]?.string
-        topic = event["topic"]?.exact
+        let record = event[.record]
+        notificationID = event[.notificationID]?.exact
+        container = event[.container]?.exact
+        environment = event[.environment]?.exact
+        user = event[.user]?.exact
+        subscriptionID = (event[.subscriptionID] ?? event[.subscription]?[.subscriptionID])?.exact
+        recordName = (event[.recordName] ?? record?[.recordName])?.exact
+        recordType = (record?[.recordType] ?? event[.recordType])?.string
+        reason = (isChange ? event[.change] : event[.reason])?.string
+        originUser = event[.origin]?[.user]?.exact
+        originDevice = event[.origin]?[.device]?.exact
+        device = event[.device]?.exact
+        transport = event[.transport]?.string
+        topic = event[.topic]?.exact
     }
 
     private mutating func readPositions(_ event: JSONValue) {
-        change = event["change"]?.sequence
-        causes = event["causes"].map { $0.elements.compactMap { $0["sequence"]?.sequence } } ?? []
-        push = event["push"]?.sequence
-        redriveOf = event["redriveOf"].flatMap(EventPlace.init)
-        match = event["match"]?.sequence
-        replacedBy = event["replacedBy"]?.sequence
-        replacedByChange = event["replacedByChange"]?.sequence
-        (first, last, count) = (event["first"]?.sequence, event["last"]?.sequence, event["count"]?.int64)
+        change = event[.change]?.sequence
+        causes = event[.causes].map { $0.elements.compactMap { $0[.sequence]?.sequence } } ?? []
+        push = event[.push]?.sequence
+        redriveOf = event[.redriveOf].flatMap(EventPlace.init)
+        match = event[.match]?.sequence
+        replacedBy = event[.replacedBy]?.sequence
+        replacedByChange = event[.replacedByChange]?.sequence
+        (first, last, count) = (event[.first]?.sequence, event[.last]?.sequence, event[.count]?.int64)
     }
 
     private mutating func readOutcome(_ event: JSONValue) {
-        apnsID = (event["apns-id"] ?? event["webhook-id"])?.exact
-        (answer, registered) = (event["answer"]?.string, event["registered"]?.string)
-        (probeAt, held) = (event["probeAt"]?.string, event["held"]?.int64)
-        outcome = event["outcome"]?.string
-        until = outcome == "deferred" ? event["until"]?.string : nil
-        status = event["status"]?.int64
-        attempts = event["attempts"]?.int64
-        let shown = event["payload"]?["aps"]?["alert"]
+        apnsID = (event[.apnsID] ?? event[.webhookID])?.exact
+        (answer, registered) = (event[.answer]?.string, event[.registered]?.string)
+        (probeAt, held) = (event[.probeAt]?.string, event[.held]?.int64)
+        outcome = event[.outcome]?.string
+        until = outcome == "deferred" ? event[.until]?.string : nil
+        status = event[.status]?.int64
+        attempts = event[.attempts]?.int64
+        let shown = event[.payload]?["aps"]?["alert"]
         alert = (shown?["title"] ?? shown?["title-loc-key"] ?? shown?["body"] ?? shown?["loc-key"] ?? shown)?.string
     }
 
     private mutating func readLetter(_ event: JSONValue) {
         refused = EventPlace(event)
-        (stage, code, path) = (event["stage"]?.string, event["code"]?.string, event["path"]?.string)
+        (stage, code, path) = (event[.stage]?.string, event[.code]?.string, event[.path]?.string)
     }
 }

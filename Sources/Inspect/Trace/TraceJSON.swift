@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 /// A trace for programs: one JSON object in one line.
@@ -83,16 +84,16 @@ package enum TraceJSON {
     private static func append(_ event: TraceEvent, to buffer: inout ByteBuffer) {
         buffer.append("\"log\":")
         buffer.appendJSON(event.log)
-        buffer.append(",\"sequence\":")
+        buffer.append(member: .sequence)
         buffer.appendJSON(event.sequence)
         buffer.append(",\"now\":")
         buffer.appendJSON(event.now.rfc3339)
-        buffer.append(",\"type\":")
+        buffer.append(member: .type)
         buffer.appendJSON(event.type)
     }
 
     private static func append(event: TraceEvent, to buffer: inout ByteBuffer) {
-        buffer.append(",\"event\":")
+        buffer.append(member: .event)
         if event.facts.isJSON {
             event.line.withUnsafeBytes { buffer.append($0) }
         } else {

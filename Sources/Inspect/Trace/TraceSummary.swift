@@ -1,3 +1,4 @@
+import Events
 import StageTool
 
 /// What an event says, in a few words for people.
@@ -6,20 +7,20 @@ enum TraceSummary {
         let facts = event.facts
         let parts: [String?] =
             switch event.type {
-            case "record.save", "record.delete": [facts.reason, record(facts), origin(facts)]
-            case "match": [address(facts), facts.reason.map { "(\($0))" }]
-            case "not_matched": [unmatched(facts)]
-            case "notification": [address(facts), standsFor(facts)]
-            case "coalesced": [address(facts), "replaced by \(replacement(facts))"]
-            case "push": [address(facts), facts.alert.map { "\"\($0)\"" } ?? "silent"]
-            case "push.redrive": [device(facts), facts.redriveOf.map { "of \($0)" }]
-            case "outcome", "attempt", "notice.outcome", "notice.attempt": outcome(facts)
-            case "device.retired": outcome(facts)
-            case "app.stopped":
+            case EventName.recordSave, EventName.recordDelete: [facts.reason, record(facts), origin(facts)]
+            case EventName.match: [address(facts), facts.reason.map { "(\($0))" }]
+            case EventName.notMatched: [unmatched(facts)]
+            case EventName.notification: [address(facts), standsFor(facts)]
+            case EventName.coalesced: [address(facts), "replaced by \(replacement(facts))"]
+            case EventName.push: [address(facts), facts.alert.map { "\"\($0)\"" } ?? "silent"]
+            case EventName.pushRedrive: [device(facts), facts.redriveOf.map { "of \($0)" }]
+            case EventName.outcome, EventName.attempt, EventName.noticeOutcome, EventName.noticeAttempt: outcome(facts)
+            case EventName.deviceRetired: outcome(facts)
+            case EventName.appStopped:
                 [facts.transport, facts.topic?.string, said(facts), facts.probeAt.map { "tried again at \($0)" }]
-            case "app.resumed":
+            case EventName.appResumed:
                 [facts.transport, facts.topic?.string, facts.held.map { "\(Int($0).of("push")) held until then" }]
-            case "dead_letter": ["by \(facts.stage ?? "?"):", facts.code, facts.path, facts.reason]
+            case EventName.deadLetter: ["by \(facts.stage ?? "?"):", facts.code, facts.path, facts.reason]
             default: [address(facts), facts.device?.string, facts.transport]
             }
         return parts.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " ").printable

@@ -1,3 +1,4 @@
+import Events
 import StageTool
 
 /// A trace for people: a tree of lines, each an event's place, time, time since its cause, type and summary.
@@ -54,9 +55,12 @@ package struct TraceText {
     private func type(_ event: TraceEvent) -> String {
         let name = event.type.printable
         switch (event.type, event.facts.outcome) {
-        case ("outcome", "accepted"), ("notice.outcome", "accepted"), ("app.resumed", _): return painter.green(name)
-        case ("outcome", "failed"), ("outcome", "unregistered"), ("outcome", "unknown_transport"),
-            ("notice.outcome", _), ("device.retired", _), ("app.stopped", _), ("dead_letter", _):
+        case (EventName.outcome, "accepted"), (EventName.noticeOutcome, "accepted"), (EventName.appResumed, _):
+            return painter.green(name)
+        case (EventName.outcome, "failed"), (EventName.outcome, "unregistered"),
+            (EventName.outcome, "unknown_transport"),
+            (EventName.noticeOutcome, _), (EventName.deviceRetired, _), (EventName.appStopped, _),
+            (EventName.deadLetter, _):
             return painter.red(name)
         default: return painter.cyan(name)
         }

@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 extension MatchWorkload {
@@ -24,7 +25,7 @@ extension MatchWorkload {
         MatchWorkload.appendPlace(isPublic: isPublic, to: &line)
         if !isPublic { line.append(raw: ",\"owner\":\"_u\(user)\"") }
         let zone = !isPublic && draw.chance(90) ? MatchWorkload.zones[draw.below(4)] : nil
-        line.append(raw: ",\"origin\":{\"user\":\"_u\(user)\",\"device\":\"d\(draw.below(3))\"}")
+        line.append(raw: ",\"origin\":{\"\(Member.user)\":\"_u\(user)\",\"device\":\"d\(draw.below(3))\"}")
         if action != .delete { line.append(action == .create ? ",\"change\":\"create\"" : ",\"change\":\"update\"") }
         line.append(raw: ",\"record\":{\"recordName\":\"r\(number)\",\"recordType\":\"\(type.name)\"")
         if let zone { line.append(raw: ",\"zoneID\":{\"zoneName\":\"\(zone)\"}") }
@@ -32,7 +33,7 @@ extension MatchWorkload {
         writeFields(type, &draw, to: &line)
         if action != .delete { line.append("}") }
         if action == .update, draw.chance(5) {
-            line.append(",\"before\":")
+            line.append(member: .before)
             writeFields(type, &draw, to: &line)
         }
         line.append("}\n")

@@ -1,3 +1,4 @@
+import Events
 import JSON
 
 extension MatchWorkload {
@@ -29,9 +30,9 @@ extension MatchWorkload {
         let isPublic = roll < 60
         line.append("{\"type\":\"subscription.save\",")
         MatchWorkload.appendPlace(isPublic: isPublic, to: &line)
-        line.append(raw: ",\"user\":\"_u\(draw.skewed(users))\"")
+        line.append(raw: ",\"\(Member.user)\":\"_u\(draw.skewed(users))\"")
         let head = ByteHash.of(line.bytes)
-        line.append(raw: ",\"subscription\":{\"subscriptionID\":\"s\(MatchWorkload.digits(number))\"")
+        line.append(raw: ",\"subscription\":{\"\(Member.subscriptionID)\":\"s\(MatchWorkload.digits(number))\"")
         let start = line.count
         if roll < 78 {
             writeQuery(isPublic: isPublic, &draw, to: &line)
