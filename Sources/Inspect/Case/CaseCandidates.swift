@@ -65,10 +65,7 @@ struct CaseCandidates {
             else {
                 return true
             }
-            causes +=
-                event.json[.causes].map {
-                    $0.elements.compactMap { $0[.sequence]?.sequence }
-                } ?? []
+            causes += event.json.causes
             return causes.count <= CaseCandidates.badgesMax
         }
         hasTooManyBadges = causes.count > CaseCandidates.badgesMax
@@ -107,31 +104,13 @@ struct CaseCandidates {
 
     /// A delete tells the fields that were saved last, and a save of a known record is an update.
     private mutating func addPredecessor(of event: LoggedEvent) throws {
-        let key = try RecordPlace(event)
-        guard let key, event.sequence > 1 else { return }
+        let (name, record) = try event.withJSON { ($0[.record]?[.recordName]?.exact, CommandThing($0)) }
+        guard let name, let record, event.sequence > 1 else { return }
         var last: LoggedEvent?
-        try finder.events(in: changes, from: 1, through: event.sequence - 1, naming: [.record(key.name)]) { other in
-            if RecordPlace(other.json) == key { last = other.kept }
+        try finder.events(in: changes, from: 1, through: event.sequence - 1, naming: [.record(name)]) { other in
+            if CommandThing(other.json) == record { last = other.kept }
             return true
         }
         if let last, try last.withJSON({ $0[.type]?.equals(EventName.recordSave) ?? false }) { add(last) }
-    }
-}
-
-/// What tells a record from every other.
-private struct RecordPlace: Equatable {
-    let name: ExactText
-    private let rest: [ExactText?]
-
-    init?(_ event: LoggedEvent) throws {
-        guard let place = try event.withJSON({ RecordPlace($0) }) else { return nil }
-        self = place
-    }
-
-    init?(_ json: JSONValue) {
-        guard let record = json[.record], let name = record[.recordName]?.exact else { return nil }
-        self.name = name
-        let zone = record[.zoneID]?[.zoneName]?.exact ?? "_defaultZone"
-        rest = ["container", "environment", "database", "owner"].map { json.member($0)?.exact } + [zone]
     }
 }

@@ -67,12 +67,7 @@ package struct CaseExport {
             let number = try event.withJSON({ $0[.push]?.int64 }),
             let push = try LogScan.event(UInt64(clamping: number), in: pushes)
         else { throw ToolFailure(.noInput, "there is no outcome \(sequence), or its push is gone") }
-        let (user, causes) = try event.withJSON { json in
-            (
-                json[.user]?.exact ?? "",
-                json[.causes]?.elements.compactMap { $0[.sequence]?.sequence } ?? []
-            )
-        }
+        let (user, causes) = try event.withJSON { ($0[.user]?.exact ?? "", $0.causes) }
         guard let change = causes.last else { throw ToolFailure(.badData, "outcome \(sequence) names no change") }
         var candidates = CaseCandidates(logs: logs, finder: finder)
         try candidates.add(stateOf: user, until: push.now)

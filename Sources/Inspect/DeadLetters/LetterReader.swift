@@ -60,7 +60,7 @@ struct LetterReader {
             stage: stage.name, code: code.rawValue, reason: json[.reason]?.string ?? "",
             status: json[.status]?.int64,
             subject: EventPlace(log: upstream, sequence: json[.push]?.sequence ?? 0),
-            change: Self.newestCause(of: json),
+            change: json.causes.max(),
             content: .push(nil), user: json[.user]?.exact, device: json[.device]?.exact,
             transport: json[.transport]?.string)
     }
@@ -79,9 +79,6 @@ struct LetterReader {
         return letter
     }
 
-    fileprivate static func newestCause(of json: JSONValue) -> UInt64? {
-        json[.causes]?.elements.compactMap { $0[.sequence]?.sequence }.max()
-    }
 }
 
 /// The event in a dead letter: a text, which may hold anything.
@@ -98,7 +95,7 @@ enum RefusedEvent {
             letter.device = event[.device]?.exact
             letter.transport = event[.transport]?.string
             letter.topic = event[.topic]?.exact
-            letter.change = event[.change]?.sequence ?? LetterReader.newestCause(of: event) ?? letter.change
+            letter.change = event[.change]?.sequence ?? event.causes.max() ?? letter.change
         }
     }
 

@@ -47,9 +47,7 @@ package struct RedriveCommands: Sendable {
     }
 
     private static func content(_ push: JSONValue?) -> String {
-        let shown = push?[.payload]?["aps"]?["alert"]
-        let text = shown?["title"] ?? shown?["title-loc-key"] ?? shown?["body"] ?? shown?["loc-key"] ?? shown
-        return text?.string.map { "\"\($0)\"" } ?? "silent"
+        push.flatMap(EventFacts.alert).map { "\"\($0)\"" } ?? "silent"
     }
 
     private func redrive(_ letter: Letter) throws -> [UInt8] {

@@ -64,11 +64,7 @@ extension FlowPursuit {
 
     private mutating func note(_ notification: LoggedEvent, _ stage: PipelineStage, _ flow: Int) throws {
         let (id, causes, early) = try notification.withJSON { json in
-            (
-                json[.notificationID]?.string ?? "",
-                json[.causes].map { $0.elements.compactMap { $0[.sequence]?.sequence } } ?? [],
-                json[.atLimit]?.string
-            )
+            (json[.notificationID]?.string ?? "", json.causes, json[.atLimit]?.string)
         }
         let text =
             "notification \(id) was made" + (causes.count > 1 ? ", which stands for \(causes.count) changes" : "")
@@ -143,7 +139,7 @@ private struct NotificationSearch {
         if json[.type]?.equals(EventName.coalesced) ?? false {
             try replace(json)
         } else if json[.type]?.equals(EventName.notification) ?? false, let newest = json[.change]?.sequence,
-            json[.causes]?.elements.contains(where: { $0[.sequence]?.sequence == change }) ?? false
+            json.causes.contains(change)
         {
             let address = Address(change: newest, subscription: json[.subscriptionID]?.exact)
             let found =

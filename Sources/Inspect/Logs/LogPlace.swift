@@ -9,7 +9,7 @@ package enum LogPlace {
     package static let deadLetters = ".dead-letters"
 
     /// Whether a path is a place for logs, and not a log.
-    package static func isPlace(_ path: String) throws -> Bool {
+    static func isPlace(_ path: String) throws -> Bool {
         if isFile(path) { return true }
         return try isFolder(path) && !EventLogs.isLog(directory: path)
     }

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import JSON
 import PipelineRuntime
 import Time
@@ -116,4 +117,7 @@ extension LoggedEvent {
 extension JSONValue {
     /// A position in a log; nil for what is none.
     var sequence: UInt64? { int64.flatMap { $0 > 0 ? UInt64($0) : nil } }
+
+    /// The sequences of the changes that a notification, push or outcome stands for.
+    var causes: [UInt64] { self[.causes]?.elements.compactMap { $0[.sequence]?.sequence } ?? [] }
 }

@@ -113,7 +113,7 @@ struct EventFacts: Hashable, Sendable {
 
     private mutating func readPositions(_ event: JSONValue) {
         change = event[.change]?.sequence
-        causes = event[.causes].map { $0.elements.compactMap { $0[.sequence]?.sequence } } ?? []
+        causes = event.causes
         push = event[.push]?.sequence
         redriveOf = event[.redriveOf].flatMap(EventPlace.init)
         match = event[.match]?.sequence
@@ -130,8 +130,13 @@ struct EventFacts: Hashable, Sendable {
         until = outcome == "deferred" ? event[.until]?.string : nil
         status = event[.status]?.int64
         attempts = event[.attempts]?.int64
-        let shown = event[.payload]?["aps"]?["alert"]
-        alert = (shown?["title"] ?? shown?["title-loc-key"] ?? shown?["body"] ?? shown?["loc-key"] ?? shown)?.string
+        alert = EventFacts.alert(of: event)
+    }
+
+    /// What a push shows, in short; nil where it is silent.
+    static func alert(of push: JSONValue) -> String? {
+        let shown = push[.payload]?["aps"]?["alert"]
+        return (shown?["title"] ?? shown?["title-loc-key"] ?? shown?["body"] ?? shown?["loc-key"] ?? shown)?.string
     }
 
     private mutating func readLetter(_ event: JSONValue) {

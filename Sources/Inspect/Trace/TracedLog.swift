@@ -4,7 +4,7 @@ import StageTool
 
 /// One log of a pipeline, as a trace sees it.
 package struct TracedLog: Hashable, Sendable {
-    package enum Role: Hashable, Sendable {
+    enum Role: Hashable, Sendable {
         case source, match, coalesce, payload, deliver
         /// A stage of a plugin: what it does with an event can be told from the event alone.
         case other

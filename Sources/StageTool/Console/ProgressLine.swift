@@ -15,7 +15,7 @@ package struct ProgressLine: Sendable {
     }
 
     /// Whether a new text would be shown.
-    package var isDue: Bool { isShown && ContinuousClock.now >= next }
+    var isDue: Bool { isShown && ContinuousClock.now >= next }
 
     package mutating func show(_ text: String) {
         guard isDue else { return }
