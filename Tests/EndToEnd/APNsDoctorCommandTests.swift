@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `belfry doctor apns` against `belfry apns-server`, with one thing wrong at a time.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct APNsDoctorCommandTests {
     struct Mistake: Sendable, CustomTestStringConvertible {
         var testDescription: String

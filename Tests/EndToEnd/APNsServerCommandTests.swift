@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `belfry apns-server` as its user has it, with curl as the provider.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct APNsServerCommandTests {
     private func start(_ arguments: [String], in folder: Folder) async throws -> (Program, port: String) {
         let program = try Program("belfry", ["apns-server", "--port", "0"] + arguments, in: folder.path)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A log that is not there must never be taken for one in which nothing happened.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct AbsentLogCommandTests {
     private func logs(_ notes: Notes) async throws -> String {
         let folder = notes.folder + "/data/logs"

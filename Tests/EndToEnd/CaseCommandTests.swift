@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct CaseCommandTests {
     @Test func `a case from the logs of a run shows the push again, and names nobody`() async throws {
         let notes = try Notes()

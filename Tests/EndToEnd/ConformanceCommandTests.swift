@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `belfry conformance` on plugins that keep the rules, and on plugins that each break one.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConformanceCommandTests {
     private static let hasPython = Python.hasZeroMQ
 

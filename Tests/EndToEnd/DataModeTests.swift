@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a whole run leaves in its data folder, and who may read it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct DataModeTests {
     /// Every kind of file that a stage makes: snapshots, dead letters, pushes under way, a courier's store, a provider's file.
     private static func pipeline(_ notes: Notes, mode: String?, hook: Int) throws {

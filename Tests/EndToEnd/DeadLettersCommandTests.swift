@@ -6,7 +6,7 @@ import Testing
 import Time
 
 /// Pushes that a server refuses, listed and redriven by the real programs.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct DeadLettersCommandTests {
     /// A receiver of pushes that may be out of order.
     private final class Receiver: Sendable {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import Time
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct DoctorCommandTests {
     private static func doctor(_ arguments: [String], onTerminal: Bool = false) async throws -> Program.Result {
         try await Program.run("belfry", ["doctor"] + arguments, onTerminal: onTerminal)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct IngestProgramTests {
     @Test func `a file is taken once, however often ingest starts`() async throws {
         let notes = try Notes()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Keys as an operator handles them: made, listed, used by every command that speaks to a stage, and changed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct KeysCommandTests {
     private func make(_ notes: Notes, _ name: String) async throws -> String {
         let made = try await Command.run(["keys", "make", notes.folder + "/" + name])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `belfry push test` where the push does not arrive.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct PushTestCommandTests {
     private static func push(
         _ house: APNsHouse, _ pipeline: String, container: String = "iCloud.com.example.Notes", onTerminal: Bool = false

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplayCommandTests {
     private static func logs(_ notes: Notes) async throws -> String {
         let changes = (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number) }.joined()

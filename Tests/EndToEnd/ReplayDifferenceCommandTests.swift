@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Where a log is not what its stage says.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplayDifferenceCommandTests {
     /// Logs of five pushes.
     private static func recorded() async throws -> (Notes, RewrittenLogs) {

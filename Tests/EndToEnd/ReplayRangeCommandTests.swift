@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Only what was compared is identical.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplayRangeCommandTests {
     private static func notes() async throws -> Notes {
         let notes = try Notes()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A replay's pushes, sent once more.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplaySendingTests {
     /// Logs of five pushes by the transport `apns`, which in the pipeline file is a webhook by now.
     private static func notes(_ server: TestServer) async throws -> Notes {

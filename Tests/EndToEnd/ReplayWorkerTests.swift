@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Another build of a stage in a replay.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplayWorkerTests {
     /// Two subscriptions to every note, and many notes.
     private static func logs(_ notes: Notes) async throws -> String {

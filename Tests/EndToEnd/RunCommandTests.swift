@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct RunCommandTests {
     @Test func `changes go in and pushes come out, the same bytes every time`() async throws {
         let notes = try Notes()

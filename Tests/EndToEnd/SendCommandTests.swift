@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SendCommandTests {
     /// A running ingest; the other stages are not needed.
     private func ingest(_ notes: Notes) async throws -> Program {

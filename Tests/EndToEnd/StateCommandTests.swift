@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What stages knew, as the one who asks sees it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct StateCommandTests {
     private static func state(_ notes: Notes, _ name: String, at: String? = nil) async throws -> Program.Result {
         let moment = at.map { ["--at", $0] } ?? []

@@ -2,7 +2,7 @@ import EventLog
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct TapCommandTests {
     @Test func `a tap begins at the end and goes on over a restart of its stage`() async throws {
         let notes = try Notes()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct TraceCommandTests {
     private func logs(_ notes: Notes) async throws -> String {
         let folder = notes.folder + "/logs"

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct UpCommandTests {
     private func pid(of stage: String, in line: String?) throws -> Int32 {
         let line = try #require(line)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ValidateCommandTests {
     @Test func `a right file says what it holds`() async throws {
         let notes = try Notes()

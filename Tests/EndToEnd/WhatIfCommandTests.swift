@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Another world, as the one who asks for it sees it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct WhatIfCommandTests {
     private static func whatIf(_ notes: Notes, _ more: String..., onTerminal: Bool = false) async throws
         -> Program.Result

@@ -34,7 +34,7 @@ private final class SlowDisk: Sendable {
 }
 
 @Suite struct DurabilityTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func underAlwaysOnlyASyncMakesDurableAndOneCoversAllThatWaits() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .always)
@@ -58,7 +58,7 @@ private final class SlowDisk: Sendable {
         #expect(disk.count.withLock { $0 } == 2, "nothing was left to do")
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aFailedSyncIsFinalAndNeverDurable() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .always)
@@ -74,7 +74,7 @@ private final class SlowDisk: Sendable {
         #expect(disk.count.withLock { $0 } == 1)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [SyncPolicy.always, .interval(.milliseconds(1))])
+    @Test(.timeLimit(.minutes(5)), arguments: [SyncPolicy.always, .interval(.milliseconds(1))])
     func aFailedSyncIsToldWithoutAnotherAppend(policy: SyncPolicy) throws {
         let (scratch, disk, told) = (Scratch(), SlowDisk(), DispatchSemaphore(value: 0))
         let writer = try disk.writer(scratch, policy)
@@ -87,7 +87,7 @@ private final class SlowDisk: Sendable {
         #expect(writer.durableSequence == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [SyncPolicy.interval(.seconds(3600)), .never])
+    @Test(.timeLimit(.minutes(5)), arguments: [SyncPolicy.interval(.seconds(3600)), .never])
     func underTheOthersWhatIsWrittenCounts(policy: SyncPolicy) throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         for _ in 0..<4 { disk.gate.signal() }
@@ -105,7 +105,7 @@ private final class SlowDisk: Sendable {
         #expect(disk.count.withLock { $0 } == (policy == .never ? 1 : 2))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func anIntervalSyncsByItself() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .interval(.milliseconds(1)))

@@ -3,7 +3,7 @@ import EventLog
 import Testing
 
 @Suite struct FollowTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aFollowerSeesEveryEventOnceAndInOrderAcrossSegments() async throws {
         let scratch = Scratch()
         let (total, directory) = (20_000, scratch.log)
@@ -34,7 +34,7 @@ import Testing
         return events
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aFollowerWaitsForALogThatDoesNotExist() async throws {
         let scratch = Scratch()
         let directory = scratch.path + "/deeper/logs/matches"

@@ -14,7 +14,7 @@ import ZeroMQ
 @testable import Inspect
 
 /// A stage that traps on an event, in processes of its own: three crashes, and the pipeline goes on without that event.
-@Suite(.timeLimit(.minutes(2))) struct CrashTests {
+@Suite(.timeLimit(.minutes(5))) struct CrashTests {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
     /// A device and a subscription, and changes of records of these names.

@@ -25,7 +25,7 @@ import ZeroMQ
     }
 
     /// - Parameter isWritten: Whether match has written the match when it is killed, or only been sent the change.
-    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
     func itFiresOnceWhenMatchIsKilledRightBeforeOrRightAfter(isWritten: Bool) async throws {
         let pushes = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()

@@ -11,7 +11,7 @@ import ZeroMQ
 
     /// Forty windows one after the other, of which each has a push for the other server, too: where each waited for it,
     /// they would take longer than the test may.
-    @Test(.full, .timeLimit(.minutes(1)), arguments: conducts)
+    @Test(.full, .timeLimit(.minutes(5)), arguments: conducts)
     func aServerThatTakesNothingNeverStallsAnotherApp(_ conduct: String) async throws {
         let (apns, mute) = (try await RunningAPNs(), try await RunningAPNs(script: conduct))
         let problems = try await SocketThread.run(name: "faults") {

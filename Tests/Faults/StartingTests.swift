@@ -63,7 +63,7 @@ import ZeroMQ
         #expect(said.contains { $0.contains("exited with status 3, 5 times before it opened the link") }, "\(said)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aStandardInputThatIsClosedIsNamed() async throws {
+    @Test(.timeLimit(.minutes(5))) func aStandardInputThatIsClosedIsNamed() async throws {
         let folder = try Folder()
         let file = try yaml(folder, data: "one", bind: "ipc://\(folder.path)/one.link")
         let (status, said) = try await SocketThread.run(name: "faults") {

@@ -42,7 +42,7 @@ import Testing
     }
 
     /// A stage that starts again takes its past through the same credit as any consumer.
-    @Test(.timeLimit(.minutes(2))) func aHistoryLargerThanTheCreditIsFedAgainToTheEnd() async throws {
+    @Test(.timeLimit(.minutes(5))) func aHistoryLargerThanTheCreditIsFedAgainToTheEnd() async throws {
         let text = String(repeating: "x", count: 40_000)
         var commands = Array(Story(seed: 1, length: 20).commands)
         let large = (0..<(LinkClient.creditDefault / 40_000 + 50)).map { number in

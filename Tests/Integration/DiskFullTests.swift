@@ -6,7 +6,7 @@ import Testing
 
 /// A disk that is full for a while delays, and does nothing else.
 @Suite(.serialized) struct DiskFull {
-    @Test(.timeLimit(.minutes(3)), arguments: Tier.some(of: [30, 200]))
+    @Test(.timeLimit(.minutes(5)), arguments: Tier.some(of: [30, 200]))
     func shortagesAtRandomWritesChangeNoByteOfAnyLog(every: Int) async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: 800).commands
@@ -33,7 +33,7 @@ import Testing
         #expect(first.elementsEqual(expected.pushes), "\(first.count) pushes, not \(expected.pushes.count)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aStageSaysThatItsDiskIsFullAndGoesOnByItself() async throws {
+    @Test(.timeLimit(.minutes(5))) func aStageSaysThatItsDiskIsFullAndGoesOnByItself() async throws {
         let commands = Story(seed: 8, length: 60).commands
         let disk = ClosableDisk()
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), calls: disk.calls)

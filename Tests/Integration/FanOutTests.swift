@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(3)), arguments: ["matches", "notifications"])
+    @Test(.timeLimit(.minutes(5)), arguments: ["matches", "notifications"])
     func aCrashBehindAnyBatchLosesAndRepeatsNothing(_ log: String) async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Self.story(watchers: 14, changes: 8, &random)
@@ -209,7 +209,7 @@ import Testing
     }
 
     /// More than one batch can hold, of one event and of one wake.
-    @Test(.timeLimit(.minutes(3))) func outputsLargerThanAnyBatchPass() async throws {
+    @Test(.timeLimit(.minutes(5))) func outputsLargerThanAnyBatchPass() async throws {
         let watchers = 9_000
         let info = #"{"alertBody":"Changed","collapseIDKey":"c","desiredKeys":["title"]}"#
         let title = String(repeating: "x", count: 8_000)

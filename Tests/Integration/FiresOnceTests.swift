@@ -45,7 +45,7 @@ import Testing
     /// `kill -9` leaves a beginning of what a process wrote, in whole batches or with a torn one at its end, and no
     /// snapshot that knows of more. So does every cut of match's log: each is a crash, before, within or behind the batch
     /// that holds the match.
-    @Test(.timeLimit(.minutes(3))) func whereverMatchIsKilledASubscriptionThatFiresOnceDoesSo() async throws {
+    @Test(.timeLimit(.minutes(5))) func whereverMatchIsKilledASubscriptionThatFiresOnceDoesSo() async throws {
         let whole = try Self.pipeline()
         var ends: [Int] = []
         for (index, command) in Self.commands.enumerated() {

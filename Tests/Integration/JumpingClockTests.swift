@@ -23,7 +23,7 @@ import Time
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func jumpsChangeNoPushAndNoLogGoesBack() async throws {
+    @Test(.timeLimit(.minutes(5))) func jumpsChangeNoPushAndNoLogGoesBack() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: 600).commands
         let expected = try VirtualPipeline(PipelineFile.fiveStages(coalesce: "window: 0s"))

@@ -9,7 +9,7 @@ import Testing
 import Time
 
 /// Old segments go, and nobody misses them.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct RetentionOfLogs {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct RetentionOfLogs {
     private static func file(window: String = "1s, maximumDelay: 3s") throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: "window: \(window)")
     }

@@ -28,7 +28,7 @@ import Time
         ]
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
     func whatIsHeldGoesOutWhenItsWindowIsOver(isOverARestart: Bool) async throws {
         let machine = Machine()
         let pipeline = try VirtualPipeline(

@@ -123,7 +123,7 @@ import Testing
         (subscribe("s", #""predicate":"a == %@","arguments":[]"#), "predicate.arguments", "predicate"),
     ]
 
-    @Test(.timeLimit(.minutes(1))) func whatCannotBeTakenIsRefusedAtItsPlaceAndHoldsNothingUp() async throws {
+    @Test(.timeLimit(.minutes(5))) func whatCannotBeTakenIsRefusedAtItsPlaceAndHoldsNothingUp() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let admission = try await belfry.send(Self.refused.map(\.line) + [Self.predicate(id: "feed", "stars > 3")])
         #expect(admission.accepted == 1)
@@ -137,7 +137,7 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test(.timeLimit(.minutes(1))) func whatIsLargeAndWithinTheLimitsIsTakenAndWatches() async throws {
+    @Test(.timeLimit(.minutes(5))) func whatIsLargeAndWithinTheLimitsIsTakenAndWatches() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let text = "stars > 3 AND title != '" + String(repeating: "x", count: (100 << 10) - 25) + "'"
         let different = #"{"comparator":"NOT_EQUALS","fieldName":"stars","fieldValue":{"value":%}}"#

@@ -5,7 +5,7 @@ import Testing
 @testable import PipelineRuntime
 
 /// A stage comes to other settings in the middle of its work.
-@Suite(.timeLimit(.minutes(1))) struct ReloadableStages {
+@Suite(.timeLimit(.minutes(5))) struct ReloadableStages {
     @Test func anotherHostGoesOnWhereTheFirstOneStopped() async throws {
         let folder = try Folder()
         let gate = try Gates(in: folder)

@@ -7,7 +7,7 @@ import Testing
 
 /// What a host is told of the world under it.
 @Suite struct RemovedFolder {
-    @Test(.timeLimit(.minutes(1))) func aHostWhoseLogIsRemovedEndsAndSaysSo() async throws {
+    @Test(.timeLimit(.minutes(5))) func aHostWhoseLogIsRemovedEndsAndSaysSo() async throws {
         let folder = try Folder()
         let host = try RunningHost("gate", of: .gateAndRelay(in: folder), HostContext())
         try await host.isUp()

@@ -7,7 +7,7 @@ import Testing
 @testable import PipelineRuntime
 
 /// Another file for all stages or for none. Shells play the stages: they answer before they are asked.
-@Suite(.timeLimit(.minutes(1))) struct Supervisors {
+@Suite(.timeLimit(.minutes(5))) struct Supervisors {
     private static let first = PipelineText(path: "p.yaml", folder: "/tmp", text: "first")
     private static let next = PipelineText(path: "p.yaml", folder: "/tmp", text: "next")
     private static let ready = "printf y >&0; exec sleep 60"

@@ -8,7 +8,7 @@ import Testing
 import Time
 
 /// Stages that keep the rules, and stages that each break one.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct StageConformanceTests {
     private static func built(_ kind: String, _ settings: String) throws -> StageConformance {
         let type = try #require(Registry.builtIns.stages[kind])

@@ -55,7 +55,7 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test(.timeLimit(.minutes(1))) func whatIsAskedOfAPipelineThatHasStoppedIsRefused() async throws {
+    @Test(.timeLimit(.minutes(5))) func whatIsAskedOfAPipelineThatHasStoppedIsRefused() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         try await belfry.stop()
         await #expect(throws: TestPipelineError.self) { try await belfry.send(Self.device) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PipelineTestKit
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransportCheckTests {
     private func problems(_ fault: Fault?) async throws -> [String] {
         let pager = Pager()

@@ -8,7 +8,7 @@ struct BadInputTests {
         try #require(throws: PredicateError.self) { try PredicateReader(dialect).read(text: text) }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [PredicateReader.Dialect.cloudKit, .extended])
+    @Test(.timeLimit(.minutes(5)), arguments: [PredicateReader.Dialect.cloudKit, .extended])
     func `hundred kilobytes of anything are read or refused in no time`(_ dialect: PredicateReader.Dialect) throws {
         let room = PredicateLimits.textBytesMax
         for piece in [
@@ -28,7 +28,7 @@ struct BadInputTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `ten thousand comparisons of one field are looked at for contradictions in no time`() throws {
         let lists = Array(repeating: "a IN {" + (0..<900).map { "\($0)" }.joined(separator: ",") + "}", count: 25)
         #expect(try PredicateReader().read(text: lists.joined(separator: " AND ")).warnings.isEmpty)

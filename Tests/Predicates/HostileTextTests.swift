@@ -7,7 +7,7 @@ import Testing
 struct HostileTextTests {
     private static let arguments = ["\"a\"", "\"b\"", "1", "2.5", "[\"x\",1]", "{\"recordName\":\"r\"}", "null"]
 
-    @Test(.timeLimit(.minutes(1)), arguments: Seeded.seeds, [PredicateReader.Dialect.cloudKit, .extended])
+    @Test(.timeLimit(.minutes(5)), arguments: Seeded.seeds, [PredicateReader.Dialect.cloudKit, .extended])
     func `any text is read and printed back, or refused at a place in it`(
         seed: UInt64, dialect: PredicateReader.Dialect
     ) throws {

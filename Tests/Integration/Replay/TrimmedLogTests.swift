@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Logs whose first segments are gone.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct TrimmedLogTests {
     private static func file(_ window: String = "1s") throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: "window: \(window), maximumDelay: 3s")

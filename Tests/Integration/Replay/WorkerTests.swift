@@ -5,7 +5,7 @@ import Replay
 import Testing
 
 /// Programs that do a stage's work badly.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct WorkerTests {
     private static let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Logs/v1/live").path

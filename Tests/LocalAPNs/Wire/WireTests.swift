@@ -4,7 +4,7 @@ import Testing
 @testable import LocalAPNs
 
 /// Over real TLS, with clients that know nothing of NIO.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct WireTests {
     private static let body = #"body 1 {"aps":{"alert":"Hi"}}"#
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransportAPNs
 
-@Suite(.timeLimit(.minutes(3))) struct APNsConformanceTests {
+@Suite(.timeLimit(.minutes(5))) struct APNsConformanceTests {
     @Test func `APNs keeps the rules of transports`() async throws {
         try await APNsRig.with { rig in
             let apns = rig.apns

@@ -7,7 +7,7 @@ import Time
 @testable import TransportAPNs
 
 /// The transport against a server of its own kind, over TLS.
-@Suite(.timeLimit(.minutes(2))) struct APNsDelivery {
+@Suite(.timeLimit(.minutes(5))) struct APNsDelivery {
     @Test func aPushArrivesAsItStands() async throws {
         try await APNsRig.with { rig in
             let answers = await rig.deliver(apnsPush(7, collapse: "c", expiration: "4102444800"))

@@ -5,7 +5,7 @@ import Testing
 @testable import TransportAPNs
 
 /// Other settings while pushes are under way: none is sent twice, and what has nothing to do with it notices nothing.
-@Suite(.timeLimit(.minutes(2))) struct APNsReload {
+@Suite(.timeLimit(.minutes(5))) struct APNsReload {
     private static let slow = #"{"when":{"token":"aa*"},"do":{"latency":[1500,1500]}}"#
     private static let other = "KEYLOCAL34"
 

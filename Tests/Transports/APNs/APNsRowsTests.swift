@@ -7,7 +7,7 @@ import Time
 @testable import TransportAPNs
 
 /// What answers, resets and GOAWAY mean for the connection and for what comes next, row by row.
-@Suite(.timeLimit(.minutes(2))) struct APNsRows {
+@Suite(.timeLimit(.minutes(5))) struct APNsRows {
     private static func always(_ status: Int, _ reason: String) -> String {
         #"{"do":{"status":\#(status),"reason":"\#(reason)"}}"#
     }

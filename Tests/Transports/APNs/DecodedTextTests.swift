@@ -5,7 +5,7 @@ import Time
 @testable import TransportAPNs
 
 /// What stands in a push as JSON goes out as the text that it means.
-@Suite(.timeLimit(.minutes(2))) struct DecodedTexts {
+@Suite(.timeLimit(.minutes(5))) struct DecodedTexts {
     /// A character as JSON may have it.
     private static func spellings(_ byte: UInt8) -> [String] {
         let digits = String(byte, radix: 16)

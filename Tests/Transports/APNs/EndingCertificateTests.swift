@@ -6,7 +6,7 @@ import Testing
 
 @testable import TransportAPNs
 
-@Suite(.timeLimit(.minutes(2))) struct EndingCertificates {
+@Suite(.timeLimit(.minutes(5))) struct EndingCertificates {
     /// With a client certificate that has so many days left, and half a day.
     private static func with(daysLeft: Int, _ body: (APNsRig, APNsSettings) async throws -> Void) async throws {
         try await APNsRig.with("certificate") { rig in

@@ -7,7 +7,7 @@ import Testing
 
 /// Servers that take connections and then fail at whatever comes next. A window that waited for one twice would outlive
 /// the test's time: patience is an hour after the first.
-@Suite(.timeLimit(.minutes(1))) struct MuteServers {
+@Suite(.timeLimit(.minutes(5))) struct MuteServers {
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
     @Test(arguments: bad)

@@ -5,7 +5,7 @@ import Testing
 @testable import TransportAPNs
 
 /// Where a proxy is named, nothing goes around it.
-@Suite(.timeLimit(.minutes(2))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyTests {
     @Test func pushesGoThroughTheTunnel() async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.open)

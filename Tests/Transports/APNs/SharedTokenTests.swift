@@ -10,7 +10,7 @@ import Time
 @testable import TransportAPNs
 
 /// One token a key, for whoever uses the key.
-@Suite(.timeLimit(.minutes(2))) struct SharedTokens {
+@Suite(.timeLimit(.minutes(5))) struct SharedTokens {
     private static let start = Instant(rfc3339: "2026-01-01T00:00:00Z")!
     private static let age = Duration.seconds(2_400)
     private static let signing = PrivateKey()

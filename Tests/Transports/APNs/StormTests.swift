@@ -5,7 +5,7 @@ import Testing
 
 /// What refuses one app does not cost the others of its key their connection more than once. Where a connection would
 /// have to wait for another, it waits longer than the test: each that is counted was opened at once.
-@Suite(.timeLimit(.minutes(1))) struct Storms {
+@Suite(.timeLimit(.minutes(5))) struct Storms {
     private static let other = Delivery.App.other("com.example.Other")
 
     private static func refusal(_ status: Int, _ reason: String, topic: String = "com.example.Other") -> String {

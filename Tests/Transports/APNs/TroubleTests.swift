@@ -10,7 +10,7 @@ import Testing
 @testable import TransportAPNs
 
 /// Who cannot be spoken to, said in words that stay.
-@Suite(.timeLimit(.minutes(2))) struct TroubleTests {
+@Suite(.timeLimit(.minutes(5))) struct TroubleTests {
     @Test func aServerThatIsNotThereRefuses() async throws {
         let port = try ClosedPort()
         try await expect("refuses connections", at: port.number)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TransportCourier
 
-@Suite(.timeLimit(.minutes(2))) struct CourierConformanceTests {
+@Suite(.timeLimit(.minutes(5))) struct CourierConformanceTests {
     @Test func `the courier keeps the rules of transports`() async throws {
         let folder = try Folder()
         let path = folder.file("courier.sqlite")

@@ -7,7 +7,7 @@ import Time
 
 @testable import TransportCourier
 
-@Suite(.enabled(if: Certificates.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Certificates.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(5)))
 struct CourierTLSTests {
     private static let days: Int64 = 86_400
 

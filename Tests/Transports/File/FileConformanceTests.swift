@@ -6,7 +6,7 @@ import Testing
 
 @testable import TransportFile
 
-@Suite(.timeLimit(.minutes(2))) struct FileConformanceTests {
+@Suite(.timeLimit(.minutes(5))) struct FileConformanceTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TransportWebhook
 
-@Suite(.timeLimit(.minutes(2))) struct WebhookConformanceTests {
+@Suite(.timeLimit(.minutes(5))) struct WebhookConformanceTests {
     @Test func `the webhook keeps the rules of transports`() async throws {
         let gate = Gate()
         let server = TestServer { _, _ in

@@ -8,7 +8,7 @@ import Time
 
 @testable import TransportWebhook
 
-@Suite(.timeLimit(.minutes(3))) struct WebhookOrderTests {
+@Suite(.timeLimit(.minutes(5))) struct WebhookOrderTests {
     @Test func `one device's pushes go out one after the other, others do not wait for them`() async throws {
         let underWay = Mutex<Set<String>>([])
         let collisions = Mutex(0)

@@ -6,7 +6,7 @@ import Testing
 @testable import TransportWebhook
 
 /// Against a TLS server that is none of ours.
-@Suite(.enabled(if: TLSServer.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: TLSServer.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(5)))
 struct WebhookTLSTests {
     @Test func `a server whose certificate is trusted gets pushes over TLS`() async throws {
         let server = try TLSServer(name: "localhost")
