@@ -56,14 +56,14 @@ import Testing
         let writer = try EventLogWriter(
             EventLogOptions(directory: folder.path, name: "changes", segmentBytesMax: 100, sync: .never))
         for number in 0..<4 {
-            let line = #"{"type":"device.register","n":\#(number),"token":"6a0f"}"# + "\n"
+            let line = #"{"type":"device.register","n":\#(number),"token":"6a0f-secret"}"# + "\n"
             _ = try Array(line.utf8).withUnsafeBytes { try writer.append($0, count: 1, now: .epoch) }
         }
         try writer.trim(before: 3)
         let header = SnapshotHeader(
             stage: "match", version: 1, log: writer.identity, upstream: writer.identity, cursor: Cursor(), sequence: 4,
             now: .epoch)
-        _ = try Array("6a0f".utf8).withUnsafeBytes {
+        _ = try Array("6a0f-secret".utf8).withUnsafeBytes {
             try SnapshotStore(logDirectory: writer.directory).write(header, state: $0)
         }
         try writer.close()
@@ -72,7 +72,7 @@ import Testing
             lines.append(contentsOf: $0)
         }
         let text = String(decoding: lines, as: UTF8.self)
-        #expect(leftOut.count == 1 && !text.contains("snapshot") && !text.contains("6a0f"), "\(text)")
+        #expect(leftOut.count == 1 && !text.contains("snapshot") && !text.contains("6a0f-secret"), "\(text)")
         #expect(text.contains(#","tokens":"masked"}"#))
         try lines.write(to: URL(fileURLWithPath: folder.file("all.ndjson")))
         var told: [String] = []
