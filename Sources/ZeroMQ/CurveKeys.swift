@@ -53,10 +53,17 @@ public struct CurveKeyPair: Sendable {
         publicKey = try secretKey.publicKey()
     }
 
-    /// A new random pair.
+    /// A new random pair. Its public key does not begin with `-`, so that a command line never takes it for an option.
     ///
     /// - Throws: `ENOTSUP` when libzmq was built without CURVE.
     public static func generate() throws(ZMQError) -> CurveKeyPair {
+        while true {
+            let pair = try draw()
+            if !pair.publicKey.z85.hasPrefix("-") { return pair }
+        }
+    }
+
+    private static func draw() throws(ZMQError) -> CurveKeyPair {
         var publicText = [CChar](repeating: 0, count: keyCharacters + 1)
         var secretText = publicText
         guard zmq_curve_keypair(&publicText, &secretText) == 0 else { throw .last("generate key pair") }

@@ -11,6 +11,11 @@ import Testing
         #expect(try CurveKeyPair(secretKey: CurveSecretKey(z85: pair.secretKey.z85)).publicKey == pair.publicKey)
     }
 
+    // One public key in 85 would.
+    @Test func `no public key begins as an option does`() throws {
+        for _ in 0..<500 { #expect(try !CurveKeyPair.generate().publicKey.z85.hasPrefix("-")) }
+    }
+
     // The test keys of ZeroMQ RFC 26/CurveZMQ's implementations.
     @Test func `the public key is derived as everybody does it`() throws {
         let secret = try CurveSecretKey(z85: "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs")
