@@ -97,6 +97,10 @@ extension StageClock {
         return (deadline <= time || deadline <= now) && fault == nil
     }
 
+    /// ``isDue(at:)`` for a clock that an object owns: to ask what cannot change it would copy the stage first.
+    @inline(__always)
+    package mutating func comesDue(at time: Instant) -> Bool { isDue(at: time) }
+
     /// Gives the stage an event for which no deadline is due any more.
     @inline(__always)
     package mutating func begin(_ event: borrowing InputEvent, at time: Instant, into out: inout Outbox) {

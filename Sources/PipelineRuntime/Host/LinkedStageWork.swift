@@ -52,8 +52,8 @@ final class LinkedStageWork<S: Stage>: HostWork {
         case time(Instant, mark: UInt64)
     }
 
-    /// Input that one turn takes at most before it commits.
-    private static var turnBytesMax: Int { 1 << 20 }
+    /// Input that one turn takes at most before it commits. Where pushes are on their way, answers are not to wait long.
+    private var turnBytesMax: Int { transports.isResting ? 1 << 20 : 1 << 17 }
 
     init(
         _ plan: HostPlan, _ control: HostControl, past: SettingsPast<S>, outlet: StageOutlet,
@@ -111,8 +111,10 @@ final class LinkedStageWork<S: Stage>: HostWork {
         parts = 0
         defer { journal?.clear() }
         try takeAnswers()
+        try dispatch()
         var bytes = try takeHeld()
-        while hasInput, wantsInput, bytes < Self.turnBytesMax, let arrival = try nextArrival() {
+        let turnBytesMax = turnBytesMax
+        while hasInput, wantsInput, bytes < turnBytesMax, let arrival = try nextArrival() {
             bytes += try take(arrival)
             // Virtual time may not run ahead of what is still to be answered.
             if plan.clock == .event {
@@ -126,7 +128,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
         try dispatch()
         inlet.keep = need.upstream
         try inlet.tick(at: plan.time.steady())
-        return bytes >= Self.turnBytesMax || mayTakeAnswers || canGoOn
+        return bytes >= turnBytesMax || mayTakeAnswers || canGoOn
     }
 
     /// Whether what had to wait need wait no more.
@@ -186,6 +188,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
             end += line.count + 1
             if step != nil, try !finishEvent(sequence - 1) { break }
             if isFull, try !commitFullBatch(through: sequence - 1) { break }
+            if (sequence - first) % Self.eventsBetweenLooks == 0, plan.clock == .wall, mayTakeAnswers { break }
         }
         if end < lines.count { held = .lines(Array(lines[end...]), first: sequence, now: now) }
         taken = step?.event.map { $0 - 1 } ?? sequence - 1
@@ -193,6 +196,9 @@ final class LinkedStageWork<S: Stage>: HostWork {
         ungranted += end
         keeper?.noteInput(end)
     }
+
+    /// So often an answer that has come is looked for: it goes before more input, for its stream stands idle.
+    private static var eventsBetweenLooks: UInt64 { 32 }
 
     /// Whether a batch has come together before the input's end: a user may have a thousand devices.
     private var isFull: Bool {
@@ -210,7 +216,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
             guard try catchUp(before: sequence) else { return false }
         }
         if isCareful, isToBeSetAside(sequence) { return try setAside(line, sequence) }
-        if clock?.isDue(at: now) == true {
+        if clock?.comesDue(at: now) == true {
             taken = sequence - 1
             guard try serveDeadlines(through: now) else { return false }
         }

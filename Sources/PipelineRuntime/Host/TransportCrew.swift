@@ -1,3 +1,4 @@
+import Dispatch
 import EventLog
 import JSON
 import PipelineKit
@@ -53,6 +54,8 @@ struct OpenTransport: Sendable {
 final class TransportCrew: Sendable {
     private let transports: [String: any Transport]
     private let streams: [String: AsyncStream<[Delivery]>]
+    /// Where continuous transports take pushes, in their order: the host's thread goes on meanwhile.
+    private let outgoing = DispatchQueue(label: "belfry.outgoing")
     /// Where the pushes go of a host that opens no transport.
     let sink: PushSink?
     private let state: Mutex<State>
@@ -227,7 +230,7 @@ final class TransportCrew: Sendable {
             return (state.lanes[handover.lane].name, state.lanes[handover.lane].way.send)
         }
         if let transport = transports[name] as? any ContinuousTransport {
-            transport.take(handover.pushes) { [weak self] in self?.take($0, from: name) }
+            outgoing.async { transport.take(handover.pushes) { [weak self] in self?.take($0, from: name) } }
         } else {
             send(handover.pushes)
         }

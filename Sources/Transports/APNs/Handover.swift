@@ -17,6 +17,8 @@ struct Handover: ~Copyable {
     /// By number of the line.
     private var parts: [[APNsPush]]
     private var answers: [TransportAnswer] = []
+    /// That of the push before: most come in a row from one app.
+    private var last: (app: Delivery.App?, line: Int)?
 
     init(
         _ lines: [APNsTransport.AppLine], _ leaving: [LeavingPool], at now: Instant, collapsesRepeats: Bool,
@@ -37,7 +39,7 @@ struct Handover: ~Copyable {
     }
 
     private mutating func take(_ delivery: Delivery) {
-        guard let line = lines.firstIndex(where: { $0.app.isOf(delivery.app) }) else {
+        guard let line = line(of: delivery.app) else {
             let reason = MissingApp.reason(delivery.app, among: lines.map(\.app))
             return answers.append(.init(delivery.id, .stopped, reason: reason, attempts: 0))
         }
@@ -50,6 +52,13 @@ struct Handover: ~Copyable {
             return answers.append(.init(delivery.id, .failed, reason: error.reason, attempts: 0))
         }
         if parts[line].count == Self.partMax { hand(line) }
+    }
+
+    private mutating func line(of app: Delivery.App?) -> Int? {
+        if let last, last.app == app { return last.line }
+        guard let line = lines.firstIndex(where: { $0.app.isOf(app) }) else { return nil }
+        last = (app, line)
+        return line
     }
 
     private mutating func putOff(_ delivery: Delivery) {
