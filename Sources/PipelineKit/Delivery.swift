@@ -32,18 +32,29 @@ public struct Delivery: Sendable {
     }
 
     /// The app that a device registered: whose certificate or key a push to it needs.
-    public struct App: Sendable, Hashable {
+    public struct App: Sendable {
+        /// Every push has an app, and most have the one before: a copy of it is one reference.
+        private final class Names: Sendable {
+            let container: String
+            let environment: String
+            let topic: String?
+
+            init(_ container: String, _ environment: String, _ topic: String?) {
+                (self.container, self.environment, self.topic) = (container, environment, topic)
+            }
+        }
+
+        private let names: Names
+
         /// Such as `iCloud.com.example.Notes`.
-        public var container: String
+        public var container: String { names.container }
         /// CloudKit's: `development` or `production`.
-        public var environment: String
+        public var environment: String { names.environment }
         /// The app's bundle ID; nil where the device gave none.
-        public var topic: String?
+        public var topic: String? { names.topic }
 
         public init(container: String, environment: String, topic: String?) {
-            self.container = container
-            self.environment = environment
-            self.topic = topic
+            names = Names(container, environment, topic)
         }
     }
 
@@ -122,6 +133,19 @@ public struct Delivery: Sendable {
     public func write(into buffer: inout ByteBuffer) {
         head.withUnsafeBytes { buffer.append($0) }
         rest.withUnsafeBytes { buffer.append($0) }
+    }
+}
+
+extension Delivery.App: Hashable {
+    public static func == (left: Self, right: Self) -> Bool {
+        left.names === right.names
+            || left.container == right.container && left.environment == right.environment && left.topic == right.topic
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(container)
+        hasher.combine(environment)
+        hasher.combine(topic)
     }
 }
 

@@ -80,8 +80,8 @@ public struct DeliverStage: Stage {
     public mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {
         if pending.takesAnswer(to: answer.id) {
             fold(answer, toRepeatOf: PendingKey(answer.id), at: now, into: &out)
-        } else if let (origin, lines) = ledger.settle(answer.id) {
-            for line in lines { write(line, of: origin, answer, at: now, into: &out) }
+        } else if let settled = ledger.settle(answer.id) {
+            for line in settled.lines { write(line, of: settled.origin, answer, at: now, into: &out) }
         }
         updateDeadline()
     }

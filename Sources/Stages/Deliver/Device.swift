@@ -9,6 +9,7 @@ final class Device: Sendable {
     let name: String
     let transport: String
     let hasTransport: Bool
+    /// The same in memory as that of the app's other devices.
     let app: Delivery.App
     /// Its app's place in ``Apps``.
     let appIndex: Int
@@ -27,13 +28,13 @@ final class Device: Sendable {
     private let tokenStart: Int
     private let topicStart: Int
 
-    init(_ registration: Registration, at time: Instant, hasTransport: Bool, appIndex: Int) {
+    init(_ registration: Registration, at time: Instant, hasTransport: Bool, app: Delivery.App, appIndex: Int) {
         registered = time
         self.appIndex = appIndex
         name = registration.device.name
         transport = registration.transport
         self.hasTransport = hasTransport
-        app = registration.app
+        self.app = app
         salt = FNV.hash(registration.device.name.utf8)
         owner = registration.device.user
         number = FNV.hash(registration.device.user + registration.device.name.utf8)

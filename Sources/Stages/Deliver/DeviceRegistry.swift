@@ -43,9 +43,10 @@ struct DeviceRegistry {
 
     /// A device that need not be registered any more.
     mutating func device(_ registration: Registration, at time: Instant) -> Device {
-        Device(
-            registration, at: time, hasTransport: transports.contains(registration.transport),
-            appIndex: apps.index(of: AppKey(transport: registration.transport, app: registration.app)))
+        let app = apps.index(of: AppKey(transport: registration.transport, app: registration.app))
+        return Device(
+            registration, at: time, hasTransport: transports.contains(registration.transport), app: apps.keys[app].app,
+            appIndex: app)
     }
 
     /// Takes a device out, unless it was registered again or unregistered since.

@@ -47,20 +47,26 @@ struct OutcomeLedger {
         let origin: Origin
         fileprivate(set) var lines: [Line]
 
-        fileprivate var all: (origin: Origin, lines: [Line]) { (origin, lines) }
-
-        /// Whether it is over when the device is answered.
-        fileprivate func settlesAll(_ device: String) -> Bool {
-            lines[0].isOut && lines[0].device.isNamed(device) && !lines.dropFirst().contains { $0.isOut }
-        }
-
-        fileprivate mutating func settle(_ device: String) -> [Line]? {
+        fileprivate mutating func settle(_ device: String) -> Settled? {
             guard let first = lines.firstIndex(where: { $0.isOut && $0.device.isNamed(device) }) else { return nil }
             let end = lines[(first + 1)...].firstIndex { $0.isOut } ?? lines.count
-            let settled = Array(lines[first..<end])
-            lines.removeSubrange(first..<end)
-            return settled
+            var settled: [Line] = []
+            if end - first == lines.count {
+                swap(&settled, &lines)
+            } else {
+                settled = Array(lines[first..<end])
+                lines.removeSubrange(first..<end)
+            }
+            return Settled(origin: origin, lines: settled, isLast: lines.isEmpty)
         }
+    }
+
+    /// What one answer settles of a push.
+    struct Settled {
+        let origin: Origin
+        let lines: [Line]
+        /// Whether the push is over.
+        let isLast: Bool
     }
 
     private var entries: [UInt64: Entry] = [:]
@@ -89,26 +95,19 @@ struct OutcomeLedger {
     /// Takes out the device that is answered, and those behind it that wait for no answer of their own.
     ///
     /// - Returns: Nil where the push waits for no answer of that device.
-    mutating func settle(_ id: Delivery.ID) -> (origin: Origin, lines: [Line])? {
-        guard let place = entries.index(forKey: id.push) else { return nil }
-        guard entries.values[place].settlesAll(id.device) else { return settle(id, at: place) }
-        let (origin, lines) = entries.remove(at: place).value.all
-        dropOrder()
-        for line in lines { forget(line, of: origin) }
-        return (origin, lines)
-    }
-
-    private mutating func settle(
-        _ id: Delivery.ID, at place: Dictionary<UInt64, Entry>.Index
-    ) -> (origin: Origin, lines: [Line])? {
-        let origin = entries.values[place].origin
-        guard let settled = entries.values[place].settle(id.device) else { return nil }
-        for line in settled { forget(line, of: origin) }
-        return (origin, settled)
+    mutating func settle(_ id: Delivery.ID) -> Settled? {
+        guard let place = entries.index(forKey: id.push), let settled = entries.values[place].settle(id.device)
+        else { return nil }
+        if settled.isLast {
+            entries.remove(at: place)
+            dropOrder()
+        }
+        if !sharing.isEmpty { for line in settled.lines { forget(line, of: settled.origin) } }
+        return settled
     }
 
     private mutating func dropOrder() {
-        while orderStart < order.count, entries[order[orderStart]] == nil { orderStart += 1 }
+        while orderStart < order.count, entries.index(forKey: order[orderStart]) == nil { orderStart += 1 }
         guard orderStart == order.count || orderStart >= 4_096 else { return }
         order.removeFirst(orderStart)
         orderStart = 0

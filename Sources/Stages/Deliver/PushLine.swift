@@ -7,8 +7,15 @@ import Time
 /// written once and never copied.
 struct PushLine {
     let push: Push
-    /// The ends of lines, by the payload that they hold: one but for topics with badges of their own.
-    private var ends: [(payload: JSONValue, bytes: [UInt8])] = []
+    /// The end of a line, and what payload it holds.
+    private struct End {
+        let payload: Int
+        let bytes: [UInt8]
+    }
+
+    private var end: End?
+    /// Those of topics with badges of their own.
+    private var otherEnds: [End] = []
 
     let unpruned: [UInt8]?
 
@@ -52,10 +59,11 @@ struct PushLine {
     }
 
     private mutating func end(with payload: JSONValue) -> [UInt8] {
-        if let end = ends.first(where: { $0.payload.offset == payload.offset }) { return end.bytes }
-        let bytes = makeEnd(with: payload)
-        ends.append((payload, bytes))
-        return bytes
+        if let end, end.payload == payload.offset { return end.bytes }
+        if let end = otherEnds.first(where: { $0.payload == payload.offset }) { return end.bytes }
+        let end = End(payload: payload.offset, bytes: makeEnd(with: payload))
+        if self.end == nil { self.end = end } else { otherEnds.append(end) }
+        return end.bytes
     }
 
     private func makeEnd(with payload: JSONValue) -> [UInt8] {
