@@ -159,18 +159,13 @@ struct WaitingHeaders {
     var isForOneAttempt = false
     var collapseID: [UInt8]?
 
-    /// A line holds a payload.
-    static var limits: JSONLimits { JSONLimits(depthMax: JSONLimits().depthMax + 8) }
-
     /// - Parameters:
     ///   - head: A delivery's first part.
     ///   - rest: Its second.
     init(head: [UInt8], rest: [UInt8]) {
-        self = (head + rest).withUnsafeBytes { line in
-            var parser = JSONParser(limits: Self.limits)
-            do throws(JSONError) {
-                return WaitingHeaders(try parser.parse(line)[.headers])
-            } catch { return WaitingHeaders(nil) }
+        var reader = PushReader()
+        do throws(JSONError) { self = try reader.read(head, rest) { WaitingHeaders($0.headers) } } catch {
+            self.init(nil)
         }
     }
 
@@ -185,7 +180,7 @@ struct WaitingHeaders {
 
     /// Seconds; nil where there is none, or none that a clock reaches.
     static func expiration(_ headers: JSONValue) -> Int64? {
-        guard let text = headers[.apnsExpiration]?.string, let seconds = Int64(text), seconds >= 0,
+        guard let seconds = DeliveredPush.expiration(headers), seconds >= 0,
             seconds < Instant.distantFuture.microseconds / 1_000_000
         else { return nil }
         return seconds

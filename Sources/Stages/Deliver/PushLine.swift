@@ -48,14 +48,13 @@ struct PushLine {
 
     /// The head of the same push for another device; nil where the line is no push.
     static func head(of line: [UInt8], for device: Device, _ id: PositionID) -> [UInt8]? {
-        line.withUnsafeBytes { line in
-            var parser = JSONParser(limits: WaitingHeaders.limits)
-            do throws(JSONError) {
-                let push = try parser.parse(line)
-                guard let notificationID = push[.notificationID], let user = push[.user] else { return nil }
+        var reader = PushReader()
+        do throws(JSONError) {
+            return try reader.read(line, []) { push in
+                guard let notificationID = push.notificationID, let user = push.user else { return nil }
                 return head(notificationID.raw, user.raw, device, id)
-            } catch { return nil }
-        }
+            }
+        } catch { return nil }
     }
 
     private mutating func end(with payload: JSONValue) -> [UInt8] {

@@ -36,9 +36,7 @@ struct CourierToken: Hashable, Sendable {
 struct Expiration: Sendable {
     private let seconds: Int64?
 
-    init(_ headers: JSONValue?) {
-        seconds = headers?[.apnsExpiration]?.string.flatMap { Int64($0) }.map { max(0, $0) }
-    }
+    init(headers: JSONValue?) { seconds = headers.flatMap(DeliveredPush.expiration).map { max(0, $0) } }
 
     /// The microsecond from which no poll is given the push; nil where there is none. With 0 only those polls get it that
     /// wait when it comes.
@@ -75,12 +73,10 @@ struct CourierPush: Sendable {
         }
     }
 
-    init(_ delivery: Delivery, _ parser: inout JSONParser) throws(Refusal) {
+    init(_ delivery: Delivery, _ reader: inout PushReader) throws(Refusal) {
         guard let app = delivery.app else { throw .unreadable }
-        let line = delivery.line
-        let read = line.withUnsafeBytes { bytes -> Fields? in
-            do throws(JSONError) { return Fields(try parser.parse(bytes)) } catch { return nil }
-        }
+        let read: Fields?
+        do throws(JSONError) { read = try reader.read(delivery) { Fields($0) } } catch { throw .unreadable }
         guard let read else { throw .unreadable }
         guard let token = CourierToken(read.token) else { throw .token }
         id = delivery.id
@@ -99,14 +95,13 @@ struct CourierPush: Sendable {
         let payload: Data
         let expiration: Expiration
 
-        init?(_ line: JSONValue) {
-            guard let user = line[.user]?.string, let token = line[.token]?.string,
-                let apnsID = line[.headers]?[.apnsID]?.string,
-                let notificationID = line[.notificationID]?.string, let payload = line[.payload], payload.isObject
+        init?(_ push: DeliveredPush) {
+            guard let user = push.user?.string, let token = push.token?.string, let apnsID = push.apnsID?.string,
+                let notificationID = push.notificationID?.string, let payload = push.payload, payload.isObject
             else { return nil }
             (self.user, self.token, self.apnsID, self.notificationID) = (user, token, apnsID, notificationID)
             self.payload = Data(payload.raw)
-            expiration = Expiration(line[.headers])
+            expiration = Expiration(headers: push.headers)
         }
     }
 }

@@ -119,10 +119,10 @@ public final class CourierTransport: Transport {
     /// What the disk does not take now is deferred.
     public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         certificates.look(at: present.withLock { $0 }, now: now())
-        var parser = JSONParser()
+        var reader = PushReader()
         var (taken, answers): ([CourierPush], [TransportAnswer]) = ([], [])
         for push in pushes {
-            do throws(CourierPush.Refusal) { taken.append(try CourierPush(push, &parser)) } catch {
+            do throws(CourierPush.Refusal) { taken.append(try CourierPush(push, &reader)) } catch {
                 answers.append(error.answer(push.id))
             }
         }

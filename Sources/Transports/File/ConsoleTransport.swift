@@ -34,7 +34,7 @@ public struct ConsoleTransport: Transport {
 
     private func show(_ push: Delivery) -> TransportAnswer {
         do {
-            try console(format == .json ? String(decoding: push.line, as: UTF8.self) : PushSummary.text(of: push.line))
+            try console(format == .json ? String(decoding: push.line, as: UTF8.self) : PushSummary.text(of: push))
             return TransportAnswer(push.id, .accepted)
         } catch {
             return TransportAnswer(push.id, .failed, reason: "\(error)")

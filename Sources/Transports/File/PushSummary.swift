@@ -1,26 +1,24 @@
 import Events
 import JSON
+import PipelineKit
 
 /// A push in one line for people.
 enum PushSummary {
     /// User and device, what the person would see, the subscription, and what else matters:
     ///
     ///     _alice on alice-phone: "Notes", "A note was added" (query subscription feed, badge 7, collapses as n1)
-    static func text(of line: [UInt8]) -> String {
-        var parser = JSONParser()
-        return line.withUnsafeBytes { bytes in
-            do throws(JSONError) {
-                return text(of: try parser.parse(bytes))
-            } catch {
-                return "a push that is not JSON: \(error)"
-            }
+    static func text(of delivery: Delivery) -> String {
+        var reader = PushReader()
+        do throws(JSONError) { return try reader.read(delivery) { text(of: $0) } } catch {
+            return "a push that is not JSON: \(error)"
         }
     }
 
-    private static func text(of push: JSONValue) -> String {
-        let aps = push[.payload]?["aps"]
-        let details = [subscription(push[.payload]?["ck"]), badge(aps), collapse(push[.headers])].compactMap { $0 }
-        let place = "\(word(push[.user])) on \(word(push[.device]))"
+    private static func text(of push: DeliveredPush) -> String {
+        let aps = push.payload?["aps"]
+        let collapse = push.collapseID?.string.map { "collapses as \(printable($0))" }
+        let details = [subscription(push.payload?["ck"]), badge(aps), collapse].compactMap { $0 }
+        let place = "\(word(push.user)) on \(word(push.device))"
         return "\(place): \(visible(aps))" + (details.isEmpty ? "" : " (\(details.joined(separator: ", ")))")
     }
 
@@ -54,10 +52,6 @@ enum PushSummary {
     }
 
     private static func badge(_ aps: JSONValue?) -> String? { aps?[.badge]?.int64.map { "badge \($0)" } }
-
-    private static func collapse(_ headers: JSONValue?) -> String? {
-        headers?[.apnsCollapseID]?.string.map { "collapses as \(printable($0))" }
-    }
 
     private static func word(_ value: JSONValue?) -> String { value?.string.map(printable) ?? "?" }
 

@@ -10,21 +10,16 @@ struct SimulatorPush {
 
     /// Nil when the line is no push of an app.
     init?(_ delivery: Delivery) {
-        var parser = JSONParser()
-        let read: SimulatorPush? = delivery.line.withUnsafeBytes { line in
-            do throws(JSONError) {
-                return SimulatorPush(delivery, try parser.parse(line))
-            } catch {
-                return nil
-            }
-        }
-        guard let read else { return nil }
-        self = read
+        var reader = PushReader()
+        do throws(JSONError) {
+            guard let read = try reader.read(delivery, { SimulatorPush(delivery, $0) }) else { return nil }
+            self = read
+        } catch { return nil }
     }
 
-    private init?(_ delivery: Delivery, _ push: JSONValue) {
-        guard let id = push[.headers]?[.apnsID]?.string, let payload = push[.payload], payload.isObject,
-            let topic = push[.headers]?[.apnsTopic]?.string ?? delivery.app?.topic
+    private init?(_ delivery: Delivery, _ push: DeliveredPush) {
+        guard let id = push.apnsID?.string, let payload = push.payload, payload.isObject,
+            let topic = push.topic?.string ?? delivery.app?.topic
         else { return nil }
         name = Self.name(delivery.id, id)
         contents = Self.contents(payload, topic)

@@ -12,29 +12,19 @@ struct WebhookPush: Sendable {
 
     /// Nil when the line is no push.
     init?(_ delivery: Delivery) {
-        var parser = JSONParser()
-        let read: Fields? = delivery.line.withUnsafeBytes { line in
-            do throws(JSONError) {
-                return Fields(try parser.parse(line), isNotice: delivery.id.retired != nil)
-            } catch {
-                return nil
+        let isNotice = delivery.id.retired != nil
+        var reader = PushReader()
+        let read: (id: String, user: String)?
+        do throws(JSONError) {
+            read = try reader.read(delivery) { push in
+                let id = isNotice ? push.json["id"] : push.apnsID
+                let user = isNotice ? push.json["data"]?[.user] : push.user
+                return id?.string.flatMap { id in user?.string.map { (id, $0) } }
             }
-        }
-        guard let read else { return nil }
+        } catch { return nil }
+        guard let (id, user) = read, !id.isEmpty, id.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
         self.delivery = delivery
-        apnsID = read.id
-        lane = [read.user, delivery.id.device]
-    }
-
-    private struct Fields {
-        let id: String
-        let user: String
-
-        init?(_ json: JSONValue, isNotice: Bool) {
-            let id = isNotice ? json["id"] : json[.headers]?[.apnsID]
-            guard let id = id?.string, let user = (isNotice ? json["data"] : json)?[.user]?.string else { return nil }
-            guard !id.isEmpty, id.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
-            (self.id, self.user) = (id, user)
-        }
+        apnsID = id
+        lane = [user, delivery.id.device]
     }
 }

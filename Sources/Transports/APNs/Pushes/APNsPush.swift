@@ -54,8 +54,7 @@ struct APNsPushReader: ~Copyable {
 
     /// Whether a push that a user sees and that has no collapse ID gets its `apns-id` as one.
     let collapsesRepeats: Bool
-    private var parser = JSONParser()
-    private var line: [UInt8] = []
+    private var reader = PushReader()
     /// The kind of the push before, which keeps its rules: most pushes of a window are of one.
     private var fitting: (kind: APNsPush.Kind, usesCertificate: Bool)?
 
@@ -76,26 +75,23 @@ struct APNsPushReader: ~Copyable {
 
     private mutating func read(_ delivery: Delivery, _ topic: String) throws(UnsendablePush) -> APNsPush {
         let delivery = delivery.rest.isEmpty ? delivery.dividedBeforePayload : delivery
-        line.removeAll(keepingCapacity: true)
-        line += delivery.head
-        line += delivery.rest
-        let result = line.withUnsafeBytes { bytes -> Result<APNsPush, UnsendablePush> in
-            do throws(UnsendablePush) {
-                return .success(try Self.push(delivery, parse(bytes), topic, collapsesRepeats))
-            } catch { return .failure(error) }
-        }
-        return try result.get()
-    }
-
-    private mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(UnsendablePush) -> JSONValue {
-        do throws(JSONError) { return try parser.parse(bytes) } catch { throw UnsendablePush("not a push: \(error)") }
+        let read: Result<APNsPush, UnsendablePush>
+        do throws(JSONError) {
+            read = try reader.read(delivery) { [collapsesRepeats] push in
+                do throws(UnsendablePush) {
+                    return .success(try Self.push(delivery, push, topic, collapsesRepeats))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        } catch { throw UnsendablePush("not a push: \(error)") }
+        return try read.get()
     }
 
     private static func push(
-        _ delivery: Delivery, _ json: JSONValue, _ topic: String, _ collapsesRepeats: Bool
+        _ delivery: Delivery, _ read: DeliveredPush, _ topic: String, _ collapsesRepeats: Bool
     ) throws(UnsendablePush) -> APNsPush {
-        guard let token = json[.token].flatMap(DecodedText.init), let headers = json[.headers],
-            let payload = json[.payload]
+        guard let token = read.token.flatMap(DecodedText.init), let headers = read.headers, let payload = read.payload
         else { throw UnsendablePush("not a push with a token, headers and a payload") }
         guard payload.isObject else { throw UnsendablePush("a payload that is no JSON object") }
         guard token.withBytes(DeviceToken.isToken) else { throw UnsendablePush(DeviceToken.rule) }

@@ -50,7 +50,7 @@ struct Rebuild {
             let own = Data(device.topic.flatMap { event[.payloadByTopic]?.member($0)?.raw } ?? payload.raw)
             let whole = body ?? event[.unpruned].map { Data($0.raw) } ?? own
             if body == nil {
-                let expiration = Expiration(event[.headers])
+                let expiration = Expiration(headers: event[.headers])
                 try tables.add(push: push, id: id, body: whole, to: account, time: time, expiration)
             }
             body = whole

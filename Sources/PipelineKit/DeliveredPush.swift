@@ -1,0 +1,66 @@
+import Events
+import JSON
+
+/// A push's line, read: what a transport needs of it. Its values are valid during the call that is given it.
+public struct DeliveredPush {
+    /// The whole line.
+    public let json: JSONValue
+
+    public var user: JSONValue? { json[.user] }
+    public var device: JSONValue? { json[.device] }
+    /// As the device registered it.
+    public var token: JSONValue? { json[.token] }
+    public var notificationID: JSONValue? { json[.notificationID] }
+    /// Those of APNs, by their names.
+    public var headers: JSONValue? { json[.headers] }
+    /// What the device gets.
+    public var payload: JSONValue? { json[.payload] }
+
+    /// The header `apns-id`.
+    public var apnsID: JSONValue? { headers?[.apnsID] }
+    /// The header `apns-topic`; nil where the device registered none.
+    public var topic: JSONValue? { headers?[.apnsTopic] }
+    /// The header `apns-collapse-id`.
+    public var collapseID: JSONValue? { headers?[.apnsCollapseID] }
+
+    /// The header `apns-expiration`: seconds since 1970, or 0 for one attempt; nil where there is no such number.
+    package static func expiration(_ headers: JSONValue) -> Int64? {
+        headers[.apnsExpiration]?.string.flatMap { Int64($0) }
+    }
+}
+
+/// Reads the lines of pushes, one after the other, for all transports alike.
+public struct PushReader: ~Copyable {
+    /// A line holds a payload, which is as deep as an event may be.
+    package static var limits: JSONLimits { JSONLimits(depthMax: JSONLimits().depthMax + 8) }
+
+    private var parser = JSONParser(limits: Self.limits)
+    private var line: [UInt8] = []
+
+    public init() {}
+
+    /// - Returns: What `body` returns.
+    /// - Throws: Where the line is not JSON.
+    public mutating func read<Result>(
+        _ delivery: Delivery, _ body: (DeliveredPush) -> Result
+    ) throws(JSONError) -> Result {
+        try read(delivery.head, delivery.rest, body)
+    }
+
+    /// - Parameters:
+    ///   - head: How a delivery's line begins.
+    ///   - rest: How it goes on.
+    package mutating func read<Value>(
+        _ head: [UInt8], _ rest: [UInt8], _ body: (DeliveredPush) -> Value
+    ) throws(JSONError) -> Value {
+        line.removeAll(keepingCapacity: true)
+        line += head
+        line += rest
+        let read = line.withUnsafeBytes { line -> Result<Value, JSONError> in
+            do throws(JSONError) { return .success(body(DeliveredPush(json: try parser.parse(line)))) } catch {
+                return .failure(error)
+            }
+        }
+        return try read.get()
+    }
+}
