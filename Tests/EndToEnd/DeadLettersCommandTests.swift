@@ -214,6 +214,7 @@ struct DeadLettersCommandTests {
         #expect(folder.status == 64 && folder.errors.contains("or --door"), "\(folder.errors)")
         for arguments in [
             ["--include", "device.retired"], ["--limit", "0"], ["--include", "all"], ["--timeout", "0"],
+            ["--door", "tcp://127.0.0.1:1", "--key", "my.key"],
         ] {
             let wrong = try await Command.run(["dead-letters", "redrive", notes.pipeline] + arguments)
             #expect(wrong.status == 64 && wrong.output.isEmpty, "\(wrong)")

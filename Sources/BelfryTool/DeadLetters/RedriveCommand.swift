@@ -52,6 +52,8 @@ struct RedriveCommand: AsyncParsableCommand {
     @Option(help: "The door's address, instead of the pipeline file's.")
     var door: String?
 
+    @OptionGroup var keys: KeyOptions
+
     @Option(help: "Seconds to wait for the door's answer.")
     var timeout: Double = 10
 
@@ -59,6 +61,9 @@ struct RedriveCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
+        if door != nil, keys.key != nil {
+            throw ValidationError("--key goes with a pipeline file, which has the key of the stage behind the door")
+        }
         if limit < 1 { throw ValidationError("--limit takes a number from 1 on") }
         if let useless = include.first(where: { !Obsolescence.includable.contains($0) }) {
             let known = Obsolescence.includable.map(\.rawValue).joined(separator: ", ")
@@ -112,6 +117,6 @@ struct RedriveCommand: AsyncParsableCommand {
                 "\(place.pipeline) does not say where ingest is: name the pipeline file and the logs with --logs, or --door"
             )
         }
-        return try HostPlan.source(ofPipelineAt: place.pipeline)
+        return try HostPlan.source(ofPipelineAt: place.pipeline, keys.pair())
     }
 }
