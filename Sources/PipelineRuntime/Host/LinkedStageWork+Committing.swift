@@ -6,10 +6,10 @@ import Time
 extension LinkedStageWork {
     func endTurn() throws {
         try finishRebuild()
-        guard rebuild == nil else { return try grant() }
+        guard state.pastEnd == nil else { return try grant() }
         guard try commit() else { return }
         putAside()
-        guard transports.isIdle, held == nil, plan.clock == .event, let promised else { return }
+        guard transports.isIdle, state.held == nil, plan.clock == .event, let promised else { return }
         outlet.server.promise(now: promised, mark: mark)
         passedMark = mark
     }
@@ -19,24 +19,24 @@ extension LinkedStageWork {
     ///   is taken in.
     @discardableResult
     func commit(always: Bool = false) throws -> Bool {
-        guard rebuild == nil, resumption == nil, let now = clock?.now else {
+        guard state.mayAppend, let now = clock?.now else {
             try grant()
             return true
         }
-        mustRecord = mustRecord || always || taken - committed >= 65_536
+        if always || state.isRecordDue { state.requireRecord() }
         guard try finishStep(), try serveDeadlines(through: now) else { return false }
         // What is handed out is on record first: an answer is always in a later batch than its push.
         let handsOut = !out.deliveries.isEmpty
-        mustRecord = mustRecord || handsOut
-        let firstOut = clock?.stage.firstOut ?? (handsOut ? taken + 1 : nil)
-        let cursor = Cursor(upstreamName, taken, unfinished: nil, firstOut: firstOut, past: outlet.log.cursor)
-        switch try append(cursor, now: now, always: mustRecord) {
+        if handsOut { state.requireRecord() }
+        let firstOut = clock?.stage.firstOut ?? (handsOut ? state.taken + 1 : nil)
+        let cursor = Cursor(upstreamName, state.taken, unfinished: nil, firstOut: firstOut, past: outlet.log.cursor)
+        switch try append(cursor, now: now, always: state.mustRecord) {
         case .noRoom: return false
         case .unneeded: break
-        case .appended: (committed, mustRecord) = (taken, false)
+        case .appended: state.noteAppended()
         }
         handOut()
-        if !hasCaughtUp { try goOnUnderTodaysSettings(after: taken) }
+        if !state.hasCaughtUp { try goOnUnderTodaysSettings(after: state.taken) }
         try grant()
         return true
     }
@@ -49,8 +49,8 @@ extension LinkedStageWork {
     ///
     /// - Returns: False where what follows has to wait for room: in the log, or at transports.
     func commitFullBatch(through sequence: UInt64) throws -> Bool {
-        taken = sequence
-        return try commit() && mayFold
+        state.take(through: sequence)
+        return try commit() && haveTransportsRoom
     }
 
     private func grant() throws {

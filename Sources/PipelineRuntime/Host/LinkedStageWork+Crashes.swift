@@ -26,7 +26,7 @@ extension LinkedStageWork {
     }
 
     func isToBeSetAside(_ sequence: UInt64) -> Bool {
-        sequence == journal?.setAside && rebuild == nil && resumption == nil
+        sequence == journal?.setAside && state.mayAppend
     }
 
     /// Puts on record that the stage never gets the event: as a dead letter, and in the cursor of a batch of its own, from
@@ -34,7 +34,7 @@ extension LinkedStageWork {
     ///
     /// - Returns: False where something has to wait for room.
     func setAside(_ line: UnsafeRawBufferPointer, _ sequence: UInt64) throws -> Bool {
-        taken = sequence - 1
+        state.take(through: sequence - 1)
         guard try commit(), let journal, let clock else { return false }
         out.reject(sequence: sequence, line: line, Rejection(code: SetAsideEvents.code, reason: journal.reason))
         var cursor = Cursor(
@@ -44,7 +44,7 @@ extension LinkedStageWork {
             out.removeRejections()
             return false
         }
-        (taken, committed, mustRecord) = (sequence, sequence, false)
+        state.setAside(sequence)
         journal.noteSetAside()
         StandardError.write(
             "\(plan.stage): set event \(sequence) of \(upstreamName) aside: \(journal.reason) (belfry dead-letters)")

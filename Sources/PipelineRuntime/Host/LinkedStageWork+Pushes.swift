@@ -22,7 +22,7 @@ extension LinkedStageWork {
 
     /// Hands to transports what they have room for.
     func dispatch() throws {
-        guard hasCaughtUp, !control.isStopAsked, !outlet.isShort, out.isEmpty else { return }
+        guard state.mayHandOut(conditions), out.isEmpty else { return }
         for line in transports.takeComplaints() { StandardError.write("\(plan.stage): \(line)") }
         let handovers = transports.next()
         guard !handovers.isEmpty else { return }
@@ -33,15 +33,13 @@ extension LinkedStageWork {
         for handover in handovers { transports.send(handover) }
     }
 
-    var mayTakeAnswers: Bool { hasCaughtUp && !outlet.isShort && transports.hasAnswers }
-
     /// Gives the stage the answers that have come, at the wall's time, and puts them on record.
     func takeAnswers() throws {
-        guard hasCaughtUp, transports.hasAnswers, try commit(), let now = clock?.now else { return }
+        guard state.hasCaughtUp, transports.hasAnswers, try commit(), let now = clock?.now else { return }
         let time = plan.clock == .wall ? max(now, logNow) : now
         guard try serve(through: time) else { return }
         clock?.advance(to: time, into: &out)
-        mustRecord = true
+        state.requireRecord()
         var answers = transports.takeAnswers()
         underWay?.mark(&answers)
         shift(&answers)

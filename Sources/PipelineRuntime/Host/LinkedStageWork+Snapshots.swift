@@ -4,11 +4,11 @@ import PipelineKit
 extension LinkedStageWork {
     /// Whether the stage's state is that of its log and of what it has taken in, and of nothing that is still to come.
     var isSettled: Bool {
-        hasCaughtUp && step == nil && out.isEmpty && !outlet.isShort && !mustRecord && held == nil
+        out.isEmpty && state.isSettled(conditions)
     }
 
     var moment: SnapshotMoment? {
-        clock.map { SnapshotMoment(position: taken, sequence: outlet.log.lastSequence, now: $0.now) }
+        clock.map { SnapshotMoment(position: state.taken, sequence: outlet.log.lastSequence, now: $0.now) }
     }
 
     func putAside() {

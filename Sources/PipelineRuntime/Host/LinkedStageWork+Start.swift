@@ -8,10 +8,10 @@ extension LinkedStageWork {
         try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
         guard clock == nil, rebuild == nil else { return }
         upstreamName = log
-        taken = start?.moment.position ?? 0
-        committed = max(taken, outlet.log.cursor.positions[log] ?? 0)
+        let taken = start?.moment.position ?? 0
+        var committed = max(taken, outlet.log.cursor.positions[log] ?? 0)
         let hasTransports = !S.transports(of: past.today).isEmpty
-        resumption = unfinished(log)
+        var resumption = unfinished(log)
         if hasTransports, let step = resumption {
             // Of a push to many devices some are on record: the others are out.
             if step.kind == .event { committed += 1 }
@@ -31,6 +31,7 @@ extension LinkedStageWork {
         (self.context, self.epochs) = (context, epochs)
         keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
         underWay = try makeUnderWay(through: last)
+        state.begin(taken: taken, committed: committed, resuming: resumption)
         if committed > 0 {
             let batches = try RecordedBatches(
                 plan, upstream: log, after: start?.moment, answers: hasTransports ? RecordedAnswers(of: S.self) : nil,
@@ -38,6 +39,7 @@ extension LinkedStageWork {
             rebuild = StageRebuild(clock, context, epochs, through: committed, by: batches)
         } else {
             self.clock = clock
+            state.endPast()
             if resumption == nil { try goOnUnderTodaysSettings(after: 0) }
         }
         start = nil
@@ -76,7 +78,7 @@ extension LinkedStageWork {
     ///
     /// - Returns: False where the past is over before the event.
     func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
-        guard let through = rebuild?.through else { return false }
+        guard let through = state.pastEnd else { return false }
         guard sequence > through else {
             if isCareful { journal?.note(sequence...sequence) }
             try rebuild?.feed(line, sequence, at: now)
@@ -91,22 +93,22 @@ extension LinkedStageWork {
     ///
     /// - Returns: False where something before it has to wait.
     func catchUp(before sequence: UInt64) throws -> Bool {
-        guard !hasCaughtUp else { return true }
-        taken = sequence - 1
-        return try commit() && mayFold
+        guard !state.hasCaughtUp else { return true }
+        state.take(through: sequence - 1)
+        return try commit() && haveTransportsRoom
     }
 
     /// The history is over when all that the log has answered has been fed again.
     func finishRebuild() throws {
-        if let through = rebuild?.through, taken >= through { try endRebuild() }
+        if let through = state.pastEnd, state.taken >= through { try endRebuild() }
     }
 
     private func endRebuild() throws {
         try rebuild?.finish()
         guard let rebuilt = rebuild.take() else { return }
-        committed = rebuilt.through
         (clock, epochs) = rebuilt.ended()
-        if resumption == nil { try goOnUnderTodaysSettings(after: committed) } else { try resume() }
+        state.endPast()
+        if state.resumption == nil { try goOnUnderTodaysSettings(after: state.committed) } else { try resume() }
     }
 
     func adopt(_ settings: S.Settings) throws {
@@ -119,7 +121,7 @@ extension LinkedStageWork {
         while let settings = epochs?.next(beforeEvent: .max) { try adopt(settings) }
         if past.hasChanged { try adopt(past.today) }
         try past.record(after: sequence, now: outlet.log.lastNow)
-        hasCaughtUp = true
+        state.goOnUnderTodaysSettings()
         if let clock { clock.stage.handOutAgain(at: clock.now, into: &out) }
         handOut()
     }

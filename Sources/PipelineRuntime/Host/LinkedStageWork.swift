@@ -4,6 +4,8 @@ import Time
 
 /// The work of a host whose stage reads another stage's log.
 final class LinkedStageWork<S: Stage>: HostWork {
+    /// What is being done, and how far it has come.
+    var state = ConsumerState()
     let outlet: StageOutlet
     let plan: HostPlan
     let control: HostControl
@@ -17,8 +19,6 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var out = Outbox()
     private var events = EventReader(limits: EventReader.linkLimits)
     var upstreamName = ""
-    var taken: UInt64 = 0
-    var committed: UInt64 = 0
     var ungranted = 0
     private var eventsIn: UInt64 = 0
     var mark: UInt64 = 0
@@ -28,29 +28,12 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var context: StageContext?
     let snapshots: SnapshotSearch<S>?
     var keeper: SnapshotKeeper?
-    /// Input that waits for room in the log.
-    var held: HeldInput?
-    /// Whether the next batch must be appended even if it holds no event: the stage was woken, and that is to be known.
-    var mustRecord = false
-    /// What the stage is in the middle of.
-    var step: OpenStep?
     /// Which pushes transports may have; nil for a stage that has no transports.
     var underWay: UnderWay?
     /// What the stage is at work on, for whoever starts after a crash; nil where nobody would know what crashed.
     var journal: CrashJournal?
     /// Whether each event is noted in the journal by itself.
     var isCareful = false
-    /// What the log holds a part of since before a restart, until the stage is at it again.
-    var resumption: UnfinishedStep?
-    /// Whether all of the log's past was fed again, and is whole: then today's settings count.
-    var hasCaughtUp = false
-    /// How many batches this turn has appended of steps that are not at their end.
-    var parts = 0
-
-    enum HeldInput {
-        case lines([UInt8], first: UInt64, now: Instant)
-        case time(Instant, mark: UInt64)
-    }
 
     /// Input that one turn takes at most before it commits. Where pushes are on their way, answers are not to wait long.
     private var turnBytesMax: Int { transports.isResting ? 1 << 20 : 1 << 17 }
@@ -74,29 +57,37 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var sockets: [any MessageSocket] { [inlet.socket] }
 
     var timeout: Duration {
-        guard plan.clock == .wall, mayWake, let deadline = clock?.stage.deadline else { return inlet.patience }
+        guard plan.clock == .wall, state.mayWake(conditions), let deadline = clock?.stage.deadline else {
+            return inlet.patience
+        }
         return min(inlet.patience, max(.zero, deadline - logNow))
     }
 
-    var isIdle: Bool { transports.isResting && (step == nil || outlet.isShort) }
-    var wantsInput: Bool { mayFold && !control.isStopAsked && !outlet.isShort && held == nil && step == nil }
+    var isIdle: Bool { transports.isResting && (state.step == nil || outlet.isShort) }
+    var wantsInput: Bool { state.wantsInput(conditions) }
 
-    /// Whether the stage may take more in: in virtual time only when all that it handed out is answered.
-    var mayFold: Bool { plan.clock == .event ? transports.isIdle : transports.hasRoom }
+    var conditions: ConsumerState.Conditions {
+        .init(
+            isLogFull: outlet.isShort, haveTransportsRoom: haveTransportsRoom, hasAnswers: transports.hasAnswers,
+            isStopping: control.isStopAsked)
+    }
+
+    /// In virtual time only when all that was handed out is answered.
+    var haveTransportsRoom: Bool { plan.clock == .event ? transports.isIdle : transports.hasRoom }
 
     /// What of its logs the stage needs to start again.
     var need: StageNeed { keeper.map { StageNeed($0.need) } ?? .everything }
 
     func fill(_ report: inout HostReport) {
         report.phase = rebuild != nil ? .rebuilding : clock == nil ? .waitingForUpstream : .running
-        report.taken = taken
+        report.taken = state.taken
         report.eventsIn = eventsIn
         report.mark = passedMark
         report.refusedFrames = inlet.refusedFrames + outlet.server.refusedFrames
     }
 
     func finish() throws {
-        if try commit(always: taken > committed) {
+        if try commit(always: state.taken > state.committed) {
             try rest()
             if isSettled, let clock, let moment {
                 keeper?.finish(clock.stage, moment, after: outlet.flushingDeadLetters)
@@ -108,7 +99,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     func turn(hasInput: Bool) throws -> Bool {
-        parts = 0
+        state.beginTurn()
         defer { journal?.clear() }
         try takeAnswers()
         try dispatch()
@@ -128,16 +119,12 @@ final class LinkedStageWork<S: Stage>: HostWork {
         try dispatch()
         inlet.keep = need.upstream
         try inlet.tick(at: plan.time.steady())
-        return bytes >= turnBytesMax || mayTakeAnswers || canGoOn
+        return bytes >= turnBytesMax || state.mayTakeAnswers(conditions) || state.mayGoOn(conditions)
     }
-
-    /// Whether what had to wait need wait no more.
-    private var canGoOn: Bool { (held != nil || step != nil) && !outlet.isShort && mayFold }
 
     /// Goes on with what had to wait, once what it gave so far is appended.
     private func takeHeld() throws -> Int {
-        guard let input = held, mayFold, try commit() else { return 0 }
-        held = nil
+        guard state.held != nil, haveTransportsRoom, try commit(), let input = state.takeHeld() else { return 0 }
         switch input {
         case .lines(let lines, let first, let now):
             try lines.withUnsafeBytes { try fold($0, first: first, count: Lines.count($0), at: now) }
@@ -177,7 +164,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
         if !isCareful, count > 0 { journal?.note(first...(first + count - 1)) }
         if plan.clock == .event {
             guard try advance(to: now) else {
-                held = .lines(Array(lines), first: first, now: now)
+                state.hold(.lines(Array(lines), first: first, now: now))
                 return
             }
         }
@@ -186,12 +173,16 @@ final class LinkedStageWork<S: Stage>: HostWork {
             guard try fold(line, sequence, at: now) else { break }
             sequence += 1
             end += line.count + 1
-            if step != nil, try !finishEvent(sequence - 1) { break }
+            if state.step != nil, try !finishEvent(sequence - 1) { break }
             if isFull, try !commitFullBatch(through: sequence - 1) { break }
-            if (sequence - first) % Self.eventsBetweenLooks == 0, plan.clock == .wall, mayTakeAnswers { break }
+            if (sequence - first) % Self.eventsBetweenLooks == 0, plan.clock == .wall,
+                state.mayTakeAnswers(conditions)
+            {
+                break
+            }
         }
-        if end < lines.count { held = .lines(Array(lines[end...]), first: sequence, now: now) }
-        taken = step?.event.map { $0 - 1 } ?? sequence - 1
+        if end < lines.count { state.hold(.lines(Array(lines[end...]), first: sequence, now: now)) }
+        state.take(through: state.step?.event.map { $0 - 1 } ?? sequence - 1)
         eventsIn += sequence - first
         ungranted += end
         keeper?.noteInput(end)
@@ -211,13 +202,13 @@ final class LinkedStageWork<S: Stage>: HostWork {
     /// - Returns: Whether the event was taken; else something before it has to wait.
     @inline(__always)
     private func fold(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
-        if !hasCaughtUp {
+        if !state.hasCaughtUp {
             if try recall(line, sequence, at: now) { return true }
             guard try catchUp(before: sequence) else { return false }
         }
         if isCareful, isToBeSetAside(sequence) { return try setAside(line, sequence) }
         if clock?.comesDue(at: now) == true {
-            taken = sequence - 1
+            state.take(through: sequence - 1)
             guard try serveDeadlines(through: now) else { return false }
         }
         let before = out.count
@@ -231,9 +222,9 @@ final class LinkedStageWork<S: Stage>: HostWork {
 
     /// - Returns: False where the event just taken, or what follows it, has to wait.
     private func finishEvent(_ sequence: UInt64) throws -> Bool {
-        taken = sequence - 1
+        state.take(through: sequence - 1)
         guard try finishStep() else { return false }
-        return try hasCaughtUp || commitFullBatch(through: sequence)
+        return try state.hasCaughtUp || commitFullBatch(through: sequence)
     }
 
     // MARK: Time
@@ -246,7 +237,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     ///
     /// - Returns: False where the log has no room for what is due on the way: then it is for later.
     private func advance(to time: Instant) throws -> Bool {
-        guard rebuild == nil else { return true }
+        guard state.pastEnd == nil else { return true }
         guard try finishStep() else { return false }
         while let deadline = clock?.stage.deadline, deadline <= time {
             guard try commitSettled(), try serveDeadlines(through: deadline), try commitSettled() else { return false }
@@ -270,19 +261,16 @@ final class LinkedStageWork<S: Stage>: HostWork {
         try finishRebuild()
         guard plan.clock == .event else { return }
         guard try advance(to: now) else {
-            held = .time(now, mark: mark)
+            state.hold(.time(now, mark: mark))
             return
         }
         promised = now
         self.mark = max(self.mark, mark)
     }
 
-    /// Whether a deadline that passes now is served now: not while the past is fed again, nor while the log has no room.
-    private var mayWake: Bool { hasCaughtUp && !outlet.isShort && step == nil && transports.hasRoom }
-
     private func wakeWhenDue() throws {
         try finishRebuild()
-        guard plan.clock == .wall, mayWake else { return }
+        guard plan.clock == .wall, state.mayWake(conditions) else { return }
         try serve(through: logNow)
     }
 
@@ -293,7 +281,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     func serve(through time: Instant) throws -> Bool {
         guard clock?.isDue(at: time) == true else { return true }
         guard try commit() else { return false }
-        mustRecord = true
+        state.requireRecord()
         guard try serveDeadlines(through: time) else { return false }
         return try commit()
     }

@@ -1,0 +1,338 @@
+import TestSupport
+import Testing
+
+@testable import PipelineRuntime
+
+/// What a host is doing, held against all that has happened to it, and against a log without any host.
+struct ConsumerStateTests {
+    @Test(arguments: Seeded.seeds)
+    func `in any order of events the state is what all that happened says`(seed: UInt64) {
+        var draw = Seeded(seed)
+        for _ in 0..<300 {
+            var (state, history) = (ConsumerState(), Happened())
+            for _ in 0..<40 {
+                history.happen(&state, &draw)
+                let conditions = ConsumerState.Conditions(
+                    isLogFull: draw.isOneIn(3), haveTransportsRoom: !draw.isOneIn(3), hasAnswers: draw.isOneIn(2),
+                    isStopping: draw.isOneIn(5))
+                #expect(history.difference(to: state, conditions) == nil, "\(history.events)")
+            }
+        }
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `each output is in the log once and in order, whatever room there is and wherever the host dies`(
+        seed: UInt64
+    ) {
+        var draw = Seeded(seed)
+        for _ in 0..<200 {
+            var world = ToyWorld(&draw)
+            while !world.isDone {
+                var host = ToyHost(world)
+                for _ in 0..<draw.below(60) { host.turn(&draw) }
+                world = host.left
+                #expect(world.isPrefix, "\(world)")
+            }
+            #expect(world.outputs == world.expected, "\(world)")
+        }
+    }
+
+    @Test func `each state has its name`() {
+        var state = ConsumerState()
+        var conditions = ConsumerState.Conditions()
+        #expect(state.activity(conditions) == .waitingForUpstream)
+        state.begin(taken: 0, committed: 2, resuming: nil)
+        #expect(state.activity(conditions) == .catchingUp)
+        state.take(through: 2)
+        state.endPast()
+        state.goOnUnderTodaysSettings()
+        #expect(state.activity(conditions) == .folding)
+        state.beginStep(.event, of: 3, behind: 0, next: 1)
+        #expect(state.activity(conditions) == .delivering)
+        state.endStep()
+        state.hold(.time(.epoch, mark: 1))
+        #expect(state.activity(conditions) == .waitingForRoom)
+        conditions.isStopping = true
+        #expect(state.activity(conditions) == .stopping)
+    }
+}
+
+/// All that has happened, kept as a list: each question goes through it from the beginning.
+private struct Happened {
+    enum Event: Equatable {
+        case began(committed: UInt64, step: UnfinishedStep?)
+        case pastEnded, wentOn, dropped
+        case took(UInt64)
+        case held, released
+        case stepBegan(UnfinishedStep.Kind, event: UInt64?, known: UInt64)
+        case knownCame(Int)
+        case stepEnded
+        case partAppended, recordRequired, appended
+        case setAside(UInt64)
+    }
+
+    private(set) var events: [Event] = []
+
+    private var began: (committed: UInt64, step: UnfinishedStep?)? {
+        for case .began(let committed, let step) in events { return (committed, step) }
+        return nil
+    }
+    private var hasPastEnded: Bool { events.contains(.pastEnded) }
+    private var hasCaughtUp: Bool { events.contains(.wentOn) }
+    private var isHeld: Bool { events.last { $0 == .held || $0 == .released } == .held }
+
+    /// The step that the log has a part of, until it begins again or is dropped.
+    private var resumption: UnfinishedStep? {
+        guard let step = began?.step, !events.contains(.dropped), !hasCaughtUp else { return nil }
+        let isAgain = events.contains { event in
+            if case .stepBegan(step.kind, _, _) = event { true } else { false }
+        }
+        return isAgain ? nil : step
+    }
+
+    private var openStep: (event: UInt64?, known: UInt64)? {
+        var open: (event: UInt64?, known: UInt64)?
+        for event in events {
+            switch event {
+            case .stepBegan(_, let event, let known): open = (event, known)
+            case .knownCame(let count): open?.known -= UInt64(count)
+            case .stepEnded: open = nil
+            default: break
+            }
+        }
+        return open
+    }
+
+    private var taken: UInt64 {
+        var (taken, open): (UInt64, UInt64?) = (0, nil)
+        for event in events {
+            switch event {
+            case .took(let sequence), .setAside(let sequence): taken = sequence
+            case .stepBegan(_, let event, _): open = event
+            case .stepEnded: taken = open ?? taken
+            default: break
+            }
+        }
+        return taken
+    }
+
+    private var committed: UInt64 {
+        for (index, event) in events.enumerated().reversed() {
+            switch event {
+            case .began(let committed, _): return committed
+            case .setAside(let sequence): return sequence
+            case .appended: return Happened(events: Array(events[..<index])).taken
+            default: continue
+            }
+        }
+        return 0
+    }
+
+    private var mustRecord: Bool {
+        var must = false
+        for (index, event) in events.enumerated() {
+            switch event {
+            case .recordRequired, .partAppended: must = true
+            case .stepBegan(let kind, _, _):
+                must = must || Happened(events: Array(events[..<index])).isResumed(by: kind)
+            case .appended, .setAside: must = false
+            default: break
+            }
+        }
+        return must
+    }
+
+    private func isResumed(by kind: UnfinishedStep.Kind) -> Bool { hasPastEnded && resumption?.kind == kind }
+
+    init() {}
+    private init(events: [Event]) { self.events = events }
+
+    /// Lets something happen that may happen now.
+    mutating func happen(_ state: inout ConsumerState, _ draw: inout Seeded) {
+        guard began != nil else {
+            let committed = UInt64(draw.below(3))
+            let step = draw.isOneIn(2) ? UnfinishedStep(draw.one(of: [.event, .wake]), first: 1) : nil
+            state.begin(taken: 0, committed: committed, resuming: step)
+            return events.append(.began(committed: committed, step: step))
+        }
+        switch draw.below(10) {
+        case 0 where !hasPastEnded:
+            state.endPast()
+            events.append(.pastEnded)
+        case 1 where hasPastEnded && !hasCaughtUp && resumption == nil:
+            state.goOnUnderTodaysSettings()
+            events.append(.wentOn)
+        case 2 where hasPastEnded && resumption != nil:
+            state.dropResumption()
+            events.append(.dropped)
+        case 3 where isHeld:
+            _ = state.takeHeld()
+            events.append(.released)
+        case 4 where !isHeld && openStep == nil:
+            state.hold(.time(.epoch, mark: 0))
+            events.append(.held)
+        case 5 where hasPastEnded && openStep == nil: begin(&state, &draw)
+        case 6 where openStep != nil:
+            if let known = openStep?.known, known > 0 {
+                let dropped = state.dropKnown(of: 1 + draw.below(3))
+                return events.append(.knownCame(dropped))
+            }
+            let isPart = draw.isOneIn(2)
+            if isPart { state.notePart() } else { state.endStep() }
+            events.append(isPart ? .partAppended : .stepEnded)
+        case 7 where openStep == nil && hasPastEnded && resumption == nil:
+            state.noteAppended()
+            events.append(.appended)
+        case 8 where openStep == nil && hasCaughtUp:
+            state.setAside(taken + 1)
+            events.append(.setAside(taken + 1))
+        case 9 where openStep == nil:
+            state.requireRecord()
+            events.append(.recordRequired)
+        default:
+            guard openStep == nil else { return }
+            state.take(through: taken + 1)
+            events.append(.took(taken + 1))
+        }
+    }
+
+    private mutating func begin(_ state: inout ConsumerState, _ draw: inout Seeded) {
+        let kind = draw.one(of: [UnfinishedStep.Kind.event, .wake])
+        let event = kind == .event ? taken + 1 : nil
+        let known = isResumed(by: kind) ? UInt64(4) : 0
+        state.beginStep(kind, of: event, behind: 0, next: 5)
+        events.append(.stepBegan(kind, event: event, known: known))
+    }
+
+    /// - Returns: What the state says otherwise than the list.
+    func difference(to state: ConsumerState, _ conditions: ConsumerState.Conditions) -> String? {
+        let (room, full, stopping) = (conditions.haveTransportsRoom, conditions.isLogFull, conditions.isStopping)
+        let isInStep = openStep != nil
+        let answers: [(String, Bool)] = [
+            ("hasCaughtUp", state.hasCaughtUp == hasCaughtUp),
+            ("taken", state.taken == taken), ("committed", state.committed == committed),
+            ("mustRecord", state.mustRecord == mustRecord),
+            ("resumption", state.resumption == resumption),
+            ("pastEnd", state.pastEnd == (hasPastEnded ? nil : began?.committed)),
+            ("mayAppend", state.mayAppend == (hasPastEnded && resumption == nil)),
+            ("step", (state.step != nil) == isInStep && state.step?.known ?? 0 == openStep?.known ?? 0),
+            ("wantsInput", state.wantsInput(conditions) == (room && !stopping && !full && !isHeld && !isInStep)),
+            ("mayWake", state.mayWake(conditions) == (hasCaughtUp && !full && !isInStep && room)),
+            ("mayTakeAnswers", state.mayTakeAnswers(conditions) == (hasCaughtUp && !full && conditions.hasAnswers)),
+            ("mayHandOut", state.mayHandOut(conditions) == (hasCaughtUp && !full && !stopping)),
+            ("mayGoOn", state.mayGoOn(conditions) == ((isHeld || isInStep) && !full && room)),
+            (
+                "isSettled",
+                state.isSettled(conditions) == (hasCaughtUp && !full && !isInStep && !isHeld && !mustRecord)
+            ),
+            ("activity", state.activity(conditions) == activity(conditions)),
+        ]
+        return answers.first { !$0.1 }?.0
+    }
+
+    private func activity(_ conditions: ConsumerState.Conditions) -> ConsumerState.Activity {
+        if began == nil { return .waitingForUpstream }
+        if conditions.isStopping { return .stopping }
+        if isHeld || conditions.isLogFull { return .waitingForRoom }
+        if openStep != nil { return .delivering }
+        return hasCaughtUp ? .folding : .catchingUp
+    }
+}
+
+/// What outlives a host: its input, and its log with the cursor of the last batch.
+private struct ToyWorld {
+    /// The parts of what the stage says to each event.
+    let parts: [[[Int]]]
+    fileprivate(set) var outputs: [Int] = []
+    fileprivate(set) var committed: UInt64 = 0
+    /// What the log ends in the middle of.
+    fileprivate(set) var unfinished: UnfinishedStep?
+
+    var expected: [Int] { parts.flatMap { $0.flatMap(\.self) } }
+    var isDone: Bool { committed == UInt64(parts.count) && unfinished == nil }
+    var isPrefix: Bool { expected.starts(with: outputs) }
+
+    init(_ draw: inout Seeded) {
+        var next = 0
+        parts = (0..<1 + draw.below(8)).map { _ in
+            (0..<1 + draw.below(4)).map { _ in
+                (0..<draw.below(4)).map { _ in
+                    next += 1
+                    return next
+                }
+            }
+        }
+    }
+}
+
+/// A host with nothing but a ``ConsumerState``: does what it may, as `LinkedStageWork` does.
+private struct ToyHost {
+    private(set) var left: ToyWorld
+    private var state = ConsumerState()
+    /// What is said, and not in the log.
+    private var out: [Int] = []
+    /// The parts that the open step has not said yet.
+    private var unsaid: [[Int]] = []
+
+    init(_ world: ToyWorld) {
+        left = world
+        state.begin(taken: 0, committed: world.committed, resuming: world.unfinished)
+    }
+
+    mutating func turn(_ draw: inout Seeded) {
+        state.beginTurn()
+        let conditions = ConsumerState.Conditions(isLogFull: draw.isOneIn(4), haveTransportsRoom: !draw.isOneIn(4))
+        if let end = state.pastEnd {
+            state.take(through: end)
+            state.endPast()
+        }
+        if state.step != nil { goOn(conditions) }
+        if state.held != nil, conditions.haveTransportsRoom, state.step == nil { _ = state.takeHeld() }
+        while state.wantsInput(conditions), state.taken < UInt64(left.parts.count), !draw.isOneIn(3) {
+            feed(state.taken + 1)
+            goOn(conditions)
+            if state.step == nil, draw.isOneIn(4) { state.hold(.time(.epoch, mark: 0)) }
+        }
+        if state.step == nil { commit(conditions) }
+    }
+
+    private mutating func feed(_ sequence: UInt64) {
+        let said = left.parts[Int(sequence) - 1]
+        let before = out.count
+        out += said[0]
+        unsaid = Array(said.dropFirst())
+        if state.resumption != nil || !unsaid.isEmpty {
+            state.beginStep(.event, of: sequence, behind: before, next: UInt64(left.outputs.count) + 1)
+        } else {
+            state.take(through: sequence)
+        }
+    }
+
+    /// Appends part by part what there is room for.
+    private mutating func goOn(_ conditions: ConsumerState.Conditions) {
+        guard let step = state.step else { return }
+        out.removeFirst(state.dropKnown(of: out.count))
+        while !unsaid.isEmpty {
+            if !out.isEmpty {
+                guard !conditions.isLogFull, state.mayAppendPart else { return }
+                left.outputs += out
+                (left.committed, left.unfinished) = (state.taken, step.unfinished)
+                out = []
+                state.notePart()
+            }
+            out += unsaid.removeFirst()
+            out.removeFirst(state.dropKnown(of: out.count))
+        }
+        state.endStep()
+    }
+
+    private mutating func commit(_ conditions: ConsumerState.Conditions) {
+        guard state.mayAppend, !conditions.isLogFull else { return }
+        if !out.isEmpty || state.mustRecord || state.taken > state.committed {
+            left.outputs += out
+            (left.committed, left.unfinished, out) = (state.taken, nil, [])
+            state.noteAppended()
+        }
+        if !state.hasCaughtUp { state.goOnUnderTodaysSettings() }
+    }
+}
