@@ -47,90 +47,86 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
     open override var description: String { "<CKNotificationInfo \(properties.json)>" }
 
     open var alertBody: String? {
-        get { self[\.alertBody] }
-        set { self[\.alertBody] = newValue }
+        get { properties[text: .alertBody] }
+        set { state.withLock { $0[text: .alertBody] = newValue } }
     }
     /// Beats ``alertBody``.
     open var alertLocalizationKey: String? {
-        get { self[\.alertLocalizationKey] }
-        set { self[\.alertLocalizationKey] = newValue }
+        get { properties[text: .alertLocalizationKey] }
+        set { state.withLock { $0[text: .alertLocalizationKey] = newValue } }
     }
     /// Fields whose values stand for the variables of the localized text: strings, numbers or dates.
     open var alertLocalizationArgs: [CKRecord.FieldKey]? {
-        get { self[\.alertLocalizationArgs] }
-        set { self[\.alertLocalizationArgs] = newValue }
+        get { properties[list: .alertLocalizationArgs] }
+        set { state.withLock { $0[list: .alertLocalizationArgs] = newValue } }
     }
     open var title: String? {
-        get { self[\.title] }
-        set { self[\.title] = newValue }
+        get { properties[text: .title] }
+        set { state.withLock { $0[text: .title] = newValue } }
     }
     /// Beats ``title``.
     open var titleLocalizationKey: String? {
-        get { self[\.titleLocalizationKey] }
-        set { self[\.titleLocalizationKey] = newValue }
+        get { properties[text: .titleLocalizationKey] }
+        set { state.withLock { $0[text: .titleLocalizationKey] = newValue } }
     }
     open var titleLocalizationArgs: [CKRecord.FieldKey]? {
-        get { self[\.titleLocalizationArgs] }
-        set { self[\.titleLocalizationArgs] = newValue }
+        get { properties[list: .titleLocalizationArgs] }
+        set { state.withLock { $0[list: .titleLocalizationArgs] = newValue } }
     }
     open var subtitle: String? {
-        get { self[\.subtitle] }
-        set { self[\.subtitle] = newValue }
+        get { properties[text: .subtitle] }
+        set { state.withLock { $0[text: .subtitle] = newValue } }
     }
     /// Beats ``subtitle``.
     open var subtitleLocalizationKey: String? {
-        get { self[\.subtitleLocalizationKey] }
-        set { self[\.subtitleLocalizationKey] = newValue }
+        get { properties[text: .subtitleLocalizationKey] }
+        set { state.withLock { $0[text: .subtitleLocalizationKey] = newValue } }
     }
     open var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
-        get { self[\.subtitleLocalizationArgs] }
-        set { self[\.subtitleLocalizationArgs] = newValue }
+        get { properties[list: .subtitleLocalizationArgs] }
+        set { state.withLock { $0[list: .subtitleLocalizationArgs] = newValue } }
     }
     open var alertActionLocalizationKey: String? {
-        get { self[\.alertActionLocalizationKey] }
-        set { self[\.alertActionLocalizationKey] = newValue }
+        get { properties[text: .alertActionLocalizationKey] }
+        set { state.withLock { $0[text: .alertActionLocalizationKey] = newValue } }
     }
     open var alertLaunchImage: String? {
-        get { self[\.alertLaunchImage] }
-        set { self[\.alertLaunchImage] = newValue }
+        get { properties[text: .alertLaunchImage] }
+        set { state.withLock { $0[text: .alertLaunchImage] = newValue } }
     }
     /// `default` for the system's sound.
     open var soundName: String? {
-        get { self[\.soundName] }
-        set { self[\.soundName] = newValue }
+        get { properties[text: .soundName] }
+        set { state.withLock { $0[text: .soundName] = newValue } }
     }
     /// Fields whose values the push carries: at most three; strings, numbers, places, dates or references.
     open var desiredKeys: [CKRecord.FieldKey]? {
-        get { self[\.desiredKeys] }
-        set { self[\.desiredKeys] = newValue }
+        get { properties[list: .desiredKeys] }
+        set { state.withLock { $0[list: .desiredKeys] = newValue } }
     }
     /// Raises the user's badge by one.
     open var shouldBadge: Bool {
-        get { self[\.shouldBadge] }
-        set { self[\.shouldBadge] = newValue }
+        get { properties[flag: .shouldBadge] }
+        set { state.withLock { $0[flag: .shouldBadge] = newValue } }
     }
     open var shouldSendContentAvailable: Bool {
-        get { self[\.shouldSendContentAvailable] }
-        set { self[\.shouldSendContentAvailable] = newValue }
+        get { properties[flag: .shouldSendContentAvailable] }
+        set { state.withLock { $0[flag: .shouldSendContentAvailable] = newValue } }
     }
     open var shouldSendMutableContent: Bool {
-        get { self[\.shouldSendMutableContent] }
-        set { self[\.shouldSendMutableContent] = newValue }
+        get { properties[flag: .shouldSendMutableContent] }
+        set { state.withLock { $0[flag: .shouldSendMutableContent] = newValue } }
     }
     open var category: String? {
-        get { self[\.category] }
-        set { self[\.category] = newValue }
+        get { properties[text: .category] }
+        set { state.withLock { $0[text: .category] = newValue } }
     }
     /// The `apns-collapse-id` of the pushes, at most 64 bytes.
     open var collapseIDKey: String? {
-        get { self[\.collapseIDKey] }
-        set { self[\.collapseIDKey] = newValue }
+        get { properties[text: .collapseIDKey] }
+        set { state.withLock { $0[text: .collapseIDKey] = newValue } }
     }
 
-    private subscript<Value: Sendable>(path: WritableKeyPath<NotificationProperties, Value> & Sendable) -> Value {
-        get { state.withLock { $0[keyPath: path] } }
-        set { state.withLock { $0[keyPath: path] = newValue } }
-    }
 }
 
 extension CKNotificationInfo: CVarArg {

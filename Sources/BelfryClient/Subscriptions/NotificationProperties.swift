@@ -1,52 +1,44 @@
+import Events
 import JSON
 
-/// The eighteen properties, under the names that they have in a subscription dictionary too.
+/// The properties that are set, under the names that they have in a subscription dictionary too.
 struct NotificationProperties: Sendable {
-    var alertBody: String?
-    var alertLocalizationKey: String?
-    var alertLocalizationArgs: [CKRecord.FieldKey]?
-    var title: String?
-    var titleLocalizationKey: String?
-    var titleLocalizationArgs: [CKRecord.FieldKey]?
-    var subtitle: String?
-    var subtitleLocalizationKey: String?
-    var subtitleLocalizationArgs: [CKRecord.FieldKey]?
-    var alertActionLocalizationKey: String?
-    var alertLaunchImage: String?
-    var soundName: String?
-    var desiredKeys: [CKRecord.FieldKey]?
-    var shouldBadge = false
-    var shouldSendContentAvailable = false
-    var shouldSendMutableContent = false
-    var category: String?
-    var collapseIDKey: String?
+    private var texts: [NotificationProperty: String] = [:]
+    private var lists: [NotificationProperty: [CKRecord.FieldKey]] = [:]
+    private var flags: Set<NotificationProperty> = []
 
-    private typealias Property<Value> = (
-        name: StaticString, path: WritableKeyPath<NotificationProperties, Value> & Sendable
-    )
-
-    private static let texts: [Property<String?>] = [
-        ("alertBody", \.alertBody), ("alertLocalizationKey", \.alertLocalizationKey), ("title", \.title),
-        ("titleLocalizationKey", \.titleLocalizationKey), ("subtitle", \.subtitle),
-        ("subtitleLocalizationKey", \.subtitleLocalizationKey),
-        ("alertActionLocalizationKey", \.alertActionLocalizationKey), ("alertLaunchImage", \.alertLaunchImage),
-        ("soundName", \.soundName), ("category", \.category), ("collapseIDKey", \.collapseIDKey),
-    ]
-    private static let lists: [Property<[CKRecord.FieldKey]?>] = [
-        ("alertLocalizationArgs", \.alertLocalizationArgs), ("titleLocalizationArgs", \.titleLocalizationArgs),
-        ("subtitleLocalizationArgs", \.subtitleLocalizationArgs), ("desiredKeys", \.desiredKeys),
-    ]
-    private static let flags: [Property<Bool>] = [
-        ("shouldBadge", \.shouldBadge), ("shouldSendContentAvailable", \.shouldSendContentAvailable),
-        ("shouldSendMutableContent", \.shouldSendMutableContent),
-    ]
+    /// Those that an app can set, in the order in which they are written: the alert's own text before its title.
+    private static let inOrder: [NotificationProperty] = {
+        let first: [NotificationProperty] = [.alertBody, .alertLocalizationKey, .alertLocalizationArgs]
+        return first + NotificationProperty.allCases.filter { !first.contains($0) && $0 != .additionalFields }
+    }()
 
     init() {}
 
     init(json: JSONValue) {
-        for (name, path) in Self.texts { self[keyPath: path] = json[name]?.string }
-        for (name, path) in Self.lists { self[keyPath: path] = json[name]?.elements.compactMap(\.string) }
-        for (name, path) in Self.flags { self[keyPath: path] = json[name]?.bool == true }
+        for property in Self.inOrder {
+            guard let value = json[property.name] else { continue }
+            switch property.kind {
+            case .text, .collapseID: self[text: property] = value.string
+            case .arguments, .fieldNames: self[list: property] = value.elements.compactMap(\.string)
+            case .flag: self[flag: property] = value.bool == true
+            }
+        }
+    }
+
+    subscript(text property: NotificationProperty) -> String? {
+        get { texts[property] }
+        set { texts[property] = newValue }
+    }
+
+    subscript(list property: NotificationProperty) -> [CKRecord.FieldKey]? {
+        get { lists[property] }
+        set { lists[property] = newValue }
+    }
+
+    subscript(flag property: NotificationProperty) -> Bool {
+        get { flags.contains(property) }
+        set { if newValue { flags.insert(property) } else { flags.remove(property) } }
     }
 
     var json: String {
@@ -55,17 +47,17 @@ struct NotificationProperties: Sendable {
         return buffer.text
     }
 
-    /// Writes what is set.
+    /// Writes what is set: texts, then lists, then flags.
     func write(into buffer: inout ByteBuffer) {
         var members: [String] = []
-        for (name, path) in Self.texts {
-            if let text = self[keyPath: path] { members.append("\"\(name)\":\(Self.quoted(text))") }
+        for property in Self.inOrder {
+            if let text = texts[property] { members.append("\"\(property.name)\":\(Self.quoted(text))") }
         }
-        for (name, path) in Self.lists {
-            guard let list = self[keyPath: path], !list.isEmpty else { continue }
-            members.append("\"\(name)\":[\(list.map(Self.quoted).joined(separator: ","))]")
+        for property in Self.inOrder {
+            guard let list = lists[property], !list.isEmpty else { continue }
+            members.append("\"\(property.name)\":[\(list.map(Self.quoted).joined(separator: ","))]")
         }
-        for (name, path) in Self.flags where self[keyPath: path] { members.append("\"\(name)\":true") }
+        for property in Self.inOrder where flags.contains(property) { members.append("\"\(property.name)\":true") }
         buffer.append(raw: "{\(members.joined(separator: ","))}")
     }
 
