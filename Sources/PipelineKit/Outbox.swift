@@ -68,7 +68,7 @@ public struct Outbox: ~Copyable {
     /// were appended, and never while the stage is fed its past; events alone are remembered.
     public mutating func tell(_ line: String) { said.append(line) }
 
-    /// Hands a push to the transport it names; the answer comes back through ``Stage/receive(_:at:into:)-(TransportAnswer,_,_)``.
+    /// Hands a push to the transport it names; the answer comes back through ``TransportingStage/receive(_:at:into:)``.
     public mutating func deliver(_ delivery: Delivery) {
         deliveries.append(delivery)
         deliveryBytes += delivery.byteCount
@@ -77,7 +77,7 @@ public struct Outbox: ~Copyable {
     /// Takes back a push that was handed out: unless a transport has it already, this is its answer.
     public mutating func withdraw(as answer: TransportAnswer) { withdrawals.append(answer) }
 
-    /// Whether a stage that has more to say had better stop: see ``Stage/isUnfinished``.
+    /// Whether a stage that has more to say had better stop: see ``PartwiseStage/isUnfinished``.
     @inline(__always)
     public var isFull: Bool { events.count - partStart >= partBytesMax }
 

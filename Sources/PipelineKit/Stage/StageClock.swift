@@ -78,7 +78,7 @@ public struct StageClock<S: Stage> {
     }
 }
 
-/// Part by part, for a host that appends between two parts: see ``Stage/isUnfinished``.
+/// Part by part, for a host that appends between two parts: see ``PartwiseStage/isUnfinished``.
 extension StageClock {
     /// Whether ``proceed(into:)`` must come before anything else.
     @inline(__always)
