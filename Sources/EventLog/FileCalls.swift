@@ -61,11 +61,3 @@ extension DispatchQueue: SyncQueue {
 
     package func now(_ work: () -> Void) { sync(execute: work) }
 }
-
-/// Repeats a call that a signal interrupted.
-func uninterrupted<Result: SignedInteger>(_ call: () -> Result) -> Result {
-    while true {
-        let result = call()
-        if result != -1 || errno != EINTR { return result }
-    }
-}

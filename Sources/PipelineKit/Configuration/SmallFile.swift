@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 
 /// Reads configuration files whole.
@@ -48,8 +49,7 @@ enum SmallFile {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            let count = Foundation.read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
+            let count = uninterrupted { Foundation.read(descriptor, &buffer, buffer.count) }
             guard count >= 0 else { throw failed("read", path) }
             guard count > 0 else { return bytes }
             bytes += buffer[..<count]

@@ -1,5 +1,6 @@
 import CSpawn
 import Dispatch
+import EventLog
 import Foundation
 import Glibc
 import Synchronization
@@ -107,10 +108,10 @@ package final class ChildProcess: Sendable {
     /// Until the exit is noted the process is not reaped, so that no signal reaches another one with its number.
     private func watch() {
         var info = siginfo_t()
-        while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        _ = uninterrupted { waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) }
         exit.withLock { exit in
             var status: Int32 = 0
-            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            _ = uninterrupted { waitpid(pid, &status, 0) }
             let number = status & 0x7f
             exit = Exit(
                 status: number == 0 ? status >> 8 & 0xff : number, wasSignalled: number != 0, ranFor: .now - started)

@@ -7,7 +7,7 @@ package enum SmallText {
     ///
     /// - Throws: ``SmallTextError``, also where the file holds more than that: a part of it would be another text.
     static func read(_ path: String, bytesMax: Int) throws(SmallTextError) -> String? {
-        let file = again { open(path, O_RDONLY | O_CLOEXEC) }
+        let file = uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard file >= 0 else {
             if errno == ENOENT { return nil }
             throw SmallTextError.failed("read", path, errno)
@@ -15,7 +15,7 @@ package enum SmallText {
         defer { close(file) }
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
         while true {
-            let count = again { Glibc.read(file, &piece, piece.count) }
+            let count = uninterrupted { Glibc.read(file, &piece, piece.count) }
             guard count >= 0 else { throw SmallTextError.failed("read", path, errno) }
             if count == 0 { break }
             bytes += piece[..<count]
@@ -31,7 +31,9 @@ package enum SmallText {
         let draft = path + ".new"
         do throws(SmallTextError) {
             try fill(draft, Array(text.utf8), calls)
-            guard again({ calls.rename(draft, path) }) == 0 else { throw SmallTextError.failed("write", path, errno) }
+            guard uninterrupted({ calls.rename(draft, path) }) == 0 else {
+                throw SmallTextError.failed("write", path, errno)
+            }
         } catch {
             _ = calls.unlink(draft)
             throw error
@@ -43,7 +45,7 @@ package enum SmallText {
     ///
     /// - Throws: ``SmallTextError``, with `EEXIST` where there is a file, and nothing is made.
     package static func make(_ path: String, holding text: String) throws(SmallTextError) {
-        let file = again { DataMode.owner.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) }
+        let file = uninterrupted { DataMode.owner.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) }
         guard file >= 0 else { throw SmallTextError.failed("make", path, errno) }
         defer { close(file) }
         do throws(SmallTextError) {
@@ -56,7 +58,7 @@ package enum SmallText {
     }
 
     private static func fill(_ path: String, _ bytes: [UInt8], _ calls: FileCalls) throws(SmallTextError) {
-        let file = again { calls.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) }
+        let file = uninterrupted { calls.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) }
         guard file >= 0 else { throw SmallTextError.failed("write", path, errno) }
         defer { close(file) }
         try fill(file, bytes, path, calls)
@@ -67,11 +69,11 @@ package enum SmallText {
     ) throws(SmallTextError) {
         var done = 0
         while done < bytes.count {
-            let count = again { write(bytes[done...], to: file, at: done, calls) }
+            let count = uninterrupted { write(bytes[done...], to: file, at: done, calls) }
             guard count > 0 else { throw SmallTextError.failed("write", path, count == 0 ? EIO : errno) }
             done += count
         }
-        guard again({ calls.syncAll(file) }) == 0 else { throw SmallTextError.failed("write", path, errno) }
+        guard uninterrupted({ calls.syncAll(file) }) == 0 else { throw SmallTextError.failed("write", path, errno) }
     }
 
     private static func write(_ bytes: ArraySlice<UInt8>, to file: Int32, at offset: Int, _ calls: FileCalls) -> Int {
@@ -89,17 +91,11 @@ package enum SmallText {
     }
 
     private static func synchronize(folder path: String, _ calls: FileCalls) throws(SmallTextError) {
-        let file = again { calls.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        let file = uninterrupted { calls.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard file >= 0 else { throw SmallTextError.failed("make durable", path, errno) }
         defer { close(file) }
-        guard again({ calls.syncAll(file) }) == 0 else { throw SmallTextError.failed("make durable", path, errno) }
-    }
-
-    /// Repeats a call that a signal interrupted.
-    private static func again<Result: SignedInteger>(_ call: () -> Result) -> Result {
-        while true {
-            let result = call()
-            if result != -1 || errno != EINTR { return result }
+        guard uninterrupted({ calls.syncAll(file) }) == 0 else {
+            throw SmallTextError.failed("make durable", path, errno)
         }
     }
 }

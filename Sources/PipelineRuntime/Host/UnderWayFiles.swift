@@ -49,7 +49,9 @@ final class UnderWayFiles {
     private static func fill(_ buffer: UnsafeMutableRawBufferPointer, from file: CInt) -> Int? {
         var done = 0
         while done < buffer.count {
-            let count = again { pread(file, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(done)) }
+            let count = uninterrupted {
+                pread(file, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(done))
+            }
             guard count >= 0 else { return nil }
             if count == 0 { break }
             done += count
@@ -81,7 +83,7 @@ final class UnderWayFiles {
     /// Forces the last record to the disk.
     func synchronize() throws(EventLogError) {
         guard !files.isEmpty else { return }
-        guard again({ calls.sync(files[place]) }) == 0 else {
+        guard uninterrupted({ calls.sync(files[place]) }) == 0 else {
             throw .syncFailed(file: "\(folder)/\(Self.names[place])", errno: errno)
         }
     }
@@ -106,7 +108,7 @@ final class UnderWayFiles {
         while done < bytes.count {
             let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + done })
             var part = iovec(iov_base: start, iov_len: bytes.count - done)
-            let count = again { calls.write(file, &part, 1, off_t(done)) }
+            let count = uninterrupted { calls.write(file, &part, 1, off_t(done)) }
             guard count > 0 else { return count == 0 ? EIO : errno }
             done += count
         }
@@ -114,7 +116,7 @@ final class UnderWayFiles {
     }
 
     private func opened(_ path: String, _ flags: CInt) throws(EventLogError) -> CInt {
-        let file = again { calls.open(path, flags | O_CLOEXEC) }
+        let file = uninterrupted { calls.open(path, flags | O_CLOEXEC) }
         guard file >= 0 else { throw .failed(operation: "open", file: path, errno: errno) }
         return file
     }
@@ -122,14 +124,6 @@ final class UnderWayFiles {
     private func synchronizeFolder() throws(EventLogError) {
         let file = try opened(folder, O_RDONLY | O_DIRECTORY)
         defer { close(file) }
-        guard again({ calls.syncAll(file) }) == 0 else { throw .syncFailed(file: folder, errno: errno) }
-    }
-}
-
-/// Repeats a call that a signal interrupted.
-private func again<Result: SignedInteger>(_ call: () -> Result) -> Result {
-    while true {
-        let result = call()
-        if result != -1 || errno != EINTR { return result }
+        guard uninterrupted({ calls.syncAll(file) }) == 0 else { throw .syncFailed(file: folder, errno: errno) }
     }
 }

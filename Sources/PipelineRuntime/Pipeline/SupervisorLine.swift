@@ -1,3 +1,4 @@
+import EventLog
 import Glibc
 
 /// One end of the socket between `belfry up` and a stage's process. Both calls block: use a thread.
@@ -39,8 +40,9 @@ package struct SupervisorLine: Sendable {
     private func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            if count < 0, errno == EINTR { continue }
+            let count = rest.withUnsafeBytes { rest in
+                uninterrupted { Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL)) }
+            }
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
@@ -50,8 +52,7 @@ package struct SupervisorLine: Sendable {
         var bytes: [UInt8] = []
         while bytes.count < count {
             var piece = [UInt8](repeating: 0, count: count - bytes.count)
-            let length = read(descriptor, &piece, piece.count)
-            if length < 0, errno == EINTR { continue }
+            let length = uninterrupted { read(descriptor, &piece, piece.count) }
             guard length > 0 else { return nil }
             bytes += piece[..<length]
         }

@@ -1,3 +1,4 @@
+import EventLog
 import Glibc
 import JSON
 
@@ -102,26 +103,23 @@ final class WorkerPipe {
     private func fill() throws(Failure) {
         waiting.removeFirst(position)
         position = 0
-        while true {
-            let count = read(input, &piece, piece.count)
-            if count > 0 {
-                waiting += piece[..<count]
-                return
-            }
-            if count == 0 { throw .ended }
-            if errno != EINTR { throw WorkerPipe.failure(errno) }
-        }
+        let count = uninterrupted { read(input, &piece, piece.count) }
+        guard count >= 0 else { throw WorkerPipe.failure(errno) }
+        guard count > 0 else { throw .ended }
+        waiting += piece[..<count]
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let piece = UnsafeRawBufferPointer(rebasing: rest)
-            let count =
+            let count = uninterrupted {
                 isSocket
-                ? Glibc.send(output, piece.baseAddress, piece.count, Int32(MSG_NOSIGNAL))
-                : Glibc.write(output, piece.baseAddress, piece.count)
-            if count >= 0 { rest = rest.dropFirst(count) } else if errno != EINTR { throw WorkerPipe.failure(errno) }
+                    ? Glibc.send(output, piece.baseAddress, piece.count, Int32(MSG_NOSIGNAL))
+                    : Glibc.write(output, piece.baseAddress, piece.count)
+            }
+            guard count >= 0 else { throw WorkerPipe.failure(errno) }
+            rest = rest.dropFirst(count)
         }
     }
 

@@ -1,3 +1,4 @@
+import EventLog
 import Glibc
 import PipelineRuntime
 
@@ -42,9 +43,8 @@ private enum Descriptor {
     static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(OutputError) {
         var rest = bytes
         while let base = rest.baseAddress, rest.count > 0 {
-            let count = Glibc.write(descriptor, base, rest.count)
+            let count = uninterrupted { Glibc.write(descriptor, base, rest.count) }
             if count < 0 {
-                if errno == EINTR { continue }
                 guard errno == EAGAIN else { throw errno == EPIPE ? .closed : .failed(errno: errno) }
                 wait(for: descriptor)
             } else {

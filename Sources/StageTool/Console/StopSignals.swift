@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import Synchronization
 
@@ -70,9 +71,7 @@ package enum StopSignals {
         var number: UInt8 = 0
         var earlier = 0
         while true {
-            let count = read(readEnd, &number, 1)
-            if count < 0, errno == EINTR { continue }
-            guard count == 1 else { return }
+            guard uninterrupted({ read(readEnd, &number, 1) }) == 1 else { return }
             body(Int32(number), earlier)
             earlier += 1
         }

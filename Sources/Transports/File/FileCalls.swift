@@ -41,11 +41,3 @@ extension TransportError {
         TransportError("cannot write \(path): \(error); choose another path or change who may write there")
     }
 }
-
-/// Repeats a call that a signal interrupted.
-func uninterrupted<Result: SignedInteger>(_ call: () -> Result) -> Result {
-    while true {
-        let result = call()
-        if result != -1 || errno != EINTR { return result }
-    }
-}

@@ -1,3 +1,4 @@
+import EventLog
 import Glibc
 import JSON
 import PipelineKit
