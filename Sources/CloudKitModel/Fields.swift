@@ -130,18 +130,3 @@ enum Reference {
         }
     }
 }
-
-/// RFC 4648, section 4.
-enum Base64 {
-    static func isValid(_ text: UnsafeRawBufferPointer) -> Bool {
-        guard text.count % 4 == 0 else { return false }
-        var length = text.count
-        for _ in 0..<2 where length > 0 && text[length - 1] == UInt8(ascii: "=") { length -= 1 }
-        return text[..<length].allSatisfy(isDigit)
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
-            || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
-    }
-}

@@ -1,3 +1,4 @@
+import CloudKitModel
 import Glibc
 import JSON
 

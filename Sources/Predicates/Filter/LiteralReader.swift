@@ -1,3 +1,4 @@
+import CloudKitModel
 import JSON
 
 /// A value that stands in JSON: in a filter's `fieldValue`, or among a text's arguments.
@@ -96,7 +97,7 @@ extension LiteralReader {
             try expect(type, ["STRING"])
             return .text(bytes)
         }
-        guard Base64.isValid(bytes) else {
+        guard bytes.withUnsafeBytes(Base64.isValid) else {
             throw BrokenRule("BYTES are a string in base64 (RFC 4648, section 4) with its padding")
         }
         return .bytes(bytes)

@@ -1,3 +1,5 @@
+import CloudKitModel
+
 extension TextParser {
     /// What stands on a side of an operator.
     enum Operand {
@@ -127,7 +129,7 @@ extension TextParser {
     private mutating func bytes() throws(PredicateError) -> FieldValue {
         let place = token
         let text = Array(try onlyString().utf8)
-        guard Base64.isValid(text) else {
+        guard text.withUnsafeBytes(Base64.isValid) else {
             throw PredicateError(
                 code: "predicate.type", offset: place.offset, reason: "bytes are written in base64, with its padding")
         }

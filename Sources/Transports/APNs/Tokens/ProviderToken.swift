@@ -1,4 +1,3 @@
-import Foundation
 import Signing
 import Time
 
@@ -19,28 +18,17 @@ struct ProviderToken: Hashable, Sendable {
         let seconds = now.microseconds / 1_000_000
         let header = #"{"alg":"ES256","kid":"\#(key.id)"}"#
         let claims = #"{"iss":"\#(key.team)","iat":\#(seconds)}"#
-        let content = Self.base64URL(header.utf8) + "." + Self.base64URL(claims.utf8)
-        text = content + "." + Self.base64URL(try key.key.signature(for: Array(content.utf8)))
+        let content = Base64URL.text(of: header.utf8) + "." + Base64URL.text(of: claims.utf8)
+        text = content + "." + Base64URL.text(of: try key.key.signature(for: Array(content.utf8)))
         issued = Instant(microseconds: seconds * 1_000_000)
         self.shift = shift
     }
 
     func isSigned(by key: SigningKey) -> Bool {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let bytes = Self.bytes(ofBase64URL: parts[2]) else { return false }
+        guard parts.count == 3, let bytes = Base64URL.bytes(of: parts[2]) else { return false }
         return key.key.publicKey.isValid(
-            rawSignature: Array(bytes), for: Array("\(parts[0]).\(parts[1])".utf8))
-    }
-
-    private static func bytes(ofBase64URL text: Substring) -> Data? {
-        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        return Data(base64Encoded: text.replacing("-", with: "+").replacing("_", with: "/") + padding)
-    }
-
-    /// Without padding (RFC 7515, section 2).
-    private static func base64URL(_ bytes: some Sequence<UInt8>) -> String {
-        Data(bytes).base64EncodedString()
-            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+            rawSignature: bytes, for: Array("\(parts[0]).\(parts[1])".utf8))
     }
 }
 

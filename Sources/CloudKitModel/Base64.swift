@@ -1,9 +1,9 @@
 /// Bytes as the text that stands for them (RFC 4648, section 4).
-enum Base64 {
+package enum Base64 {
     /// Negative, zero or positive as one text's bytes come before, with or after the other's.
     ///
     /// Each digit is six bits, the first the highest: digits in order are bytes in order. Nothing is decoded.
-    static func order(_ left: UnsafeRawBufferPointer, _ right: [UInt8]) -> Int {
+    package static func order(_ left: UnsafeRawBufferPointer, _ right: [UInt8]) -> Int {
         let (leftCount, rightCount) = (digitCount(left), right.withUnsafeBytes { digitCount($0) })
         for index in 0..<min(leftCount, rightCount) {
             let order = Int(digit(left[index]) ?? -1) - Int(digit(right[index]) ?? -1)
@@ -13,10 +13,16 @@ enum Base64 {
         return leftCount != rightCount ? leftCount - rightCount : left.count - right.count
     }
 
-    static func isValid(_ text: [UInt8]) -> Bool {
+    /// Whether the text has its padding. An empty text stands for no bytes.
+    package static func isValid(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count % 4 == 0 else { return false }
-        let digits = text.withUnsafeBytes { digitCount($0) }
-        return text.count - digits <= 2 && text[..<digits].allSatisfy { digit($0) != nil }
+        let digits = digitCount(text)
+        return text.count - digits <= 2 && text[..<digits].allSatisfy(isDigit)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
+            || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
     }
 
     private static func digitCount(_ text: UnsafeRawBufferPointer) -> Int {
