@@ -57,24 +57,5 @@ enum PushSummary {
 
     private static func quoted(_ text: String) -> String { "\"\(printable(text))\"" }
 
-    /// Without anything that would move the cursor, start a new line or turn the reading direction: users write these
-    /// texts, and terminals obey.
-    private static func printable(_ text: String) -> String {
-        guard !text.unicodeScalars.allSatisfy(isPrintable) else { return text }
-        return text.unicodeScalars.reduce(into: "") { result, scalar in
-            if isPrintable(scalar) {
-                result.unicodeScalars.append(scalar)
-            } else {
-                result += "\\u{\(String(scalar.value, radix: 16))}"
-            }
-        }
-    }
-
-    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
-        let joinsEmoji = scalar.value == 0x200D
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse: return joinsEmoji
-        default: return true
-        }
-    }
+    private static func printable(_ text: String) -> String { text.withoutControls(keepingJoiners: true) }
 }
