@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLog
 
 /// What every measurement takes.
 struct BenchOptions: ParsableArguments {
@@ -35,6 +36,18 @@ extension BenchOptions {
                 let all = values.map { $0.text(decimals: 0) }.joined(separator: ", ")
                 try StandardOutput.write(line: "\nthe middle one of \(values.count) runs: \(all)")
             }
+        }
+    }
+}
+
+/// `--sync` of the benches that run a whole pipeline.
+struct SyncOption: ParsableArguments {
+    @Option(help: "When the logs go to disk: always, interval DURATION or never.")
+    var sync = "interval 50ms"
+
+    func validate() throws {
+        guard SyncPolicy(sync) != nil else {
+            throw ValidationError("--sync takes always, never, or interval and a duration: \"interval 50ms\"")
         }
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import EventLog
 import PipelineRuntime
 
 struct FanOutBenchCommand: AsyncParsableCommand {
@@ -31,8 +30,7 @@ struct FanOutBenchCommand: AsyncParsableCommand {
     @Option(help: "Seconds of other changes before the one, and again from it on.")
     var seconds = 5
 
-    @Option(help: "When the logs go to disk: always, interval DURATION or never.")
-    var sync = "interval 50ms"
+    @OptionGroup var disk: SyncOption
 
     @OptionGroup var common: BenchOptions
 
@@ -45,14 +43,11 @@ struct FanOutBenchCommand: AsyncParsableCommand {
         }
         guard (1...100_000).contains(rate) else { throw ValidationError("--rate takes a number from 1 to 100000") }
         guard (1...3_600).contains(seconds) else { throw ValidationError("--seconds takes a number from 1 to 3600") }
-        guard SyncPolicy(sync) != nil else {
-            throw ValidationError("--sync takes always, never, or interval and a duration: \"interval 50ms\"")
-        }
     }
 
     func run() async throws {
         BuildKind.warn()
-        let options = FanOutBenchOptions(watchers: subscriptions, rate: rate, seconds: seconds, sync: sync)
+        let options = FanOutBenchOptions(watchers: subscriptions, rate: rate, seconds: seconds, sync: disk.sync)
         let bench = FanOutBench(options: options, interruption: .watch())
         var measures: [FanOutMeasure] = []
         for _ in 0..<common.runs { measures.append(try await measure(bench)) }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import EventLog
 import PipelineRuntime
 
 struct PipelineBenchCommand: AsyncParsableCommand {
@@ -45,8 +44,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "Input between two snapshots of a stage (default: 32 MiB with --rate, else as in pipeline files).")
     var snapshotBytes: String?
 
-    @Option(help: "When the logs go to disk: always, interval DURATION or never.")
-    var sync = "interval 50ms"
+    @OptionGroup var disk: SyncOption
 
     @Option(help: "Another seed makes another workload.")
     var seed: UInt64 = 1
@@ -68,16 +66,13 @@ struct PipelineBenchCommand: AsyncParsableCommand {
         guard (1..<100_000_000).contains(records) else {
             throw ValidationError("--records takes a number from 1 to 99999999")
         }
-        guard SyncPolicy(sync) != nil else {
-            throw ValidationError("--sync takes always, never, or interval and a duration: \"interval 50ms\"")
-        }
     }
 
     func run() async throws {
         BuildKind.warn()
         let options = PipelineBenchOptions(
             changes: changes, rate: rate, subscriptions: subscriptions, records: records,
-            snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: sync, seed: seed)
+            snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: disk.sync, seed: seed)
         let bench = PipelineBench(options: options, interruption: .watch())
         var measures: [PipelineMeasure] = []
         for _ in 0..<common.runs { measures.append(try await measure(bench)) }

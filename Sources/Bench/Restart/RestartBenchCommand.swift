@@ -1,5 +1,4 @@
 import ArgumentParser
-import EventLog
 
 struct RestartBenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,8 +20,7 @@ struct RestartBenchCommand: AsyncParsableCommand {
     @Option(help: "How many subscriptions to save first.")
     var subscriptions = 10_000
 
-    @Option(help: "When the logs go to disk: always, interval DURATION or never.")
-    var sync = "interval 50ms"
+    @OptionGroup var disk: SyncOption
 
     @OptionGroup var common: BenchOptions
 
@@ -34,14 +32,11 @@ struct RestartBenchCommand: AsyncParsableCommand {
         guard (1..<Workload.foreignTopics).contains(subscriptions) else {
             throw ValidationError("--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1)")
         }
-        guard SyncPolicy(sync) != nil else {
-            throw ValidationError("--sync takes always, never, or interval and a duration: \"interval 50ms\"")
-        }
     }
 
     func run() async throws {
         BuildKind.warn()
-        let options = PipelineBenchOptions(changes: events, subscriptions: subscriptions, sync: sync)
+        let options = PipelineBenchOptions(changes: events, subscriptions: subscriptions, sync: disk.sync)
         let bench = RestartBench(options: options, interruption: .watch())
         var measures: [RestartMeasure] = []
         for _ in 0..<common.runs { measures.append(try await measure(bench)) }
