@@ -53,7 +53,7 @@ extension EventType.Entry {
 // MARK: - Checking
 
 extension EventType {
-    /// The type that the event names; nil where it is none of these.
+    /// The declared type that the event names; nil when the event names no type, or one that is not declared.
     package static func of(_ event: JSONValue) -> EventType? {
         guard let type = event[.type] else { return nil }
         return all.first { type.equals($0.name) }

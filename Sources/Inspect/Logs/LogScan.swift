@@ -115,7 +115,7 @@ extension LoggedEvent {
 }
 
 extension JSONValue {
-    /// A position in a log; nil for what is none.
+    /// The sequence that the number stands for; nil when the value is not a whole number from 1 on.
     var sequence: UInt64? { int64.flatMap { $0 > 0 ? UInt64($0) : nil } }
 
     /// The sequences of the changes that a notification, push or outcome stands for.
