@@ -19,24 +19,15 @@ extension JSONValue {
 
     private func writeMembers(to buffer: inout ByteBuffer) {
         let sorted = members.map { (key: $0.key.exact ?? "", value: $0.value) }.sorted { $0.key < $1.key }
-        buffer.append("{")
-        for (index, member) in sorted.enumerated() {
-            if index > 0 { buffer.append(",") }
-            buffer.appendJSON(member.key.string)
-            buffer.append(":")
-            member.value.writeCanonical(to: &buffer)
+        buffer.object {
+            for member in sorted {
+                $0.append(key: member.key.string)
+                member.value.writeCanonical(to: &$0)
+            }
         }
-        buffer.append("}")
     }
 
-    private func writeElements(to buffer: inout ByteBuffer) {
-        buffer.append("[")
-        for (index, element) in elements.enumerated() {
-            if index > 0 { buffer.append(",") }
-            element.writeCanonical(to: &buffer)
-        }
-        buffer.append("]")
-    }
+    private func writeElements(to buffer: inout ByteBuffer) { buffer.list(elements) { $1.writeCanonical(to: &$0) } }
 
     private func writeNumber(to buffer: inout ByteBuffer) {
         if let whole = int64 ?? double.flatMap(JSONValue.whole) { return buffer.appendJSON(whole) }

@@ -20,8 +20,8 @@ open class CKNotificationID: NSObject, NSCopying, NSSecureCoding {
 
     open func encode(with coder: NSCoder) {
         Archive.encode(to: coder) { buffer in
-            buffer.append("{\"notificationID\":")
-            buffer.appendJSON(text)
+            buffer.append("{")
+            buffer.append("notificationID", text)
             buffer.append("}")
         }
     }

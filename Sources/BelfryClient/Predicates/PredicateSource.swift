@@ -71,20 +71,14 @@ extension PredicateSource {
     }
 
     func writeMembers(into buffer: inout ByteBuffer) {
-        buffer.append("\"predicate\":")
-        buffer.appendJSON(text)
+        buffer.append("predicate", text)
         guard !arguments.isEmpty else { return }
         buffer.append(",\"arguments\":")
         writeArguments(into: &buffer)
     }
 
     func writeArguments(into buffer: inout ByteBuffer) {
-        buffer.append("[")
-        for (index, argument) in arguments.enumerated() {
-            if index > 0 { buffer.append(",") }
-            buffer.append(raw: argument.text)
-        }
-        buffer.append("]")
+        buffer.list(arguments) { $0.append(raw: $1.text) }
     }
 }
 

@@ -53,12 +53,9 @@ final class TextPredicate: NSPredicate {
 
     private static func write(_ fields: [String: Any], into buffer: inout ByteBuffer) {
         buffer.append("{")
-        for (index, field) in fields.enumerated() {
-            if index > 0 { buffer.append(",") }
-            buffer.appendJSON(field.key)
-            buffer.append(":{\"value\":")
-            buffer.append(raw: PredicateArgument(value: field.value).text)
-            buffer.append("}")
+        for field in fields {
+            buffer.append(key: field.key)
+            buffer.object { $0.append("value", raw: PredicateArgument(value: field.value).text) }
         }
         buffer.append("}")
     }

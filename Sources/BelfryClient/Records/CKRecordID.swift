@@ -58,8 +58,7 @@ extension CKRecordID {
     }
 
     func writeMembers(into buffer: inout ByteBuffer) {
-        buffer.append("\"recordName\":")
-        buffer.appendJSON(recordName)
+        buffer.append("recordName", recordName)
         buffer.append(",\"zoneID\":")
         zoneID.write(into: &buffer)
     }

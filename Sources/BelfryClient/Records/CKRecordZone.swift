@@ -64,11 +64,10 @@ extension CKRecordZoneID {
 
     /// Writes a zone dictionary; the user's own zone needs no owner.
     func write(into buffer: inout ByteBuffer) {
-        buffer.append("{\"zoneName\":")
-        buffer.appendJSON(zoneName)
+        buffer.append("{")
+        buffer.append("zoneName", zoneName)
         if !ownerName.hasSameBytes(as: CKCurrentUserDefaultName) {
-            buffer.append(",\"ownerRecordName\":")
-            buffer.appendJSON(ownerName)
+            buffer.append("ownerRecordName", ownerName)
         }
         buffer.append("}")
     }

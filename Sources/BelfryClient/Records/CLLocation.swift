@@ -49,10 +49,9 @@ extension CLLocation {
     }
 
     func write(into buffer: inout ByteBuffer) {
-        buffer.append("{\"latitude\":")
-        buffer.appendJSON(coordinate.latitude)
-        buffer.append(",\"longitude\":")
-        buffer.appendJSON(coordinate.longitude)
+        buffer.append("{")
+        buffer.append("latitude", coordinate.latitude)
+        buffer.append("longitude", coordinate.longitude)
         buffer.append("}")
     }
 }

@@ -10,14 +10,12 @@ extension SubscriptionForm {
     }
 
     func write(into buffer: inout ByteBuffer) {
-        buffer.append(first: .subscriptionID)
-        buffer.appendJSON(subscriptionID)
-        buffer.append(",\"subscriptionType\":\"")
-        buffer.append(type.word)
-        buffer.append("\"")
+        buffer.append("{")
+        buffer.append(.subscriptionID, subscriptionID)
+        buffer.append(.subscriptionType, word: type.word)
         writeWatched(into: &buffer)
         if let info {
-            buffer.append(",\"notificationInfo\":")
+            buffer.append(member: .notificationInfo)
             info.properties.write(into: &buffer)
         }
         buffer.append("}")
@@ -26,26 +24,24 @@ extension SubscriptionForm {
     private func writeWatched(into buffer: inout ByteBuffer) {
         guard type == .query else {
             if let zoneID { SubscriptionForm.write(zoneID, into: &buffer) }
-            return buffer.append(member: "recordType", recordType)
+            return buffer.append(.recordType, recordType)
         }
         writeQuery(into: &buffer)
         // Without a zone CloudKit's own API watches all zones, Web Services the default zone unless `zoneWide` is set.
-        if let zoneID { SubscriptionForm.write(zoneID, into: &buffer) } else { buffer.append(",\"zoneWide\":true") }
+        if let zoneID { SubscriptionForm.write(zoneID, into: &buffer) } else { buffer.append(.zoneWide, true) }
         options.writeMembers(into: &buffer)
     }
 
     private func writeQuery(into buffer: inout ByteBuffer) {
-        buffer.append(",\"query\":{\"recordType\":")
-        buffer.appendJSON(recordType ?? "")
-        if let predicate {
-            buffer.append(",")
-            predicate.writeMembers(into: &buffer)
+        buffer.append(member: .query)
+        buffer.object {
+            $0.append(.recordType, recordType ?? "")
+            predicate?.writeMembers(into: &$0)
         }
-        buffer.append("}")
     }
 
     private static func write(_ zoneID: CKRecordZone.ID, into buffer: inout ByteBuffer) {
-        buffer.append(",\"zoneID\":")
+        buffer.append(member: .zoneID)
         zoneID.write(into: &buffer)
     }
 }
@@ -66,16 +62,5 @@ extension CKSubscription.SubscriptionType {
         case "database": self = .database
         default: return nil
         }
-    }
-}
-
-extension ByteBuffer {
-    /// Appends `,"key":"text"`, if there is a text.
-    mutating func append(member key: StaticString, _ text: String?) {
-        guard let text else { return }
-        append(",\"")
-        append(key)
-        append("\":")
-        appendJSON(text)
     }
 }

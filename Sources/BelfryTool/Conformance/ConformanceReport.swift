@@ -1,3 +1,4 @@
+import JSON
 import PipelineTestKit
 
 /// Says what became of each rule: for people as it is known, for programs as NDJSON.
@@ -19,12 +20,13 @@ struct ConformanceReport {
         let skipped = results.filter { if case .skipped = $0.verdict { true } else { false } }
         let kept = results.count - broken.count - skipped.count
         if isJSON {
-            var line = JSONLine()
-            line.add("type", "summary")
-            line.add("subject", name)
-            line.add("passed", kept)
-            line.add("failed", broken.count)
-            line.add("skipped", skipped.count)
+            let line = ByteBuffer.object {
+                $0.append("type", "summary")
+                $0.append("subject", name)
+                $0.append("passed", kept)
+                $0.append("failed", broken.count)
+                $0.append("skipped", skipped.count)
+            }
             try StandardOutput.write(line: line.text)
         } else {
             let names = broken.map(\.rule.rawValue).joined(separator: ", ")
@@ -47,23 +49,21 @@ struct ConformanceReport {
     }
 
     private func json(_ result: ConformanceResult) -> String {
-        var line = JSONLine()
-        ConformanceReport.add(result, to: &line)
-        return line.text
+        ByteBuffer.object { ConformanceReport.add(result, to: &$0) }.text
     }
 
-    static func add(_ result: ConformanceResult, to line: inout JSONLine) {
-        line.add("type", "rule")
-        line.add("rule", result.rule.rawValue)
-        line.add("sentence", result.rule.sentence)
+    static func add(_ result: ConformanceResult, to line: inout ByteBuffer) {
+        line.append("type", "rule")
+        line.append("rule", result.rule.rawValue)
+        line.append("sentence", result.rule.sentence)
         switch result.verdict {
-        case .passed: line.add("result", "passed")
+        case .passed: line.append("result", "passed")
         case .failed(let seen):
-            line.add("result", "failed")
-            line.add("seen", seen)
+            line.append("result", "failed")
+            line.append("seen", seen)
         case .skipped(let why):
-            line.add("result", "skipped")
-            line.add("seen", why)
+            line.append("result", "skipped")
+            line.append("seen", why)
         }
     }
 }

@@ -45,8 +45,8 @@ struct EventPrinter {
         case .events: buffer.append(line)
         case .people: buffer.append(raw: EventSummary.text(line, sequence, time, painter))
         case .envelopes:
-            buffer.append("{\"sequence\":")
-            buffer.appendJSON(sequence)
+            buffer.append("{")
+            buffer.append("sequence", sequence)
             buffer.append(",\"now\":\"")
             buffer.append(raw: time)
             buffer.append("\",\"event\":")

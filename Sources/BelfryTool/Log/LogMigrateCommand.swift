@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLog
 import Inspect
+import JSON
 
 struct LogMigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -76,12 +77,12 @@ struct MigrationReport: Hashable {
     }
 
     var json: String {
-        var object = JSONLine()
-        object.add("name", name)
-        object.add("format", format)
-        object.add("to", BatchFormat.version)
-        object.add("steps", steps)
-        object.add("migrated", !isDryRun && !steps.isEmpty)
-        return object.text
+        ByteBuffer.object {
+            $0.append("name", name)
+            $0.append("format", format)
+            $0.append("to", BatchFormat.version)
+            $0.append("steps", steps)
+            $0.append("migrated", !isDryRun && !steps.isEmpty)
+        }.text
     }
 }

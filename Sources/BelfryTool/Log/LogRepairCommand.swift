@@ -116,23 +116,23 @@ enum RepairText {
     }
 
     static func json(_ plan: RepairPlan, _ copy: String?) -> String {
-        var object = JSONLine()
-        object.add("name", plan.name)
-        object.add("sound", plan.isSound)
-        object.add("repaired", copy != nil)
-        object.add("keptThrough", plan.keptThrough)
-        if let last = plan.lostThrough { object.add("lostThrough", last) }
-        if let known = plan.knownThrough { object.add("knownThrough", known) }
-        object.add("eventsLost", plan.eventsLost)
-        object.add("bytesLost", plan.bytesLost)
-        if let damage = plan.damage { object.add("damage", raw: VerifyText.json(damage)) }
-        if let tail = plan.tornTail { object.add("tornTail", raw: VerifyText.json(tail)) }
-        if let manifest = plan.manifest { object.add("manifest", manifest) }
-        if plan.settingsLost > 0 { object.add("settingsLost", UInt64(plan.settingsLost)) }
-        if let missing = plan.missing { object.add("missingThrough", missing.upperBound) }
-        object.add("files", plan.cuts.map(\.file) + plan.derived)
-        object.add("consumersBeyond", plan.consumersBeyond.map(\.name))
-        if let copy { object.add("copy", copy) }
-        return object.text
+        ByteBuffer.object {
+            $0.append("name", plan.name)
+            $0.append("sound", plan.isSound)
+            $0.append("repaired", copy != nil)
+            $0.append("keptThrough", plan.keptThrough)
+            $0.append("lostThrough", plan.lostThrough)
+            $0.append("knownThrough", plan.knownThrough)
+            $0.append("eventsLost", plan.eventsLost)
+            $0.append("bytesLost", plan.bytesLost)
+            $0.append("damage", raw: plan.damage.map(VerifyText.json))
+            $0.append("tornTail", raw: plan.tornTail.map(VerifyText.json))
+            $0.append("manifest", plan.manifest)
+            if plan.settingsLost > 0 { $0.append("settingsLost", UInt64(plan.settingsLost)) }
+            $0.append("missingThrough", plan.missing?.upperBound)
+            $0.append("files", plan.cuts.map(\.file) + plan.derived)
+            $0.append("consumersBeyond", plan.consumersBeyond.map(\.name))
+            $0.append("copy", copy)
+        }.text
     }
 }

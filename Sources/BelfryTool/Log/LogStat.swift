@@ -115,35 +115,35 @@ enum StatText {
     }
 
     static func json(_ stat: LogStat) -> String {
-        var object = JSONLine()
-        object.add("name", stat.name)
-        object.add("events", stat.total.events)
-        object.add("bytes", stat.total.bytes)
-        object.add("batches", stat.batches)
-        if let first = stat.firstNow, let last = stat.lastNow {
-            object.add("firstNow", first.rfc3339)
-            object.add("lastNow", last.rfc3339)
-        }
-        if let largest = stat.largest { object.add("largest", raw: json(largest)) }
-        object.add("types", raw: "[" + stat.ordered.map { json($0.type, $0.share, stat) }.joined(separator: ",") + "]")
-        return object.text
+        ByteBuffer.object {
+            $0.append("name", stat.name)
+            $0.append("events", stat.total.events)
+            $0.append("bytes", stat.total.bytes)
+            $0.append("batches", stat.batches)
+            if let first = stat.firstNow, let last = stat.lastNow {
+                $0.append("firstNow", first.rfc3339)
+                $0.append("lastNow", last.rfc3339)
+            }
+            $0.append("largest", raw: stat.largest.map(json))
+            $0.append("types", stat.ordered) { $0.append(raw: json($1.type, $1.share, stat)) }
+        }.text
     }
 
     private static func json(_ largest: LogStat.Largest) -> String {
-        var object = JSONLine()
-        object.add("sequence", largest.sequence)
-        object.add("bytes", largest.bytes)
-        object.add("type", largest.type)
-        return object.text
+        ByteBuffer.object {
+            $0.append("sequence", largest.sequence)
+            $0.append("bytes", largest.bytes)
+            $0.append("type", largest.type)
+        }.text
     }
 
     private static func json(_ type: String, _ share: LogStat.Share, _ stat: LogStat) -> String {
-        var object = JSONLine()
-        object.add("type", type)
-        object.add("events", share.events)
-        object.add("bytes", share.bytes)
-        object.add("share", Double(share.events) / Double(stat.total.events))
-        if let rate = stat.rate(share) { object.add("perSecond", rate) }
-        return object.text
+        ByteBuffer.object {
+            $0.append("type", type)
+            $0.append("events", share.events)
+            $0.append("bytes", share.bytes)
+            $0.append("share", Double(share.events) / Double(stat.total.events))
+            $0.append("perSecond", stat.rate(share))
+        }.text
     }
 }

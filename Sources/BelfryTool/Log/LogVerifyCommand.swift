@@ -72,41 +72,25 @@ enum VerifyText {
 
     static func json(_ name: String, _ report: VerifyReport) -> String {
         var buffer = ByteBuffer()
-        buffer.append("{\"name\":")
-        buffer.appendJSON(name)
-        buffer.append(",\"sound\":")
-        buffer.appendJSON(report.isSound)
-        buffer.append(",\"events\":")
-        buffer.appendJSON(report.events)
-        buffer.append(",\"batches\":")
-        buffer.appendJSON(report.batches)
-        buffer.append(",\"bytes\":")
-        buffer.appendJSON(report.bytes)
-        buffer.append(",\"problems\":[")
-        for (index, problem) in report.problems.enumerated() {
-            if index > 0 { buffer.append(",") }
-            buffer.append(raw: json(problem))
-        }
-        buffer.append("],\"notes\":[")
-        for (index, note) in report.notes.enumerated() {
-            if index > 0 { buffer.append(",") }
-            buffer.append(raw: json(note))
-        }
-        buffer.append("]")
-        if let tail = report.tornTail {
-            buffer.append(",\"tornTail\":")
-            buffer.append(raw: json(tail))
-        }
+        buffer.append("{")
+        buffer.append("name", name)
+        buffer.append("sound", report.isSound)
+        buffer.append("events", report.events)
+        buffer.append("batches", report.batches)
+        buffer.append("bytes", report.bytes)
+        buffer.append("problems", report.problems) { $0.append(raw: json($1)) }
+        buffer.append("notes", report.notes) { $0.append(raw: json($1)) }
+        buffer.append("tornTail", raw: report.tornTail.map(json))
         buffer.append("}")
         return buffer.text
     }
 
     static func json(_ problem: VerifyReport.Problem) -> String {
-        var object = JSONLine()
-        object.add("file", problem.file)
-        object.add("offset", problem.offset)
-        object.add("sequence", problem.sequence)
-        object.add("reason", problem.reason)
-        return object.text
+        ByteBuffer.object {
+            $0.append("file", problem.file)
+            $0.append("offset", problem.offset)
+            $0.append("sequence", problem.sequence)
+            $0.append("reason", problem.reason)
+        }.text
     }
 }

@@ -73,58 +73,42 @@ struct ReplayReport {
 extension ReplayReport {
     var json: String {
         var buffer = ByteBuffer()
-        buffer.append("{\"result\":")
-        buffer.appendJSON(verdict.rawValue)
-        buffer.append(",\"compared\":")
-        buffer.appendJSON(stages.reduce(0) { $0 + $1.compared.count })
+        buffer.append("{")
+        buffer.append("result", verdict.rawValue)
+        buffer.append("compared", stages.reduce(0) { $0 + $1.compared.count })
         if let difference {
             buffer.append(",\"difference\":")
             ReplayReport.write(difference, to: &buffer)
         }
-        buffer.append(",\"stages\":[")
-        for (index, stage) in stages.enumerated() {
-            if index > 0 { buffer.append(",") }
-            ReplayReport.write(stage, to: &buffer)
-        }
-        buffer.append("]")
+        buffer.append("stages", stages) { ReplayReport.write($1, to: &$0) }
         if let sent { ReplayReport.write(sent, to: &buffer) }
         buffer.append("}")
         return buffer.text
     }
 
     private static func write(_ compared: ComparedEvents, to buffer: inout ByteBuffer) {
-        buffer.append(",\"compared\":")
-        buffer.appendJSON(compared.count)
+        buffer.append("compared", compared.count)
         guard let range = compared.range else { return }
-        buffer.append(member: .first)
-        buffer.appendJSON(range.lowerBound)
-        buffer.append(member: .last)
-        buffer.appendJSON(range.upperBound)
+        buffer.append(.first, range.lowerBound)
+        buffer.append(.last, range.upperBound)
     }
 
     private static func write(_ sent: SentPushes, to buffer: inout ByteBuffer) {
         buffer.append(",\"sent\":{\"transport\":")
         buffer.appendJSON(sent.transport)
-        buffer.append(",\"accepted\":")
-        buffer.appendJSON(sent.accepted)
-        buffer.append(",\"refused\":")
-        buffer.appendJSON(sent.refused)
-        buffer.append(",\"deferred\":")
-        buffer.appendJSON(sent.deferred)
+        buffer.append("accepted", sent.accepted)
+        buffer.append("refused", sent.refused)
+        buffer.append("deferred", sent.deferred)
         buffer.append("}")
     }
 
     private static func write(_ stage: PipelineReplay.StageResult, to buffer: inout ByteBuffer) {
-        buffer.append("{\"stage\":")
-        buffer.appendJSON(stage.stage)
-        buffer.append(member: .log)
-        buffer.appendJSON(stage.log)
-        buffer.append(",\"result\":")
-        buffer.appendJSON(stage.verdict.rawValue)
-        buffer.append(",\"events\":")
-        buffer.appendJSON(stage.events)
-        buffer.append(",\"untaken\":")
-        buffer.appendJSON(stage.untaken)
+        buffer.append("{")
+        buffer.append("stage", stage.stage)
+        buffer.append(.log, stage.log)
+        buffer.append("result", stage.verdict.rawValue)
+        buffer.append("events", stage.events)
+        buffer.append("untaken", stage.untaken)
         write(stage.compared, to: &buffer)
         if let difference = stage.difference {
             buffer.append(",\"difference\":")
@@ -134,18 +118,14 @@ extension ReplayReport {
     }
 
     private static func write(_ difference: ReplayDifference, to buffer: inout ByteBuffer) {
-        buffer.append("{\"stage\":")
-        buffer.appendJSON(difference.stage)
-        buffer.append(member: .log)
-        buffer.appendJSON(difference.log)
-        buffer.append(member: .sequence)
-        buffer.appendJSON(difference.sequence)
+        buffer.append("{")
+        buffer.append("stage", difference.stage)
+        buffer.append(.log, difference.log)
+        buffer.append(.sequence, difference.sequence)
         buffer.append(",\"pointer\":")
         write(text: difference.pointer, to: &buffer)
-        buffer.append(",\"recorded\":")
-        buffer.append(raw: difference.recorded ?? "null")
-        buffer.append(",\"replayed\":")
-        buffer.append(raw: difference.replayed ?? "null")
+        buffer.append("recorded", raw: difference.recorded ?? "null")
+        buffer.append("replayed", raw: difference.replayed ?? "null")
         write(difference.cause, to: &buffer)
         buffer.append("}")
     }
@@ -159,8 +139,7 @@ extension ReplayReport {
         case .event(let log, let sequence, _):
             buffer.append(",\"input\":{\"log\":")
             buffer.appendJSON(log)
-            buffer.append(member: .sequence)
-            buffer.appendJSON(sequence)
+            buffer.append(.sequence, sequence)
             buffer.append("}")
         case .wake(let now):
             buffer.append(",\"input\":{\"time\":")

@@ -46,23 +46,23 @@ extension LineSender.Saved {
     }
 
     fileprivate var json: String {
-        var line = JSONLine()
-        line.add("source", source)
-        line.add("line", self.line)
-        line.add(.subscriptionID, answer.subscription.subscriptionID)
-        line.add("activeFrom", answer.activeFrom)
-        line.add("warnings", raw: "[\(answer.subscription.warnings.map(\.json).joined(separator: ","))]")
-        return line.text
+        ByteBuffer.object {
+            $0.append("source", source)
+            $0.append("line", self.line)
+            $0.append(.subscriptionID, answer.subscription.subscriptionID)
+            $0.append("activeFrom", answer.activeFrom)
+            $0.append("warnings", answer.subscription.warnings) { $0.append(raw: $1.json) }
+        }.text
     }
 }
 
 extension SavedSubscription.Warning {
     fileprivate var json: String {
-        var line = JSONLine()
-        line.add("code", code)
-        line.add("path", path)
-        if let offset { line.add("offset", offset) }
-        line.add("reason", reason)
-        return line.text
+        ByteBuffer.object {
+            $0.append("code", code)
+            $0.append("path", path)
+            $0.append("offset", offset)
+            $0.append("reason", reason)
+        }.text
     }
 }

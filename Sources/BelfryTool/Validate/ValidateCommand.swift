@@ -49,8 +49,8 @@ struct ValidateCommand: ParsableCommand {
 
     static func report(_ errors: [SettingsError], _ warnings: [SettingsError] = []) -> String {
         var buffer = ByteBuffer()
-        buffer.append("{\"valid\":")
-        buffer.appendJSON(errors.isEmpty)
+        buffer.append("{")
+        buffer.append("valid", errors.isEmpty)
         buffer.append(",\"errors\":")
         write(errors, to: &buffer)
         buffer.append(",\"warnings\":")
@@ -60,29 +60,17 @@ struct ValidateCommand: ParsableCommand {
     }
 
     private static func write(_ errors: [SettingsError], to buffer: inout ByteBuffer) {
-        buffer.append("[")
-        for (index, error) in errors.enumerated() {
-            if index > 0 { buffer.append(",") }
-            write(error, to: &buffer)
-        }
-        buffer.append("]")
+        buffer.list(errors) { write($1, to: &$0) }
     }
 
     private static func write(_ error: SettingsError, to buffer: inout ByteBuffer) {
-        buffer.append("{\"file\":")
-        buffer.appendJSON(error.file)
-        buffer.append(",\"line\":")
-        buffer.appendJSON(error.line)
-        buffer.append(",\"column\":")
-        buffer.appendJSON(error.column)
-        buffer.append(",\"key\":")
-        buffer.appendJSON(error.keyPath)
-        buffer.append(member: .reason)
-        buffer.appendJSON(error.reason)
-        if let hint = error.hint {
-            buffer.append(",\"hint\":")
-            buffer.appendJSON(hint)
-        }
+        buffer.append("{")
+        buffer.append("file", error.file)
+        buffer.append("line", error.line)
+        buffer.append("column", error.column)
+        buffer.append("key", error.keyPath)
+        buffer.append(.reason, error.reason)
+        buffer.append("hint", error.hint)
         buffer.append("}")
     }
 }

@@ -48,14 +48,11 @@ struct WhatIfText {
     private static func json(_ group: WhatIfReport.Group) -> String {
         var buffer = ByteBuffer()
         buffer.begin(event: "subscription")
-        buffer.append(member: .user)
-        buffer.appendJSON(group.user.string)
-        buffer.append(member: .subscriptionID)
-        buffer.appendJSON(group.subscription.string)
+        buffer.append(.user, group.user.string)
+        buffer.append(.subscriptionID, group.subscription.string)
         write(group.added, group.removed, group.changed, group.categories, to: &buffer)
         if group.example != .max {
-            buffer.append(member: .change)
-            buffer.appendJSON(group.example)
+            buffer.append(.change, group.example)
         }
         buffer.append("}")
         return buffer.text
@@ -73,18 +70,14 @@ struct WhatIfText {
     private static func write(
         _ added: Int, _ removed: Int, _ changed: Int, _ categories: [WhatIfCategory: Int], to buffer: inout ByteBuffer
     ) {
-        buffer.append(",\"added\":")
-        buffer.appendJSON(added)
-        buffer.append(",\"removed\":")
-        buffer.appendJSON(removed)
-        buffer.append(",\"changed\":")
-        buffer.appendJSON(changed)
+        buffer.append("added", added)
+        buffer.append("removed", removed)
+        buffer.append("changed", changed)
         buffer.append(",\"categories\":{")
-        for (index, category) in WhatIfCategory.allCases.filter({ categories[$0] != nil }).enumerated() {
-            if index > 0 { buffer.append(",") }
-            buffer.appendJSON(category.rawValue)
-            buffer.append(":")
-            buffer.appendJSON(categories[category] ?? 0)
+        for category in WhatIfCategory.allCases {
+            guard let count = categories[category] else { continue }
+            buffer.append(key: category.rawValue)
+            buffer.appendJSON(count)
         }
         buffer.append("}")
     }

@@ -80,12 +80,7 @@ extension CommandText {
         switch value.kind {
         case .string: text(value, into: &buffer)
         case .array:
-            buffer.append(byte: UInt8(ascii: "["))
-            for (index, element) in value.elements.enumerated() {
-                if index > 0 { buffer.append(byte: UInt8(ascii: ",")) }
-                self.value(element, into: &buffer)
-            }
-            buffer.append(byte: UInt8(ascii: "]"))
+            buffer.list(value.elements) { self.value($1, into: &$0) }
         case .object:
             members(value, into: &buffer) { key, value, buffer in
                 key == "action" ? buffer.append(value.raw) : self.value(value, into: &buffer)

@@ -38,15 +38,15 @@ struct LetterGroup {
     var text: String { (["\(stage): \(code)", status.map { "\($0)" }, reason] as [String?]).words.printable }
 
     var json: String {
-        var object = JSONLine()
-        object.add("stage", stage)
-        object.add("code", code)
-        if let status { object.add("status", Int(status)) }
-        if !reason.isEmpty { object.add("reason", reason) }
-        object.add("letters", letters)
-        object.add("redrivable", redrivable)
-        object.add("newest", newest.rfc3339)
-        return object.text
+        ByteBuffer.object {
+            $0.append("stage", stage)
+            $0.append("code", code)
+            $0.append("status", status.map { Int($0) })
+            if !reason.isEmpty { $0.append("reason", reason) }
+            $0.append("letters", letters)
+            $0.append("redrivable", redrivable)
+            $0.append("newest", newest.rfc3339)
+        }.text
     }
 }
 
@@ -98,12 +98,13 @@ package struct LetterListText {
     /// An object for each, stage by stage, then the summary.
     package func json(_ write: (String) throws -> Void) throws {
         for judged in letters.suffix(limit ?? letters.count) { try write(judged.json(type: "letter")) }
-        var summary = JSONLine()
-        summary.add("type", "summary")
-        summary.add("letters", letters.count)
-        summary.add("redrivable", letters.reduce(0) { $0 + ($1.isRedrivable ? 1 : 0) })
-        if found.isCut { summary.add("more", true) }
-        summary.add("groups", raw: "[" + LetterGroup.all(of: letters).map(\.json).joined(separator: ",") + "]")
+        let summary = ByteBuffer.object {
+            $0.append("type", "summary")
+            $0.append("letters", letters.count)
+            $0.append("redrivable", letters.reduce(0) { $0 + ($1.isRedrivable ? 1 : 0) })
+            if found.isCut { $0.append("more", true) }
+            $0.append("groups", LetterGroup.all(of: letters)) { $0.append(raw: $1.json) }
+        }
         try write(summary.text)
     }
 }
@@ -131,40 +132,40 @@ extension JudgedLetter {
     ///   - type: What the object says it is.
     ///   - command: What redrives it.
     func json(type: String, command: String? = nil) -> String {
-        var object = JSONLine()
-        object.add("type", type)
-        object.add("log", letter.place.log)
-        object.add("sequence", letter.place.sequence)
-        object.add("now", letter.time.rfc3339)
-        object.add("stage", letter.stage)
-        object.add("code", letter.code)
-        if let status = letter.status { object.add("status", Int(status)) }
-        object.add("reason", letter.reason)
-        object.add("of", raw: letter.subject.json)
-        object.add("event", letter.type)
-        addPlace(to: &object)
-        addVerdict(to: &object)
-        if let command { object.add("command", raw: command) }
-        return object.text
+        ByteBuffer.object {
+            $0.append("type", type)
+            $0.append("log", letter.place.log)
+            $0.append("sequence", letter.place.sequence)
+            $0.append("now", letter.time.rfc3339)
+            $0.append("stage", letter.stage)
+            $0.append("code", letter.code)
+            $0.append("status", letter.status.map { Int($0) })
+            $0.append("reason", letter.reason)
+            $0.append("of", raw: letter.subject.json)
+            $0.append("event", letter.type)
+            addPlace(to: &$0)
+            addVerdict(to: &$0)
+            $0.append("command", raw: command)
+        }.text
     }
 
-    private func addPlace(to object: inout JSONLine) {
-        if let container = letter.container { object.add("container", container.string) }
-        if let environment = letter.environment { object.add("environment", environment.string) }
-        if let user = letter.user { object.add(.user, user.string) }
-        if let device = letter.device { object.add("device", device.string) }
-        if let transport = letter.transport { object.add("transport", transport) }
-        if let topic = letter.topic { object.add("topic", topic.string) }
+    private func addPlace(to object: inout ByteBuffer) {
+        object.append("container", letter.container?.string)
+        object.append("environment", letter.environment?.string)
+        object.append(.user, letter.user?.string)
+        object.append("device", letter.device?.string)
+        object.append("transport", letter.transport)
+        object.append("topic", letter.topic?.string)
     }
 
-    private func addVerdict(to object: inout JSONLine) {
-        object.add("redrivable", isRedrivable)
+    private func addVerdict(to object: inout ByteBuffer) {
+        object.append("redrivable", isRedrivable)
         switch verdict {
         case .redrivable: return
         case .obsolete(let why, let by):
-            object.add("obsolete", why.rawValue)
-            if let by { object.add("by", raw: by.json) }
-        case .impossible(let reason): object.add("impossible", reason)
+            object.append("obsolete", why.rawValue)
+            object.append("by", raw: by?.json)
+        case .impossible(let reason): object.append("impossible", reason)
         }
     }
 }

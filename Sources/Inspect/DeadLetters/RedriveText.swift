@@ -96,41 +96,42 @@ package struct RedriveText {
     }
 
     private static func json(_ refusal: RedriveTotals.Refusal) -> String {
-        var object = JSONLine()
-        object.add("type", "refused")
-        object.add("log", refusal.letter.log)
-        object.add("sequence", refusal.letter.sequence)
-        object.add("reason", refusal.reason)
-        return object.text
+        ByteBuffer.object {
+            $0.append("type", "refused")
+            $0.append("log", refusal.letter.log)
+            $0.append("sequence", refusal.letter.sequence)
+            $0.append("reason", refusal.reason)
+        }.text
     }
 
     private var summary: String {
-        var object = JSONLine()
-        object.add("type", "summary")
-        object.add("letters", plan.found.letters.count)
-        object.add("redrivable", plan.redrivable)
-        object.add("selected", plan.selected.count)
-        object.add("limit", plan.limit)
-        object.add("sent", sent?.taken ?? 0)
-        object.add("refused", sent?.refused ?? 0)
-        if plan.found.isCut { object.add("more", true) }
-        object.add("apps", raw: "[" + plan.apps.map(Self.json).joined(separator: ",") + "]")
-        let obsolete = plan.obsolete.sorted { $0.key.rawValue < $1.key.rawValue }
-        object.add(
-            "obsolete", raw: "{" + obsolete.map { "\"\($0.key.rawValue)\":\($0.value)" }.joined(separator: ",") + "}")
-        object.add("impossible", plan.impossible.reduce(0) { $0 + $1.count })
-        return object.text
+        ByteBuffer.object {
+            $0.append("type", "summary")
+            $0.append("letters", plan.found.letters.count)
+            $0.append("redrivable", plan.redrivable)
+            $0.append("selected", plan.selected.count)
+            $0.append("limit", plan.limit)
+            $0.append("sent", sent?.taken ?? 0)
+            $0.append("refused", sent?.refused ?? 0)
+            if plan.found.isCut { $0.append("more", true) }
+            $0.append("apps", plan.apps) { $0.append(raw: Self.json($1)) }
+            let obsolete = plan.obsolete.sorted { $0.key.rawValue < $1.key.rawValue }
+            $0.append(
+                "obsolete",
+                raw: "{" + obsolete.map { "\"\($0.key.rawValue)\":\($0.value)" }.joined(separator: ",") + "}")
+            $0.append("impossible", plan.impossible.reduce(0) { $0 + $1.count })
+        }.text
     }
 
     private static func json(_ app: RedrivePlan.App) -> String {
-        var object = JSONLine()
-        object.add("container", app.container)
-        object.add("environment", app.environment)
-        if !app.topic.isEmpty { object.add("topic", app.topic) }
-        object.add("transport", app.transport)
-        object.add("pushes", app.pushes)
-        object.add("devices", app.devices.count)
-        object.add("users", app.users)
-        return object.text
+        ByteBuffer.object {
+            $0.append("container", app.container)
+            $0.append("environment", app.environment)
+            if !app.topic.isEmpty { $0.append("topic", app.topic) }
+            $0.append("transport", app.transport)
+            $0.append("pushes", app.pushes)
+            $0.append("devices", app.devices.count)
+            $0.append("users", app.users)
+        }.text
     }
 }

@@ -240,8 +240,8 @@ extension ExplainedAnswer {
     /// One object.
     package var json: String {
         var buffer = ByteBuffer()
-        buffer.append("{\"change\":")
-        buffer.appendJSON(change.sequence)
+        buffer.append("{")
+        buffer.append("change", change.sequence)
         append("event", change.text, to: &buffer)
         append("now", change.event.now.rfc3339, to: &buffer)
         append(.user, subject.user.string, to: &buffer)

@@ -20,9 +20,9 @@ extension EventPlace {
     }
 
     var json: String {
-        var object = JSONLine()
-        object.add("log", log)
-        object.add("sequence", sequence)
-        return object.text
+        ByteBuffer.object {
+            $0.append("log", log)
+            $0.append("sequence", sequence)
+        }.text
     }
 }

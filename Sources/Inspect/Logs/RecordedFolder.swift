@@ -87,8 +87,7 @@ struct RecordedFolder {
         text.appendJSON(LogPlace.name(ofLogAt: log))
         guard let note = try UpstreamNote.read(directory: log) else { return }
         let upstream = folder + "/" + note.log
-        text.append(",\"from\":")
-        text.appendJSON(try isPlugin(upstream) ? note.log : entry(of: upstream).kind)
+        text.append("from", try isPlugin(upstream) ? note.log : entry(of: upstream).kind)
     }
 
     /// Whether a program in another language seems to have written the log.
@@ -148,12 +147,7 @@ private struct RecordedSettings {
             }
             text.append("}")
         case .array:
-            text.append("[")
-            for (index, value) in value.elements.enumerated() {
-                if index > 0 { text.append(",") }
-                write(value, to: &text)
-            }
-            text.append("]")
+            text.list(value.elements) { write($1, to: &$0) }
         default:
             if let plain = value.string, isPlain(plain) { text.append(raw: plain) } else { text.append(value.raw) }
         }

@@ -9,19 +9,11 @@ package enum TraceJSON {
     /// "effects":[node, …]}`, and where it was met before, `"repeated":true` in place of event and effects.
     package static func text(_ graph: TraceGraph, asked: String, as kind: TraceIDKind) -> String {
         var buffer = start(asked)
-        buffer.append(",\"as\":")
-        buffer.appendJSON(kind.rawValue)
-        buffer.append(",\"targets\":[")
-        for (index, place) in graph.targetsInOrder.enumerated() {
-            if index > 0 { buffer.append(",") }
-            buffer.appendJSON(place.description)
-        }
-        buffer.append("],\"changesLeftOut\":")
-        buffer.appendJSON(graph.changesLeftOut)
-        buffer.append(",\"isCut\":")
-        buffer.appendJSON(graph.isCut)
-        buffer.append(",\"trace\":")
-        buffer.append(raw: list(graph.trees(node)))
+        buffer.append("as", kind.rawValue)
+        buffer.append("targets", graph.targetsInOrder.map(\.description))
+        buffer.append("changesLeftOut", graph.changesLeftOut)
+        buffer.append("isCut", graph.isCut)
+        buffer.append("trace", raw: list(graph.trees(node)))
         buffer.append("}")
         return buffer.text
     }
@@ -29,18 +21,16 @@ package enum TraceJSON {
     /// `{"asked":…,"hits":[{"as":…,"log":…,"sequence":…,"now":…,"type":…,"event":{…}}, …],"hasMore":false}`.
     package static func text(_ hits: [TraceHit], hasMore: Bool, asked: String) -> String {
         var buffer = start(asked)
-        buffer.append(",\"hits\":")
-        buffer.append(raw: list(hits.map(text)))
-        buffer.append(",\"hasMore\":")
-        buffer.appendJSON(hasMore)
+        buffer.append("hits", raw: list(hits.map(text)))
+        buffer.append("hasMore", hasMore)
         buffer.append("}")
         return buffer.text
     }
 
     private static func start(_ asked: String) -> ByteBuffer {
         var buffer = ByteBuffer(capacity: 4096)
-        buffer.append("{\"asked\":")
-        buffer.appendJSON(asked)
+        buffer.append("{")
+        buffer.append("asked", asked)
         return buffer
     }
 
@@ -48,9 +38,8 @@ package enum TraceJSON {
 
     private static func text(_ hit: TraceHit) -> String {
         var buffer = ByteBuffer(capacity: 1024)
-        buffer.append("{\"as\":")
-        buffer.appendJSON(hit.kind.rawValue)
-        buffer.append(",")
+        buffer.append("{")
+        buffer.append("as", hit.kind.rawValue)
         append(hit.event, to: &buffer)
         append(event: hit.event, to: &buffer)
         buffer.append("}")
@@ -61,35 +50,25 @@ package enum TraceJSON {
         var buffer = ByteBuffer(capacity: 1024)
         buffer.append("{")
         append(visit.node.event, to: &buffer)
-        if let since = visit.since {
-            buffer.append(",\"sinceCauseMicroseconds\":")
-            buffer.appendJSON(since.microseconds)
-        }
-        if visit.isTarget { buffer.append(",\"target\":true") }
+        buffer.append("sinceCauseMicroseconds", visit.since?.microseconds)
+        if visit.isTarget { buffer.append("target", true) }
         if visit.isRepeated {
-            buffer.append(",\"repeated\":true}")
+            buffer.append("repeated", true)
+            buffer.append("}")
             return buffer.text
         }
         append(event: visit.node.event, to: &buffer)
-        if let log = visit.node.waitsFor {
-            buffer.append(",\"waitsFor\":")
-            buffer.appendJSON(log)
-        }
-        buffer.append(",\"effects\":")
-        buffer.append(raw: list(effects))
+        buffer.append("waitsFor", visit.node.waitsFor)
+        buffer.append("effects", raw: list(effects))
         buffer.append("}")
         return buffer.text
     }
 
     private static func append(_ event: TraceEvent, to buffer: inout ByteBuffer) {
-        buffer.append("\"log\":")
-        buffer.appendJSON(event.log)
-        buffer.append(member: .sequence)
-        buffer.appendJSON(event.sequence)
-        buffer.append(",\"now\":")
-        buffer.appendJSON(event.now.rfc3339)
-        buffer.append(member: .type)
-        buffer.appendJSON(event.type)
+        buffer.append("log", event.log)
+        buffer.append(.sequence, event.sequence)
+        buffer.append("now", event.now.rfc3339)
+        buffer.append(.type, event.type)
     }
 
     private static func append(event: TraceEvent, to buffer: inout ByteBuffer) {

@@ -13,33 +13,36 @@ extension Record {
 
 extension RecordedRequest {
     var json: String {
-        var line = ObjectLine()
-        line.add("type", "request")
-        line.add("time", TimeText.of(time))
-        line.add("connection", connection)
-        line.add("stream", stream)
-        line.add("status", status)
-        line.add("reason", reason)
-        line.add("ending", ending)
-        line.add("id", id)
-        line.add("uniqueID", uniqueID)
-        line.add("token", token)
-        line.add("topic", topic)
-        line.add("repeat", isRepeat)
-        line.add("fate", fate)
-        line.add("replaced", replaced)
-        line.add("kid", keyID)
-        line.add("iat", tokenIssuedAt)
-        line.add("headers", raw: headersJSON)
-        line.add("body", raw: BodyText.json(body))
-        line.add("warnings", warnings)
-        return line.text
+        ByteBuffer.object {
+            $0.append("type", "request")
+            $0.append("time", TimeText.of(time))
+            $0.append("connection", connection)
+            $0.append("stream", stream)
+            $0.append("status", status)
+            $0.append("reason", reason)
+            $0.append("ending", ending)
+            $0.append("id", id)
+            $0.append("uniqueID", uniqueID)
+            $0.append("token", token)
+            $0.append("topic", topic)
+            $0.append("repeat", isRepeat)
+            $0.append("fate", fate)
+            $0.append("replaced", replaced)
+            $0.append("kid", keyID)
+            $0.append("iat", tokenIssuedAt)
+            $0.append("headers", raw: headersJSON)
+            $0.append("body", raw: BodyText.json(body))
+            $0.append("warnings", warnings)
+        }.text
     }
 
     private var headersJSON: String {
-        var line = ObjectLine()
-        for header in headers { line.add(header.name, header.value) }
-        return line.text
+        ByteBuffer.object {
+            for header in headers {
+                $0.append(key: header.name)
+                $0.appendJSON(header.value)
+            }
+        }.text
     }
 }
 
@@ -69,51 +72,51 @@ private enum BodyText {
 
 extension ConnectionEvent {
     var json: String {
-        var line = ObjectLine()
-        line.add("type", "connection")
-        line.add("time", TimeText.of(time))
-        line.add("connection", connection)
-        switch step {
-        case .open(let remote, let topic):
-            line.add("event", "open")
-            line.add("remote", remote)
-            line.add("certificate", topic)
-        case .settings(let streams):
-            line.add("event", "settings")
-            line.add("streams", streams)
-        case .goAway(let lastStream, let code, let debug):
-            line.add("event", "goaway")
-            line.add("lastStream", lastStream)
-            line.add("code", code)
-            line.add("debug", debug)
-        case .refused(let stream):
-            line.add("event", "refused")
-            line.add("stream", stream)
-        case .reset(let stream, let code):
-            line.add("event", "reset")
-            line.add("stream", stream)
-            line.add("code", code)
-        case .close(let requests):
-            line.add("event", "close")
-            line.add("requests", requests)
-        case .failed(let reason):
-            line.add("event", "failed")
-            line.add("reason", reason)
-        }
-        return line.text
+        ByteBuffer.object {
+            $0.append("type", "connection")
+            $0.append("time", TimeText.of(time))
+            $0.append("connection", connection)
+            switch step {
+            case .open(let remote, let topic):
+                $0.append("event", "open")
+                $0.append("remote", remote)
+                $0.append("certificate", topic)
+            case .settings(let streams):
+                $0.append("event", "settings")
+                $0.append("streams", streams)
+            case .goAway(let lastStream, let code, let debug):
+                $0.append("event", "goaway")
+                $0.append("lastStream", lastStream)
+                $0.append("code", code)
+                $0.append("debug", debug)
+            case .refused(let stream):
+                $0.append("event", "refused")
+                $0.append("stream", stream)
+            case .reset(let stream, let code):
+                $0.append("event", "reset")
+                $0.append("stream", stream)
+                $0.append("code", code)
+            case .close(let requests):
+                $0.append("event", "close")
+                $0.append("requests", requests)
+            case .failed(let reason):
+                $0.append("event", "failed")
+                $0.append("reason", reason)
+            }
+        }.text
     }
 }
 
 extension DeliveryEvent {
     var json: String {
-        var line = ObjectLine()
-        line.add("type", "delivery")
-        line.add("time", TimeText.of(time))
-        line.add("id", id)
-        line.add("token", token)
-        line.add("topic", bundle)
-        line.add("fate", fate)
-        line.add("replaced", replaced)
-        return line.text
+        ByteBuffer.object {
+            $0.append("type", "delivery")
+            $0.append("time", TimeText.of(time))
+            $0.append("id", id)
+            $0.append("token", token)
+            $0.append("topic", bundle)
+            $0.append("fate", fate)
+            $0.append("replaced", replaced)
+        }.text
     }
 }

@@ -272,10 +272,7 @@ extension GoAway {
     fileprivate var debug: String {
         if let text { return text }
         guard reason != nil || timestamp != nil else { return "" }
-        var line = ObjectLine()
-        line.add("reason", reason)
-        line.add("timestamp", timestamp)
-        return line.text
+        return Answer.json(reason, timestamp)
     }
 }
 

@@ -1,3 +1,5 @@
+import JSON
+
 /// What goes back to the client: an answer, or an ending without one.
 package struct Answer: Sendable {
     package enum Ending: Sendable, Equatable {
@@ -55,11 +57,14 @@ package struct Answer: Sendable {
 
     /// The body: JSON for all but 200.
     package var body: String {
-        guard status != 200 else { return "" }
-        var line = ObjectLine()
-        line.add("reason", reason)
-        line.add("timestamp", timestamp)
-        return line.text
+        status == 200 ? "" : Answer.json(reason, timestamp)
+    }
+
+    static func json(_ reason: String?, _ timestamp: Int64?) -> String {
+        ByteBuffer.object {
+            $0.append("reason", reason)
+            $0.append("timestamp", timestamp)
+        }.text
     }
 }
 

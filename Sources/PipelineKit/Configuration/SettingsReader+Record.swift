@@ -31,10 +31,8 @@ extension SettingsReader {
 
     private static func write(_ entries: [SettingsNode.Entry], seal: String? = nil, to buffer: inout ByteBuffer) {
         buffer.append("{")
-        for (index, entry) in entries.sorted(by: { $0.key < $1.key }).enumerated() {
-            if index > 0 { buffer.append(",") }
-            buffer.appendJSON(entry.key)
-            buffer.append(":")
+        for entry in entries.sorted(by: { $0.key < $1.key }) {
+            buffer.append(key: entry.key)
             write(entry.value, to: &buffer)
         }
         if let seal {
@@ -57,12 +55,7 @@ extension SettingsReader {
             write([SettingsNode.Entry(key: "$path", place: node.place, value: path)], seal: seal, to: &buffer)
         case .mapping(let entries): write(entries, seal: node.seal, to: &buffer)
         case .list(let items):
-            buffer.append("[")
-            for (index, item) in items.enumerated() {
-                if index > 0 { buffer.append(",") }
-                write(item, to: &buffer)
-            }
-            buffer.append("]")
+            buffer.list(items) { write($1, to: &$0) }
         }
     }
 

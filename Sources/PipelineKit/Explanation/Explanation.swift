@@ -82,12 +82,10 @@ public struct Explanation: Sendable, Hashable {
 extension Explanation {
     /// `{"stage":…,"code":…,"text":…,"details":{…},"parts":[…]}`; the last two only where they hold something.
     public func write(into buffer: inout ByteBuffer) {
-        buffer.append("{\"stage\":")
-        buffer.appendJSON(stage)
-        buffer.append(member: .code)
-        buffer.appendJSON(code.rawValue)
-        buffer.append(",\"text\":")
-        buffer.appendJSON(text)
+        buffer.append("{")
+        buffer.append("stage", stage)
+        buffer.append(.code, code.rawValue)
+        buffer.append("text", text)
         writeDetails(into: &buffer)
         if !parts.isEmpty {
             buffer.append(",\"parts\":")
@@ -98,21 +96,14 @@ extension Explanation {
 
     /// A JSON array.
     public static func write(_ explanations: [Explanation], into buffer: inout ByteBuffer) {
-        buffer.append(byte: UInt8(ascii: "["))
-        for (index, explanation) in explanations.enumerated() {
-            if index > 0 { buffer.append(byte: UInt8(ascii: ",")) }
-            explanation.write(into: &buffer)
-        }
-        buffer.append(byte: UInt8(ascii: "]"))
+        buffer.list(explanations) { $1.write(into: &$0) }
     }
 
     private func writeDetails(into buffer: inout ByteBuffer) {
         guard !details.isEmpty else { return }
         buffer.append(",\"details\":{")
-        for (index, detail) in details.enumerated() {
-            if index > 0 { buffer.append(byte: UInt8(ascii: ",")) }
-            buffer.appendJSON(detail.name)
-            buffer.append(byte: UInt8(ascii: ":"))
+        for detail in details {
+            buffer.append(key: detail.name)
             detail.json.withUnsafeBytes { buffer.append($0) }
         }
         buffer.append(byte: UInt8(ascii: "}"))

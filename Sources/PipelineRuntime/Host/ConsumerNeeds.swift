@@ -42,15 +42,14 @@ struct ConsumerNeeds {
         var buffer = ByteBuffer()
         buffer.append("[")
         for (name, first) in firsts.sorted(by: { $0.key < $1.key }) {
-            buffer.append("{\"name\":")
-            buffer.appendJSON(name)
-            buffer.append(member: .first)
-            buffer.appendJSON(first)
+            buffer.append("{")
+            buffer.append("name", name)
+            buffer.append(.first, first)
             buffer.append("},")
         }
         let crc = checksum(buffer.bytes)
-        buffer.append("{\"crc\":")
-        buffer.appendJSON(crc)
+        buffer.append("{")
+        buffer.append("crc", crc)
         buffer.append("}]\n")
         return buffer.text
     }

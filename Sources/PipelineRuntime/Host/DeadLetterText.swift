@@ -10,20 +10,13 @@ extension Outbox.Rejected {
     ///   - log: The log that the rejected event comes from.
     package func write(ofStage stage: String, log: String, to lines: inout ByteBuffer) {
         lines.begin(event: EventName.deadLetter)
-        lines.append(member: .stage)
-        lines.appendJSON(stage)
-        lines.append(member: .log)
-        lines.appendJSON(log)
-        lines.append(member: .sequence)
-        lines.appendJSON(sequence)
-        lines.append(member: .code)
-        lines.appendJSON(rejection.code)
-        lines.append(member: .path)
-        lines.appendJSON(rejection.path)
-        lines.append(member: .reason)
-        lines.appendJSON(rejection.reason)
-        lines.append(member: .event)
-        lines.appendJSON(String(decoding: line, as: UTF8.self))
+        lines.append(.stage, stage)
+        lines.append(.log, log)
+        lines.append(.sequence, sequence)
+        lines.append(.code, rejection.code)
+        lines.append(.path, rejection.path)
+        lines.append(.reason, rejection.reason)
+        lines.append(.event, String(decoding: line, as: UTF8.self))
         lines.append("}\n")
     }
 }

@@ -13,61 +13,37 @@ struct HostHealth {
 
     var frame: [UInt8] {
         LinkFrame.frame("health") {
-            $0.field("stage", plan.stage)
-            $0.field("phase", report.phase.rawValue)
-            $0.field("pid", Int(ProcessFacts.pid))
-            $0.field("log", plan.logName)
-            if let log { $0.field("identity", log.identity.description) }
-            $0.field("first", report.first)
-            $0.field("last", log?.lastSequence ?? report.last)
-            if let log { $0.field("now", log.lastNow.rfc3339) }
-            $0.field("taken", report.taken)
-            $0.field("eventsIn", report.eventsIn)
-            $0.field("eventsOut", report.eventsOut)
-            $0.field("deadLetters", report.deadLetters)
-            $0.field("refusedFrames", report.refusedFrames)
+            $0.append("stage", plan.stage)
+            $0.append("phase", report.phase.rawValue)
+            $0.append("pid", Int(ProcessFacts.pid))
+            $0.append("log", plan.logName)
+            $0.append("identity", log?.identity.description)
+            $0.append("first", report.first)
+            $0.append("last", log?.lastSequence ?? report.last)
+            $0.append("now", log?.lastNow.rfc3339)
+            $0.append("taken", report.taken)
+            $0.append("eventsIn", report.eventsIn)
+            $0.append("eventsOut", report.eventsOut)
+            $0.append("deadLetters", report.deadLetters)
+            $0.append("refusedFrames", report.refusedFrames)
             if report.clockBehind != .zero {
-                $0.field("clockBehindSeconds", Int(report.clockBehind.components.seconds))
+                $0.append("clockBehindSeconds", Int(report.clockBehind.components.seconds))
             }
             if let shortage = report.shortage {
-                $0.field("diskFull") { HostHealth.write(shortage, to: &$0) }
+                $0.append(member: "diskFull")
+                $0.object {
+                    $0.append("file", shortage.file)
+                    $0.append("bytesNeeded", shortage.bytesNeeded)
+                }
             }
-            $0.field("consumers") { HostHealth.write(consumers, to: &$0) }
-            $0.field("pauses") { HostHealth.write(pauses, to: &$0) }
+            $0.append("consumers", consumers) { buffer, consumer in
+                buffer.object {
+                    $0.append("name", consumer.name)
+                    $0.append("next", consumer.next)
+                    $0.append("credit", consumer.credit)
+                }
+            }
+            $0.append("pauses", pauses) { $1.write(to: &$0) }
         }
-    }
-
-    private static func write(_ shortage: HostReport.Shortage, to buffer: inout ByteBuffer) {
-        buffer.append("{\"file\":")
-        buffer.appendJSON(shortage.file)
-        buffer.append(",\"bytesNeeded\":")
-        buffer.appendJSON(shortage.bytesNeeded)
-        buffer.append("}")
-    }
-
-    private static func write(
-        _ consumers: [(name: String, next: UInt64, credit: Int)], to buffer: inout ByteBuffer
-    ) {
-        buffer.append("[")
-        for (index, consumer) in consumers.enumerated() {
-            if index > 0 { buffer.append(",") }
-            buffer.append("{\"name\":")
-            buffer.appendJSON(consumer.name)
-            buffer.append(",\"next\":")
-            buffer.appendJSON(consumer.next)
-            buffer.append(",\"credit\":")
-            buffer.appendJSON(consumer.credit)
-            buffer.append("}")
-        }
-        buffer.append("]")
-    }
-
-    private static func write(_ pauses: [PauseMeter.Pause], to buffer: inout ByteBuffer) {
-        buffer.append("[")
-        for (index, pause) in pauses.enumerated() {
-            if index > 0 { buffer.append(",") }
-            pause.write(to: &buffer)
-        }
-        buffer.append("]")
     }
 }

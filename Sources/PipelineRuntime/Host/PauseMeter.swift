@@ -86,12 +86,10 @@ struct PauseMeter {
 
 extension PauseMeter.Pause {
     func write(to buffer: inout ByteBuffer) {
-        buffer.append("{\"cause\":\"")
-        buffer.append(cause.name)
-        buffer.append("\",\"microseconds\":")
-        buffer.appendJSON(duration.wholeMicroseconds)
-        buffer.append(",\"processorMicroseconds\":")
-        buffer.appendJSON(processor.wholeMicroseconds)
-        buffer.append("}")
+        buffer.object {
+            $0.append("cause", word: cause.name)
+            $0.append("microseconds", duration.wholeMicroseconds)
+            $0.append("processorMicroseconds", processor.wholeMicroseconds)
+        }
     }
 }

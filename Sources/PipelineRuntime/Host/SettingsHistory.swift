@@ -82,14 +82,11 @@ package struct SettingsHistory: Sendable {
 
     private static func line(_ entry: Entry) -> String {
         var buffer = ByteBuffer()
-        buffer.append("{\"after\":")
-        buffer.appendJSON(entry.after)
-        buffer.append(",\"now\":")
-        buffer.appendJSON(entry.now.microseconds)
-        buffer.append(",\"kind\":")
-        buffer.appendJSON(entry.kind)
-        buffer.append(",\"settings\":")
-        buffer.append(raw: entry.settings)
+        buffer.append("{")
+        buffer.append("after", entry.after)
+        buffer.append("now", entry.now.microseconds)
+        buffer.append("kind", entry.kind)
+        buffer.append("settings", raw: entry.settings)
         buffer.append("}")
         return String(decoding: buffer.bytes, as: UTF8.self)
     }

@@ -13,22 +13,22 @@ package enum LinkFrame {
     /// - Parameter keep: The first sequence that the consumer may ask for again; nil: it does not say.
     package static func open(name: String, after: UInt64, credit: Int, keep: UInt64? = nil) -> [UInt8] {
         frame("open") {
-            $0.field("protocol", LinkFrame.version)
-            $0.field("name", name)
-            $0.field("after", after)
-            $0.field("credit", credit)
-            if let keep { $0.field("keep", keep) }
+            $0.append("protocol", LinkFrame.version)
+            $0.append("name", name)
+            $0.append("after", after)
+            $0.append("credit", credit)
+            $0.append("keep", keep)
         }
     }
 
     package static func credit(_ bytes: Int, keep: UInt64? = nil) -> [UInt8] {
         frame("credit") {
-            $0.field("bytes", bytes)
-            if let keep { $0.field("keep", keep) }
+            $0.append("bytes", bytes)
+            $0.append("keep", keep)
         }
     }
 
-    package static func close() -> [UInt8] { frame("close") { _ in } }
+    package static func close() -> [UInt8] { frame("close") }
 
     /// - Parameter checksum: Of a producer's lines up to `after`; see ``LineChecksum``.
     package static func welcome(
@@ -36,14 +36,14 @@ package enum LinkFrame {
         refused: UInt64? = nil
     ) -> [UInt8] {
         frame("welcome") {
-            $0.field("protocol", LinkFrame.version)
-            $0.field("log", log)
-            $0.field("identity", identity.description)
-            $0.field("last", last)
-            if let after { $0.field("after", after) }
-            if first > 1 { $0.field("first", first) }
-            if let checksum { $0.field("checksum", UInt64(checksum)) }
-            if let refused { $0.field("refused", refused) }
+            $0.append("protocol", LinkFrame.version)
+            $0.append("log", log)
+            $0.append("identity", identity.description)
+            $0.append("last", last)
+            $0.append("after", after)
+            if first > 1 { $0.append("first", first) }
+            $0.append("checksum", checksum.map { UInt64($0) })
+            $0.append("refused", refused)
         }
     }
 
@@ -61,98 +61,54 @@ package enum LinkFrame {
 
     package static func batch(first: UInt64, count: Int, now: Instant) -> [UInt8] {
         frame("batch") {
-            $0.field("first", first)
-            $0.field("count", UInt64(count))
-            $0.field("now", now.microseconds)
+            $0.append("first", first)
+            $0.append("count", UInt64(count))
+            $0.append("now", now.microseconds)
         }
     }
 
     package static func time(after: UInt64, now: Instant, mark: UInt64) -> [UInt8] {
         frame("time") {
-            $0.field("after", after)
-            $0.field("now", now.microseconds)
-            $0.field("mark", mark)
+            $0.append("after", after)
+            $0.append("now", now.microseconds)
+            $0.append("mark", mark)
         }
     }
 
     package static func error(_ code: String, _ reason: String) -> [UInt8] {
         frame("error") {
-            $0.field("code", code)
-            $0.field("reason", reason)
+            $0.append("code", code)
+            $0.append("reason", reason)
         }
     }
 
     package static func hello(producer: String, secret: String) -> [UInt8] {
         frame("hello") {
-            $0.field("protocol", LinkFrame.version)
-            $0.field("producer", producer)
-            $0.field("secret", secret)
+            $0.append("protocol", LinkFrame.version)
+            $0.append("producer", producer)
+            $0.append("secret", secret)
         }
     }
 
     package static func produce(producer: String, secret: String, first: UInt64) -> [UInt8] {
         frame("produce") {
-            $0.field("producer", producer)
-            $0.field("secret", secret)
-            $0.field("first", first)
+            $0.append("producer", producer)
+            $0.append("secret", secret)
+            $0.append("first", first)
         }
     }
 
     /// - Parameter forgetsPauses: The next answer tells of pauses from then on.
     package static func health(forgetsPauses: Bool = false) -> [UInt8] {
-        frame("health") { if forgetsPauses { $0.field("forget", "pauses") } }
+        frame("health") { if forgetsPauses { $0.append("forget", "pauses") } }
     }
 
-    package static func frame(_ type: StaticString, _ members: (inout ControlWriter) -> Void) -> [UInt8] {
-        var writer = ControlWriter(type)
-        members(&writer)
-        return writer.finish()
-    }
-}
-
-/// Writes one control frame.
-package struct ControlWriter: ~Copyable {
-    private var buffer = ByteBuffer(capacity: 160)
-
-    init(_ type: StaticString) {
-        buffer.append("{\"type\":\"")
-        buffer.append(type)
-        buffer.append("\"")
-    }
-
-    package mutating func field(_ key: StaticString, _ value: String) {
-        name(key)
-        buffer.appendJSON(value)
-    }
-
-    package mutating func field(_ key: StaticString, _ value: Int) {
-        name(key)
-        buffer.appendJSON(value)
-    }
-
-    package mutating func field(_ key: StaticString, _ value: Int64) {
-        name(key)
-        buffer.appendJSON(value)
-    }
-
-    package mutating func field(_ key: StaticString, _ value: UInt64) {
-        name(key)
-        buffer.appendJSON(value)
-    }
-
-    package mutating func field(_ key: StaticString, _ write: (inout ByteBuffer) -> Void) {
-        name(key)
-        write(&buffer)
-    }
-
-    private mutating func name(_ key: StaticString) {
-        buffer.append(",\"")
-        buffer.append(key)
-        buffer.append("\":")
-    }
-
-    mutating func finish() -> [UInt8] {
-        buffer.append("}")
+    package static func frame(_ type: StaticString, _ members: (inout ByteBuffer) -> Void = { _ in }) -> [UInt8] {
+        var buffer = ByteBuffer(capacity: 160)
+        buffer.object {
+            $0.append(.type, word: type)
+            members(&$0)
+        }
         return Array(buffer.bytes)
     }
 }

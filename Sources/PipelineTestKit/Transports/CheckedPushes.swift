@@ -18,8 +18,8 @@ struct CheckedPushes: Sendable {
     /// Of fifteen devices in turn.
     func push(_ sequence: UInt64) -> Delivery {
         var line = ByteBuffer()
-        line.append("{\"notificationID\":")
-        line.appendJSON(apnsID(sequence))
+        line.append("{")
+        line.append("notificationID", apnsID(sequence))
         line.append(
             raw: ",\"\(Member.user)\":\"_user\(sequence % 3)\",\"device\":\"\(device(sequence))\",\"transport\":")
         line.appendJSON(transport)

@@ -21,21 +21,20 @@ extension Clause {
     /// - Returns: Whether there is a comparator that says it.
     fileprivate func write(into buffer: inout ByteBuffer) -> Bool {
         guard let name = FilterComparators.name(of: comparator, isNegated: isNegated), !mixesBytes else { return false }
-        buffer.append("{\"comparator\":")
-        buffer.appendJSON(name)
+        buffer.append("{")
+        buffer.append("comparator", name)
         switch subject {
-        case .field(let name): buffer.appendMember(",\"fieldName\":", name)
-        case .system(let field): buffer.appendMember(",\"systemFieldName\":", field.filterName)
+        case .field(let name): buffer.append("fieldName", name)
+        case .system(let field): buffer.append("systemFieldName", field.filterName)
         case .allText: break
         }
-        buffer.append(",\"fieldValue\":{")
-        writeFieldValue(into: &buffer)
-        buffer.append("}")
+        buffer.append(member: "fieldValue")
+        buffer.object { writeFieldValue(into: &$0) }
         if case .circle(let circle)? = values.first {
-            buffer.append(",\"distance\":")
-            buffer.appendJSON(circle.radius)
+            buffer.append("distance", circle.radius)
         }
-        buffer.append(foldsCase ? ",\"ignoresCase\":true}" : "}")
+        if foldsCase { buffer.append("ignoresCase", true) }
+        buffer.append("}")
         return true
     }
 
@@ -47,19 +46,15 @@ extension Clause {
 
     private func writeFieldValue(into buffer: inout ByteBuffer) {
         if comparator == .exists { return buffer.append("\"value\":null") }
-        buffer.append("\"value\":")
+        buffer.append(member: "value")
         if comparator.isWordSearch {
             buffer.appendJSON(words)
         } else if comparator.takesList {
-            for (index, value) in values.enumerated() {
-                buffer.append(index == 0 ? "[" : ",")
-                value.write(into: &buffer)
-            }
-            buffer.append(values.isEmpty ? "[]" : "]")
+            buffer.list(values) { $1.write(into: &$0) }
         } else {
             values[0].write(into: &buffer)
         }
-        if let type { buffer.appendMember(",\"type\":", type) }
+        buffer.append("type", type)
     }
 
     /// nil for a list of several types.
@@ -93,23 +88,16 @@ extension FieldValue {
         case .integer(let number): buffer.appendJSON(number)
         case .double(let number): buffer.appendJSON(number)
         case .reference(let bytes):
-            buffer.append("{\"recordName\":")
-            bytes.withUnsafeBytes { buffer.appendJSON(utf8: $0) }
-            buffer.append(",\"action\":\"NONE\"}")
+            buffer.object {
+                $0.append("recordName", utf8: bytes[...])
+                $0.append("action", word: "NONE")
+            }
         case .now: LiteralReader.now.withUnsafeBytes { buffer.appendJSON(utf8: $0) }
         case .circle(let circle):
-            buffer.append("{\"latitude\":")
-            buffer.appendJSON(circle.latitude)
-            buffer.append(",\"longitude\":")
-            buffer.appendJSON(circle.longitude)
-            buffer.append("}")
+            buffer.object {
+                $0.append("latitude", circle.latitude)
+                $0.append("longitude", circle.longitude)
+            }
         }
-    }
-}
-
-extension ByteBuffer {
-    fileprivate mutating func appendMember(_ key: StaticString, _ text: String) {
-        append(key)
-        appendJSON(text)
     }
 }

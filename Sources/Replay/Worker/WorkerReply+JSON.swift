@@ -17,14 +17,12 @@ extension WorkerReply {
         case .deliver(let delivery):
             header.append(raw: "{\"type\":\"deliver\"")
             delivery.id.write(into: &header)
-            header.append(member: .transport)
-            header.appendJSON(delivery.transport)
+            header.append(.transport, delivery.transport)
             header.append(raw: ",\"bytes\":\(delivery.byteCount)}")
             return delivery.line
         case .failed(let reason):
             header.begin(event: "error")
-            header.append(member: .reason)
-            header.appendJSON(reason)
+            header.append(.reason, reason)
             header.append("}")
             return []
         }

@@ -68,19 +68,13 @@ extension WorkerRequest {
         header.append(.outcome, answer.outcome.rawValue)
         header.append(.attempts, answer.attempts)
         if let status = answer.status { header.append(raw: ",\"status\":\(status)") }
-        if let reason = answer.reason {
-            header.append(member: .reason)
-            header.appendJSON(reason)
-        }
+        header.append(.reason, answer.reason)
         for (key, time) in [("until", answer.until), ("since", answer.since), ("taken", answer.taken)] {
             if let time { header.append(raw: ",\"\(key)\":\(time.microseconds)") }
         }
         if answer.mayRepeat { header.append(",\"mayRepeat\":true") }
         if answer.isUnderWay { header.append(",\"underWay\":true") }
-        if let receipt = answer.receipt {
-            header.append(member: .receipt)
-            header.appendJSON(receipt)
-        }
+        header.append(.receipt, answer.receipt)
         header.append("}")
     }
 

@@ -36,28 +36,14 @@ package indirect enum ReportValue: Hashable, Sendable {
         case .number(let number): buffer.appendJSON((number * 1_000).rounded() / 1_000)
         case .text(let text): buffer.appendJSON(text)
         case .flag(let flag): buffer.appendJSON(flag)
-        case .list(let values): ReportValue.write(values, "[", "]", to: &buffer) { $0.write(to: &$1) }
-        case .object(let members): ReportValue.write(members, "{", "}", to: &buffer) { $0.write(to: &$1) }
+        case .list(let values): buffer.list(values) { $1.write(to: &$0) }
+        case .object(let members):
+            buffer.object {
+                for member in members {
+                    $0.append(key: member.key)
+                    member.value.write(to: &$0)
+                }
+            }
         }
-    }
-
-    private static func write<Element>(
-        _ elements: [Element], _ start: StaticString, _ end: StaticString, to buffer: inout ByteBuffer,
-        _ write: (Element, inout ByteBuffer) -> Void
-    ) {
-        buffer.append(start)
-        for (index, element) in elements.enumerated() {
-            if index > 0 { buffer.append(",") }
-            write(element, &buffer)
-        }
-        buffer.append(end)
-    }
-}
-
-extension ReportValue.Member {
-    fileprivate func write(to buffer: inout ByteBuffer) {
-        buffer.appendJSON(key)
-        buffer.append(":")
-        value.write(to: &buffer)
     }
 }

@@ -125,7 +125,7 @@ extension PendingPush {
         lines.append(.attempts, attempts)
         if isUnderWay { lines.append(.underWay, true) }
         lines.append("came", came)
-        if let due { lines.append("due", due) }
+        lines.append("due", due)
         lines.append("}\n")
     }
 }

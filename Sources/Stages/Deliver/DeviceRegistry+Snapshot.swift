@@ -127,7 +127,7 @@ extension Device {
             lines.append(member: .topic)
             lines.appendJSON(topic)
         }
-        if let count = pending[self] { lines.append("pending", count) }
+        lines.append("pending", pending[self])
         if let hold = app.hold {
             lines.append("app", word: "stopped")
             lines.append(.probeAt, hold.probeAt)

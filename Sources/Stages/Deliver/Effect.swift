@@ -41,7 +41,7 @@ struct Retirement {
         buffer.begin(event: EventName.deviceRetired)
         buffer.append(device.app, user: device.owner)
         device.writeName(to: &buffer)
-        if let topic = device.app.topic { buffer.append(.topic, topic) }
+        buffer.append(.topic, device.app.topic)
         buffer.append(status: status, reason: reason)
         buffer.append(.since, since)
         buffer.append(.registered, device.registered)
@@ -68,7 +68,7 @@ extension AppKey {
         buffer.begin(event: type)
         buffer.append(app, user: nil)
         buffer.append(.transport, transport)
-        if let topic = app.topic { buffer.append(.topic, topic) }
+        buffer.append(.topic, app.topic)
     }
 }
 

@@ -26,17 +26,11 @@ struct OutcomeText {
         buffer.begin(event: EventName.outcome)
         buffer.append(member: .push)
         buffer.appendJSON(sequence)
-        if let former {
-            buffer.append(member: .redriveOf)
-            buffer.append(former.raw)
-        }
-        buffer.append(member: .notificationID)
-        buffer.append(push.notificationID.raw)
-        buffer.append(member: .user)
-        buffer.append(push.userName.raw)
+        buffer.append(.redriveOf, former)
+        buffer.append(.notificationID, push.notificationID)
+        buffer.append(.user, push.userName)
         causesStart = buffer.count
-        buffer.append(member: .causes)
-        buffer.append(push.causes.raw)
+        buffer.append(.causes, push.causes)
         buffer.append(byte: UInt8(ascii: "}"))
         text = Array(buffer.bytes)
     }
@@ -154,16 +148,16 @@ struct PushNote {
     init(waiting word: String) { (isFinal, self.word) = (false, word) }
 
     func write(to buffer: inout ByteBuffer) {
-        if let answer { buffer.append(.answer, answer) }
+        buffer.append(.answer, answer)
         if let superseder { buffer.append(.by, Int(superseder)) }
         buffer.append(status: status, reason: reason)
-        if let said { buffer.append(.said, said) }
+        buffer.append(.said, said)
         buffer.append(.attempts, attempts)
-        if let tries { buffer.append(.tries, tries) }
-        if let until { buffer.append(.until, until) }
-        if let since { buffer.append(.since, since) }
-        if let registered { buffer.append(.registered, registered) }
-        if let taken { buffer.append(.at, taken) }
+        buffer.append(.tries, tries)
+        buffer.append(.until, until)
+        buffer.append(.since, since)
+        buffer.append(.registered, registered)
+        buffer.append(.at, taken)
         if isUnderWay { buffer.append(.underWay, true) }
         buffer.append(mayRepeat, receipt)
     }

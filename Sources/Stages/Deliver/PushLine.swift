@@ -72,8 +72,7 @@ struct PushLine {
         line.append(UnsafeRawBufferPointer(rebasing: headers[1..<(headers.count - 1)]))
         line.append("},\"payload\":")
         line.append(payload.raw)
-        line.append(member: .causes)
-        line.append(push.causes.raw)
+        line.append(.causes, push.causes)
         line.append(byte: UInt8(ascii: "}"))
         return Array(line.bytes)
     }

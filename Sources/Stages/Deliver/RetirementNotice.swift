@@ -38,7 +38,7 @@ struct RetirementNotice {
         body.append(.environment, device.app.environment)
         body.append(user: device.owner)
         device.writeNameAndToken(to: &body)
-        if let topic = device.app.topic { body.append(.topic, topic) }
+        body.append(.topic, device.app.topic)
         body.append(status: retirement.status, reason: retirement.reason)
         body.append(.since, retirement.since)
         body.append(.registered, device.registered)

@@ -71,7 +71,7 @@ enum CommandWriter {
             return buffer.append(UnsafeRawBufferPointer(rebasing: text[..<(text.count - 1)]))
         }
         copyMembers(of: command, text, into: &buffer)
-        if let participant { buffer.append(.owner, participant) }
+        buffer.append(.owner, participant)
     }
 
     /// A member goes with the separator before it, the first one kept with none.

@@ -43,19 +43,13 @@ struct MatchWriter {
         buffer.append(change.reason.word)
         buffer.append("\",\"recordName\":")
         buffer.append(change.recordName.raw)
-        if let recordType = change.recordType {
-            buffer.append(member: .recordType)
-            buffer.append(recordType.raw)
-        }
+        buffer.append(.recordType, change.recordType)
         buffer.append(",\"zoneID\":{\"zoneName\":")
         buffer.append(change.zone.name, else: "\"_defaultZone\"")
         buffer.append(member: .ownerRecordName)
         buffer.append(change.zone.owner ?? change.owner, else: "\"_defaultOwner\"")
         buffer.append("}")
-        if let origin = change.origin {
-            buffer.append(member: .origin)
-            buffer.append(origin.raw)
-        }
+        buffer.append(.origin, change.origin)
     }
 
     /// Fields that the record lacks are left out; so is `fields` when none is there.

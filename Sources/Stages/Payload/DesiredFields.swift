@@ -29,21 +29,21 @@ struct DesiredFields {
         }
     }
 
-    func write(_ kept: PayloadParts, _ family: inout ObjectWriter, into buffer: inout ByteBuffer) {
+    func write(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
         guard !kept.isDisjoint(with: parts) else { return }
-        family.key("\"af\":", &buffer)
-        var values = ObjectWriter(&buffer)
-        write(fields.first, kept, &values, into: &buffer)
-        write(fields.second, kept, &values, into: &buffer)
-        write(fields.third, kept, &values, into: &buffer)
-        values.close(&buffer)
+        buffer.append(member: "af")
+        buffer.append(byte: UInt8(ascii: "{"))
+        write(fields.first, kept, into: &buffer)
+        write(fields.second, kept, into: &buffer)
+        write(fields.third, kept, into: &buffer)
+        buffer.append(byte: UInt8(ascii: "}"))
     }
 
     private func write(
-        _ field: Field?, _ kept: PayloadParts, _ values: inout ObjectWriter, into buffer: inout ByteBuffer
+        _ field: Field?, _ kept: PayloadParts, into buffer: inout ByteBuffer
     ) {
         guard let field, kept.contains(field.part) else { return }
-        values.key(field.name, &buffer)
+        buffer.append(key: field.name)
         field.value.write(into: &buffer)
     }
 

@@ -69,30 +69,30 @@ struct FieldValue {
     }
 
     private func writeLocation(into buffer: inout ByteBuffer) {
-        var object = ObjectWriter(&buffer)
+        buffer.append(byte: UInt8(ascii: "{"))
         if let latitude = value["latitude"] {
-            object.key("\"latitude\":", &buffer)
+            buffer.append(member: "latitude")
             buffer.append(latitude.raw)
         }
         if let longitude = value["longitude"] {
-            object.key("\"longitude\":", &buffer)
+            buffer.append(member: "longitude")
             buffer.append(longitude.raw)
         }
-        object.close(&buffer)
+        buffer.append(byte: UInt8(ascii: "}"))
     }
 
     private func writeReference(into buffer: inout ByteBuffer) {
-        var object = ObjectWriter(&buffer)
-        object.optionalText("\"action\":", value["action"], &buffer)
-        object.optionalText("\"recordName\":", value[.recordName], &buffer)
+        buffer.append(byte: UInt8(ascii: "{"))
+        buffer.append("action", text: value["action"])
+        buffer.append(.recordName, text: value[.recordName])
         if let zoneID = value[.zoneID], zoneID.isObject {
-            object.key("\"zoneID\":", &buffer)
-            var zone = ObjectWriter(&buffer)
-            zone.optionalText("\"ownerRecordName\":", zoneID[.ownerRecordName], &buffer)
-            zone.optionalText("\"zoneName\":", zoneID[.zoneName], &buffer)
-            zone.close(&buffer)
+            buffer.append(member: .zoneID)
+            buffer.append(byte: UInt8(ascii: "{"))
+            buffer.append(.ownerRecordName, text: zoneID[.ownerRecordName])
+            buffer.append(.zoneName, text: zoneID[.zoneName])
+            buffer.append(byte: UInt8(ascii: "}"))
         }
-        object.close(&buffer)
+        buffer.append(byte: UInt8(ascii: "}"))
     }
 
     /// The form that a value has by itself; types may be left out of requests.

@@ -36,17 +36,17 @@ extension PayloadWriter {
             return false
         }
         var lacksArgument = false
-        var aps = ObjectWriter(&buffer)
+        buffer.append(byte: UInt8(ascii: "{"))
         if !kept.isDisjoint(with: .alert) {
-            aps.key("\"alert\":", &buffer)
+            buffer.append(member: "alert")
             lacksArgument = writeAlert(kept.intersection(.alert), into: &buffer)
         }
-        if kept.contains(.badge) { aps.number("\"badge\":", badge, &buffer) }
-        if kept.contains(.category) { aps.optionalText("\"category\":", info.category, &buffer) }
-        if kept.contains(.contentAvailable) { aps.number("\"content-available\":", 1, &buffer) }
-        if kept.contains(.mutableContent) { aps.number("\"mutable-content\":", 1, &buffer) }
-        if kept.contains(.sound) { aps.optionalText("\"sound\":", info.sound, &buffer) }
-        aps.close(&buffer)
+        if kept.contains(.badge) { buffer.append("badge", number: badge) }
+        if kept.contains(.category) { buffer.append("category", text: info.category) }
+        if kept.contains(.contentAvailable) { buffer.append("content-available", number: 1) }
+        if kept.contains(.mutableContent) { buffer.append("mutable-content", number: 1) }
+        if kept.contains(.sound) { buffer.append("sound", text: info.sound) }
+        buffer.append(byte: UInt8(ascii: "}"))
         return lacksArgument
     }
 
@@ -57,23 +57,23 @@ extension PayloadWriter {
             return false
         }
         var lacks = false
-        var alert = ObjectWriter(&buffer)
-        if kept.contains(.actionKey) { alert.optionalText("\"action-loc-key\":", info.actionKey, &buffer) }
-        if kept.contains(.body) { alert.optionalText("\"body\":", info.body.literal, &buffer) }
-        if kept.contains(.launchImage) { alert.optionalText("\"launch-image\":", info.launchImage, &buffer) }
-        if kept.contains(.bodyArguments) { write("\"loc-args\":", info.body.arguments, &lacks, &alert, &buffer) }
-        if kept.contains(.bodyKey) { alert.optionalText("\"loc-key\":", info.body.key, &buffer) }
-        if kept.contains(.subtitle) { alert.optionalText("\"subtitle\":", info.subtitle.literal, &buffer) }
+        buffer.append(byte: UInt8(ascii: "{"))
+        if kept.contains(.actionKey) { buffer.append("action-loc-key", text: info.actionKey) }
+        if kept.contains(.body) { buffer.append("body", text: info.body.literal) }
+        if kept.contains(.launchImage) { buffer.append("launch-image", text: info.launchImage) }
+        if kept.contains(.bodyArguments) { write("loc-args", info.body.arguments, &lacks, &buffer) }
+        if kept.contains(.bodyKey) { buffer.append("loc-key", text: info.body.key) }
+        if kept.contains(.subtitle) { buffer.append("subtitle", text: info.subtitle.literal) }
         if kept.contains(.subtitleArguments) {
-            write("\"subtitle-loc-args\":", info.subtitle.arguments, &lacks, &alert, &buffer)
+            write("subtitle-loc-args", info.subtitle.arguments, &lacks, &buffer)
         }
-        if kept.contains(.subtitleKey) { alert.optionalText("\"subtitle-loc-key\":", info.subtitle.key, &buffer) }
-        if kept.contains(.title) { alert.optionalText("\"title\":", info.title.literal, &buffer) }
+        if kept.contains(.subtitleKey) { buffer.append("subtitle-loc-key", text: info.subtitle.key) }
+        if kept.contains(.title) { buffer.append("title", text: info.title.literal) }
         if kept.contains(.titleArguments) {
-            write("\"title-loc-args\":", info.title.arguments, &lacks, &alert, &buffer)
+            write("title-loc-args", info.title.arguments, &lacks, &buffer)
         }
-        if kept.contains(.titleKey) { alert.optionalText("\"title-loc-key\":", info.title.key, &buffer) }
-        alert.close(&buffer)
+        if kept.contains(.titleKey) { buffer.append("title-loc-key", text: info.title.key) }
+        buffer.append(byte: UInt8(ascii: "}"))
         return lacks
     }
 
@@ -82,16 +82,13 @@ extension PayloadWriter {
     ///
     /// - Parameter lacks: Made true where the record has a value that cannot be an argument.
     private func write(
-        _ key: StaticString, _ names: JSONValue?, _ lacks: inout Bool, _ alert: inout ObjectWriter,
-        _ buffer: inout ByteBuffer
+        _ key: StaticString, _ names: JSONValue?, _ lacks: inout Bool, _ buffer: inout ByteBuffer
     ) {
         guard let names else { return }
-        alert.key(key, &buffer)
+        buffer.append(member: key)
         buffer.append(byte: UInt8(ascii: "["))
-        var isFirst = true
         for name in names.elements {
-            if !isFirst { buffer.append(byte: UInt8(ascii: ",")) }
-            isFirst = false
+            buffer.appendSeparator()
             if let value = FieldValue(named: name, in: notification.fields), value.isArgument {
                 value.writeArgument(into: &buffer)
             } else {
@@ -107,34 +104,34 @@ extension PayloadWriter {
 
 extension PayloadWriter {
     private func writeCK(_ kept: PayloadParts, isPruned: Bool, into buffer: inout ByteBuffer) {
-        var ck = ObjectWriter(&buffer)
-        ck.number("\"ce\":", Int(notification.environment.rawValue), &buffer)
-        if kept.contains(.container) { ck.text("\"cid\":", notification.container, &buffer) }
-        if kept.contains(.userRecordName) { ck.text("\"ckuserid\":", notification.user, &buffer) }
-        if notification.family != .query { writeFamily(kept, &ck, into: &buffer) }
-        ck.text("\"nid\":", notification.id, &buffer)
-        if isPruned { ck.number("\"p\":", 1, &buffer) }
-        if notification.family == .query { writeFamily(kept, &ck, into: &buffer) }
-        ck.close(&buffer)
+        buffer.append(byte: UInt8(ascii: "{"))
+        buffer.append("ce", number: Int(notification.environment.rawValue))
+        if kept.contains(.container) { buffer.append("cid", text: notification.container) }
+        if kept.contains(.userRecordName) { buffer.append("ckuserid", text: notification.user) }
+        if notification.family != .query { writeFamily(kept, into: &buffer) }
+        buffer.append("nid", text: notification.id)
+        if isPruned { buffer.append("p", number: 1) }
+        if notification.family == .query { writeFamily(kept, into: &buffer) }
+        buffer.append(byte: UInt8(ascii: "}"))
     }
 
-    private func writeFamily(_ kept: PayloadParts, _ ck: inout ObjectWriter, into buffer: inout ByteBuffer) {
-        ck.key(notification.family.key, &buffer)
-        var family = ObjectWriter(&buffer)
-        desiredFields.write(kept, &family, into: &buffer)
-        family.number("\"dbs\":", Int(notification.database.rawValue), &buffer)
-        if kept.contains(.reason) { family.number("\"fo\":", Int(notification.reason.rawValue), &buffer) }
-        if kept.contains(.recordName) { family.optionalText("\"rid\":", notification.recordName, &buffer) }
-        family.text("\"sid\":", notification.subscriptionID, &buffer)
+    private func writeFamily(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
+        buffer.append(member: notification.family.key)
+        buffer.append(byte: UInt8(ascii: "{"))
+        desiredFields.write(kept, into: &buffer)
+        buffer.append("dbs", number: Int(notification.database.rawValue))
+        if kept.contains(.reason) { buffer.append("fo", number: Int(notification.reason.rawValue)) }
+        if kept.contains(.recordName) { buffer.append("rid", text: notification.recordName) }
+        buffer.append("sid", text: notification.subscriptionID)
         if kept.contains(.zoneName) {
-            family.key("\"zid\":", &buffer)
+            buffer.append(member: "zid")
             writeZoneName(into: &buffer)
         }
         if kept.contains(.zoneOwner) {
-            family.key("\"zoid\":", &buffer)
+            buffer.append(member: "zoid")
             writeZoneOwner(into: &buffer)
         }
-        family.close(&buffer)
+        buffer.append(byte: UInt8(ascii: "}"))
     }
 
     private func writeZoneName(into buffer: inout ByteBuffer) {

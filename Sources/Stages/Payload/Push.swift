@@ -31,8 +31,7 @@ struct Push {
             _ = writeMessage(payload, kept(of: payload), into: &buffer)
             writeUnpruned(payload, into: &buffer)
         }
-        buffer.append(member: .causes)
-        buffer.append(notification.causes.raw)
+        buffer.append(.causes, notification.causes)
         buffer.append(byte: UInt8(ascii: "}"))
     }
 
@@ -58,19 +57,13 @@ struct Push {
     }
 
     private func writeAddress(into buffer: inout ByteBuffer) {
-        buffer.append(member: .notificationID)
-        buffer.append(notification.id.raw)
-        buffer.append(member: .container)
-        buffer.append(notification.container.raw)
-        buffer.append(member: .environment)
-        buffer.append(notification.environmentName.raw)
-        buffer.append(member: .user)
-        buffer.append(notification.user.raw)
-        buffer.append(member: .subscriptionID)
-        buffer.append(notification.subscriptionID.raw)
+        buffer.append(.notificationID, notification.id)
+        buffer.append(.container, notification.container)
+        buffer.append(.environment, notification.environmentName)
+        buffer.append(.user, notification.user)
+        buffer.append(.subscriptionID, notification.subscriptionID)
         guard let origin = notification.origin else { return }
-        buffer.append(member: .origin)
-        buffer.append(origin.raw)
+        buffer.append(.origin, origin)
     }
 
     /// - Returns: Whether every payload is short enough.
@@ -90,12 +83,12 @@ struct Push {
     ) -> Bool {
         var fits = true
         buffer.append(member: .payloadByTopic)
-        var payloads = ObjectWriter(&buffer)
+        buffer.append(byte: UInt8(ascii: "{"))
         for (topic, kept) in zip(badge.topics, kept) {
-            payloads.key(topic.name, &buffer)
+            buffer.append(key: topic.name)
             fits = write(payload, kept, topic.count, into: &buffer) && fits
         }
-        payloads.close(&buffer)
+        buffer.append(byte: UInt8(ascii: "}"))
         return fits
     }
 

@@ -76,9 +76,9 @@ enum SubscriptionFamily {
     /// The dictionary's key, as it is written.
     var key: StaticString {
         switch self {
-        case .query: "\"qry\":"
-        case .zone: "\"fet\":"
-        case .database: "\"met\":"
+        case .query: "qry"
+        case .zone: "fet"
+        case .database: "met"
         }
     }
 }

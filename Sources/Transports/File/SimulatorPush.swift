@@ -51,8 +51,8 @@ struct SimulatorPush {
 
     private static func contents(_ payload: JSONValue, _ topic: String) -> [UInt8] {
         var buffer = ByteBuffer(capacity: payload.raw.count + 128)
-        buffer.append("{\"Simulator Target Bundle\":")
-        buffer.appendJSON(topic)
+        buffer.append("{")
+        buffer.append("Simulator Target Bundle", topic)
         if payload.count > 0 { buffer.append(byte: UInt8(ascii: ",")) }
         buffer.append(UnsafeRawBufferPointer(rebasing: payload.raw.dropFirst()))
         buffer.append(byte: UInt8(ascii: "\n"))

@@ -58,10 +58,7 @@ extension SubscriptionIndex {
     private func writeState(_ subscription: Subscription, _ found: Found, into lines: inout ByteBuffer) {
         lines.append("{")
         writeHead(found.slot, into: &lines)
-        if let recordType = subscription.recordType {
-            lines.append(member: .recordType)
-            lines.append(recordType.raw)
-        }
+        lines.append(.recordType, subscription.recordType)
         lines.append(",\"savedAt\":")
         lines.appendJSON(found.saved)
         lines.append(member: .subscription)

@@ -16,12 +16,10 @@ struct HTTPAnswer: Sendable {
 
     /// - Parameter code: A word for programs.
     static func refusal(_ status: HTTPResponseStatus, _ code: String, _ reason: String) -> HTTPAnswer {
-        var json = ByteBuffer(capacity: 128)
-        json.append("{\"error\":")
-        json.appendJSON(code)
-        json.append(member: .reason)
-        json.appendJSON(reason)
-        json.append(byte: UInt8(ascii: "}"))
+        let json = ByteBuffer.object {
+            $0.append("error", code)
+            $0.append(.reason, reason)
+        }
         return HTTPAnswer(status: status, body: Data(json.bytes))
     }
 

@@ -73,12 +73,10 @@ struct Service: Sendable {
         guard let known = try await office.ask({ try $0.markRead(ids, token: token, now: $1) }) else { return .closed }
         guard let unknown = known else { return .unknownToken }
         let read = ids.filter { !unknown.contains($0) }
-        var json = ByteBuffer(capacity: 256)
-        json.append("{\"notificationIDs\":")
-        json.appendJSON(read)
-        json.append(",\"unknown\":")
-        json.appendJSON(unknown)
-        json.append(byte: UInt8(ascii: "}"))
+        let json = ByteBuffer.object {
+            $0.append("notificationIDs", read)
+            $0.append("unknown", unknown)
+        }
         return .json(json.bytes)
     }
 }
@@ -88,17 +86,6 @@ extension HTTPAnswer {
     fileprivate static func expired(isOfThisLog: Bool) -> HTTPAnswer {
         let cause = isOfThisLog ? "is ahead of the log, which has not given it" : "is of another log"
         return refusal(.gone, "token.expired", "the change token \(cause): fetch without since")
-    }
-}
-
-extension JSON.ByteBuffer {
-    fileprivate mutating func appendJSON(_ texts: [String]) {
-        append(byte: UInt8(ascii: "["))
-        for (index, text) in texts.enumerated() {
-            if index > 0 { append(byte: UInt8(ascii: ",")) }
-            appendJSON(text)
-        }
-        append(byte: UInt8(ascii: "]"))
     }
 }
 

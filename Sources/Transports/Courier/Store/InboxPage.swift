@@ -78,10 +78,9 @@ struct InboxPage: ~Copyable {
     private mutating func add(id: String, isRead: Bool, body: Data) {
         if entries > 0 { json.append(byte: UInt8(ascii: ",")) }
         entries += 1
-        json.append("{\"notificationID\":")
-        json.appendJSON(id)
-        json.append(",\"isRead\":")
-        json.appendJSON(isRead)
+        json.append("{")
+        json.append("notificationID", id)
+        json.append("isRead", isRead)
         json.append(member: .payload)
         body.withUnsafeBytes { json.append($0) }
         json.append(byte: UInt8(ascii: "}"))
@@ -90,8 +89,7 @@ struct InboxPage: ~Copyable {
     private consuming func close(_ moreComing: Bool) -> [UInt8] {
         json.append("],\"serverChangeToken\":")
         json.appendJSON(token.text)
-        json.append(",\"moreComing\":")
-        json.appendJSON(moreComing)
+        json.append("moreComing", moreComing)
         json.append(byte: UInt8(ascii: "}"))
         return Array(json.bytes)
     }

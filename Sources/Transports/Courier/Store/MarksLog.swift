@@ -71,16 +71,13 @@ extension MarksLog.Mark {
         switch self {
         case .taken(let id):
             lines.begin(event: "taken")
-            lines.append(member: .apnsID)
-            lines.appendJSON(id)
+            lines.append(.apnsID, id)
         case .read(let push):
             lines.begin(event: "read")
-            lines.append(member: .push)
-            lines.appendJSON(push)
+            lines.append(.push, push)
         case .late(let push):
             lines.begin(event: "late")
-            lines.append(member: .push)
-            lines.appendJSON(push)
+            lines.append(.push, push)
         }
         lines.append("}\n")
     }

@@ -1,0 +1,42 @@
+import JSON
+
+extension ByteBuffer {
+    /// Appends a string of the event: as it stands, or with fewer escapes if it has any.
+    @inline(__always)
+    mutating func append(text: JSONValue) {
+        if text.plain != nil { return append(text.raw) }
+        text.withUTF8 { appendJSON(utf8: $0) }
+    }
+
+    /// Appends a member whose value is a string of the event.
+    @inline(__always)
+    mutating func append(_ name: StaticString, text: JSONValue) {
+        append(member: name)
+        append(text: text)
+    }
+
+    /// Appends a member if there is a string for it.
+    mutating func append(_ name: StaticString, text: JSONValue?) {
+        if let text, text.isString { append(name, text: text) }
+    }
+
+    @inline(__always)
+    mutating func append(_ name: StaticString, number: Int) {
+        append(member: name)
+        appendJSON(number)
+    }
+
+    /// Appends a key that is a string of the event.
+    mutating func append(key: JSONValue) {
+        appendSeparator()
+        append(text: key)
+        append(byte: UInt8(ascii: ":"))
+    }
+
+    /// Appends a key that is decoded text.
+    mutating func append(key: [UInt8]) {
+        appendSeparator()
+        key.withUnsafeBytes { appendJSON(utf8: $0) }
+        append(byte: UInt8(ascii: ":"))
+    }
+}
