@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 let package = Package(
@@ -21,6 +21,10 @@ let package = Package(
     ],
     targets: libraries + stages + transports + executables + tests + [simulation]
 )
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
+}
 
 // Arrows point down: a target may depend only on targets listed above it.
 var libraries: [Target] {

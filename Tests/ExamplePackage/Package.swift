@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 // A package of one's own whose tests run a whole Belfry pipeline. Outside this repository, give a URL instead of a path.
