@@ -39,9 +39,9 @@ import Time
 /// There is no index file. Segments are found by name, positions by hopping from header to header, times by the
 /// openings and then by hopping: at most one segment's headers, a few milliseconds, and nothing that could be wrong,
 /// stale or in need of rebuilding.
-public enum BatchFormat {
+package enum BatchFormat {
     /// The format that this version reads and writes.
-    public static let version = 1
+    package static let version = 1
 
     package static let headerBytes = 64
     static let magic: UInt64 = 0x0A59_5246_4C45_4289

@@ -1,20 +1,20 @@
 import Time
 
 /// What stands before a batch's events.
-public struct BatchHeader: Hashable, Sendable {
-    public var formatVersion: Int
+package struct BatchHeader: Hashable, Sendable {
+    package var formatVersion: Int
     /// The first event's sequence; in a batch without events, the one that the next event gets.
-    public var firstSequence: UInt64
+    package var firstSequence: UInt64
     /// The number of events. A batch without events only advances the cursor and `now`.
-    public var count: Int
+    package var count: Int
     /// When the batch was made. Nothing earlier follows in this log.
-    public var now: Instant
+    package var now: Instant
     /// The entries that this batch advances.
-    public var cursor: Cursor
+    package var cursor: Cursor
     /// The events' bytes: each event a JSON object, ended by a line feed.
-    public var bodyBytes: Int
+    package var bodyBytes: Int
 
-    public init(
+    package init(
         formatVersion: Int = BatchFormat.version, firstSequence: UInt64, count: Int, now: Instant,
         cursor: Cursor = Cursor(), bodyBytes: Int
     ) {
@@ -27,8 +27,8 @@ public struct BatchHeader: Hashable, Sendable {
     }
 
     /// The last event's sequence; in a batch without events, the one before ``firstSequence``.
-    public var lastSequence: UInt64 { nextSequence - 1 }
+    package var lastSequence: UInt64 { nextSequence - 1 }
 
     /// The sequence of the event after this batch.
-    public var nextSequence: UInt64 { firstSequence + UInt64(count) }
+    package var nextSequence: UInt64 { firstSequence + UInt64(count) }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// What can be wrong with a log, with what an operator needs in order to act.
-public enum EventLogError: Error, Hashable, Sendable {
+package enum EventLogError: Error, Hashable, Sendable {
     /// Bytes that were once written whole are not what they were. `sequence` is the first event that cannot be read.
     case damaged(file: String, offset: UInt64, sequence: UInt64, reason: String)
     /// Another writer has the log.
@@ -29,7 +29,7 @@ public enum EventLogError: Error, Hashable, Sendable {
 }
 
 extension EventLogError: CustomStringConvertible {
-    public var description: String { "\(problem); \(hint)" }
+    package var description: String { "\(problem); \(hint)" }
 
     private var problem: String {
         switch self {

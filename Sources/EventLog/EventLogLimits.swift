@@ -1,15 +1,15 @@
 /// The limits on what one log holds, in one place. They bound every length that is read from a disk.
-public enum EventLogLimits {
+package enum EventLogLimits {
     /// One event, with the line feed that ends it.
-    public static let eventBytesMax = 2 << 20
+    package static let eventBytesMax = 2 << 20
     /// The events of one batch.
-    public static let batchBytesMax = 64 << 20
+    package static let batchBytesMax = 64 << 20
     /// A cursor as written: for each entry its name in UTF-8 and ten bytes.
-    public static let cursorBytesMax = 1 << 20
+    package static let cursorBytesMax = 1 << 20
     /// The name of one cursor entry in UTF-8.
-    public static let cursorNameBytesMax = 255
+    package static let cursorNameBytesMax = 255
     /// The name of a log.
-    public static let nameBytesMax = 64
+    package static let nameBytesMax = 64
 
     /// Whether a text may name a log: the name is a folder's.
     package static func isValid(name: String) -> Bool {

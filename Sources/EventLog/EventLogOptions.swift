@@ -1,21 +1,21 @@
 import Time
 
 /// Where a log is and how it is kept.
-public struct EventLogOptions: Sendable {
+package struct EventLogOptions: Sendable {
     /// The folder that holds the logs; this one is the folder ``name`` in it. Made where it is missing.
-    public var directory: String
-    public var name: String
+    package var directory: String
+    package var name: String
     /// The identity of a log that does not exist yet; nil draws one. A log that exists keeps its own.
-    public var identity: LogIdentity?
+    package var identity: LogIdentity?
     /// A segment is closed before it would grow larger; one batch may be larger alone.
-    public var segmentBytesMax: Int
-    public var sync: SyncPolicy
+    package var segmentBytesMax: Int
+    package var sync: SyncPolicy
     /// Of the folders that are made; what is in the log gets the mode of the log's folder.
-    public var mode: DataMode
+    package var mode: DataMode
 
     package var calls = FileCalls()
 
-    public init(
+    package init(
         directory: String, name: String, identity: LogIdentity? = nil, segmentBytesMax: Int = 128 << 20,
         sync: SyncPolicy = .always, mode: DataMode = .owner
     ) {
@@ -28,5 +28,5 @@ public struct EventLogOptions: Sendable {
     }
 
     /// The log's own folder, which ``EventLogReader`` and ``EventLogs/verify(directory:progress:)`` take.
-    public var logDirectory: String { directory + "/" + name }
+    package var logDirectory: String { directory + "/" + name }
 }

@@ -4,9 +4,9 @@ import Time
 /// Reads a log's batches in order, in any process, while a writer appends.
 ///
 /// Belongs to one thread at a time. What a writer has appended is there at once; it may not be durable yet.
-public final class EventLogReader {
+package final class EventLogReader {
     /// Where to begin.
-    public enum Start: Hashable, Sendable {
+    package enum Start: Hashable, Sendable {
         /// The oldest batch that the log still holds.
         case beginning
         /// The batch that holds this sequence, whole: cut it with ``EventLogReader/slice(_:header:from:)``.
@@ -18,9 +18,9 @@ public final class EventLogReader {
     }
 
     /// A batch. `body` is valid until the reader's next call.
-    public struct Batch {
-        public var header: BatchHeader
-        public var body: UnsafeRawBufferPointer
+    package struct Batch {
+        package var header: BatchHeader
+        package var body: UnsafeRawBufferPointer
     }
 
     private let directory: LogDirectory
@@ -37,7 +37,7 @@ public final class EventLogReader {
     ///   - start: A sequence or time may lie ahead; then ``next(through:)`` is nil until it comes.
     /// - Throws: ``EventLogError/gone(directory:sequence:first:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``.
-    public init(directory: String, from start: Start) throws(EventLogError) {
+    package init(directory: String, from start: Start) throws(EventLogError) {
         self.directory = LogDirectory(path: directory)
         self.start = start
         if try openFirst() {
@@ -51,13 +51,13 @@ public final class EventLogReader {
     ///
     /// - Parameter last: A batch that goes beyond this sequence is left for later, such as until it is durable.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` each time, at the same place.
-    public func next(through last: UInt64 = .max) throws(EventLogError) -> Batch? {
+    package func next(through last: UInt64 = .max) throws(EventLogError) -> Batch? {
         guard let batch = try nextBatch(body: true, through: last) else { return nil }
         return Batch(header: batch.header, body: batch.body)
     }
 
     /// The next batch's header; nil at the end, for now. The body is passed over, and its CRC is not checked.
-    public func nextHeader() throws(EventLogError) -> BatchHeader? {
+    package func nextHeader() throws(EventLogError) -> BatchHeader? {
         try nextBatch(body: false, through: .max)?.header
     }
 
@@ -67,7 +67,7 @@ public final class EventLogReader {
     ///
     /// - Parameter timeout: Nil waits as long as it takes.
     /// - Returns: False where the time ran out.
-    public func waitForMore(timeout: Duration? = nil) throws(EventLogError) -> Bool {
+    package func waitForMore(timeout: Duration? = nil) throws(EventLogError) -> Bool {
         try openedWatch().wait(timeout: timeout)
     }
 

@@ -5,19 +5,19 @@ import Time
 ///
 /// What is appended survives the death of the process at any moment. Whether it survives the loss of power is up to
 /// the log's ``SyncPolicy`` and told by ``durableSequence``.
-public final class EventLogWriter {
-    public let name: String
-    public let identity: LogIdentity
+package final class EventLogWriter {
+    package let name: String
+    package let identity: LogIdentity
     /// The log's own folder.
-    public let directory: String
+    package let directory: String
     /// The sequence that the next event gets. The first of a log is 1.
-    public var nextSequence: UInt64 { place.nextSequence }
+    package var nextSequence: UInt64 { place.nextSequence }
     /// The `now` of the last batch; ``Instant/epoch`` in a new log.
-    public var lastNow: Instant { place.lastNow }
+    package var lastNow: Instant { place.lastNow }
     /// The fold of all batches' cursors.
-    public var cursor: Cursor { place.cursor }
+    package var cursor: Cursor { place.cursor }
     /// What opening the log had to cut off; nil where it ended with a whole batch.
-    public let recovery: Recovery?
+    package let recovery: Recovery?
 
     private let options: EventLogOptions
     private let write: FileCalls.Write
@@ -30,11 +30,11 @@ public final class EventLogWriter {
     private var failure: EventLogError?
 
     /// A batch that was not written to its end, as a crash in the middle of an append leaves it.
-    public struct Recovery: Hashable, Sendable {
-        public var file: String
-        public var offset: UInt64
-        public var bytesCut: UInt64
-        public var reason: String
+    package struct Recovery: Hashable, Sendable {
+        package var file: String
+        package var offset: UInt64
+        package var bytesCut: UInt64
+        package var reason: String
     }
 
     /// Opens a log, or makes it with its folders, and cuts off a torn last batch.
@@ -44,7 +44,7 @@ public final class EventLogWriter {
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)`` where bytes are wrong that were once written whole,
     ///   with nothing changed.
-    public init(_ options: EventLogOptions) throws(EventLogError) {
+    package init(_ options: EventLogOptions) throws(EventLogError) {
         guard EventLogLimits.isValid(name: options.name) else { throw .invalidName(options.name) }
         let directory = LogDirectory(path: options.logDirectory, calls: options.calls)
         try directory.create(options.mode)
@@ -60,13 +60,13 @@ public final class EventLogWriter {
     }
 
     /// The last event's sequence; 0 in a log without events.
-    public var lastSequence: UInt64 { nextSequence - 1 }
+    package var lastSequence: UInt64 { nextSequence - 1 }
 
     /// The last sequence that the log's policy promises to keep.
     ///
     /// Under ``SyncPolicy/always`` that is what an `fdatasync` has covered: it survives the loss of power. Under the
     /// other two it is all that was appended: it survives `kill -9` of this process, but not the loss of power.
-    public var durableSequence: UInt64 { commit.durableSequence }
+    package var durableSequence: UInt64 { commit.durableSequence }
 
     /// How many batches were appended since the log was opened.
     package var batches: UInt64 { commit.batches }
@@ -79,7 +79,7 @@ public final class EventLogWriter {
     /// policy after one that failed: ``check()`` throws from then on.
     ///
     /// Runs on the log's own queue, and delays the next `fdatasync` while it does. Replaces an earlier one.
-    public func onDurable(_ body: @escaping @Sendable (UInt64) -> Void) {
+    package func onDurable(_ body: @escaping @Sendable (UInt64) -> Void) {
         commit.onDurable(body)
     }
 
@@ -94,7 +94,7 @@ public final class EventLogWriter {
     ///   ``EventLogError/failed(operation:file:errno:)`` and ``EventLogError/tooLarge(_:bytes:bytesMax:)`` with
     ///   nothing appended and the log as it was; ``EventLogError/syncFailed(file:errno:)`` once and for all after an
     ///   `fdatasync` failed.
-    public func append(
+    package func append(
         _ body: UnsafeRawBufferPointer, count: Int, cursor advance: Cursor = Cursor(), now: Instant
     ) throws(EventLogError) -> UInt64 {
         try check()
@@ -113,7 +113,7 @@ public final class EventLogWriter {
 
     /// Throws what keeps the log from taking any more, such as an `fdatasync` that has failed since the last append:
     /// ask now and then, or what waits to become durable waits for ever.
-    public func check() throws(EventLogError) {
+    package func check() throws(EventLogError) {
         precondition(lock != nil, "nothing is appended to a log that was closed")
         if let failure = failure ?? commit.failure { throw failure }
     }
@@ -126,7 +126,7 @@ public final class EventLogWriter {
     }
 
     /// Waits until all that was appended has survived the loss of power, whatever the policy.
-    public func flush() throws(EventLogError) {
+    package func flush() throws(EventLogError) {
         try check()
         try commit.flush()
     }
@@ -139,7 +139,7 @@ public final class EventLogWriter {
     /// Flushes, unless the policy is ``SyncPolicy/never``, and frees the log for another writer, even where it throws.
     ///
     /// A writer that is released without it only frees the log.
-    public func close() throws(EventLogError) {
+    package func close() throws(EventLogError) {
         guard lock != nil else { return }
         defer { lock = nil }
         if options.sync != .never { try commit.flush() }

@@ -16,7 +16,7 @@ extension EventLogs {
     ///   - checks: Of what lies beside a log that is sound itself.
     ///   - progress: Called after each batch.
     /// - Throws: ``EventLogError/notALog(directory:)``, and what keeps the log from being read at all.
-    public static func verify(
+    package static func verify(
         directory: String, checks: [any LogCheck] = [], progress: (VerifyReport) -> Void = { _ in }
     ) throws(EventLogError) -> VerifyReport {
         let log = LogDirectory(path: directory)
@@ -38,33 +38,33 @@ extension EventLogs {
 }
 
 /// What a verification found.
-public struct VerifyReport: Hashable, Sendable {
-    public struct Problem: Hashable, Sendable {
-        public var file: String
-        public var offset: UInt64
+package struct VerifyReport: Hashable, Sendable {
+    package struct Problem: Hashable, Sendable {
+        package var file: String
+        package var offset: UInt64
         /// The first event that the problem concerns.
-        public var sequence: UInt64
-        public var reason: String
+        package var sequence: UInt64
+        package var reason: String
 
-        public init(file: String, offset: UInt64, sequence: UInt64, reason: String) {
+        package init(file: String, offset: UInt64, sequence: UInt64, reason: String) {
             (self.file, self.offset, self.sequence, self.reason) = (file, offset, sequence, reason)
         }
     }
 
-    public var segments = 0
-    public var batches: UInt64 = 0
+    package var segments = 0
+    package var batches: UInt64 = 0
     /// Events read, with right CRCs.
-    public var events: UInt64 = 0
+    package var events: UInt64 = 0
     /// Bytes of the batches read.
-    public var bytes: UInt64 = 0
+    package var bytes: UInt64 = 0
     /// Damage, in the order in which it was found.
-    public var problems: [Problem] = []
+    package var problems: [Problem] = []
     /// What is wrong with caches: it costs time and no event.
-    public var notes: [Problem] = []
+    package var notes: [Problem] = []
     /// A last batch that is not whole. A writer cuts it off when it opens the log; no event before it is lost.
-    public var tornTail: Problem?
+    package var tornTail: Problem?
 
-    public var isSound: Bool { problems.isEmpty && tornTail == nil }
+    package var isSound: Bool { problems.isEmpty && tornTail == nil }
 }
 
 private struct Verification {

@@ -2,11 +2,11 @@ import Glibc
 import Time
 
 /// What can be said about logs without opening them for writing.
-public enum EventLogs {
+package enum EventLogs {
     /// The logs in a folder, by name. Folders without a log are passed over.
     ///
     /// Reads the headers of each log's first and last segment.
-    public static func list(in directory: String) throws(EventLogError) -> [LogSummary] {
+    package static func list(in directory: String) throws(EventLogError) -> [LogSummary] {
         var logs: [LogSummary] = []
         for name in try LogDirectory.entries(of: directory).sorted() {
             let log = LogDirectory(path: directory + "/" + name)
@@ -22,7 +22,7 @@ public enum EventLogs {
     /// Whether a folder is a log's.
     ///
     /// - Throws: ``EventLogError/withoutManifest(directory:)`` where `log.json` alone is missing.
-    public static func isLog(directory: String) throws(EventLogError) -> Bool {
+    package static func isLog(directory: String) throws(EventLogError) -> Bool {
         do throws(EventLogError) {
             return try LogManifest.ifBegun(in: LogDirectory(path: directory)) != nil
         } catch .damaged, .unsupportedFormat {
@@ -40,7 +40,7 @@ public enum EventLogs {
     /// What one log holds.
     ///
     /// - Parameter directory: The log's own folder.
-    public static func summary(directory: String) throws(EventLogError) -> LogSummary {
+    package static func summary(directory: String) throws(EventLogError) -> LogSummary {
         let log = LogDirectory(path: directory)
         let manifest = try LogManifest.required(in: log)
         return try LogSummary(log, manifest)
@@ -48,21 +48,21 @@ public enum EventLogs {
 }
 
 /// What a log holds.
-public struct LogSummary: Hashable, Sendable {
-    public var name: String
-    public var identity: LogIdentity
+package struct LogSummary: Hashable, Sendable {
+    package var name: String
+    package var identity: LogIdentity
     /// The log's own folder.
-    public var directory: String
+    package var directory: String
     /// The oldest event that the log still holds; one more than ``lastSequence`` where it holds none.
-    public var firstSequence: UInt64
-    public var lastSequence: UInt64
+    package var firstSequence: UInt64
+    package var lastSequence: UInt64
     /// The `now` of the first and the last batch; nil where there is none.
-    public var firstNow: Instant?
-    public var lastNow: Instant?
-    public var bytes: UInt64
-    public var segments: Int
+    package var firstNow: Instant?
+    package var lastNow: Instant?
+    package var bytes: UInt64
+    package var segments: Int
     /// Whether the log ends in a batch that is not whole: a crash left it, or a writer is at it just now.
-    public var hasTornTail: Bool
+    package var hasTornTail: Bool
 
     init(_ log: LogDirectory, _ manifest: LogManifest) throws(EventLogError) {
         self = try log.withSegments { segments throws(EventLogError) in try LogSummary(log, manifest, segments) }
@@ -99,7 +99,7 @@ public struct LogSummary: Hashable, Sendable {
 
 extension EventLogs {
     /// The format that a log says it has, also one that this version does not read.
-    public static func format(directory: String) throws(EventLogError) -> Int {
+    package static func format(directory: String) throws(EventLogError) -> Int {
         do throws(EventLogError) {
             _ = try LogManifest.required(in: LogDirectory(path: directory))
             return BatchFormat.version

@@ -3,15 +3,15 @@ import Glibc
 /// Where an import grows until it is whole: a folder `.import` beside the logs that it becomes.
 ///
 /// Whatever ends an import before ``publish()``, no log comes of it, and the next one begins anew.
-public final class ImportFolder {
+package final class ImportFolder {
     /// The folder that the logs are for. Made where it is missing.
-    public let target: String
+    package let target: String
     private let staging: LogDirectory
     private let lock: WriterLock
     private var names: [String] = []
 
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)`` where another import is at work in it.
-    public init(_ target: String) throws(EventLogError) {
+    package init(_ target: String) throws(EventLogError) {
         self.target = target
         staging = LogDirectory(path: target + "/.import")
         try staging.create(.owner)
@@ -42,7 +42,7 @@ public final class ImportFolder {
     }
 
     /// Puts all logs in their places, each in one step. To be called when all are finished.
-    public func publish() throws(EventLogError) {
+    package func publish() throws(EventLogError) {
         try staging.synchronize()
         for name in names {
             guard uninterrupted({ rename("\(staging.path)/\(name)", "\(target)/\(name)") }) == 0 else {

@@ -3,7 +3,7 @@ import Time
 /// A check of what lies beside a log against the log, such as of its index or its snapshots.
 ///
 /// ``EventLogs/verify(directory:checks:progress:)`` runs it when it has read the log.
-public protocol LogCheck {
+package protocol LogCheck {
     /// Whether it is of a cache, which is made anew or passed over where it is wrong: what is found is only noted then.
     var isOfCache: Bool { get }
 
@@ -14,21 +14,21 @@ public protocol LogCheck {
 }
 
 extension LogCheck {
-    public var isOfCache: Bool { false }
+    package var isOfCache: Bool { false }
 }
 
 /// A log that was read to its end.
-public struct VerifiedLog: Sendable {
+package struct VerifiedLog: Sendable {
     /// The log's own folder.
-    public var directory: String
-    public var name: String
-    public var identity: LogIdentity
+    package var directory: String
+    package var name: String
+    package var identity: LogIdentity
     /// The first sequences of its segments.
-    public var segments: [UInt64]
+    package var segments: [UInt64]
     /// The last sequence in whole batches that follow each other; what lies behind damage does not count.
-    public var lastSequence: UInt64
-    public var lastNow: Instant
-    public var cursor: Cursor
+    package var lastSequence: UInt64
+    package var lastNow: Instant
+    package var cursor: Cursor
 }
 
 /// Checks how far a log says that it has come against the log that it was made from.

@@ -14,7 +14,7 @@ import Time
 /// - The `count` lines after it are its events, byte for byte.
 /// - `{"end":[{"log":"matches","batches":1,"events":2}]}` is the last line, with what was exported of each log: an
 ///   export without it was cut off.
-public enum LogExport {
+package enum LogExport {
     /// Passes on the lines of some logs, whole ones, a piece at a time.
     ///
     /// - Parameters:
@@ -26,7 +26,7 @@ public enum LogExport {
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/wrongSettings(file:line:reason:)``;
     ///   what `write` throws.
     @discardableResult
-    public static func run(
+    package static func run(
         directories: [String], mask: ExportMask? = nil, write: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> [String] {
         var leftOut: [String] = []
@@ -93,25 +93,25 @@ public enum LogExport {
 }
 
 /// Hides devices' tokens in the events of an export.
-public struct ExportMask {
+package struct ExportMask {
     /// Takes the lines of a batch and gives as many others; nil where they may stand as they are.
     let events: (UnsafeRawBufferPointer) throws -> [UInt8]?
 
-    public init(events: @escaping (UnsafeRawBufferPointer) throws -> [UInt8]?) { self.events = events }
+    package init(events: @escaping (UnsafeRawBufferPointer) throws -> [UInt8]?) { self.events = events }
 }
 
 /// What an export holds of one log.
-public struct ExportedLog: Hashable, Sendable {
-    public var name: String
-    public private(set) var batches: UInt64 = 0
-    public private(set) var events: UInt64 = 0
+package struct ExportedLog: Hashable, Sendable {
+    package var name: String
+    package private(set) var batches: UInt64 = 0
+    package private(set) var events: UInt64 = 0
 
-    public init(name: String, batches: UInt64 = 0, events: UInt64 = 0) {
+    package init(name: String, batches: UInt64 = 0, events: UInt64 = 0) {
         (self.name, self.batches, self.events) = (name, batches, events)
     }
 
     /// Takes note of a batch.
-    public mutating func add(events count: Int) {
+    package mutating func add(events count: Int) {
         batches += 1
         events += UInt64(count)
     }

@@ -4,7 +4,7 @@ import Time
 /// Makes a log of what ``LogExport`` wrote: the same bytes in the same segments.
 ///
 /// It comes to be with ``ImportFolder/publish()``; before, nothing takes it for a log.
-public final class LogImport {
+package final class LogImport {
     private let log: LogDirectory
     private let manifest: LogManifest
     private let upstream: UpstreamNote?
@@ -19,7 +19,7 @@ public final class LogImport {
     ///   - folder: Where it grows.
     ///   - upstream: The log that it was made from.
     /// - Throws: ``LogImportError`` where there is a log of that name already; ``EventLogError``.
-    public init(in folder: ImportFolder, name: String, identity: LogIdentity, upstream: UpstreamNote?) throws {
+    package init(in folder: ImportFolder, name: String, identity: LogIdentity, upstream: UpstreamNote?) throws {
         guard EventLogLimits.isValid(name: name) else { throw EventLogError.invalidName(name) }
         log = try folder.place(for: name)
         (manifest, self.upstream) = (LogManifest(name: name, identity: identity), upstream)
@@ -30,7 +30,7 @@ public final class LogImport {
     /// Adds a line of the settings that the log was made under.
     ///
     /// - Parameter line: Without a line feed.
-    public func add(settings line: UnsafeRawBufferPointer) throws {
+    package func add(settings line: UnsafeRawBufferPointer) throws {
         guard let line = SettingsFile.Line(line) else { throw LogImportError("these are no settings of a stage") }
         if settings.lines.isEmpty { (settings.log, settings.isChecked) = (line.log, line.crc != nil) }
         settings.lines.append(line)
@@ -39,7 +39,7 @@ public final class LogImport {
     /// Adds to a snapshot, or begins it.
     ///
     /// - Parameter name: Its file's name.
-    public func add(snapshot name: String, part: UnsafeRawBufferPointer) throws {
+    package func add(snapshot name: String, part: UnsafeRawBufferPointer) throws {
         guard SnapshotFormat.isName(name) else { throw LogImportError("'\(name)' cannot name a snapshot") }
         let path = log.path + "/snapshots/" + name
         if snapshot?.file.path != path {
@@ -53,7 +53,7 @@ public final class LogImport {
     }
 
     /// Begins a segment with its opening: what the log had come to before.
-    public func begin(segment first: UInt64, cursor: Cursor, now: Instant) throws {
+    package func begin(segment first: UInt64, cursor: Cursor, now: Instant) throws {
         let expected = nextSequence ?? first
         guard first == expected, first > 0 else { throw LogImportError("the segment must begin with \(expected)") }
         try endSegment()
@@ -66,7 +66,7 @@ public final class LogImport {
     /// Adds a batch.
     ///
     /// - Parameter body: `count` lines, each ended by a line feed.
-    public func append(
+    package func append(
         _ body: UnsafeRawBufferPointer, first: UInt64, count: Int, cursor: Cursor, now: Instant
     ) throws {
         guard let nextSequence, segment != nil else { throw LogImportError("a segment must begin before a batch") }
@@ -81,7 +81,7 @@ public final class LogImport {
     ///   out then, else refused.
     /// - Returns: What was left out.
     @discardableResult
-    public func finish(isCut: Bool = false) throws -> [String] {
+    package func finish(isCut: Bool = false) throws -> [String] {
         try endSegment()
         var leftOut = try dropSettings(isCut: isCut && nextSequence == nil) ? ["its settings, which are cut"] : []
         // A log without events has an empty segment.
@@ -157,8 +157,8 @@ public final class LogImport {
 }
 
 /// Why lines are not a log's.
-public struct LogImportError: Error, Hashable, CustomStringConvertible {
-    public var description: String
+package struct LogImportError: Error, Hashable, CustomStringConvertible {
+    package var description: String
 
-    public init(_ reason: String) { description = reason }
+    package init(_ reason: String) { description = reason }
 }

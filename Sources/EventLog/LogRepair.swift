@@ -5,9 +5,9 @@ import Time
 ///
 /// Later batches cannot be kept: sequences would have a gap. They stay in the copy that is made of every file first.
 /// While this lives, no writer can open the log.
-public final class LogRepair {
+package final class LogRepair {
     /// What would be done.
-    public let plan: RepairPlan
+    package let plan: RepairPlan
 
     private let log: LogDirectory
     private let manifest: LogManifest
@@ -23,7 +23,7 @@ public final class LogRepair {
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)`` where a stage runs on it;
     ///   ``EventLogError/notALog(directory:)``; ``EventLogError/damaged(file:offset:sequence:reason:)`` where cutting
     ///   does not help, with what would.
-    public init(directory: String, progress: (_ bytes: UInt64) -> Void = { _ in }) throws(EventLogError) {
+    package init(directory: String, progress: (_ bytes: UInt64) -> Void = { _ in }) throws(EventLogError) {
         log = LogDirectory(path: directory)
         guard try log.isLog() else { throw .notALog(directory: directory) }
         lock = try WriterLock(LogDirectory.split(directory).name, log)
@@ -52,7 +52,7 @@ public final class LogRepair {
     ///
     /// - Parameter now: Names the copy.
     /// - Returns: The folder below the log's that holds every changed file as it was; nil where there was nothing to do.
-    public func apply(at now: Instant) throws(EventLogError) -> String? {
+    package func apply(at now: Instant) throws(EventLogError) -> String? {
         guard !plan.isSound else { return nil }
         let copies = LogDirectory(path: "\(log.path)/damaged-\(now.rfc3339)")
         try copies.create()

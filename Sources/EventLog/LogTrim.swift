@@ -10,13 +10,13 @@ extension EventLogWriter {
     /// - Returns: What was removed.
     /// - Throws: Where the disk fails; what was removed by then stays removed.
     @discardableResult
-    public func trim(before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
+    package func trim(before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
         let segments = segmentsOnDisk
         return try segments.remove(LogTrim.removable(try segments.list(), before: sequence))
     }
 
     /// The log's segments, oldest first. Reads the head of each.
-    public func segments() throws(EventLogError) -> [SegmentFacts] { try segmentsOnDisk.list() }
+    package func segments() throws(EventLogError) -> [SegmentFacts] { try segmentsOnDisk.list() }
 
     /// The same for another thread, which may take its time.
     package var segmentsOnDisk: SegmentsOnDisk {
@@ -54,7 +54,7 @@ extension EventLogs {
     ///
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``; ``EventLogError/notALog(directory:)``.
     @discardableResult
-    public static func trim(directory: String, before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
+    package static func trim(directory: String, before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
         let log = LogDirectory(path: directory)
         let manifest = try LogManifest.required(in: log)
         let lock = try WriterLock(manifest.name, log)

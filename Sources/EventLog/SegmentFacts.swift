@@ -2,15 +2,15 @@ import Glibc
 import Time
 
 /// What one segment of a log holds: what a retention by age and bytes decides by.
-public struct SegmentFacts: Hashable, Sendable {
-    public var path: String
-    public var firstSequence: UInt64
+package struct SegmentFacts: Hashable, Sendable {
+    package var path: String
+    package var firstSequence: UInt64
     /// One less than ``firstSequence`` where it holds no events.
-    public var lastSequence: UInt64
-    public var bytes: UInt64
+    package var lastSequence: UInt64
+    package var bytes: UInt64
     /// The `now` of its first and its last batch; nil where there is none.
-    public var firstNow: Instant?
-    public var lastNow: Instant?
+    package var firstNow: Instant?
+    package var lastNow: Instant?
 }
 
 extension EventLogs {
@@ -19,7 +19,7 @@ extension EventLogs {
     /// - Parameter directory: The log's own folder.
     /// - Throws: ``EventLogError/notALog(directory:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)`` where the last cannot be read to its end.
-    public static func segments(directory: String) throws(EventLogError) -> [SegmentFacts] {
+    package static func segments(directory: String) throws(EventLogError) -> [SegmentFacts] {
         let log = LogDirectory(path: directory)
         let manifest = try LogManifest.required(in: log)
         return try log.facts(manifest.identity) { path, first throws(EventLogError) in

@@ -2,26 +2,26 @@ import Glibc
 import Time
 
 /// Which log another was made from: `upstream.json` in the folder of the one that was made.
-public struct UpstreamNote: Hashable, Sendable {
-    public var log: String
-    public var identity: LogIdentity
+package struct UpstreamNote: Hashable, Sendable {
+    package var log: String
+    package var identity: LogIdentity
 
     private static let bytesMax = 4096
 
-    public init(log: String, identity: LogIdentity) {
+    package init(log: String, identity: LogIdentity) {
         self.log = log
         self.identity = identity
     }
 
     /// As it stands in the file.
-    public var text: String { #"{"log":"\#(log)","identity":"\#(identity)"}"# + "\n" }
+    package var text: String { #"{"log":"\#(log)","identity":"\#(identity)"}"# + "\n" }
 
     package static func path(in directory: String) -> String { directory + "/upstream.json" }
 
     /// Nil where the log was made from none, as a source's is.
     ///
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` for a file that says something else.
-    public static func read(directory: String) throws(EventLogError) -> UpstreamNote? {
+    package static func read(directory: String) throws(EventLogError) -> UpstreamNote? {
         guard let file = try OpenFile.ifPresent(path(in: directory)) else { return nil }
         let text = String(decoding: try file.contents(bytesMax: bytesMax), as: UTF8.self)
         guard let note = UpstreamNote(text) else {
@@ -44,7 +44,7 @@ extension EventLogs {
     /// How far a log has come in those that it was made from. Reads the headers of its last segment.
     ///
     /// - Parameter directory: The log's own folder.
-    public static func cursor(directory: String) throws(EventLogError) -> Cursor {
+    package static func cursor(directory: String) throws(EventLogError) -> Cursor {
         let log = LogDirectory(path: directory)
         let manifest = try LogManifest.required(in: log)
         return try log.withSegments { segments throws(EventLogError) in
@@ -66,7 +66,7 @@ extension EventLogs {
     /// done.
     ///
     /// Those whose own files cannot be read are passed over.
-    public static func consumers(ofLogAt directory: String) throws(EventLogError) -> [(name: String, done: UInt64)] {
+    package static func consumers(ofLogAt directory: String) throws(EventLogError) -> [(name: String, done: UInt64)] {
         let (folder, name) = LogDirectory.split(directory)
         var consumers: [(name: String, done: UInt64)] = []
         for sibling in try LogDirectory.entries(of: folder).sorted() where sibling != name {

@@ -1,18 +1,18 @@
 import JSON
 
 /// Why a predicate cannot be used, and what to write instead.
-public struct PredicateError: Error, Hashable, Sendable {
+package struct PredicateError: Error, Hashable, Sendable {
     /// A stable word for programs: `predicate.syntax`, `predicate.unsupported`, `predicate.type`,
     /// `predicate.missing`, `predicate.unknown_key`, `predicate.arguments`, `predicate.limit`.
-    public var code: String
+    package var code: String
     /// Where in the query, as in `filterBy[1].fieldValue` or `arguments[0]`; empty for a predicate's text.
-    public var path: String
+    package var path: String
     /// Byte offset in a predicate's text, from 0; of an argument, of what stands for it. nil for `filterBy`.
-    public var offset: Int?
+    package var offset: Int?
     /// A sentence with the rule and what to do.
-    public var reason: String
+    package var reason: String
 
-    public init(code: String, path: String = "", offset: Int? = nil, reason: String) {
+    package init(code: String, path: String = "", offset: Int? = nil, reason: String) {
         self.code = code
         self.path = path
         self.offset = offset
@@ -22,7 +22,7 @@ public struct PredicateError: Error, Hashable, Sendable {
     /// The line of the text that is wrong, a caret under the place, and the reason.
     ///
     /// - Parameter text: The text that was read. Of a long line only what stands around the place is shown.
-    public func rendered(in text: String) -> String {
+    package func rendered(in text: String) -> String {
         guard let offset else { return reason }
         return "\(excerpt(of: text, at: offset)) \(reason)"
     }
@@ -50,17 +50,17 @@ extension PredicateError {
     func at(_ offset: Int) -> PredicateError { PredicateError(code: code, path: path, offset: offset, reason: reason) }
 
     /// Where in a query: `predicate` for its text, else the path.
-    public var queryPath: String { path.isEmpty ? "predicate" : path }
+    package var queryPath: String { path.isEmpty ? "predicate" : path }
 
     /// The reason; for a predicate's text with the place, and on two more lines that place and a caret under it.
-    public func queryReason(in query: JSONValue) -> String {
+    package func queryReason(in query: JSONValue) -> String {
         guard let offset, let text = query["predicate"]?.string else { return reason }
         return "\(description)\n\(excerpt(of: text, at: offset))"
     }
 }
 
 extension PredicateError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         if let offset { return "\(reason) (at byte \(offset) of the predicate)" }
         return path.isEmpty ? reason : "\(path): \(reason)"
     }

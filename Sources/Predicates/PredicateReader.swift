@@ -1,29 +1,29 @@
 import JSON
 
 /// Reads predicates, as a saved subscription's query has them.
-public struct PredicateReader: Sendable {
-    public enum Dialect: Sendable, Hashable {
+package struct PredicateReader: Sendable {
+    package enum Dialect: Sendable, Hashable {
         /// What CloudKit takes, and nothing more.
         case cloudKit
         /// In text also `OR`, `ALL`, and `NOT` before whatever `AND` and `OR` join.
         case extended
     }
 
-    public struct Reading: Sendable {
-        public let predicate: RecordPredicate
+    package struct Reading: Sendable {
+        package let predicate: RecordPredicate
         /// What can never hold, if anything: first why the whole predicate, then parts of it.
-        public let warnings: [PredicateWarning]
+        package let warnings: [PredicateWarning]
     }
 
-    public let dialect: Dialect
+    package let dialect: Dialect
 
-    public init(_ dialect: Dialect = .cloudKit) { self.dialect = dialect }
+    package init(_ dialect: Dialect = .cloudKit) { self.dialect = dialect }
 
     /// Reads what a query has: `predicate`, with `arguments` where it has placeholders, or `filterBy`, or neither for
     /// every record. Null stands for a member that is missing.
     ///
     /// - Throws: The first thing wrong; its place is a path below the query, or an offset in `predicate`.
-    public func read(query: JSONValue) throws(PredicateError) -> Reading {
+    package func read(query: JSONValue) throws(PredicateError) -> Reading {
         try read(query: query, warns: true)
     }
 
@@ -58,7 +58,7 @@ public struct PredicateReader: Sendable {
     /// - Parameter arguments: A JSON array of what `%@` and `%K` stand for, in order: scalars, lists of them, or
     ///   `{"value":…,"type":…}`.
     /// - Throws: The first thing wrong, with its byte offset; or, when an argument is wrong, its path.
-    public func read(text: String, arguments: JSONValue? = nil) throws(PredicateError) -> Reading {
+    package func read(text: String, arguments: JSONValue? = nil) throws(PredicateError) -> Reading {
         try read(text: text, arguments: arguments, warns: true)
     }
 
@@ -81,7 +81,7 @@ public struct PredicateReader: Sendable {
     /// Reads `filterBy` of a CloudKit Web Services query.
     ///
     /// - Throws: The first thing wrong, with a path that starts at `filterBy`.
-    public func read(filterBy: JSONValue) throws(PredicateError) -> Reading {
+    package func read(filterBy: JSONValue) throws(PredicateError) -> Reading {
         try read(filterBy: filterBy, warns: true)
     }
 

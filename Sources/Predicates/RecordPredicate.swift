@@ -23,7 +23,7 @@ import JSON
 /// `==[n]` compares strings exactly (NSPredicate's word for strings that are not to be folded); `CONTAINS ALL {…}`;
 /// `reference('name')`, `bytes('base64')` and `location(latitude, longitude)` are values that an app passes as
 /// arguments. The other way round, `"ignoresCase":true` in a filter ignores case.
-public struct RecordPredicate: Sendable, Hashable {
+package struct RecordPredicate: Sendable, Hashable {
     /// What must hold, in the order it was written; empty when everything matches.
     package let clauses: [Clause]
     /// What must hold too, each an OR; empty but for extended predicates.
@@ -46,19 +46,19 @@ public struct RecordPredicate: Sendable, Hashable {
     }
 
     /// Matches every record.
-    public static let always = RecordPredicate(clauses: [])
+    package static let always = RecordPredicate(clauses: [])
 
     /// Reads the text of an `NSPredicate`, as in `title BEGINSWITH 'H' AND stars > 3`.
     ///
     /// Takes time in proportion to the text.
     ///
     /// - Throws: The first thing wrong, with its byte offset.
-    public init(text: String) throws(PredicateError) { self = try PredicateReader().read(text: text).predicate }
+    package init(text: String) throws(PredicateError) { self = try PredicateReader().read(text: text).predicate }
 
     /// Reads `filterBy` of a CloudKit Web Services query: an array of filter dictionaries.
     ///
     /// - Throws: The first thing wrong, with a path that starts at `filterBy`.
-    public init(filterBy: JSONValue) throws(PredicateError) {
+    package init(filterBy: JSONValue) throws(PredicateError) {
         self = try PredicateReader().read(filterBy: filterBy).predicate
     }
 
@@ -68,22 +68,22 @@ public struct RecordPredicate: Sendable, Hashable {
     ///   - fields: nil or anything but an object counts as a record without fields.
     ///   - record: The record dictionary, for system fields: `{"recordName":…,"created":{"timestamp":…},…}`.
     ///   - now: What `now()` means, in milliseconds since 1970; where it is nil, no comparison with that holds.
-    public func matches(_ fields: JSONValue?, of record: JSONValue? = nil, now: Int64? = nil) -> Bool {
+    package func matches(_ fields: JSONValue?, of record: JSONValue? = nil, now: Int64? = nil) -> Bool {
         let view = RecordView(record: record, fields: fields, now: now)
         return !isNever && clauses.allSatisfy { view.holds($0) } && alternatives.allSatisfy { view.holds($0) }
     }
 }
 
 /// What a predicate may be at most; a larger one is refused, never half read.
-public enum PredicateLimits {
+package enum PredicateLimits {
     /// Bytes of a predicate's text.
-    public static let textBytesMax = 100 << 10
+    package static let textBytesMax = 100 << 10
     /// Comparisons in one predicate.
-    public static let clausesMax = 10_000
+    package static let clausesMax = 10_000
     /// Values in one list, as in `IN`.
-    public static let valuesMax = 1_000
+    package static let valuesMax = 1_000
     /// Different words in one search.
-    public static let wordsMax = 100
+    package static let wordsMax = 100
     /// Parentheses inside each other; NOTs may be any number.
-    public static let depthMax = 128
+    package static let depthMax = 128
 }

@@ -2,14 +2,14 @@ import Glibc
 import Synchronization
 
 /// Which CURVE clients a server lets in, and what their messages' ``ZMQMultipart/userID`` is.
-public enum AllowedClients: Sendable {
+package enum AllowedClients: Sendable {
     /// Encryption without authentication: whoever knows the server's public key. The key is the user ID.
     case any
     /// User IDs by key. One user may have several keys.
     case named([CurvePublicKey: String])
 
     /// Keys that are their own user IDs.
-    public static func keys(_ keys: Set<CurvePublicKey>) -> AllowedClients {
+    package static func keys(_ keys: Set<CurvePublicKey>) -> AllowedClients {
         .named(Dictionary(uniqueKeysWithValues: keys.map { ($0, $0.z85) }))
     }
 
@@ -23,12 +23,12 @@ public enum AllowedClients: Sendable {
 }
 
 /// A client that a server has not let in.
-public struct RefusedClient: Hashable, Sendable {
+package struct RefusedClient: Hashable, Sendable {
     /// The server's, see ``ZMQSocket/useCurveServer(secretKey:authorization:domain:)``.
-    public let domain: String
-    public let key: CurvePublicKey
+    package let domain: String
+    package let key: CurvePublicKey
     /// Its IP address; empty where the transport has none.
-    public let address: String
+    package let address: String
 }
 
 /// Decides about CURVE clients of all servers of one context, on a thread of its own (ZeroMQ RFC 27/ZAP). Each server is
@@ -36,14 +36,14 @@ public struct RefusedClient: Hashable, Sendable {
 ///
 /// libzmq lets every client in when nobody answers at the ZAP endpoint. Therefore a CURVE server needs one of these
 /// and keeps it, and its endpoint stays bound until it is freed.
-public final class ClientAuthorization: Sendable {
+package final class ClientAuthorization: Sendable {
     let context: ZMQContext
     private let responder: ZAPResponder
     private let thread: pthread_t
 
     /// - Parameter onRefusal: Called on the authorization's thread for each handshake that is refused.
     /// - Throws: `EADDRINUSE` when the context has one already.
-    public init(_ context: ZMQContext, onRefusal: @escaping @Sendable (RefusedClient) -> Void = { _ in })
+    package init(_ context: ZMQContext, onRefusal: @escaping @Sendable (RefusedClient) -> Void = { _ in })
         throws(ZMQError)
     {
         let responder = try ZAPResponder(context, onRefusal)
@@ -59,12 +59,12 @@ public final class ClientAuthorization: Sendable {
     }
 
     /// Replaces a domain's list for connections made from now on; those that exist stay.
-    public func allow(_ clients: AllowedClients, in domain: String) {
+    package func allow(_ clients: AllowedClients, in domain: String) {
         responder.clients.withLock { $0[domain] = clients }
     }
 
     /// How many handshakes were refused.
-    public var refusals: Int { responder.refusals.load(ordering: .relaxed) }
+    package var refusals: Int { responder.refusals.load(ordering: .relaxed) }
 }
 
 // @unchecked holds because the socket and the message are touched only by `init`, before the thread exists, and then

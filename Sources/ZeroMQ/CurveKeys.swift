@@ -2,36 +2,36 @@ import CZeroMQ
 import Glibc
 
 /// The public half of a CURVE key pair: 32 bytes, written as 40 characters of Z85.
-public struct CurvePublicKey: Hashable, Sendable {
+package struct CurvePublicKey: Hashable, Sendable {
     let bytes: [UInt8]
 
     /// - Throws: `EINVAL` for anything but 40 characters of Z85.
-    public init(z85: String) throws(ZMQError) {
+    package init(z85: String) throws(ZMQError) {
         bytes = try decodeKey(z85, "read public key")
     }
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    public var z85: String { encodeKey(bytes) }
+    package var z85: String { encodeKey(bytes) }
 }
 
 extension CurvePublicKey: CustomStringConvertible {
-    public var description: String { z85 }
+    package var description: String { z85 }
 }
 
 /// The secret half. It prints as `<secret>`; only ``z85`` reveals it.
-public struct CurveSecretKey: Sendable {
+package struct CurveSecretKey: Sendable {
     let bytes: [UInt8]
 
     /// - Throws: `EINVAL` for anything but 40 characters of Z85; the error does not repeat the text.
-    public init(z85: String) throws(ZMQError) {
+    package init(z85: String) throws(ZMQError) {
         bytes = try decodeKey(z85, "read secret key")
     }
 
-    public var z85: String { encodeKey(bytes) }
+    package var z85: String { encodeKey(bytes) }
 
     /// The public key that belongs to this one.
-    public func publicKey() throws(ZMQError) -> CurvePublicKey {
+    package func publicKey() throws(ZMQError) -> CurvePublicKey {
         var text = [CChar](repeating: 0, count: keyCharacters + 1)
         guard zmq_curve_public(&text, z85) == 0 else { throw .last("derive public key") }
         return try CurvePublicKey(z85: keyString(text))
@@ -39,16 +39,16 @@ public struct CurveSecretKey: Sendable {
 }
 
 extension CurveSecretKey: CustomStringConvertible, CustomReflectable {
-    public var description: String { "<secret>" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "<secret>" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// A key pair of one process.
-public struct CurveKeyPair: Sendable {
-    public let publicKey: CurvePublicKey
-    public let secretKey: CurveSecretKey
+package struct CurveKeyPair: Sendable {
+    package let publicKey: CurvePublicKey
+    package let secretKey: CurveSecretKey
 
-    public init(secretKey: CurveSecretKey) throws(ZMQError) {
+    package init(secretKey: CurveSecretKey) throws(ZMQError) {
         self.secretKey = secretKey
         publicKey = try secretKey.publicKey()
     }
@@ -56,7 +56,7 @@ public struct CurveKeyPair: Sendable {
     /// A new random pair. Its public key does not begin with `-`, so that a command line never takes it for an option.
     ///
     /// - Throws: `ENOTSUP` when libzmq was built without CURVE.
-    public static func generate() throws(ZMQError) -> CurveKeyPair {
+    package static func generate() throws(ZMQError) -> CurveKeyPair {
         while true {
             let pair = try draw()
             if !pair.publicKey.z85.hasPrefix("-") { return pair }

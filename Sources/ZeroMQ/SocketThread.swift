@@ -2,7 +2,7 @@ import CZeroMQ
 import Glibc
 
 /// A thread of one's own for code that blocks in libzmq, away from Swift's cooperative pool.
-public enum SocketThread {
+package enum SocketThread {
     static let stackBytes = 8 << 20
 
     /// Runs `body` on a new thread and returns what it returns, or throws what it throws.
@@ -12,7 +12,7 @@ public enum SocketThread {
     ///
     /// - Parameter name: Shown by debuggers and `ps -L`, its first 15 bytes.
     /// - Throws: ``ZMQError`` with `EAGAIN` when the system allows no more threads.
-    public static func run<R: Sendable>(
+    package static func run<R: Sendable>(
         name: String, _ body: @escaping @Sendable () throws -> R
     ) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in

@@ -6,14 +6,14 @@ import Synchronization
 ///
 /// Many signals before a ``clear()`` make one wake-up. Enqueue first, then ``signal()``; the woken thread calls
 /// ``clear()`` first, then looks at the queue: so nothing enqueued is missed.
-public final class WakeSignal: Sendable {
+package final class WakeSignal: Sendable {
     /// Readable while a signal is pending; add it to a ``ZMQPoller``.
-    public let fileDescriptor: Int32
+    package let fileDescriptor: Int32
     private let writeEnd: Int32
     private let isPending = Atomic(false)
 
     /// - Throws: `EMFILE` or `ENFILE` when there are no more file descriptors.
-    public init() throws(ZMQError) {
+    package init() throws(ZMQError) {
         var ends: [Int32] = [-1, -1]
         guard pipe2(&ends, O_NONBLOCK | O_CLOEXEC) == 0 else { throw ZMQError(code: errno, operation: "create pipe") }
         fileDescriptor = ends[0]
@@ -26,7 +26,7 @@ public final class WakeSignal: Sendable {
     }
 
     /// Never blocks.
-    public func signal() {
+    package func signal() {
         guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var byte: UInt8 = 1
         // A full pipe (EAGAIN) is as good as a written byte.
@@ -34,7 +34,7 @@ public final class WakeSignal: Sendable {
     }
 
     /// Takes back all signals so far.
-    public func clear() {
+    package func clear() {
         drain()
         // Only now: a signal before this line finds `isPending` set, writes nothing, and is covered by this wake-up.
         _ = isPending.exchange(false, ordering: .acquiringAndReleasing)

@@ -7,7 +7,7 @@ import Synchronization
 /// Sockets keep their context alive. When the last of them and the last reference are gone, `deinit` waits for
 /// messages still queued, at most for the linger time of each socket (none unless a socket asks for it).
 // @unchecked holds because the handle never changes and libzmq documents contexts as thread safe.
-public final class ZMQContext: @unchecked Sendable {
+package final class ZMQContext: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
     private let maxSockets: Int
     private let openSockets = Atomic(0)
@@ -15,7 +15,7 @@ public final class ZMQContext: @unchecked Sendable {
     /// - Parameters:
     ///   - ioThreads: One suffices for about a gigabyte a second. 0 allows `inproc` only.
     ///   - maxSockets: Creating more throws `EMFILE`.
-    public init(ioThreads: Int = 1, maxSockets: Int = 1023) throws(ZMQError) {
+    package init(ioThreads: Int = 1, maxSockets: Int = 1023) throws(ZMQError) {
         guard let handle = zmq_ctx_new() else { throw .last("create context") }
         self.handle = handle
         self.maxSockets = maxSockets
@@ -37,7 +37,7 @@ public final class ZMQContext: @unchecked Sendable {
     /// Makes every call on every socket of this context, blocked ones included, throw `ETERM`.
     ///
     /// Returns at once, may be called from any thread and more than once. Owners then close their sockets.
-    public func shutdown() {
+    package func shutdown() {
         zmq_ctx_shutdown(handle)
     }
 

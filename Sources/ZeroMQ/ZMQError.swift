@@ -4,17 +4,17 @@ import Glibc
 /// What libzmq or the operating system refused, where, and what an operator can do about it.
 ///
 /// Everything this module can fail with is one of these; no errno of libzmq ends the process.
-public struct ZMQError: Error, Equatable, Sendable {
+package struct ZMQError: Error, Equatable, Sendable {
     /// The errno, either of the system (`EADDRINUSE`) or of libzmq (`ETERM`, `EFSM`).
-    public let code: Int32
+    package let code: Int32
     /// What was being done: `bind`, `receive`, `set linger`.
-    public let operation: String
+    package let operation: String
     /// The endpoint that was being bound, connected or released.
-    public let endpoint: String?
+    package let endpoint: String?
     /// What this module knows beyond the errno; never contains key material.
-    public let detail: String?
+    package let detail: String?
 
-    public init(code: Int32, operation: String, endpoint: String? = nil, detail: String? = nil) {
+    package init(code: Int32, operation: String, endpoint: String? = nil, detail: String? = nil) {
         self.code = code
         self.operation = operation
         self.endpoint = endpoint
@@ -27,10 +27,10 @@ public struct ZMQError: Error, Equatable, Sendable {
     }
 
     /// The context was shut down: the owner of the socket closes it and returns.
-    public var isTerminated: Bool { code == ETERM }
+    package var isTerminated: Bool { code == ETERM }
 
     /// Whether the same call may succeed later with nothing changed in the configuration.
-    public var isRetriable: Bool { Self.retriable.contains(code) }
+    package var isRetriable: Bool { Self.retriable.contains(code) }
 
     private static let retriable: Set<Int32> = [
         EAGAIN, EINTR, EHOSTUNREACH, EADDRINUSE, EMFILE, ENFILE, ENOBUFS, ENOMEM, ECONNREFUSED, ENETDOWN, ENETUNREACH,
@@ -38,7 +38,7 @@ public struct ZMQError: Error, Equatable, Sendable {
 }
 
 extension ZMQError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         let place = endpoint.map { "\(operation) \($0)" } ?? operation
         return "ZeroMQ: \(place): \(detail ?? hint ?? String(cString: zmq_strerror(code)))"
     }

@@ -5,43 +5,43 @@ import Synchronization
 /// Tells what happens to the connections of one socket: for metrics and tests.
 ///
 /// Belongs to the socket's thread. Events that nobody receives stay in memory, so receive them.
-public final class ZMQMonitor {
-    public struct Events: OptionSet, Sendable {
-        public let rawValue: Int32
-        public init(rawValue: Int32) { self.rawValue = rawValue }
+package final class ZMQMonitor {
+    package struct Events: OptionSet, Sendable {
+        package let rawValue: Int32
+        package init(rawValue: Int32) { self.rawValue = rawValue }
 
-        public static let connected = Events(rawValue: ZMQ_EVENT_CONNECTED)
-        public static let accepted = Events(rawValue: ZMQ_EVENT_ACCEPTED)
-        public static let disconnected = Events(rawValue: ZMQ_EVENT_DISCONNECTED)
-        public static let handshakeSucceeded = Events(rawValue: ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
+        package static let connected = Events(rawValue: ZMQ_EVENT_CONNECTED)
+        package static let accepted = Events(rawValue: ZMQ_EVENT_ACCEPTED)
+        package static let disconnected = Events(rawValue: ZMQ_EVENT_DISCONNECTED)
+        package static let handshakeSucceeded = Events(rawValue: ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
         /// The other side broke the protocol, or lacks the security this side demands.
-        public static let handshakeFailed = Events(
+        package static let handshakeFailed = Events(
             rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
         /// A client key was not in the list. libzmq 4.3 does not connect this client again.
-        public static let authenticationFailed = Events(rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
-        public static let all = Events(rawValue: ZMQ_EVENT_ALL)
+        package static let authenticationFailed = Events(rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+        package static let all = Events(rawValue: ZMQ_EVENT_ALL)
     }
 
-    public struct Event: Sendable {
-        public let kind: Events
+    package struct Event: Sendable {
+        package let kind: Events
         /// Depends on the kind: a file descriptor, an errno or a protocol error of libzmq.
-        public let value: UInt32
-        public let endpoint: String
+        package let value: UInt32
+        package let endpoint: String
 
         /// Whether one side encrypts and the other does not. libzmq 4.3 does not connect this client again.
-        public var isMechanismMismatch: Bool {
+        package var isMechanismMismatch: Bool {
             kind.rawValue == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
                 && value == UInt32(ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
         }
     }
 
     /// For a ``ZMQPoller``; receive with ``next(wait:)``.
-    public let socket: ZMQSocket
+    package let socket: ZMQSocket
     private let watched: ZMQSocket
     private let message = ZMQMultipart()
     private static let serial = Atomic(0)
 
-    public init(_ watched: ZMQSocket, _ events: Events = .all) throws(ZMQError) {
+    package init(_ watched: ZMQSocket, _ events: Events = .all) throws(ZMQError) {
         let endpoint = "inproc://monitor-\(Self.serial.add(1, ordering: .relaxed).newValue)"
         self.watched = watched
         // Without limit: libzmq's I/O thread would block on a full queue.
@@ -56,13 +56,13 @@ public final class ZMQMonitor {
 
     /// Ends the monitoring; call it before the watched socket is closed. libzmq's I/O thread would wait for ever to tell
     /// of an event that nobody can receive any more.
-    public func stop() {
+    package func stop() {
         if let handle = watched.handle { zmq_socket_monitor(handle, nil, 0) }
         socket.close()
     }
 
     /// The next event, or nil when none is waiting and `wait` is false.
-    public func next(wait: Bool = true) throws(ZMQError) -> Event? {
+    package func next(wait: Bool = true) throws(ZMQError) -> Event? {
         guard try socket.receive(into: message, wait: wait) == .received else { return nil }
         // Frame 1: 16-bit event, 32-bit value, in this machine's byte order; frame 2: the endpoint.
         guard message.count == 2, message[0].count == 6 else { return nil }

@@ -5,17 +5,17 @@ import Glibc
 ///
 /// Received bytes are read in place: pointers from the subscript hold until the object is received into, sent,
 /// appended to, emptied or freed. Like a socket, it has one owner at a time.
-public final class ZMQMultipart {
-    public static let framesMaxDefault = 256
+package final class ZMQMultipart {
+    package static let framesMaxDefault = 256
 
     /// A received message with more frames is refused; see ``ZMQReceiveResult/tooManyFrames(_:)``.
-    public let framesMax: Int
-    public private(set) var count = 0
+    package let framesMax: Int
+    package private(set) var count = 0
     // Slots below `count` hold an initialised zmq_msg_t, the others do not.
     private var slots: UnsafeMutablePointer<zmq_msg_t>
     private var capacity: Int
 
-    public init(framesMax: Int = ZMQMultipart.framesMaxDefault) {
+    package init(framesMax: Int = ZMQMultipart.framesMaxDefault) {
         self.framesMax = max(1, framesMax)
         capacity = min(self.framesMax, 4)
         slots = .allocate(capacity: capacity)
@@ -27,33 +27,33 @@ public final class ZMQMultipart {
     }
 
     /// The bytes of one frame, not copied.
-    public subscript(index: Int) -> UnsafeRawBufferPointer {
+    package subscript(index: Int) -> UnsafeRawBufferPointer {
         let frame = pointer(at: index)
         return UnsafeRawBufferPointer(start: zmq_msg_data(frame), count: zmq_msg_size(frame))
     }
 
     /// A copy of one frame, for bytes that outlive the message.
-    public func bytes(at index: Int) -> [UInt8] { Array(self[index]) }
+    package func bytes(at index: Int) -> [UInt8] { Array(self[index]) }
 
     /// All frames, copied.
-    public var copies: [[UInt8]] { (0..<count).map(bytes(at:)) }
+    package var copies: [[UInt8]] { (0..<count).map(bytes(at:)) }
 
     /// The sum of the frames' sizes.
-    public var byteCount: Int { (0..<count).reduce(0) { $0 + self[$1].count } }
+    package var byteCount: Int { (0..<count).reduce(0) { $0 + self[$1].count } }
 
     /// Adds a frame with a copy of `bytes`.
     ///
     /// - Throws: `ENOMEM`, with the message as it was.
-    public func append(_ bytes: UnsafeRawBufferPointer) throws(ZMQError) {
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(ZMQError) {
         try append(count: bytes.count) { $0.copyMemory(from: bytes) }
     }
 
-    public func append(_ bytes: [UInt8]) throws(ZMQError) {
+    package func append(_ bytes: [UInt8]) throws(ZMQError) {
         try append(count: bytes.count) { $0.copyBytes(from: bytes) }
     }
 
     /// Adds a frame of `count` bytes that `fill` writes in place.
-    public func append(count byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws(ZMQError) {
+    package func append(count byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws(ZMQError) {
         let frame = freeSlot()
         guard zmq_msg_init_size(frame, byteCount) == 0 else { throw .last("allocate a frame of \(byteCount) bytes") }
         count += 1
@@ -61,16 +61,16 @@ public final class ZMQMultipart {
     }
 
     /// Frees the frames and keeps the storage.
-    public func removeAll() {
+    package func removeAll() {
         for index in 0..<count { zmq_msg_close(slots + index) }
         count = 0
     }
 
     /// What ``AllowedClients`` calls the sender, whose CURVE key ``ClientAuthorization`` checked; `nil` without CURVE.
-    public var userID: String? { property("User-Id") }
+    package var userID: String? { property("User-Id") }
 
     /// The sender's IP address, for logs; `nil` when the transport has none.
-    public var peerAddress: String? { property("Peer-Address") }
+    package var peerAddress: String? { property("Peer-Address") }
 
     private func property(_ name: String) -> String? {
         // The frames of a message share its metadata, except a ROUTER's first frame, which libzmq makes itself.

@@ -2,54 +2,54 @@ import CZeroMQ
 import Glibc
 
 /// What to wait for, and what was found.
-public struct ZMQReadiness: OptionSet, Sendable {
-    public let rawValue: Int16
-    public init(rawValue: Int16) { self.rawValue = rawValue }
+package struct ZMQReadiness: OptionSet, Sendable {
+    package let rawValue: Int16
+    package init(rawValue: Int16) { self.rawValue = rawValue }
 
-    public static let readable = ZMQReadiness(rawValue: Int16(ZMQ_POLLIN))
-    public static let writable = ZMQReadiness(rawValue: Int16(ZMQ_POLLOUT))
+    package static let readable = ZMQReadiness(rawValue: Int16(ZMQ_POLLIN))
+    package static let writable = ZMQReadiness(rawValue: Int16(ZMQ_POLLOUT))
     /// Only found, on file descriptors: the other end is gone or the descriptor is not open.
-    public static let failed = ZMQReadiness(rawValue: Int16(ZMQ_POLLERR))
+    package static let failed = ZMQReadiness(rawValue: Int16(ZMQ_POLLERR))
 }
 
 /// Waits for any of a fixed set of sockets and file descriptors.
 ///
 /// Items keep the index that `add` returned. Polling again with the same items allocates nothing. Like a socket, a
 /// poller belongs to one thread.
-public final class ZMQPoller {
+package final class ZMQPoller {
     private var items: [zmq_pollitem_t] = []
     // Same indices as `items`. Sockets are asked for their handle at each poll, because a closed one must not be used.
     private var sockets: [ZMQSocket?] = []
     private var wakes: [WakeSignal] = []
 
-    public init() {}
+    package init() {}
 
     /// - Returns: The item's index.
     @discardableResult
-    public func add(_ socket: ZMQSocket, _ interest: ZMQReadiness = .readable) -> Int {
+    package func add(_ socket: ZMQSocket, _ interest: ZMQReadiness = .readable) -> Int {
         add(socket: socket, fileDescriptor: 0, interest)
     }
 
     /// - Parameter fileDescriptor: Must stay open while it is polled; a closed one is found ``ZMQReadiness/failed``.
     @discardableResult
-    public func add(fileDescriptor: Int32, _ interest: ZMQReadiness = .readable) -> Int {
+    package func add(fileDescriptor: Int32, _ interest: ZMQReadiness = .readable) -> Int {
         add(socket: nil, fileDescriptor: fileDescriptor, interest)
     }
 
     /// Adds the signal's descriptor and keeps the signal alive.
     @discardableResult
-    public func add(_ wake: WakeSignal) -> Int {
+    package func add(_ wake: WakeSignal) -> Int {
         wakes.append(wake)
         return add(fileDescriptor: wake.fileDescriptor)
     }
 
     /// Changes what an item waits for; an empty set pauses it.
-    public func setInterest(_ interest: ZMQReadiness, at index: Int) {
+    package func setInterest(_ interest: ZMQReadiness, at index: Int) {
         items[index].events = interest.rawValue
     }
 
     /// What the last poll found at an item.
-    public func ready(at index: Int) -> ZMQReadiness {
+    package func ready(at index: Int) -> ZMQReadiness {
         ZMQReadiness(rawValue: items[index].revents)
     }
 
@@ -58,7 +58,7 @@ public final class ZMQPoller {
     /// - Parameter timeoutMilliseconds: -1 waits for ever, 0 only looks.
     /// - Returns: How many items are ready; see ``ready(at:)``.
     /// - Throws: `ETERM` after the context's shutdown, `ENOTSOCK` for a closed socket, `EINVAL` for no items.
-    public func poll(timeoutMilliseconds: Int = -1) throws(ZMQError) -> Int {
+    package func poll(timeoutMilliseconds: Int = -1) throws(ZMQError) -> Int {
         try refreshHandles()
         let start = timeoutMilliseconds > 0 ? ContinuousClock.now : nil
         var remaining = timeoutMilliseconds

@@ -5,7 +5,7 @@ extension ZMQSocket {
     /// `bind`.
     ///
     /// The socket keeps `authorization` alive. The server side must be the one that binds.
-    public func useCurveServer(
+    package func useCurveServer(
         secretKey: CurveSecretKey, authorization: ClientAuthorization, domain: String
     ) throws(ZMQError) {
         guard authorization.context === context else {
@@ -20,7 +20,7 @@ extension ZMQSocket {
 
     /// Encrypts connections and accepts only the server that owns `serverKey`; counts for those that `connect` makes
     /// from now on.
-    public func useCurveClient(_ keys: CurveKeyPair, serverKey: CurvePublicKey) throws(ZMQError) {
+    package func useCurveClient(_ keys: CurveKeyPair, serverKey: CurvePublicKey) throws(ZMQError) {
         try set(ZMQ_CURVE_SERVERKEY, bytes: serverKey.bytes, "set CURVE server key")
         try set(ZMQ_CURVE_PUBLICKEY, bytes: keys.publicKey.bytes, "set CURVE public key")
         try set(ZMQ_CURVE_SECRETKEY, bytes: keys.secretKey.bytes, "set CURVE secret key")

@@ -2,7 +2,7 @@ import CZeroMQ
 import Glibc
 
 /// What became of a message that was to be sent.
-public enum ZMQSendResult: Sendable, Equatable {
+package enum ZMQSendResult: Sendable, Equatable {
     /// Queued for a peer; a peer that leaves now takes it along.
     case sent
     /// Nothing was queued: no peer yet, or its queue is at the high water mark.
@@ -12,7 +12,7 @@ public enum ZMQSendResult: Sendable, Equatable {
 }
 
 /// What a receive found.
-public enum ZMQReceiveResult: Sendable, Equatable {
+package enum ZMQReceiveResult: Sendable, Equatable {
     case received
     /// Nothing was waiting.
     case empty
@@ -30,7 +30,7 @@ extension ZMQSocket {
     /// - Parameter message: Emptied when sent and when this throws; else unchanged, ready for another try.
     /// - Parameter wait: Block until there is room, instead of returning ``ZMQSendResult/full``.
     /// - Throws: `EINVAL` for no frames, `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`.
-    public func send(_ message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
+    package func send(_ message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
         let handle = try openHandle("send")
         guard message.count > 0 else { throw ZMQError(code: EINVAL, operation: "send", detail: "no frames") }
         for index in 0..<message.count {
@@ -46,14 +46,14 @@ extension ZMQSocket {
     }
 
     /// Copies `frames` and sends them as one message.
-    public func send(_ frames: [UnsafeRawBufferPointer], wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
+    package func send(_ frames: [UnsafeRawBufferPointer], wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
         defer { outgoing.removeAll() }
         for frame in frames { try outgoing.append(frame) }
         return try send(outgoing, wait: wait)
     }
 
     /// Copies `frames` and sends them as one message.
-    public func send(_ frames: [[UInt8]], wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
+    package func send(_ frames: [[UInt8]], wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
         defer { outgoing.removeAll() }
         for frame in frames { try outgoing.append(frame) }
         return try send(outgoing, wait: wait)
@@ -63,7 +63,7 @@ extension ZMQSocket {
     ///
     /// - Parameter wait: Block until there is one, instead of returning ``ZMQReceiveResult/empty``.
     /// - Throws: `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`, with `message` empty.
-    public func receive(into message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQReceiveResult {
+    package func receive(into message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQReceiveResult {
         let handle = try openHandle("receive")
         message.removeAll()
         repeat {

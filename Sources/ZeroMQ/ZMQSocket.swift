@@ -2,7 +2,7 @@ import CZeroMQ
 import Glibc
 
 /// The pattern a socket speaks; see the libzmq guide for who may talk to whom.
-public enum ZMQSocketType: Sendable {
+package enum ZMQSocketType: Sendable {
     case pair, pub, sub, req, rep, dealer, router, pull, push
 
     var rawValue: Int32 {
@@ -24,17 +24,17 @@ public enum ZMQSocketType: Sendable {
 ///
 /// Closed by ``close()`` or when the last reference goes. After that, and after the context's shutdown, calls
 /// throw `ENOTSOCK` and `ETERM`.
-public final class ZMQSocket {
-    public let type: ZMQSocketType
+package final class ZMQSocket {
+    package let type: ZMQSocketType
     /// Kept alive by the socket; libzmq waits for all sockets before it ends a context.
-    public let context: ZMQContext
+    package let context: ZMQContext
     private(set) var handle: UnsafeMutableRawPointer?
     /// Kept so that a CURVE server never outlives the one who checks its clients.
     var authorization: ClientAuthorization?
     let outgoing = ZMQMultipart()
 
     /// - Throws: `EMFILE` at the context's socket limit, `ETERM` after its shutdown, `EINVAL` for an option out of range.
-    public init(
+    package init(
         _ context: ZMQContext, _ type: ZMQSocketType, _ options: ZMQSocketOptions = ZMQSocketOptions()
     ) throws(ZMQError) {
         try context.claimSocket()
@@ -52,7 +52,7 @@ public final class ZMQSocket {
     deinit { close() }
 
     /// Gives up the endpoints and, after the linger time, unsent messages. Further calls do nothing.
-    public func close() {
+    package func close() {
         guard let handle else { return }
         zmq_close(handle)
         context.releaseSocket()
@@ -63,25 +63,25 @@ public final class ZMQSocket {
     /// Accepts peers at `endpoint`: `tcp://127.0.0.1:*` takes a free port (see ``lastEndpoint``).
     ///
     /// An `ipc` path that a running process holds is taken over without an error; libzmq removes the file first.
-    public func bind(_ endpoint: String) throws(ZMQError) {
+    package func bind(_ endpoint: String) throws(ZMQError) {
         try call("bind", endpoint, zmq_bind)
     }
 
     /// Connects in the background, again and again until there is a peer: no error means a well-formed endpoint.
-    public func connect(_ endpoint: String) throws(ZMQError) {
+    package func connect(_ endpoint: String) throws(ZMQError) {
         try call("connect", endpoint, zmq_connect)
     }
 
-    public func unbind(_ endpoint: String) throws(ZMQError) {
+    package func unbind(_ endpoint: String) throws(ZMQError) {
         try call("unbind", endpoint, zmq_unbind)
     }
 
-    public func disconnect(_ endpoint: String) throws(ZMQError) {
+    package func disconnect(_ endpoint: String) throws(ZMQError) {
         try call("disconnect", endpoint, zmq_disconnect)
     }
 
     /// The endpoint bound or connected last, wildcards resolved; empty when there is none.
-    public var lastEndpoint: String {
+    package var lastEndpoint: String {
         guard let handle else { return "" }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
             var size = buffer.count

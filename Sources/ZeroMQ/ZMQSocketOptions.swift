@@ -2,45 +2,45 @@ import CZeroMQ
 import Glibc
 
 /// What a socket is told before it binds or connects. `nil` leaves libzmq's default.
-public struct ZMQSocketOptions: Sendable {
+package struct ZMQSocketOptions: Sendable {
     /// How long unsent messages outlive ``ZMQSocket/close()``; a negative duration is for ever.
-    public var linger: Duration = .zero
+    package var linger: Duration = .zero
     /// Messages queued per peer before a send is refused; libzmq: 1000. 0 is without limit.
-    public var sendHighWaterMessages: Int?
+    package var sendHighWaterMessages: Int?
     /// Messages queued per peer before the network is no longer read; libzmq: 1000. 0 is without limit.
-    public var receiveHighWaterMessages: Int?
+    package var receiveHighWaterMessages: Int?
     /// A peer that sends a larger frame is disconnected (not on `inproc`). `nil` is without limit.
-    public var maxMessageBytes: Int? = 64 << 20
+    package var maxMessageBytes: Int? = 64 << 20
     /// The name a ROUTER knows this peer by: 1 to 255 bytes, the first not 0.
-    public var routingID: [UInt8]?
+    package var routingID: [UInt8]?
     /// ROUTER: report a send to an unknown peer as ``ZMQSendResult/unreachable`` instead of dropping it.
-    public var routerMandatory = true
+    package var routerMandatory = true
     /// ROUTER: a new peer with a taken routing ID replaces the old one instead of being ignored.
-    public var routerHandover = false
+    package var routerHandover = false
     /// Queue only for peers that completed their handshake; else a send before that is kept.
-    public var immediate = false
+    package var immediate = false
     /// The first pause before connecting again; libzmq: 100 ms.
-    public var reconnectInterval: Duration?
+    package var reconnectInterval: Duration?
     /// The pause doubles up to this; libzmq: it does not grow.
-    public var reconnectIntervalMax: Duration?
+    package var reconnectIntervalMax: Duration?
     /// How often to ask a peer for a sign of life (ZMTP PING); libzmq: never.
-    public var heartbeatInterval: Duration?
+    package var heartbeatInterval: Duration?
     /// A peer silent for this long after a PING is disconnected; libzmq: the interval.
-    public var heartbeatTimeout: Duration?
+    package var heartbeatTimeout: Duration?
     /// How long the peer shall wait for our next sign of life; libzmq: not announced.
-    public var heartbeatTTL: Duration?
+    package var heartbeatTTL: Duration?
     /// A connection that has not finished its handshake by then is closed; libzmq: 30 s.
-    public var handshakeTimeout: Duration?
-    public var tcpKeepalive: Bool?
-    public var tcpKeepaliveIdleSeconds: Int?
-    public var tcpKeepaliveIntervalSeconds: Int?
-    public var tcpKeepaliveCount: Int?
-    public var ipv6 = false
+    package var handshakeTimeout: Duration?
+    package var tcpKeepalive: Bool?
+    package var tcpKeepaliveIdleSeconds: Int?
+    package var tcpKeepaliveIntervalSeconds: Int?
+    package var tcpKeepaliveCount: Int?
+    package var ipv6 = false
 
-    public init() {}
+    package init() {}
 
     /// The same options with some of them changed.
-    public func with(_ change: (inout ZMQSocketOptions) -> Void) -> ZMQSocketOptions {
+    package func with(_ change: (inout ZMQSocketOptions) -> Void) -> ZMQSocketOptions {
         var copy = self
         change(&copy)
         return copy
@@ -49,11 +49,11 @@ public struct ZMQSocketOptions: Sendable {
 
 extension ZMQSocket {
     /// SUB: receive messages that start with `prefix`; an empty one means all.
-    public func subscribe(_ prefix: [UInt8] = []) throws(ZMQError) {
+    package func subscribe(_ prefix: [UInt8] = []) throws(ZMQError) {
         try set(ZMQ_SUBSCRIBE, bytes: prefix, "subscribe")
     }
 
-    public func unsubscribe(_ prefix: [UInt8] = []) throws(ZMQError) {
+    package func unsubscribe(_ prefix: [UInt8] = []) throws(ZMQError) {
         try set(ZMQ_UNSUBSCRIBE, bytes: prefix, "unsubscribe")
     }
 

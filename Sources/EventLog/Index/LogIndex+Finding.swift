@@ -9,7 +9,7 @@ extension LogIndex {
     /// - Parameter keys: Hashes as the scheme gives them. Look at the event: another key may have the same.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/failed(operation:file:errno:)``
     ///   where a segment has gone since the update.
-    public func find(
+    package func find(
         _ keys: [UInt64], in range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false,
         _ body: (LoggedEvent) -> Bool
     ) throws(EventLogError) {
@@ -25,7 +25,7 @@ extension LogIndex {
     }
 
     /// All events that have a key, in their order or the newest first, `limit` at most.
-    public func events(
+    package func events(
         with key: UInt64, in range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false, limit: Int = .max
     ) throws(EventLogError) -> [LoggedEvent] {
         var events: [LoggedEvent] = []
@@ -40,7 +40,7 @@ extension LogIndex {
     /// One event; nil where the log had not come to it at the last update.
     ///
     /// - Throws: ``EventLogError/gone(directory:sequence:first:)``.
-    public func event(at sequence: UInt64) throws(EventLogError) -> LoggedEvent? {
+    package func event(at sequence: UInt64) throws(EventLogError) -> LoggedEvent? {
         guard sequence >= firstSequence else {
             throw .gone(directory: directory, sequence: sequence, first: firstSequence)
         }

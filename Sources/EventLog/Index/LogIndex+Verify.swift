@@ -1,16 +1,16 @@
 import Glibc
 
 /// What a comparison of an index with its log found.
-public struct LogIndexReport: Hashable, Sendable {
+package struct LogIndexReport: Hashable, Sendable {
     /// Segments that have a file of the index.
-    public var segments = 0
+    package var segments = 0
     /// Blocks compared, and their events.
-    public var blocks = 0
-    public var events: UInt64 = 0
+    package var blocks = 0
+    package var events: UInt64 = 0
     /// What differs: the file of the index, the offset in it, and the first event that the block stands for.
-    public var problems: [VerifyReport.Problem] = []
+    package var problems: [VerifyReport.Problem] = []
 
-    public var isSound: Bool { problems.isEmpty }
+    package var isSound: Bool { problems.isEmpty }
 }
 
 extension LogIndex {
@@ -20,7 +20,7 @@ extension LogIndex {
     ///
     /// - Parameter directory: The log's own folder.
     /// - Throws: What keeps the log from being read; damage to it is for ``EventLogs/verify(directory:progress:)``.
-    public static func verify(directory: String, scheme: KeyScheme) throws(EventLogError) -> LogIndexReport {
+    package static func verify(directory: String, scheme: KeyScheme) throws(EventLogError) -> LogIndexReport {
         try verify(directory: directory, scheme: scheme, limits: BlockLimits())
     }
 

@@ -10,20 +10,20 @@ import Time
 /// appends after an update is not found until the next.
 ///
 /// Belongs to one thread at a time. See ``IndexFormat`` for the files.
-public final class LogIndex {
-    public struct Progress: Hashable, Sendable {
+package final class LogIndex {
+    package struct Progress: Hashable, Sendable {
         /// Bytes of the log that are in the index, and that are to be.
-        public var bytesDone: UInt64
-        public var bytes: UInt64
+        package var bytesDone: UInt64
+        package var bytes: UInt64
 
-        public init(bytesDone: UInt64, bytes: UInt64) {
+        package init(bytesDone: UInt64, bytes: UInt64) {
             self.bytesDone = bytesDone
             self.bytes = bytes
         }
     }
 
     /// The log's own folder.
-    public let directory: String
+    package let directory: String
     let log: LogDirectory
     let identity: LogIdentity
     let scheme: KeyScheme
@@ -38,7 +38,7 @@ public final class LogIndex {
     ///   - directory: The log's own folder.
     ///   - usesFiles: False leaves the files of the index alone and makes one in memory, from the whole log.
     /// - Throws: ``EventLogError/notALog(directory:)``.
-    public convenience init(directory: String, scheme: KeyScheme, usesFiles: Bool = true) throws(EventLogError) {
+    package convenience init(directory: String, scheme: KeyScheme, usesFiles: Bool = true) throws(EventLogError) {
         try self.init(directory: directory, scheme: scheme, usesFiles: usesFiles, limits: BlockLimits())
     }
 
@@ -56,15 +56,15 @@ public final class LogIndex {
     }
 
     /// The oldest event that the log held at the last update.
-    public var firstSequence: UInt64 { segments.first?.first ?? 1 }
+    package var firstSequence: UInt64 { segments.first?.first ?? 1 }
     /// The last event at the last update; one less than ``firstSequence`` where there was none.
-    public var lastSequence: UInt64 { (segments.last?.nextSequence ?? 1) - 1 }
+    package var lastSequence: UInt64 { (segments.last?.nextSequence ?? 1) - 1 }
 
     /// Brings the index up to the log's end, by reading what is new. Two segments are read at a time.
     ///
     /// - Parameter progress: Called from any thread, one call at a time.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` where the log is.
-    public func update(progress: @escaping @Sendable (Progress) -> Void = { _ in }) throws(EventLogError) {
+    package func update(progress: @escaping @Sendable (Progress) -> Void = { _ in }) throws(EventLogError) {
         let names = try log.segments()
         let place = SegmentIndex.Place(log: log, identity: identity, scheme: scheme, usesFiles: usesFiles)
         if usesFiles { prepareFolder(keeping: names, place) }

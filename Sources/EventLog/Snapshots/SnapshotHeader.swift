@@ -1,23 +1,23 @@
 import Time
 
 /// Which state a snapshot holds: whose, of which form, and where in the logs it was taken.
-public struct SnapshotHeader: Hashable, Sendable {
+package struct SnapshotHeader: Hashable, Sendable {
     /// The kind of the stage, as pipeline files name it.
-    public var stage: String
+    package var stage: String
     /// The form of the state; only a stage of the same version reads it.
-    public var version: Int
+    package var version: Int
     /// The stage's own log.
-    public var log: LogIdentity
+    package var log: LogIdentity
     /// The log that the stage reads; its own for a source.
-    public var upstream: LogIdentity
+    package var upstream: LogIdentity
     /// What the state includes: the name of the upstream's log (its own for a source) and the last sequence.
-    public var cursor: Cursor
+    package var cursor: Cursor
     /// The last sequence of the stage's own log at that moment: later events of that log come from later input.
-    public var sequence: UInt64
+    package var sequence: UInt64
     /// The stage's clock at that moment.
-    public var now: Instant
+    package var now: Instant
 
-    public init(
+    package init(
         stage: String, version: Int, log: LogIdentity, upstream: LogIdentity, cursor: Cursor, sequence: UInt64,
         now: Instant
     ) {
@@ -31,19 +31,19 @@ public struct SnapshotHeader: Hashable, Sendable {
     }
 
     /// The last sequence of the upstream's log that the state includes.
-    public var position: UInt64 { cursor.positions.values.max() ?? 0 }
+    package var position: UInt64 { cursor.positions.values.max() ?? 0 }
 }
 
 /// What a snapshot must be to be of use: a stage takes only its own past.
-public struct SnapshotFit: Hashable, Sendable {
-    public var stage: String
-    public var version: Int
-    public var log: LogIdentity
-    public var upstream: LogIdentity
+package struct SnapshotFit: Hashable, Sendable {
+    package var stage: String
+    package var version: Int
+    package var log: LogIdentity
+    package var upstream: LogIdentity
     /// The last sequence of the stage's own log.
-    public var lastSequence: UInt64
+    package var lastSequence: UInt64
 
-    public init(stage: String, version: Int, log: LogIdentity, upstream: LogIdentity, lastSequence: UInt64) {
+    package init(stage: String, version: Int, log: LogIdentity, upstream: LogIdentity, lastSequence: UInt64) {
         self.stage = stage
         self.version = version
         self.log = log
@@ -52,7 +52,7 @@ public struct SnapshotFit: Hashable, Sendable {
     }
 
     /// Why a snapshot is of no use; nil where it is.
-    public func objection(to header: SnapshotHeader) -> String? {
+    package func objection(to header: SnapshotHeader) -> String? {
         if header.log != log { return "it belongs to log \(header.log)" }
         if header.upstream != upstream { return "it was made from log \(header.upstream)" }
         if header.sequence > lastSequence {
@@ -67,17 +67,17 @@ public struct SnapshotFit: Hashable, Sendable {
 }
 
 /// A snapshot as it was read back, its CRCs checked.
-public struct Snapshot: Hashable, Sendable {
-    public var path: String
-    public var header: SnapshotHeader
-    public var state: [UInt8]
+package struct Snapshot: Hashable, Sendable {
+    package var path: String
+    package var header: SnapshotHeader
+    package var state: [UInt8]
 }
 
 /// A file in the folder of snapshots.
-public struct SnapshotFile: Hashable, Sendable {
-    public var path: String
-    public var bytes: UInt64
+package struct SnapshotFile: Hashable, Sendable {
+    package var path: String
+    package var bytes: UInt64
     /// Nil where the header cannot be read; ``problem`` says why.
-    public var header: SnapshotHeader?
-    public var problem: String?
+    package var header: SnapshotHeader?
+    package var problem: String?
 }

@@ -1,14 +1,14 @@
 extension SnapshotStore {
     /// A snapshot that no stage can use, or that its log does not bear out.
-    public struct Problem: Hashable, Sendable {
-        public var file: String
-        public var reason: String
+    package struct Problem: Hashable, Sendable {
+        package var file: String
+        package var reason: String
     }
 
     /// Reads every snapshot of a log, CRCs included, and holds it against the log.
     ///
     /// What it finds costs no event: a stage passes such snapshots over.
-    public func check(_ log: LogSummary) throws(EventLogError) -> [Problem] {
+    package func check(_ log: LogSummary) throws(EventLogError) -> [Problem] {
         var problems: [Problem] = []
         for file in try list() {
             if let reason = SnapshotStore.problem(with: file, of: log) {

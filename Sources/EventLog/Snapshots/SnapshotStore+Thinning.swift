@@ -1,13 +1,13 @@
 extension SnapshotStore {
     /// How many of the newest are kept whatever they weigh: the last one may turn out to be damaged.
-    public static let newestKept = 2
+    package static let newestKept = 2
 
     /// Removes snapshots until the rest fit a budget and are no more than so many, and those whose header cannot be
     /// read.
     ///
     /// The newest ``newestKept`` stay. Of the others, the one goes first whose loss leaves the smallest gap, in the
     /// upstream's sequences, between its neighbours: so those that stay are spread over the history.
-    public func thin(bytesMax: UInt64, countMax: Int = .max) throws(EventLogError) {
+    package func thin(bytesMax: UInt64, countMax: Int = .max) throws(EventLogError) {
         var kept: [(file: SnapshotFile, position: UInt64)] = []
         for file in try list() {
             if let header = file.header { kept.append((file, header.position)) } else { try remove(file) }

@@ -5,9 +5,9 @@ import Glibc
 /// Snapshots only save time: a stage whose snapshots are lost, damaged, stale or another's makes its state anew from
 /// an older one or from all of its input, and comes to the same. Several are kept over the log's history, so that a
 /// moment in the past has one near.
-public struct SnapshotStore: Sendable {
+package struct SnapshotStore: Sendable {
     /// The folder of the snapshots.
-    public let directory: String
+    package let directory: String
     package var calls = FileCalls()
     /// How it reads and writes large files: at full speed it would hold up the small writes of others.
     package var pace = DiskPace()
@@ -16,7 +16,7 @@ public struct SnapshotStore: Sendable {
     package var removesDamaged = false
 
     /// - Parameter logDirectory: The log's own folder. Nothing in it need exist yet.
-    public init(logDirectory: String) { directory = logDirectory + "/snapshots" }
+    package init(logDirectory: String) { directory = logDirectory + "/snapshots" }
 
     /// Writes a snapshot: after a crash at any moment all of it is there, or none is, and the older ones are untouched.
     ///
@@ -25,7 +25,7 @@ public struct SnapshotStore: Sendable {
     /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)`` and ``EventLogError/failed(operation:file:errno:)``
     ///   with nothing written.
     @discardableResult
-    public func write(_ header: SnapshotHeader, state: UnsafeRawBufferPointer) throws(EventLogError) -> SnapshotFile {
+    package func write(_ header: SnapshotHeader, state: UnsafeRawBufferPointer) throws(EventLogError) -> SnapshotFile {
         let format = SnapshotFormat(
             header: header, stateBytes: UInt64(state.count), stateCRC: CRC32C.checksum(state))
         let head = try format.encoded()
@@ -44,7 +44,7 @@ public struct SnapshotStore: Sendable {
 
     /// What lies in the folder, oldest first. Reads headers alone: only ``newest(where:problem:)`` and ``check(_:)``
     /// see whether a state is what was written.
-    public func list() throws(EventLogError) -> [SnapshotFile] {
+    package func list() throws(EventLogError) -> [SnapshotFile] {
         var files: [SnapshotFile] = []
         for name in try names() {
             if let file = try SnapshotFile(ifPresent: directory + "/" + name) { files.append(file) }
@@ -57,7 +57,7 @@ public struct SnapshotStore: Sendable {
     /// - Parameters:
     ///   - isWanted: What it does not want is passed over without a word.
     ///   - problem: Told of each damaged one that was passed over, by file and reason.
-    public func newest(where isWanted: (SnapshotHeader) -> Bool, problem: (String) -> Void) throws(EventLogError)
+    package func newest(where isWanted: (SnapshotHeader) -> Bool, problem: (String) -> Void) throws(EventLogError)
         -> Snapshot?
     {
         for name in try names().reversed() {
@@ -75,7 +75,7 @@ public struct SnapshotStore: Sendable {
     /// The newest snapshot that a stage can take over; all that are passed over are told of, with the reason.
     ///
     /// - Parameter isWanted: What it does not want is passed over without a word.
-    public func newest(
+    package func newest(
         fitting fit: SnapshotFit, where isWanted: (SnapshotHeader) -> Bool = { _ in true }, problem: (String) -> Void
     ) throws(EventLogError) -> Snapshot? {
         var objections: [String] = []
@@ -91,7 +91,7 @@ public struct SnapshotStore: Sendable {
     }
 
     /// Removes the snapshots that are not wanted any more, and what a crash left unfinished.
-    public func remove(where isUnwanted: (SnapshotFile) -> Bool) throws(EventLogError) {
+    package func remove(where isUnwanted: (SnapshotFile) -> Bool) throws(EventLogError) {
         for file in try list() where isUnwanted(file) { try remove(file) }
         unlink(directory + "/" + SnapshotStore.draftName)
     }

@@ -4,7 +4,7 @@ extension RecordPredicate {
     /// The predicate as `filterBy` of CloudKit Web Services, in JSON; it reads back as the same predicate.
     ///
     /// nil for what `filterBy` cannot say: `FALSEPREDICATE`, and what only extended predicates have.
-    public var filterBy: String? {
+    package var filterBy: String? {
         guard !isNever, alternatives.isEmpty else { return nil }
         var buffer = ByteBuffer()
         buffer.append("[")

@@ -2,7 +2,7 @@ extension RecordPredicate {
     /// The predicate as the text of an `NSPredicate`; it reads back as the same predicate.
     ///
     /// Strings that ignore case stand in lower case. Alternatives read back in the extended dialect only.
-    public var text: String {
+    package var text: String {
         var parts = clauses.map { $0.text(listedMax: .max) }
         for alternative in alternatives { parts.append(alternative.text(listedMax: .max)) }
         if isNever { parts.append("FALSEPREDICATE") }
