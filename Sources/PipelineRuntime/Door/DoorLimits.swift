@@ -1,8 +1,8 @@
 /// What a door takes at once.
-public enum DoorLimits {
+package enum DoorLimits {
     /// One line, without its line feed. CloudKit: a record has at most 1 MB.
     ///
     /// A stage may put two such lines together, as a deletion with the record's last fields, and an event of a log
     /// (``EventLogLimits/eventBytesMax``) still has room for what it adds.
-    public static let lineBytesMax = 1_000_000
+    package static let lineBytesMax = 1_000_000
 }

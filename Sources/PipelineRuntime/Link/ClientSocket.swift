@@ -10,7 +10,7 @@ package struct ClientKeys: Sendable {
 }
 
 /// Why the other side does not let a client in.
-public enum ConnectionRefusal: Sendable, Hashable {
+package enum ConnectionRefusal: Sendable, Hashable {
     case keyNotListed(String)
     case keyRequired
     case keysNotTaken

@@ -1,7 +1,7 @@
 import Time
 
 /// What keeps a link from working, in words an operator can act on.
-public enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
+package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The other side speaks another version or refuses us.
     case refused(endpoint: String, code: String, reason: String)
     /// The upstream's log is not the one our log was made from.
@@ -13,7 +13,7 @@ public enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
     /// No answer in time.
     case silent(endpoint: String, waited: Duration)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .refused(let endpoint, let code, let reason): "\(endpoint): \(reason) (\(code))"
         case .otherUpstream(let endpoint, let expected, let found):

@@ -3,12 +3,12 @@ import Synchronization
 import ZeroMQ
 
 /// All stages of a pipeline in this process, on real sockets, each on a thread of its own.
-public final class PipelineProcess: Sendable {
-    public let hosts: [StageHost]
-    public let context: HostContext
+package final class PipelineProcess: Sendable {
+    package let hosts: [StageHost]
+    package let context: HostContext
 
     /// - Throws: ``SettingsError`` for a stage that is unknown or out of place.
-    public convenience init(_ file: PipelineFile, in surroundings: HostSurroundings) throws {
+    package convenience init(_ file: PipelineFile, in surroundings: HostSurroundings) throws {
         try self.init(file, context: surroundings.context) { _ in surroundings }
     }
 
@@ -25,20 +25,20 @@ public final class PipelineProcess: Sendable {
     }
 
     /// Decodes every stage's settings; touches nothing outside.
-    public func check() throws {
+    package func check() throws {
         for host in hosts { try host.check() }
     }
 
-    public func host(_ stage: String) -> StageHost? { hosts.first { $0.plan.stage == stage } }
+    package func host(_ stage: String) -> StageHost? { hosts.first { $0.plan.stage == stage } }
 
     /// The host that producers send to.
-    public var source: StageHost { hosts[0] }
+    package var source: StageHost { hosts[0] }
 
     /// The host that nothing reads from.
-    public var last: StageHost { hosts[hosts.count - 1] }
+    package var last: StageHost { hosts[hosts.count - 1] }
 
     /// Returns when every stage was stopped; when one fails, the others are stopped and its error is thrown.
-    public func run() async throws {
+    package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for host in hosts { group.addTask { try await host.run() } }
             defer { stop() }
@@ -47,7 +47,7 @@ public final class PipelineProcess: Sendable {
     }
 
     /// Asks every stage to finish what it has in hand.
-    public func stop() {
+    package func stop() {
         for host in hosts { host.control.stop() }
     }
 

@@ -6,9 +6,9 @@ import ZeroMQ
 /// Runs every stage of a pipeline as a process of its own, and starts again those that end.
 ///
 /// A stage that refuses its configuration (exit 78 or 64) would refuse it again: then all are stopped.
-public final class Supervisor: Sendable {
+package final class Supervisor: Sendable {
     /// What happened to a stage's process.
-    public enum Event: Sendable {
+    package enum Event: Sendable {
         case started(stage: String, pid: Int32)
         /// `status` is nil where a signal ended it.
         case ended(stage: String, status: Int32?, reason: String, restartIn: Duration)
@@ -17,11 +17,11 @@ public final class Supervisor: Sendable {
     }
 
     /// How a stage's process is started.
-    public struct Program: Sendable {
-        public var stage: String
-        public var command: [String]
+    package struct Program: Sendable {
+        package var stage: String
+        package var command: [String]
 
-        public init(stage: String, command: [String]) {
+        package init(stage: String, command: [String]) {
             self.stage = stage
             self.command = command
         }
@@ -52,12 +52,12 @@ public final class Supervisor: Sendable {
     }
 
     /// The processes that run now.
-    public var pids: [String: Int32] { state.withLock { $0.children.mapValues(\.pid) } }
+    package var pids: [String: Int32] { state.withLock { $0.children.mapValues(\.pid) } }
 
     /// Returns when every stage has ended after ``stop()``, or after one gave up.
     ///
     /// - Returns: The exit status to pass on: 0, or that of the stage that gave up.
-    public func run() async throws -> Int32 {
+    package func run() async throws -> Int32 {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for program in programs { group.addTask { try await self.keepRunning(program) } }
             defer { stop() }
@@ -67,7 +67,7 @@ public final class Supervisor: Sendable {
     }
 
     /// Asks every stage to stop; those that do not are killed after a grace period.
-    public func stop() {
+    package func stop() {
         let children = state.withLock { state in
             state.isStopping = true
             return state.children.values.map { $0 }
@@ -81,7 +81,7 @@ public final class Supervisor: Sendable {
     }
 
     /// Ends every stage at once.
-    public func kill() {
+    package func kill() {
         for child in state.withLock({ Array($0.children.values) }) { child.signal(SIGKILL) }
     }
 

@@ -2,17 +2,17 @@ import PipelineKit
 
 public struct CoalesceSettings: PluginSettings {
     /// How long each notification is held.
-    public var policy: PluginChoice
+    package var policy: PluginChoice
     /// How long a notification waits for a newer one to replace it; zero: nothing is held.
     ///
     /// One second by default: enough for the saves of one editing step or one batch of an app to arrive, and no
     /// longer than a person would call "at once".
-    public var window: Duration
+    package var window: Duration
     /// The longest that a notification may be held back by newer ones; ten windows by default.
-    public var maximumDelay: Duration
+    package var maximumDelay: Duration
     /// How many notifications may be held for one user, in one container and environment.
-    public var pendingPerUser: Int
-    public var atLimit: AtLimit
+    package var pendingPerUser: Int
+    package var atLimit: AtLimit
 
     private static let policy = ChangedDefault("policy", before: Debounce.kind, now: Latest.kind)
     private static let pendingPerUserDefault = 100
@@ -25,7 +25,7 @@ public struct CoalesceSettings: PluginSettings {
             "pendingPerUser", before: "\(pendingPerUserRange.upperBound)", now: "\(pendingPerUserDefault)"),
     ]
 
-    public init(
+    package init(
         policy: String = Latest.kind, window: Duration = .seconds(1), maximumDelay: Duration? = nil,
         pendingPerUser: Int? = nil, atLimit: AtLimit = .flushOldest
     ) {
@@ -52,7 +52,7 @@ public struct CoalesceSettings: PluginSettings {
 
 /// What happens when a user has as many notifications pending as allowed and one more would be held. A notification that
 /// leaves because of it says so.
-public enum AtLimit: String, CaseIterable, Sendable, Hashable {
+package enum AtLimit: String, CaseIterable, Sendable, Hashable {
     /// The one that the user has waited for longest leaves at once.
     case flushOldest = "flush-oldest"
     /// All that are held for the user leave at once.

@@ -13,31 +13,31 @@ import PipelineKit
 /// `use` names the plugin; the other keys are the plugin's own. That of `retired` is the webhook where none is named.
 public struct DeliverSettings: PluginSettings {
     /// In the order of the file. Never empty.
-    public let transports: [TransportBinding]
+    package let transports: [TransportBinding]
     /// The longest that a push waits, from when it came.
-    public let retryFor: Duration
+    package let retryFor: Duration
     /// The most pushes that wait at a time. One more is given up: it ends as `failed`, with the limit as its reason.
-    public let pendingMax: Int
+    package let pendingMax: Int
     /// What happens to a push whose `apns-expiration` has passed before it was handed out once.
-    public let expired: Expired
+    package let expired: Expired
     /// Where a push that waited is sent.
-    public let retryTo: RetryTo
+    package let retryTo: RetryTo
     /// Which tokens devices may register.
-    public let tokens: Tokens
+    package let tokens: Tokens
     /// Where retired devices are told; nil: they are events only.
-    public let retired: TransportBinding?
+    package let retired: TransportBinding?
 
     /// What ``retired`` is called among the transports.
     static let retiredName = "retired"
 
-    public enum Expired: String, CaseIterable, Sendable, Hashable {
+    package enum Expired: String, CaseIterable, Sendable, Hashable {
         /// It ends as `expired`.
         case drop
         /// It is handed out all the same.
         case send
     }
 
-    public enum RetryTo: String, CaseIterable, Sendable, Hashable {
+    package enum RetryTo: String, CaseIterable, Sendable, Hashable {
         /// To what its device has registered by then, unless that is another app: payload and badge are for the first.
         case sameApp = "same-app"
         /// To what its device has registered by then.
@@ -46,7 +46,7 @@ public struct DeliverSettings: PluginSettings {
         case first
     }
 
-    public enum Tokens: String, CaseIterable, Sendable, Hashable {
+    package enum Tokens: String, CaseIterable, Sendable, Hashable {
         /// Those that the transport could send to; others are set aside.
         case checked
         /// All, as they come.

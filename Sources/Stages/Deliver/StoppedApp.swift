@@ -3,25 +3,25 @@ import Time
 
 extension DeliverStage {
     /// An app whose pushes wait until its transport takes one of them.
-    public struct StoppedApp: Sendable {
-        public let transport: String
-        public let container: String
-        public let environment: String
-        public let topic: String?
-        public let probeAt: Instant
+    package struct StoppedApp: Sendable {
+        package let transport: String
+        package let container: String
+        package let environment: String
+        package let topic: String?
+        package let probeAt: Instant
         /// How many of its pushes wait.
-        public let waiting: Int
+        package let waiting: Int
         /// Whether nothing but unknown devices was met: no other question to the other side shows what is wrong.
-        public let isOfUnknownDevices: Bool
+        package let isOfUnknownDevices: Bool
 
         /// What to do about devices that are all unknown.
-        public static let remedyOfSuspicion =
+        package static let remedyOfSuspicion =
             "Compare the transport's host and the app's environment and topic with what the app is built for, and the "
             + "tokens with what it was given (a probe does not show which tokens are known)"
     }
 
     /// In the order in which they were stopped.
-    public var stoppedApps: [StoppedApp] {
+    package var stoppedApps: [StoppedApp] {
         registry.apps.held.compactMap { place in
             guard let hold = registry.apps[place].hold else { return nil }
             let key = registry.apps.keys[place]

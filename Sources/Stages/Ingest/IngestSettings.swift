@@ -3,20 +3,20 @@ import PipelineKit
 /// What a pipeline file says about ingest.
 public struct IngestSettings: PluginSettings {
     /// Where the host takes commands from producers; nil for none but its input.
-    public var door: String?
+    package var door: String?
     /// Takes each form of subscription in each database, which CloudKit does not.
-    public var subscriptionsInAnyDatabase: Bool
+    package var subscriptionsInAnyDatabase: Bool
     /// Which predicates a saved subscription may have.
-    public var predicates: Predicates
+    package var predicates: Predicates
 
-    public enum Predicates: String, CaseIterable, Sendable {
+    package enum Predicates: String, CaseIterable, Sendable {
         /// Those that CloudKit takes.
         case cloudKit
         /// Also `OR`, `ALL`, and `NOT` before what `AND` and `OR` join.
         case extended
     }
 
-    public init(
+    package init(
         door: String? = nil, subscriptionsInAnyDatabase: Bool = false, predicates: Predicates = .cloudKit
     ) {
         self.door = door

@@ -3,16 +3,16 @@ import PipelineKit
 /// What a pipeline file says about match.
 public struct MatchSettings: PluginSettings, Hashable {
     /// What `recordType` does on a zone or database subscription.
-    public var strictRecordType: StrictRecordType
+    package var strictRecordType: StrictRecordType
 
-    public enum StrictRecordType: String, CaseIterable, Sendable {
+    package enum StrictRecordType: String, CaseIterable, Sendable {
         /// Only changes of that type are watched (CKRecordZoneSubscription, overview; CKDatabaseSubscription.h).
         case narrow
         /// All changes are watched (CKRecordZoneSubscription.recordType: only query subscriptions heed it).
         case ignore
     }
 
-    public init(strictRecordType: StrictRecordType = .narrow) { self.strictRecordType = strictRecordType }
+    package init(strictRecordType: StrictRecordType = .narrow) { self.strictRecordType = strictRecordType }
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {
         strictRecordType = try settings.choice("strictRecordType", default: .narrow)

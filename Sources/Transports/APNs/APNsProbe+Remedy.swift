@@ -2,7 +2,7 @@ import Foundation
 
 /// What a finding means, and what is to be done.
 extension APNsProbe.Finding {
-    public var text: String {
+    package var text: String {
         let (topic, environment) = (asked.topic, asked.environment)
         return switch verdict {
         case .good: "\(whatIsAsked), topic, environment and clock are right"
@@ -17,7 +17,7 @@ extension APNsProbe.Finding {
     }
 
     /// Nil where nothing is wrong.
-    public var remedy: String? {
+    package var remedy: String? {
         switch verdict {
         case .credential: ofCertificate ?? otherKeyFile ?? verdict.remedy
         case .unreachable: reason.flatMap(Trouble.remedy) ?? verdict.remedy
@@ -53,7 +53,7 @@ extension APNsProbe.Finding {
 
 extension APNsProbe.Verdict {
     /// Nil where nothing is wrong.
-    public var remedy: String? {
+    package var remedy: String? {
         switch self {
         case .good: nil
         case .credential:
@@ -71,7 +71,7 @@ extension APNsProbe.Verdict {
 extension APNsProbe {
     /// What is to be done about an answer to a push, or about its lack; nil where that is no matter of apps, credentials or
     /// connections.
-    public static func remedy(status: Int?, reason: String) -> String? {
+    package static func remedy(status: Int?, reason: String) -> String? {
         let verdict = verdict(status: status, reason: reason)
         switch verdict {
         case .good: return nil

@@ -5,26 +5,26 @@ import PipelineKit
 ///
 /// The request names a device token that is none, so APNs refuses it, and only after it has looked at key, team, topic and
 /// environment. `BadDeviceToken` is the good answer.
-public struct APNsProbe: Sendable {
+package struct APNsProbe: Sendable {
     /// What came of it for one app.
-    public struct Finding: Sendable {
+    package struct Finding: Sendable {
         let asked: APNsApp
         /// Where it was asked.
-        public let host: String
+        package let host: String
         /// What APNs said; nil where it could not be reached.
-        public let status: Int?
+        package let status: Int?
         /// APNs' reason, or why there was no answer.
-        public let reason: String?
-        public let verdict: Verdict
-        public let took: Duration
+        package let reason: String?
+        package let verdict: Verdict
+        package let took: Duration
         /// Where the app has one that is over or soon will be.
-        public let certificate: EndingCertificate?
+        package let certificate: EndingCertificate?
 
         /// The app's name in the pipeline file.
-        public var app: String { asked.name }
+        package var app: String { asked.name }
     }
 
-    public enum Verdict: String, Sendable, CaseIterable {
+    package enum Verdict: String, Sendable, CaseIterable {
         /// Everything but the device token is right.
         case good
         /// The key, its ID or the team is wrong, or the key or certificate was revoked, or the certificate is over.
@@ -47,14 +47,14 @@ public struct APNsProbe: Sendable {
     private static let patience = Duration.seconds(12)
 
     /// - Parameter context: With the folder where the transport keeps its token, so that the probe makes no second one.
-    public init(_ settings: APNsSettings, context: TransportContext) {
+    package init(_ settings: APNsSettings, context: TransportContext) {
         (self.settings, self.context) = (settings, context)
     }
 
     /// Asks for one app after the other.
     ///
     /// - Throws: ``TransportError`` where a key or certificate cannot be read.
-    public func run() async throws(TransportError) -> [Finding] {
+    package func run() async throws(TransportError) -> [Finding] {
         let transport = APNsTransport(
             settings, context: context,
             Surroundings(

@@ -4,7 +4,7 @@ import Time
 
 extension APNsSettings {
     /// What is to be done about a certificate of Apple's that ends: it lasts a year, and no push is taken without.
-    public static let certificateRemedy =
+    package static let certificateRemedy =
         "renew it at developer.apple.com, Certificates; put the new one in its place, with its key; and have the pipeline "
         + "file read again (SIGHUP)"
 

@@ -4,19 +4,19 @@ import Time
 /// Settings of ``CourierTransport``.
 public struct CourierSettings: PluginSettings {
     /// Where clients connect.
-    public let host: String
+    package let host: String
     /// 0: any free one.
-    public let port: Int
+    package let port: Int
     /// The SQLite file; nil: beside the stage's log.
-    public let store: String?
+    package let store: String?
     /// How long a notification is kept.
-    public let keep: Duration
+    package let keep: Duration
     /// How many notifications of one user are kept.
-    public let keepPerUser: Int
+    package let keepPerUser: Int
     /// How long a poll is held.
-    public let pollTimeout: Duration
+    package let pollTimeout: Duration
     /// Web pages that may ask, as browsers name them: `https://app.example.com`; `*` is all.
-    public let origins: [String]
+    package let origins: [String]
     /// What it encrypts with; nil: it speaks plain HTTP.
     let tls: CourierTLS?
 

@@ -4,14 +4,14 @@ import PipelineKit
 /// Shows each push to the person who watches.
 public struct ConsoleTransport: Transport {
     public struct Settings: PluginSettings {
-        public enum Format: String, Sendable, CaseIterable {
+        package enum Format: String, Sendable, CaseIterable {
             /// A line for people, in no fixed form.
             case text
             /// The push as other transports send it.
             case json
         }
 
-        public let format: Format
+        package let format: Format
 
         public init(from settings: inout SettingsReader) throws(SettingsError) {
             format = try settings.choice("format", default: .text)

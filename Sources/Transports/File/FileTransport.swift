@@ -10,16 +10,16 @@ import Synchronization
 /// pushes hold device tokens.
 public final class FileTransport: Transport {
     public struct Settings: PluginSettings {
-        public enum Form: String, Sendable, CaseIterable {
+        package enum Form: String, Sendable, CaseIterable {
             /// One file of pushes, one JSON object a line.
             case ndjson
             /// A folder of `.apns` files: `xcrun simctl push booted FILE` shows one in a simulator.
             case simctl
         }
 
-        public let form: Form
+        package let form: Form
         /// The file, or the folder. Missing folders are made.
-        public let path: String
+        package let path: String
 
         public init(from settings: inout SettingsReader) throws(SettingsError) {
             form = try settings.choice("as", default: .ndjson)

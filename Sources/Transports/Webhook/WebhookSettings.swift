@@ -5,13 +5,13 @@ public struct WebhookSettings: PluginSettings {
     /// Where pushes are posted.
     let url: Secret
     /// How long one attempt may take, its answer included.
-    public let timeout: Duration
+    package let timeout: Duration
     /// How often a push is tried before it is given up.
-    public let attempts: Int
+    package let attempts: Int
     /// The wait before the second attempt; each further one doubles it, up to ``RetryPolicy/backoffMax``.
-    public let backoff: Duration
+    package let backoff: Duration
     /// How many requests may be under way at a time.
-    public let concurrency: Int
+    package let concurrency: Int
     /// Sent with each request, in the order of the file.
     let headers: [(name: String, value: Secret)]
     /// What requests are signed with; empty: they are not.

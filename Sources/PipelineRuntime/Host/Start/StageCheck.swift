@@ -3,15 +3,15 @@ import PipelineKit
 import Time
 
 /// What can be known of a stage without starting it: its kind, its place, its settings and those of its transports.
-public struct StageCheck: Sendable {
+package struct StageCheck: Sendable {
     private let registry: Registry
 
-    public init(registry: Registry) { self.registry = registry }
+    package init(registry: Registry) { self.registry = registry }
 
     /// For ``PipelineFile/load(path:logName:check:)``.
     ///
     /// - Throws: All mistakes that can be told apart.
-    public func callAsFunction(_ stage: PipelineStage) throws(PipelineFileError) {
+    package func callAsFunction(_ stage: PipelineStage) throws(PipelineFileError) {
         do throws(SettingsError) {
             guard stage.command.isEmpty else { return try checkProgram(of: stage) }
             try HostPlan.check(stage, registry.stages[stage.kind], registry)
