@@ -24,6 +24,10 @@ let package = Package(
 
 for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
+    // Where bytes are reached by pointers, each such place says `unsafe`.
+    if ["JSON", "EventLog", "ZeroMQ", "Match"].contains(target.name) {
+        target.swiftSettings?.append(.strictMemorySafety())
+    }
 }
 
 // Arrows point down: a target may depend only on targets listed above it.

@@ -70,29 +70,29 @@ struct FixedHeader: Hashable {
     func append(to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes.append(contentsOf: FixedHeader.zeros)
-        bytes.withUnsafeMutableBytes { store(in: UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+        unsafe bytes.withUnsafeMutableBytes { unsafe store(in: UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
     }
 
     private static let zeros = [UInt8](repeating: 0, count: BatchFormat.headerBytes)
 
     /// Fills 64 bytes that are zero.
     private func store(in bytes: UnsafeMutableRawBufferPointer) {
-        bytes.put(BatchFormat.magic, 0)
-        bytes.put(version, 12)
-        bytes.put(kind.rawValue, 14)
-        bytes.put(identity, 16)
-        bytes.put(firstSequence, 24)
-        bytes.put(now.microseconds, 32)
-        bytes.put(count, 40)
-        bytes.put(cursorBytes, 44)
-        bytes.put(bodyBytes, 48)
-        bytes.put(cursorCRC, 52)
-        bytes.put(bodyCRC, 56)
-        bytes.put(FixedHeader.crc(ofHeader: UnsafeRawBufferPointer(bytes)), 8)
+        unsafe bytes.put(BatchFormat.magic, 0)
+        unsafe bytes.put(version, 12)
+        unsafe bytes.put(kind.rawValue, 14)
+        unsafe bytes.put(identity, 16)
+        unsafe bytes.put(firstSequence, 24)
+        unsafe bytes.put(now.microseconds, 32)
+        unsafe bytes.put(count, 40)
+        unsafe bytes.put(cursorBytes, 44)
+        unsafe bytes.put(bodyBytes, 48)
+        unsafe bytes.put(cursorCRC, 52)
+        unsafe bytes.put(bodyCRC, 56)
+        unsafe bytes.put(FixedHeader.crc(ofHeader: UnsafeRawBufferPointer(bytes)), 8)
     }
 
     private static func crc(ofHeader bytes: UnsafeRawBufferPointer) -> UInt32 {
-        CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12..<BatchFormat.headerBytes]))
+        unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12..<BatchFormat.headerBytes]))
     }
 }
 
@@ -106,12 +106,16 @@ extension FixedHeader {
 
     /// Reads the first 64 of the given bytes, of which there must be as many.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> Decoded {
-        guard bytes.word(0, UInt64.self) == BatchFormat.magic else { return .wrong("no batch begins here") }
-        guard bytes.word(8, UInt32.self) == crc(ofHeader: bytes) else { return .wrong("CRC of the header differs") }
-        let version = bytes.word(12, UInt16.self)
+        guard unsafe bytes.word(0, UInt64.self) == BatchFormat.magic else { return .wrong("no batch begins here") }
+        guard unsafe bytes.word(8, UInt32.self) == crc(ofHeader: bytes) else {
+            return .wrong("CRC of the header differs")
+        }
+        let version = unsafe bytes.word(12, UInt16.self)
         guard version == BatchFormat.version else { return .otherVersion(Int(version)) }
-        guard let kind = Kind(rawValue: bytes.word(14, UInt16.self)) else { return .wrong("unknown kind of batch") }
-        let header = FixedHeader(
+        guard let kind = unsafe Kind(rawValue: bytes.word(14, UInt16.self)) else {
+            return .wrong("unknown kind of batch")
+        }
+        let header = unsafe FixedHeader(
             version: version, kind: kind, identity: bytes.word(16, UInt64.self),
             firstSequence: bytes.word(24, UInt64.self), now: Instant(microseconds: bytes.word(32, Int64.self)),
             count: bytes.word(40, UInt32.self), cursorBytes: bytes.word(44, UInt32.self),
@@ -134,18 +138,18 @@ extension LogIdentity {
 
 extension UnsafeRawBufferPointer {
     func word<Word: FixedWidthInteger>(_ offset: Int, _: Word.Type) -> Word {
-        Word(littleEndian: loadUnaligned(fromByteOffset: offset, as: Word.self))
+        unsafe Word(littleEndian: loadUnaligned(fromByteOffset: offset, as: Word.self))
     }
 }
 
 extension UnsafeMutableRawBufferPointer {
     fileprivate func put(_ word: some FixedWidthInteger, _ offset: Int) {
-        storeBytes(of: word.littleEndian, toByteOffset: offset, as: type(of: word))
+        unsafe storeBytes(of: word.littleEndian, toByteOffset: offset, as: type(of: word))
     }
 }
 
 extension [UInt8] {
     mutating func put(_ word: some FixedWidthInteger) {
-        Swift.withUnsafeBytes(of: word.littleEndian) { append(contentsOf: $0) }
+        unsafe Swift.withUnsafeBytes(of: word.littleEndian) { unsafe append(contentsOf: $0) }
     }
 }

@@ -5,7 +5,7 @@ import CCRC32C
 package enum CRC32C {
     /// - Parameter earlier: The checksum of the bytes before these; 0 where there are none.
     package static func checksum(_ bytes: UnsafeRawBufferPointer, after earlier: UInt32 = 0) -> UInt32 {
-        hasInstruction ? ~instructed(~earlier, bytes) : ~tabled(~earlier, bytes)
+        unsafe hasInstruction ? ~instructed(~earlier, bytes) : ~tabled(~earlier, bytes)
     }
 
     private static let hasInstruction = crc32c_is_supported()
@@ -13,14 +13,14 @@ package enum CRC32C {
     /// The register after more bytes.
     package static func tabled(_ register: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
         guard let start = bytes.baseAddress else { return register }
-        return tables.withUnsafeBufferPointer { tables in
+        return unsafe tables.withUnsafeBufferPointer { tables in
             guard let tables = tables.baseAddress else { return register }
             let blocksEnd = bytes.count & ~15
             var crc = register
-            for offset in stride(from: 0, to: blocksEnd, by: 16) { crc = block(crc, start + offset, tables) }
+            for offset in stride(from: 0, to: blocksEnd, by: 16) { crc = unsafe block(crc, start + offset, tables) }
             for offset in blocksEnd..<bytes.count {
-                let byte = start.load(fromByteOffset: offset, as: UInt8.self)
-                crc = crc >> 8 ^ tables[Int(UInt8(truncatingIfNeeded: crc) ^ byte)]
+                let byte = unsafe start.load(fromByteOffset: offset, as: UInt8.self)
+                crc = unsafe crc >> 8 ^ tables[Int(UInt8(truncatingIfNeeded: crc) ^ byte)]
             }
             return crc
         }
@@ -28,18 +28,18 @@ package enum CRC32C {
 
     @inline(__always)
     private static func block(_ crc: UInt32, _ bytes: UnsafeRawPointer, _ tables: UnsafePointer<UInt32>) -> UInt32 {
-        let left = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) ^ UInt64(crc)
-        let right = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-        return word(left, tables + 8 * 256) ^ word(right, tables)
+        let left = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) ^ UInt64(crc)
+        let right = unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        return unsafe word(left, tables + 8 * 256) ^ word(right, tables)
     }
 
     /// The share of eight bytes, whose last byte is looked up in the first of the given tables.
     @inline(__always)
     private static func word(_ word: UInt64, _ tables: UnsafePointer<UInt32>) -> UInt32 {
-        let first = tables[7 * 256 + byte(word, 0)] ^ tables[6 * 256 + byte(word, 1)]
-        let second = tables[5 * 256 + byte(word, 2)] ^ tables[4 * 256 + byte(word, 3)]
-        let third = tables[3 * 256 + byte(word, 4)] ^ tables[2 * 256 + byte(word, 5)]
-        let fourth = tables[256 + byte(word, 6)] ^ tables[byte(word, 7)]
+        let first = unsafe tables[7 * 256 + byte(word, 0)] ^ tables[6 * 256 + byte(word, 1)]
+        let second = unsafe tables[5 * 256 + byte(word, 2)] ^ tables[4 * 256 + byte(word, 3)]
+        let third = unsafe tables[3 * 256 + byte(word, 4)] ^ tables[2 * 256 + byte(word, 5)]
+        let fourth = unsafe tables[256 + byte(word, 6)] ^ tables[byte(word, 7)]
         return (first ^ second) ^ (third ^ fourth)
     }
 
@@ -64,14 +64,14 @@ package enum CRC32C {
 
 extension CRC32C {
     private static func instructed(_ register: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
-        guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return register }
+        guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return register }
         var (crc, offset) = (register, 0)
-        long.sum(&crc, start, &offset, of: bytes.count)
-        short.sum(&crc, start, &offset, of: bytes.count)
+        unsafe long.sum(&crc, start, &offset, of: bytes.count)
+        unsafe short.sum(&crc, start, &offset, of: bytes.count)
         let words = (bytes.count - offset) / 8
-        crc = crc32c_words(crc, start + offset, words)
+        crc = unsafe crc32c_words(crc, start + offset, words)
         offset += 8 * words
-        return crc32c_bytes(crc, start + offset, bytes.count - offset)
+        return unsafe crc32c_bytes(crc, start + offset, bytes.count - offset)
     }
 
     private static let long = ThreeRuns(runBytes: 1024)
@@ -90,7 +90,7 @@ private struct ThreeRuns {
         let zeros = [UInt8](repeating: 0, count: runBytes)
         tables = (0..<4).flatMap { byte in
             (0..<256).map { value in
-                zeros.withUnsafeBytes { CRC32C.tabled(UInt32(value) << UInt32(8 * byte), $0) }
+                unsafe zeros.withUnsafeBytes { unsafe CRC32C.tabled(UInt32(value) << UInt32(8 * byte), $0) }
             }
         }
     }
@@ -98,9 +98,9 @@ private struct ThreeRuns {
     @inline(__always)
     func sum(_ crc: inout UInt32, _ start: UnsafePointer<UInt8>, _ offset: inout Int, of count: Int) {
         guard offset + 3 * runBytes <= count else { return }
-        tables.withUnsafeBufferPointer { tables in
+        unsafe tables.withUnsafeBufferPointer { tables in
             while offset + 3 * runBytes <= count {
-                crc = threeRuns(crc, start + offset, tables)
+                crc = unsafe threeRuns(crc, start + offset, tables)
                 offset += 3 * runBytes
             }
         }
@@ -109,18 +109,18 @@ private struct ThreeRuns {
     private func threeRuns(
         _ register: UInt32, _ start: UnsafePointer<UInt8>, _ tables: UnsafeBufferPointer<UInt32>
     ) -> UInt32 {
-        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 3) { sums in
-            (sums[0], sums[1], sums[2]) = (register, 0, 0)
+        unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 3) { sums in
+            unsafe (sums[0], sums[1], sums[2]) = (register, 0, 0)
             guard let base = sums.baseAddress else { return register }
-            crc32c_three_runs(base, start, runBytes / 8)
-            return behindRun(behindRun(sums[0], tables) ^ sums[1], tables) ^ sums[2]
+            unsafe crc32c_three_runs(base, start, runBytes / 8)
+            return unsafe behindRun(behindRun(sums[0], tables) ^ sums[1], tables) ^ sums[2]
         }
     }
 
     /// The register after a run of zeros: what is summed behind the run is added to it.
     @inline(__always)
     private func behindRun(_ register: UInt32, _ tables: UnsafeBufferPointer<UInt32>) -> UInt32 {
-        tables[Int(register & 0xFF)] ^ tables[256 + Int(register >> 8 & 0xFF)]
+        unsafe tables[Int(register & 0xFF)] ^ tables[256 + Int(register >> 8 & 0xFF)]
             ^ tables[512 + Int(register >> 16 & 0xFF)] ^ tables[768 + Int(register >> 24)]
     }
 }

@@ -19,10 +19,10 @@ extension Cursor {
         var (positions, offset) = ([String: UInt64](), 0)
         while offset < bytes.count {
             guard offset + 2 <= bytes.count else { return nil }
-            let end = offset + 2 + Int(bytes.word(offset, UInt16.self))
-            guard end + 8 <= bytes.count, let name = String(validating: bytes[offset + 2..<end], as: UTF8.self)
+            let end = unsafe offset + 2 + Int(bytes.word(offset, UInt16.self))
+            guard end + 8 <= bytes.count, let name = unsafe String(validating: bytes[offset + 2..<end], as: UTF8.self)
             else { return nil }
-            positions[name] = bytes.word(end, UInt64.self)
+            positions[name] = unsafe bytes.word(end, UInt64.self)
             offset = end + 8
         }
         self.positions = positions

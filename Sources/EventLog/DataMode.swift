@@ -22,24 +22,24 @@ public struct DataMode: Hashable, Sendable {
 
     /// `open`; a file that it makes gets the mode of ``files``.
     package func open(_ path: UnsafePointer<CChar>, _ flags: CInt) -> CInt {
-        guard flags & O_CREAT != 0 else { return Glibc.open(path, flags) }
+        guard flags & O_CREAT != 0 else { return unsafe Glibc.open(path, flags) }
         let isExclusive = flags & O_EXCL != 0
         if !isExclusive {
-            let file = Glibc.open(path, flags & ~O_CREAT)
+            let file = unsafe Glibc.open(path, flags & ~O_CREAT)
             if file >= 0 || errno != ENOENT { return file }
         }
-        let file = Glibc.open(path, flags | O_EXCL, 0o600)
+        let file = unsafe Glibc.open(path, flags | O_EXCL, 0o600)
         guard file >= 0 else {
             // Another process may have made it in between.
-            return errno == EEXIST && !isExclusive ? Glibc.open(path, flags, 0o600) : -1
+            return unsafe errno == EEXIST && !isExclusive ? Glibc.open(path, flags, 0o600) : -1
         }
-        settle(file, files, String(cString: path))
+        unsafe settle(file, files, String(cString: path))
         return file
     }
 
     /// `mkdir`.
     package func makeFolder(_ path: String) -> CInt {
-        guard mkdir(path, 0o700) == 0 else { return -1 }
+        guard unsafe mkdir(path, 0o700) == 0 else { return -1 }
         settleFolder(path)
         return 0
     }
@@ -56,14 +56,14 @@ public struct DataMode: Hashable, Sendable {
 
     /// Gives a folder that was made just now its mode.
     package func settleFolder(_ path: String) {
-        let folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        let folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else { return }
         defer { close(folder) }
         settle(folder, folders, path)
     }
 
     /// Gives the file of a socket that was bound just now the mode of ``files``: who may write it may connect.
-    package func settleSocket(_ path: String) { chmod(path, files) }
+    package func settleSocket(_ path: String) { unsafe chmod(path, files) }
 
     /// Sets what the umask may have changed. What root makes in another's folder, as with `sudo belfry log repair`, becomes
     /// that other's, who could not use it otherwise.
@@ -71,7 +71,7 @@ public struct DataMode: Hashable, Sendable {
     /// Where a file system knows no modes, the doctor tells.
     private func settle(_ file: CInt, _ mode: UInt32, _ path: String) {
         var status = stat()
-        guard fstat(file, &status) == 0 else { return }
+        guard unsafe fstat(file, &status) == 0 else { return }
         if status.st_mode & 0o777 != mode { fchmod(file, status.st_mode & 0o7000 | mode) }
         guard geteuid() == 0, let folder = DataMode.status(of: LogDirectory.split(path).folder),
             folder.st_uid != status.st_uid
@@ -81,7 +81,7 @@ public struct DataMode: Hashable, Sendable {
 
     private static func status(of path: String) -> stat? {
         var status = stat()
-        return stat(path, &status) == 0 ? status : nil
+        return unsafe stat(path, &status) == 0 ? status : nil
     }
 }
 

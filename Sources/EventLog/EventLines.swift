@@ -7,7 +7,7 @@ enum EventLines {
         let (batchMax, eventMax) = (EventLogLimits.batchBytesMax, EventLogLimits.eventBytesMax)
         guard body.count <= batchMax else { throw .tooLarge("the batch", bytes: body.count, bytesMax: batchMax) }
         var (lines, longest, start) = (0, 0, 0)
-        while let end = end(ofLineAt: start, in: body) {
+        while let end = unsafe end(ofLineAt: start, in: body) {
             lines += 1
             longest = max(longest, end - start)
             start = end
@@ -19,8 +19,8 @@ enum EventLines {
     /// Where the line after this one begins; nil where no line feed follows.
     static func end(ofLineAt start: Int, in body: UnsafeRawBufferPointer) -> Int? {
         guard start < body.count, let base = body.baseAddress,
-            let hit = memchr(base + start, CInt(UInt8(ascii: "\n")), body.count - start)
+            let hit = unsafe memchr(base + start, CInt(UInt8(ascii: "\n")), body.count - start)
         else { return nil }
-        return base.distance(to: hit) + 1
+        return unsafe base.distance(to: hit) + 1
     }
 }

@@ -75,8 +75,8 @@ extension EventLogError: CustomStringConvertible {
     }
 
     private static func text(_ code: Int32) -> String {
-        guard let text = strerror(code) else { return "error \(code)" }
-        return String(cString: text)
+        guard let text = unsafe strerror(code) else { return "error \(code)" }
+        return unsafe String(cString: text)
     }
 }
 

@@ -18,7 +18,7 @@ package final class EventLogReader {
     }
 
     /// A batch. `body` is valid until the reader's next call.
-    package struct Batch {
+    @unsafe package struct Batch {
         package var header: BatchHeader
         package var body: UnsafeRawBufferPointer
     }
@@ -52,13 +52,13 @@ package final class EventLogReader {
     /// - Parameter last: A batch that goes beyond this sequence is left for later, such as until it is durable.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` each time, at the same place.
     package func next(through last: UInt64 = .max) throws(EventLogError) -> Batch? {
-        guard let batch = try nextBatch(body: true, through: last) else { return nil }
-        return Batch(header: batch.header, body: batch.body)
+        guard let batch = try unsafe nextBatch(body: true, through: last) else { return nil }
+        return unsafe Batch(header: batch.header, body: batch.body)
     }
 
     /// The next batch's header; nil at the end, for now. The body is passed over, and its CRC is not checked.
     package func nextHeader() throws(EventLogError) -> BatchHeader? {
-        try nextBatch(body: false, through: .max)?.header
+        try unsafe nextBatch(body: false, through: .max)?.header
     }
 
     /// Blocks until there may be more: call it after ``next(through:)`` was nil, and that one after it.
@@ -81,31 +81,31 @@ package final class EventLogReader {
     package static func slice(_ body: UnsafeRawBufferPointer, header: BatchHeader, from sequence: UInt64)
         -> UnsafeRawBufferPointer
     {
-        if sequence <= header.firstSequence { return body }
+        if sequence <= header.firstSequence { return unsafe body }
         var offset = 0
         for _ in header.firstSequence..<min(sequence, header.nextSequence) {
-            offset = EventLines.end(ofLineAt: offset, in: body) ?? body.count
+            offset = unsafe EventLines.end(ofLineAt: offset, in: body) ?? body.count
         }
-        return UnsafeRawBufferPointer(rebasing: body[offset...])
+        return unsafe UnsafeRawBufferPointer(rebasing: body[offset...])
     }
 }
 
 extension EventLogReader {
     private func nextBatch(body: Bool, through last: UInt64) throws(EventLogError) -> SegmentBatch? {
         while let segment = try openedSegment() {
-            let found = try segment.peek(body: body && start == nil)
-            if case .batch(let batch) = found {
-                if batch.isOpening || start?.isBehind(batch.header) == true {
-                    segment.consume(batch)
+            let found = try unsafe segment.peek(body: body && start == nil)
+            if case .batch(let batch) = unsafe found {
+                if unsafe batch.isOpening || start?.isBehind(batch.header) == true {
+                    unsafe segment.consume(batch)
                 } else if start != nil {
                     start = nil
                 } else {
-                    guard batch.header.lastSequence <= last else { return nil }
-                    segment.consume(batch)
-                    return batch
+                    guard unsafe batch.header.lastSequence <= last else { return nil }
+                    unsafe segment.consume(batch)
+                    return unsafe batch
                 }
             } else {
-                guard try goOn(from: segment, found) else { return nil }
+                guard try unsafe goOn(from: segment, found) else { return nil }
             }
         }
         return nil
@@ -116,7 +116,7 @@ extension EventLogReader {
     /// A later segment may have come since the end was seen, and more before it: so the first time it is only noted.
     private func goOn(from segment: SegmentReader, _ found: SegmentReader.Found) throws(EventLogError) -> Bool {
         if isSegmentFinal {
-            if case .unfinished(let reason) = found { throw segment.damaged("\(reason), but the log goes on") }
+            if case .unfinished(let reason) = unsafe found { throw segment.damaged("\(reason), but the log goes on") }
             guard segment.nextSequence > segment.first else { throw segment.damaged("no events, but the log goes on") }
             try openNext(after: segment)
         } else {
@@ -161,7 +161,9 @@ extension EventLogReader {
 
     private func skipToEnd() throws(EventLogError) {
         start = nil
-        while let segment, case .batch(let batch) = try segment.peek(body: false) { segment.consume(batch) }
+        while let segment, case .batch(let batch) = try unsafe segment.peek(body: false) {
+            unsafe segment.consume(batch)
+        }
     }
 
     private func openedWatch() throws(EventLogError) -> LogWatch {
@@ -221,7 +223,7 @@ extension LogDirectory {
     {
         let file = try OpenFile(segmentPath(first), O_RDONLY)
         let reader = SegmentReader(file, first: first, identity: identity)
-        guard case .batch(let opening) = try reader.peek(body: false) else { return false }
-        return opening.header.now < time
+        guard case .batch(let opening) = try unsafe reader.peek(body: false) else { return false }
+        return unsafe opening.header.now < time
     }
 }

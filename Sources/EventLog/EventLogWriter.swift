@@ -5,7 +5,7 @@ import Time
 ///
 /// What is appended survives the death of the process at any moment. Whether it survives the loss of power is up to
 /// the log's ``SyncPolicy`` and told by ``durableSequence``.
-package final class EventLogWriter {
+@safe package final class EventLogWriter {
     package let name: String
     package let identity: LogIdentity
     /// The log's own folder.
@@ -52,7 +52,7 @@ package final class EventLogWriter {
         let manifest = try EventLogWriter.manifest(options, directory)
         let tail = try LogTail(directory, manifest.identity, options)
         self.options = options
-        write = options.calls.write
+        unsafe write = options.calls.write
         self.directory = directory.path
         (name, identity) = (manifest.name, manifest.identity)
         (segment, recovery, place) = (tail.file, tail.recovery, LogEnd(tail, manifest.identity))
@@ -99,10 +99,11 @@ package final class EventLogWriter {
     ) throws(EventLogError) -> UInt64 {
         try check()
         precondition(now >= lastNow, "a batch's now must not be earlier than the one before: \(now) < \(lastNow)")
-        try EventLines.check(body, count: count)
-        let batch = NewBatch(body: body, count: count, cursor: advance, cursorBytes: try advance.encoded(), now: now)
-        try rollIfFull(batch.bytes)
-        do { try place.write(batch, to: segment, write) } catch {
+        try unsafe EventLines.check(body, count: count)
+        let batch = unsafe NewBatch(
+            body: body, count: count, cursor: advance, cursorBytes: try advance.encoded(), now: now)
+        try unsafe rollIfFull(batch.bytes)
+        do { try unsafe place.write(batch, to: segment, write) } catch {
             cutBack()
             throw error
         }
@@ -121,7 +122,7 @@ package final class EventLogWriter {
     /// Throws where the log's file was taken away from under it: what is appended then is lost when the process ends.
     package func checkPlace() throws(EventLogError) {
         var status = stat()
-        guard fstat(segment.descriptor, &status) == 0 else { throw .lastFailure("look at", segment.path) }
+        guard unsafe fstat(segment.descriptor, &status) == 0 else { throw .lastFailure("look at", segment.path) }
         if status.st_nlink == 0 { throw .failed(operation: "find", file: segment.path, errno: ENOENT) }
     }
 
@@ -182,7 +183,7 @@ extension EventLogWriter {
 
     /// Takes a segment back that could not be begun: nothing may be added to the one before it while it is there.
     private func withdraw(_ next: OpenFile) throws(EventLogError) {
-        guard uninterrupted({ options.calls.unlink(next.path) }) != 0 else { return }
+        guard uninterrupted({ unsafe options.calls.unlink(next.path) }) != 0 else { return }
         let error = EventLogError.lastFailure("remove", next.path)
         failure = error
         throw error

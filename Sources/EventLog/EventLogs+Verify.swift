@@ -157,10 +157,10 @@ private struct Verification {
     {
         while true {
             do throws(EventLogError) {
-                switch try segment.peek() {
+                switch try unsafe segment.peek() {
                 case .end: return
                 case .unfinished(let reason): return tail(segment, reason, isLast)
-                case .batch(let batch): take(batch, segment)
+                case .batch(let batch): unsafe take(batch, segment)
                 }
             } catch .damaged(let file, let offset, let sequence, let reason) {
                 note(file, offset, sequence, reason)
@@ -171,34 +171,34 @@ private struct Verification {
     }
 
     private mutating func take(_ batch: SegmentBatch, _ segment: SegmentReader) {
-        checkLines(batch, segment)
-        checkCursor(batch, segment)
-        segment.consume(batch)
-        report.batches += batch.isOpening ? 0 : 1
-        report.events += UInt64(batch.header.count)
-        report.bytes += UInt64(batch.fixed.batchBytes)
+        unsafe checkLines(batch, segment)
+        unsafe checkCursor(batch, segment)
+        unsafe segment.consume(batch)
+        unsafe report.batches += batch.isOpening ? 0 : 1
+        unsafe report.events += UInt64(batch.header.count)
+        unsafe report.bytes += UInt64(batch.fixed.batchBytes)
     }
 
     private mutating func checkCursor(_ batch: SegmentBatch, _ segment: SegmentReader) {
-        let problem = upstream?.take(batch.header, file: segment.file.path, offset: segment.offset)
+        let problem = unsafe upstream?.take(batch.header, file: segment.file.path, offset: segment.offset)
         if let problem { report.problems.append(problem) }
         guard report.problems.isEmpty else { return }
-        cursor.fold(batch.header.cursor)
-        (lastSequence, lastNow) = (batch.header.lastSequence, batch.header.now)
+        unsafe cursor.fold(batch.header.cursor)
+        (lastSequence, lastNow) = unsafe (batch.header.lastSequence, batch.header.now)
     }
 
     private mutating func checkLines(_ batch: SegmentBatch, _ segment: SegmentReader) {
-        let (body, bodyStart) = (batch.body, segment.offset + UInt64(batch.fixed.batchBytes - batch.body.count))
-        var (start, sequence) = (0, batch.header.firstSequence)
-        while let end = EventLines.end(ofLineAt: start, in: body) {
-            if end - start < 3 || body[start] != UInt8(ascii: "{") || body[end - 2] != UInt8(ascii: "}") {
+        let (body, bodyStart) = unsafe (batch.body, segment.offset + UInt64(batch.fixed.batchBytes - batch.body.count))
+        var (start, sequence) = unsafe (0, batch.header.firstSequence)
+        while let end = unsafe EventLines.end(ofLineAt: start, in: body) {
+            if unsafe end - start < 3 || body[start] != UInt8(ascii: "{") || body[end - 2] != UInt8(ascii: "}") {
                 note(segment.file.path, bodyStart + UInt64(start), sequence, "the line is not a JSON object")
             }
             (start, sequence) = (end, sequence + 1)
         }
-        if start != body.count || sequence != batch.header.nextSequence {
-            let reason = "\(sequence - batch.header.firstSequence) lines for \(batch.header.count) events"
-            note(segment.file.path, segment.offset, batch.header.firstSequence, reason)
+        if unsafe start != body.count || sequence != batch.header.nextSequence {
+            let reason = unsafe "\(sequence - batch.header.firstSequence) lines for \(batch.header.count) events"
+            unsafe note(segment.file.path, segment.offset, batch.header.firstSequence, reason)
         }
     }
 

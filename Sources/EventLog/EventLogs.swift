@@ -82,15 +82,15 @@ package struct LogSummary: Hashable, Sendable {
 
     private mutating func readStart(_ log: LogDirectory, _ first: UInt64) throws(EventLogError) {
         let reader = try SegmentReader(OpenFile(log.segmentPath(first), O_RDONLY), first: first, identity: identity)
-        while firstNow == nil, case .batch(let batch) = try reader.peek(body: false) {
-            if !batch.isOpening { firstNow = batch.header.now }
-            reader.consume(batch)
+        while firstNow == nil, case .batch(let batch) = try unsafe reader.peek(body: false) {
+            if unsafe !batch.isOpening { firstNow = unsafe batch.header.now }
+            unsafe reader.consume(batch)
         }
     }
 
     private mutating func readEnd(_ log: LogDirectory, _ last: UInt64) throws(EventLogError) {
         let reader = try SegmentReader(OpenFile(log.segmentPath(last), O_RDONLY), first: last, identity: identity)
-        while case .batch(let batch) = try reader.peek(body: false) { reader.consume(batch) }
+        while case .batch(let batch) = try unsafe reader.peek(body: false) { unsafe reader.consume(batch) }
         lastSequence = reader.nextSequence - 1
         hasTornTail = try OpenFile(log.segmentPath(last), O_RDONLY).size() > reader.offset
         if firstNow != nil { lastNow = reader.offset > 0 ? reader.lastNow : firstNow }

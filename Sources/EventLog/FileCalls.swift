@@ -3,12 +3,12 @@ import Dispatch
 import Glibc
 
 /// The calls that change what is on the disk, so that a test can make each of them fail.
-package struct FileCalls: Sendable {
+@safe package struct FileCalls: Sendable {
     package typealias Write = @Sendable (CInt, UnsafePointer<iovec>, CInt, off_t) -> Int
 
     /// `pwritev`, which costs more than `pwrite` where there is one part.
     package var write: Write = { file, parts, count, offset in
-        count == 1
+        unsafe count == 1
             ? pwrite(file, parts.pointee.iov_base, parts.pointee.iov_len, offset)
             : pwritev(file, parts, count, offset)
     }
@@ -22,14 +22,14 @@ package struct FileCalls: Sendable {
     package var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
     /// A new file gets the mode of its folder.
     package var open: @Sendable (UnsafePointer<CChar>, CInt) -> CInt = { path, flags in
-        guard flags & O_CREAT != 0 else { return Glibc.open(path, flags) }
-        return DataMode(of: LogDirectory.split(String(cString: path)).folder).open(path, flags)
+        guard flags & O_CREAT != 0 else { return unsafe Glibc.open(path, flags) }
+        return unsafe DataMode(of: LogDirectory.split(String(cString: path)).folder).open(path, flags)
     }
     /// `fsync`: for folders, and for files that are small.
     package var syncAll: @Sendable (CInt) -> CInt = { fsync($0) }
-    package var makeFolder: @Sendable (UnsafePointer<CChar>) -> CInt = { mkdir($0, 0o700) }
-    package var rename: @Sendable (UnsafePointer<CChar>, UnsafePointer<CChar>) -> CInt = { Glibc.rename($0, $1) }
-    package var unlink: @Sendable (UnsafePointer<CChar>) -> CInt = { Glibc.unlink($0) }
+    package var makeFolder: @Sendable (UnsafePointer<CChar>) -> CInt = { unsafe mkdir($0, 0o700) }
+    package var rename: @Sendable (UnsafePointer<CChar>, UnsafePointer<CChar>) -> CInt = { unsafe Glibc.rename($0, $1) }
+    package var unlink: @Sendable (UnsafePointer<CChar>) -> CInt = { unsafe Glibc.unlink($0) }
     /// Makes the queue that a log forces its bytes to the disk on.
     package var makeQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.eventlog.sync") }
     /// Makes a queue for work that nobody waits for: it may take long, and must not be in the way.

@@ -23,8 +23,8 @@ package final class ImportFolder {
     deinit {
         // What stays behind is removed by the next import.
         do throws(EventLogError) { try clear() } catch { return }
-        unlink(staging.lockPath)
-        rmdir(staging.path)
+        unsafe unlink(staging.lockPath)
+        unsafe rmdir(staging.path)
     }
 
     /// The folder in which a log is made.
@@ -45,7 +45,7 @@ package final class ImportFolder {
     package func publish() throws(EventLogError) {
         try staging.synchronize()
         for name in names {
-            guard uninterrupted({ rename("\(staging.path)/\(name)", "\(target)/\(name)") }) == 0 else {
+            guard uninterrupted({ unsafe rename("\(staging.path)/\(name)", "\(target)/\(name)") }) == 0 else {
                 throw .lastFailure("make", "\(target)/\(name)")
             }
         }
@@ -59,9 +59,9 @@ package final class ImportFolder {
     }
 
     private static func remove(_ path: String) throws(EventLogError) {
-        if unlink(path) == 0 || errno == ENOENT { return }
+        if unsafe unlink(path) == 0 || errno == ENOENT { return }
         guard errno == EISDIR else { throw .lastFailure("remove", path) }
         for name in try LogDirectory.entries(of: path) { try remove(path + "/" + name) }
-        guard rmdir(path) == 0 else { throw .lastFailure("remove", path) }
+        guard unsafe rmdir(path) == 0 else { throw .lastFailure("remove", path) }
     }
 }

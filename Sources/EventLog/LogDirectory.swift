@@ -26,7 +26,7 @@ struct LogDirectory: Sendable {
         var current = path.hasPrefix("/") ? "" : "."
         for part in path.split(separator: "/") {
             current += "/" + part
-            if uninterrupted({ calls.makeFolder(current) }) == 0 {
+            if uninterrupted({ unsafe calls.makeFolder(current) }) == 0 {
                 (mode ?? DataMode(of: parent)).settleFolder(current)
                 try LogDirectory(path: parent, calls: calls).synchronize()
             } else if errno != EEXIST {
@@ -43,16 +43,16 @@ struct LogDirectory: Sendable {
 
     /// The names in a folder but those that begin with a dot. Empty where there is no such folder.
     static func entries(of path: String) throws(EventLogError) -> [String] {
-        guard let folder = opendir(path) else {
+        guard let folder = unsafe opendir(path) else {
             if errno == ENOENT { return [] }
             throw .lastFailure("list", path)
         }
-        defer { closedir(folder) }
+        defer { unsafe closedir(folder) }
         var names: [String] = []
         errno = 0
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
             if !name.hasPrefix(".") { names.append(name) }
             errno = 0

@@ -1,14 +1,14 @@
 import Time
 
 /// A batch on its way into a log.
-struct NewBatch {
+@unsafe struct NewBatch {
     var body: UnsafeRawBufferPointer
     var count: Int
     var cursor: Cursor
     var cursorBytes: [UInt8]
     var now: Instant
 
-    var bytes: Int { BatchFormat.headerBytes + cursorBytes.count + body.count }
+    var bytes: Int { unsafe BatchFormat.headerBytes + cursorBytes.count + body.count }
 }
 
 /// How far a log has come, and room to put together what stands before the next batch's events.
@@ -42,18 +42,18 @@ struct LogEnd {
     /// Writes the batch and goes on behind it. Where that fails, part of it may be in the file, and nothing else has
     /// changed.
     mutating func write(_ batch: NewBatch, to file: OpenFile, _ call: FileCalls.Write) throws(EventLogError) {
-        try setHead(batch)
-        let bytes = head.count + batch.body.count
-        var body = batch.body
+        try unsafe setHead(batch)
+        let bytes = unsafe head.count + batch.body.count
+        var body = unsafe batch.body
         if body.count <= LogEnd.joinedBytesMax {
-            head.append(contentsOf: body)
-            body = UnsafeRawBufferPointer(start: nil, count: 0)
+            unsafe head.append(contentsOf: body)
+            unsafe body = UnsafeRawBufferPointer(start: nil, count: 0)
         }
-        if let code = head.withUnsafeBytes({ file.write($0, body, at: segmentBytes, call) }) {
+        if let code = unsafe head.withUnsafeBytes({ unsafe file.write($0, body, at: segmentBytes, call) }) {
             throw EventLogError.failed(operation: "append to", file: file.path, errno: code)
                 .orFull(bytesNeeded: bytes)
         }
-        add(batch, bytes)
+        unsafe add(batch, bytes)
     }
 
     /// Makes what stands before the body: a header and the cursor, after the opening where a segment begins.
@@ -61,28 +61,28 @@ struct LogEnd {
         head.removeAll(keepingCapacity: true)
         if segmentBytes == 0 {
             let whole = try cursor.encoded()
-            header(.opening, now: lastNow, count: 0, cursor: whole).append(to: &head)
+            unsafe header(.opening, now: lastNow, count: 0, cursor: whole).append(to: &head)
             head += whole
         }
-        header(.batch, now: batch.now, count: batch.count, cursor: batch.cursorBytes, body: batch.body)
+        unsafe header(.batch, now: batch.now, count: batch.count, cursor: batch.cursorBytes, body: batch.body)
             .append(to: &head)
-        if !batch.cursorBytes.isEmpty { head += batch.cursorBytes }
+        if unsafe !batch.cursorBytes.isEmpty { unsafe head += batch.cursorBytes }
     }
 
     private mutating func add(_ batch: NewBatch, _ bytes: Int) {
-        nextSequence += UInt64(batch.count)
+        unsafe nextSequence += UInt64(batch.count)
         segmentBytes += UInt64(bytes)
-        lastNow = batch.now
-        if !batch.cursorBytes.isEmpty { cursor.fold(batch.cursor) }
+        lastNow = unsafe batch.now
+        if unsafe !batch.cursorBytes.isEmpty { unsafe cursor.fold(batch.cursor) }
     }
 
     private func header(
         _ kind: FixedHeader.Kind, now: Instant, count: Int, cursor: [UInt8],
-        body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+        body: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     ) -> FixedHeader {
-        FixedHeader(
+        unsafe FixedHeader(
             kind: kind, identity: identity.mark, firstSequence: nextSequence, now: now, count: UInt32(count),
             cursorBytes: UInt32(cursor.count), bodyBytes: UInt32(body.count),
-            cursorCRC: cursor.withUnsafeBytes { CRC32C.checksum($0) }, bodyCRC: CRC32C.checksum(body))
+            cursorCRC: cursor.withUnsafeBytes { unsafe CRC32C.checksum($0) }, bodyCRC: unsafe CRC32C.checksum(body))
     }
 }

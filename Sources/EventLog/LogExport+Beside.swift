@@ -28,10 +28,10 @@ extension LogExport {
 
     private static func export(_ file: OpenFile, as name: String, _ put: (String) throws -> Void) throws {
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: partBytes, alignment: 1)
-        defer { room.deallocate() }
+        defer { unsafe room.deallocate() }
         var offset: UInt64 = 0
-        while case let count = try file.read(into: room, at: offset), count > 0 {
-            try put("{\"snapshot\":\"\(name)\",\"part\":\"\(Base64.text(room[..<count]))\"}")
+        while case let count = try unsafe file.read(into: room, at: offset), count > 0 {
+            try put(unsafe "{\"snapshot\":\"\(name)\",\"part\":\"\(Base64.text(room[..<count]))\"}")
             offset += UInt64(count)
         }
     }
@@ -51,13 +51,13 @@ enum Base64 {
 
     static func text(_ bytes: Slice<UnsafeMutableRawBufferPointer>) -> String {
         var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: 3) {
-            let piece = bytes[start..<min(start + 3, bytes.endIndex)]
-            let bits = piece.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * (3 - piece.count))
+        unsafe text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        for start in unsafe stride(from: bytes.startIndex, to: bytes.endIndex, by: 3) {
+            let piece = unsafe bytes[start..<min(start + 3, bytes.endIndex)]
+            let bits = unsafe piece.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * (3 - piece.count))
             for place in 0..<4 {
                 let digit = digits[Int(bits >> (18 - 6 * place) & 63)]
-                text.append(place <= piece.count ? digit : UInt8(ascii: "="))
+                unsafe text.append(place <= piece.count ? digit : UInt8(ascii: "="))
             }
         }
         return String(decoding: text, as: UTF8.self)

@@ -30,8 +30,8 @@ package enum LogExport {
         directories: [String], mask: ExportMask? = nil, write: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> [String] {
         var leftOut: [String] = []
-        let logs = try directories.map { try run($0, mask, &leftOut, write) }
-        try put(ExportLine.end(logs), write)
+        let logs = try directories.map { try unsafe run($0, mask, &leftOut, write) }
+        try unsafe put(ExportLine.end(logs), write)
         return leftOut
     }
 
@@ -42,11 +42,11 @@ package enum LogExport {
         let log = LogDirectory(path: directory)
         let manifest = try LogManifest.required(in: log)
         let upstream = try UpstreamNote.read(directory: directory)
-        try put(ExportLine.log(manifest, upstream, isMasked: mask != nil), write)
-        try exportSettings(of: log) { try put($0, write) }
+        try unsafe put(ExportLine.log(manifest, upstream, isMasked: mask != nil), write)
+        try exportSettings(of: log) { try unsafe put($0, write) }
         let snapshots = try neededSnapshots(of: log, upstream)
         if mask == nil {
-            try exportSnapshots(snapshots) { try put($0, write) }
+            try exportSnapshots(snapshots) { try unsafe put($0, write) }
         } else {
             leftOut += snapshots.map(\.path)
         }
@@ -58,7 +58,7 @@ package enum LogExport {
             let file = try OpenFile(log.segmentPath(first), O_RDONLY)
             let segment = SegmentReader(file, first: first, identity: manifest.identity, lastNow: lastNow)
             if let next, next != first { throw segment.damaged("the segment before ends with sequence \(next - 1)") }
-            try export(segment, isLast: first == segments.last, mask, &exported, write)
+            try unsafe export(segment, isLast: first == segments.last, mask, &exported, write)
             (lastNow, next) = (segment.lastNow, segment.nextSequence)
         }
         return exported
@@ -69,35 +69,35 @@ package enum LogExport {
         _ write: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         while true {
-            switch try segment.peek() {
+            switch try unsafe segment.peek() {
             case .end: return
             case .unfinished(let reason):
                 guard isLast else { throw segment.damaged("\(reason), in a segment that is not the last") }
                 return
             case .batch(let batch):
-                try put(ExportLine.batch(batch.header, isOpening: batch.isOpening), write)
-                if let masked = try mask?.events(batch.body) {
-                    try masked.withUnsafeBytes { try write($0) }
-                } else if batch.body.count > 0 {
-                    try write(batch.body)
+                try unsafe put(ExportLine.batch(batch.header, isOpening: batch.isOpening), write)
+                if let masked = try unsafe mask?.events(batch.body) {
+                    try unsafe masked.withUnsafeBytes { try unsafe write($0) }
+                } else if unsafe batch.body.count > 0 {
+                    try unsafe write(batch.body)
                 }
-                if !batch.isOpening { exported.add(events: batch.header.count) }
-                segment.consume(batch)
+                if unsafe !batch.isOpening { unsafe exported.add(events: batch.header.count) }
+                unsafe segment.consume(batch)
             }
         }
     }
 
     private static func put(_ line: String, _ write: (UnsafeRawBufferPointer) throws -> Void) throws {
-        try Array((line + "\n").utf8).withUnsafeBytes { try write($0) }
+        try unsafe Array((line + "\n").utf8).withUnsafeBytes { try unsafe write($0) }
     }
 }
 
 /// Hides devices' tokens in the events of an export.
-package struct ExportMask {
+@safe package struct ExportMask {
     /// Takes the lines of a batch and gives as many others; nil where they may stand as they are.
     let events: (UnsafeRawBufferPointer) throws -> [UInt8]?
 
-    package init(events: @escaping (UnsafeRawBufferPointer) throws -> [UInt8]?) { self.events = events }
+    package init(events: @escaping (UnsafeRawBufferPointer) throws -> [UInt8]?) { unsafe self.events = events }
 }
 
 /// What an export holds of one log.

@@ -31,7 +31,9 @@ package final class LogImport {
     ///
     /// - Parameter line: Without a line feed.
     package func add(settings line: UnsafeRawBufferPointer) throws {
-        guard let line = SettingsFile.Line(line) else { throw LogImportError("these are no settings of a stage") }
+        guard let line = unsafe SettingsFile.Line(line) else {
+            throw LogImportError("these are no settings of a stage")
+        }
         if settings.lines.isEmpty { (settings.log, settings.isChecked) = (line.log, line.crc != nil) }
         settings.lines.append(line)
     }
@@ -48,7 +50,7 @@ package final class LogImport {
             snapshot = (try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL), 0)
         }
         guard case (let file, let bytes)? = snapshot else { return }
-        try write(part, to: file, at: bytes)
+        try unsafe write(part, to: file, at: bytes)
         snapshot = (file, bytes + UInt64(part.count))
     }
 
@@ -60,7 +62,7 @@ package final class LogImport {
         if nextSequence == nil, first > 1 { try log.noteTrim(to: first) }
         segment = (try OpenFile(log.segmentPath(first), O_WRONLY | O_CREAT | O_EXCL), 0)
         nextSequence = first
-        try put(.opening, UnsafeRawBufferPointer(start: nil, count: 0), 0, cursor, now)
+        try unsafe put(.opening, UnsafeRawBufferPointer(start: nil, count: 0), 0, cursor, now)
     }
 
     /// Adds a batch.
@@ -71,8 +73,8 @@ package final class LogImport {
     ) throws {
         guard let nextSequence, segment != nil else { throw LogImportError("a segment must begin before a batch") }
         guard first == nextSequence else { throw LogImportError("the batch must begin with \(nextSequence)") }
-        try EventLines.check(body, count: count)
-        try put(.batch, body, count, cursor, now)
+        try unsafe EventLines.check(body, count: count)
+        try unsafe put(.batch, body, count, cursor, now)
     }
 
     /// Makes all of it durable, and a log.
@@ -90,7 +92,7 @@ package final class LogImport {
         try settings.write(in: log)
         if let upstream {
             let file = try OpenFile(UpstreamNote.path(in: log.path), O_WRONLY | O_CREAT | O_TRUNC)
-            try Array(upstream.text.utf8).withUnsafeBytes { try write($0, to: file, at: 0) }
+            try unsafe Array(upstream.text.utf8).withUnsafeBytes { try unsafe write($0, to: file, at: 0) }
             try file.synchronize()
         }
         try manifest.write(in: log)
@@ -114,7 +116,7 @@ package final class LogImport {
     private func dropSnapshots() throws -> [String] {
         let summary = try EventLogs.summary(directory: log.path)
         return try SnapshotStore(logDirectory: log.path).check(summary).map { problem in
-            guard unlink(problem.file) == 0 else { throw EventLogError.lastFailure("remove", problem.file) }
+            guard unsafe unlink(problem.file) == 0 else { throw EventLogError.lastFailure("remove", problem.file) }
             return "snapshot \(LogDirectory.split(problem.file).name): \(problem.reason)"
         }
     }
@@ -137,21 +139,22 @@ package final class LogImport {
         guard case (let file, var offset)? = segment, let sequence = nextSequence else { return }
         guard now >= lastNow else { throw LogImportError("time goes back from \(lastNow) to \(now)") }
         let cursorBytes = try cursor.encoded()
-        let header = FixedHeader(
+        let header = unsafe FixedHeader(
             kind: kind, identity: manifest.identity.mark, firstSequence: sequence, now: now, count: UInt32(count),
             cursorBytes: UInt32(cursorBytes.count), bodyBytes: UInt32(body.count),
-            cursorCRC: cursorBytes.withUnsafeBytes { CRC32C.checksum($0) }, bodyCRC: CRC32C.checksum(body))
+            cursorCRC: cursorBytes.withUnsafeBytes { unsafe CRC32C.checksum($0) }, bodyCRC: unsafe CRC32C.checksum(body)
+        )
         var bytes: [UInt8] = []
         header.append(to: &bytes)
         bytes += cursorBytes
-        bytes.append(contentsOf: body)
-        try bytes.withUnsafeBytes { try write($0, to: file, at: offset) }
+        unsafe bytes.append(contentsOf: body)
+        try unsafe bytes.withUnsafeBytes { try unsafe write($0, to: file, at: offset) }
         offset += UInt64(bytes.count)
         (segment, nextSequence, lastNow) = ((file, offset), sequence + UInt64(count), now)
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: UInt64) throws {
-        guard let code = file.write(bytes, at: offset, FileCalls.system.write) else { return }
+        guard let code = unsafe file.write(bytes, at: offset, FileCalls.system.write) else { return }
         throw EventLogError.failed(operation: "write", file: file.path, errno: code).orFull(bytesNeeded: bytes.count)
     }
 }

@@ -63,13 +63,13 @@ extension LogDirectory {
     /// The marks of the identities in the first headers of all segments, those that are right.
     func marks() throws(EventLogError) -> Set<UInt64> {
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: BatchFormat.headerBytes, alignment: 8)
-        defer { room.deallocate() }
+        defer { unsafe room.deallocate() }
         var marks: Set<UInt64> = []
         for first in try segments() {
             guard let file = try OpenFile.ifPresent(segmentPath(first)),
-                try file.read(into: room, at: 0) == BatchFormat.headerBytes
+                try unsafe file.read(into: room, at: 0) == BatchFormat.headerBytes
             else { continue }
-            if case .header(let header) = FixedHeader.decode(UnsafeRawBufferPointer(room)) {
+            if case .header(let header) = unsafe FixedHeader.decode(UnsafeRawBufferPointer(room)) {
                 marks.insert(header.identity)
             }
         }

@@ -94,7 +94,7 @@ package final class LogRepair {
 
     private func move(_ path: String, _ copies: LogDirectory) throws(EventLogError) {
         let target = copies.path + "/" + LogDirectory.split(path).name
-        guard uninterrupted({ log.calls.rename(path, target) }) == 0 else { throw .lastFailure("move", path) }
+        guard uninterrupted({ unsafe log.calls.rename(path, target) }) == 0 else { throw .lastFailure("move", path) }
         try copies.synchronize()
         try log.synchronize()
     }
@@ -104,13 +104,13 @@ package final class LogRepair {
         let target = try OpenFile(
             copies.path + "/" + LogDirectory.split(path).name, O_WRONLY | O_CREAT | O_TRUNC, calls: log.calls)
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
-        defer { room.deallocate() }
+        defer { unsafe room.deallocate() }
         var offset: UInt64 = 0
         while true {
-            let count = try source.read(into: room, at: offset)
+            let count = try unsafe source.read(into: room, at: offset)
             if count == 0 { break }
-            let bytes = UnsafeRawBufferPointer(rebasing: room[..<count])
-            if let code = target.write(bytes, at: offset, log.calls.write) {
+            let bytes = unsafe UnsafeRawBufferPointer(rebasing: room[..<count])
+            if let code = unsafe target.write(bytes, at: offset, log.calls.write) {
                 throw EventLogError.failed(operation: "copy to", file: target.path, errno: code)
                     .orFull(bytesNeeded: count)
             }

@@ -37,12 +37,12 @@ struct LogTail {
     private static func read(_ reader: SegmentReader) throws(EventLogError) -> (State, torn: String?) {
         var state = State(nextSequence: reader.first, lastNow: .epoch, cursor: Cursor())
         while true {
-            switch try reader.peek() {
+            switch try unsafe reader.peek() {
             case .end: return (state, nil)
             case .unfinished(let reason): return (state, reason)
             case .batch(let batch):
-                reader.consume(batch)
-                state.cursor.fold(batch.header.cursor)
+                unsafe reader.consume(batch)
+                unsafe state.cursor.fold(batch.header.cursor)
                 (state.nextSequence, state.lastNow) = (reader.nextSequence, reader.lastNow)
             }
         }

@@ -82,7 +82,7 @@ enum LogTrim {
         let first = last.lastSequence + 1
         var isNoted = try noteUnlessFull(first, in: log)
         for segment in removable {
-            guard uninterrupted({ log.calls.unlink(segment.path) }) == 0 || errno == ENOENT else {
+            guard uninterrupted({ unsafe log.calls.unlink(segment.path) }) == 0 || errno == ENOENT else {
                 throw .lastFailure("remove", segment.path)
             }
             try log.synchronize()

@@ -45,7 +45,7 @@ final class LogWatch {
     private func watch(_ path: String) throws(EventLogError) -> Bool {
         let inFolder = IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF
         let mask = UInt32(path == directory ? inFolder | IN_MODIFY : inFolder)
-        if inotify_add_watch(descriptor, path, mask) >= 0 { return true }
+        if unsafe inotify_add_watch(descriptor, path, mask) >= 0 { return true }
         guard errno == ENOENT || errno == ENOTDIR, path != "/", path != "." else {
             throw .lastFailure("watch", path)
         }
@@ -55,7 +55,7 @@ final class LogWatch {
     private func isReadable(by deadline: ContinuousClock.Instant?) throws(EventLogError) -> Bool {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while true {
-            let count = poll(&request, 1, LogWatch.milliseconds(until: deadline))
+            let count = unsafe poll(&request, 1, LogWatch.milliseconds(until: deadline))
             if count > 0 { return true }
             guard count == 0 || errno == EINTR else { throw .lastFailure("watch", directory) }
             if let deadline, ContinuousClock.now >= deadline { return false }
@@ -66,14 +66,14 @@ final class LogWatch {
     private func drain() throws(EventLogError) -> Bool {
         var isLost = false
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
-        defer { room.deallocate() }
+        defer { unsafe room.deallocate() }
         while true {
-            let count = uninterrupted { read(descriptor, room.baseAddress, room.count) }
+            let count = uninterrupted { unsafe read(descriptor, room.baseAddress, room.count) }
             guard count > 0 else {
                 guard count == 0 || errno == EAGAIN else { throw .lastFailure("watch", directory) }
                 return isLost
             }
-            if LogWatch.tellsLoss(UnsafeRawBufferPointer(rebasing: room[..<count])) { isLost = true }
+            if unsafe LogWatch.tellsLoss(UnsafeRawBufferPointer(rebasing: room[..<count])) { isLost = true }
         }
     }
 
@@ -81,8 +81,8 @@ final class LogWatch {
     private static func tellsLoss(_ events: UnsafeRawBufferPointer) -> Bool {
         var (offset, mask) = (0, UInt32(0))
         while offset + 16 <= events.count {
-            mask |= events.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
-            offset += 16 + Int(events.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
+            unsafe mask |= events.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+            unsafe offset += 16 + Int(events.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
         }
         return mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED) != 0
     }

@@ -61,7 +61,7 @@ extension IndexHeader {
     fileprivate static func sequences(of file: OpenFile) throws(EventLogError) -> (first: UInt64, last: UInt64)? {
         let bytes = try file.contents(bytesMax: IndexFormat.headerBytes)
         let mark = mark(ofEncoded: bytes)
-        let first = bytes.withUnsafeBytes { $0.word(40, UInt64.self) }
+        let first = unsafe bytes.withUnsafeBytes { unsafe $0.word(40, UInt64.self) }
         var next = first
         guard first > 0 else { return nil }
         var position = UInt64(IndexFormat.headerBytes)
@@ -75,8 +75,8 @@ extension IndexHeader {
     private static func head(in file: OpenFile, at position: UInt64, _ mark: UInt64) throws(EventLogError) -> BlockHead?
     {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: IndexFormat.headBytes, alignment: 8)
-        defer { buffer.deallocate() }
-        let count = try file.read(into: buffer, at: position)
-        return BlockHead(UnsafeRawBufferPointer(rebasing: buffer[..<count]), mark: mark)
+        defer { unsafe buffer.deallocate() }
+        let count = try unsafe file.read(into: buffer, at: position)
+        return unsafe BlockHead(UnsafeRawBufferPointer(rebasing: buffer[..<count]), mark: mark)
     }
 }

@@ -17,11 +17,11 @@ final class OpenFile: Sendable {
     /// a thread that reads while the processor is idle could hold them up as long as it is not.
     private static func open(_ path: String, _ flags: CInt, _ calls: FileCalls) -> CInt {
         if flags & O_ACCMODE == O_RDONLY {
-            let file = uninterrupted { calls.open(path, flags | noAccessTime) }
+            let file = uninterrupted { unsafe calls.open(path, flags | noAccessTime) }
             // Only who owns a file may read it so.
             if file >= 0 || errno != EPERM { return file }
         }
-        return uninterrupted { calls.open(path, flags) }
+        return uninterrupted { unsafe calls.open(path, flags) }
     }
 
     /// `O_NOATIME` of open(2), which Glibc's module does not have.
@@ -42,7 +42,7 @@ final class OpenFile: Sendable {
 
     func size() throws(EventLogError) -> UInt64 {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .lastFailure("stat", path) }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .lastFailure("stat", path) }
         return UInt64(status.st_size)
     }
 
@@ -50,8 +50,10 @@ final class OpenFile: Sendable {
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EventLogError) -> Int {
         var done = 0
         while done < buffer.count {
-            let (rest, start) = (UnsafeMutableRawBufferPointer(rebasing: buffer[done...]), off_t(offset) + off_t(done))
-            let count = uninterrupted { pread(descriptor, rest.baseAddress, rest.count, start) }
+            let (rest, start) = unsafe (
+                UnsafeMutableRawBufferPointer(rebasing: buffer[done...]), off_t(offset) + off_t(done)
+            )
+            let count = uninterrupted { unsafe pread(descriptor, rest.baseAddress, rest.count, start) }
             guard count >= 0 else { throw .lastFailure("read", path) }
             if count == 0 { break }
             done += count
@@ -62,8 +64,8 @@ final class OpenFile: Sendable {
     /// A small file's bytes.
     func contents(bytesMax: Int) throws(EventLogError) -> [UInt8] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytesMax, alignment: 1)
-        defer { buffer.deallocate() }
-        return try Array(buffer[..<read(into: buffer, at: 0)])
+        defer { unsafe buffer.deallocate() }
+        return try unsafe Array(buffer[..<read(into: buffer, at: 0)])
     }
 
     /// Makes the file durable with all that is known of it.
@@ -73,13 +75,14 @@ final class OpenFile: Sendable {
 
     /// Writes both parts, one behind the other. Nil, or the code of what failed with part of it written.
     func write(
-        _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+        _ head: UnsafeRawBufferPointer,
+        _ body: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
         at offset: UInt64, _ call: FileCalls.Write
     ) -> CInt? {
         var done = 0
         while done < head.count + body.count {
-            let (first, second) = (head.after(done), body.after(max(done - head.count, 0)))
-            let count = uninterrupted { write(first, second, at: off_t(offset) + off_t(done), call) }
+            let (first, second) = unsafe (head.after(done), body.after(max(done - head.count, 0)))
+            let count = uninterrupted { unsafe write(first, second, at: off_t(offset) + off_t(done), call) }
             guard count > 0 else { return count == 0 ? EIO : errno }
             done += count
         }
@@ -88,17 +91,17 @@ final class OpenFile: Sendable {
 
     /// One call. The system is given no empty part: one part costs it less than two.
     private func write(_ first: iovec, _ second: iovec, at offset: off_t, _ call: FileCalls.Write) -> Int {
-        withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
-            (parts[0], parts[1]) = first.iov_len == 0 ? (second, first) : (first, second)
-            let count = first.iov_len == 0 || second.iov_len == 0 ? 1 : 2
-            return parts.baseAddress.map { call(descriptor, $0, CInt(count), offset) } ?? 0
+        unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+            unsafe (parts[0], parts[1]) = first.iov_len == 0 ? (second, first) : (first, second)
+            let count = unsafe first.iov_len == 0 || second.iov_len == 0 ? 1 : 2
+            return unsafe parts.baseAddress.map { unsafe call(descriptor, $0, CInt(count), offset) } ?? 0
         }
     }
 }
 
 extension UnsafeRawBufferPointer {
     fileprivate func after(_ count: Int) -> iovec {
-        let rest = UnsafeRawBufferPointer(rebasing: self[Swift.min(count, self.count)...])
-        return iovec(iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: rest.count)
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: self[Swift.min(count, self.count)...])
+        return unsafe iovec(iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: rest.count)
     }
 }

@@ -1,15 +1,15 @@
 /// A window on a file that moves with its reader.
-final class ReadBuffer {
+@safe final class ReadBuffer {
     private var memory: UnsafeMutableRawBufferPointer
     private var base: UInt64 = 0
     private var filled = 0
 
     init() {
-        memory = .allocate(byteCount: 64 << 10, alignment: 16)
+        unsafe memory = .allocate(byteCount: 64 << 10, alignment: 16)
     }
 
     deinit {
-        memory.deallocate()
+        unsafe memory.deallocate()
     }
 
     /// The file's bytes from an offset on: as many as asked for, or fewer where the file ends. Valid until the next
@@ -21,7 +21,7 @@ final class ReadBuffer {
     {
         if !holds(count, at: offset) { try move(to: offset, of: file, atLeast: max(count, ahead)) }
         let start = Int(offset - base)
-        return UnsafeRawBufferPointer(rebasing: memory[start..<min(start + count, filled)])
+        return unsafe UnsafeRawBufferPointer(rebasing: memory[start..<min(start + count, filled)])
     }
 
     /// Forgets what was read, because the file may have changed since.
@@ -36,14 +36,14 @@ final class ReadBuffer {
 
     private func move(to offset: UInt64, of file: OpenFile, atLeast count: Int) throws(EventLogError) {
         let kept = offset >= base && offset < base + UInt64(filled) ? filled - Int(offset - base) : 0
-        let old = memory
-        if count > memory.count { memory = .allocate(byteCount: count, alignment: 16) }
+        let old = unsafe memory
+        if unsafe count > memory.count { unsafe memory = .allocate(byteCount: count, alignment: 16) }
         if kept > 0, let source = old.baseAddress {
-            memory.baseAddress?.copyMemory(from: source + (filled - kept), byteCount: kept)
+            unsafe memory.baseAddress?.copyMemory(from: source + (filled - kept), byteCount: kept)
         }
-        if old.baseAddress != memory.baseAddress { old.deallocate() }
+        if unsafe old.baseAddress != memory.baseAddress { unsafe old.deallocate() }
         (base, filled) = (offset, kept)
-        let room = UnsafeMutableRawBufferPointer(rebasing: memory[kept..<count])
-        filled += try file.read(into: room, at: offset + UInt64(kept))
+        let room = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[kept..<count])
+        unsafe filled += try file.read(into: room, at: offset + UInt64(kept))
     }
 }

@@ -53,7 +53,7 @@ struct RepairScan {
         throws(EventLogError) -> Bool
     {
         while true {
-            switch try segment.peek() {
+            switch try unsafe segment.peek() {
             case .end: return true
             case .unfinished(let reason):
                 guard isLast else { throw segment.damaged("\(reason), in a segment that is not the last") }
@@ -62,10 +62,10 @@ struct RepairScan {
                 plan.cuts = [try cut(segment.file, keeping: segment.offset)]
                 return false
             case .batch(let batch):
-                segment.consume(batch)
-                cursor.fold(batch.header.cursor)
-                lastNow = batch.header.now
-                progress(UInt64(batch.fixed.batchBytes))
+                unsafe segment.consume(batch)
+                unsafe cursor.fold(batch.header.cursor)
+                lastNow = unsafe batch.header.now
+                unsafe progress(UInt64(batch.fixed.batchBytes))
             }
         }
     }

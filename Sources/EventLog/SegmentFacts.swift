@@ -24,7 +24,7 @@ extension EventLogs {
         let manifest = try LogManifest.required(in: log)
         return try log.facts(manifest.identity) { path, first throws(EventLogError) in
             let reader = try SegmentReader(OpenFile(path, O_RDONLY), first: first, identity: manifest.identity)
-            while case .batch(let batch) = try reader.peek(body: false) { reader.consume(batch) }
+            while case .batch(let batch) = try unsafe reader.peek(body: false) { unsafe reader.consume(batch) }
             return LastSegment(nextSequence: reader.nextSequence, lastNow: reader.lastNow, bytes: reader.offset)
         }
     }
@@ -84,9 +84,9 @@ private struct SegmentHead {
 
     init(_ path: String, _ first: UInt64, _ identity: LogIdentity) throws(EventLogError) {
         let reader = try SegmentReader(OpenFile(path, O_RDONLY), first: first, identity: identity)
-        while firstNow == nil, case .batch(let batch) = try reader.peek(body: false) {
-            if batch.isOpening { opening = batch.header.now } else { firstNow = batch.header.now }
-            reader.consume(batch)
+        while firstNow == nil, case .batch(let batch) = try unsafe reader.peek(body: false) {
+            if unsafe batch.isOpening { opening = unsafe batch.header.now } else { firstNow = unsafe batch.header.now }
+            unsafe reader.consume(batch)
         }
     }
 }

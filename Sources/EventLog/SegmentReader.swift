@@ -4,7 +4,7 @@ import Time
 /// Walks the batches of one segment and judges what it finds. The writer's opening, readers, `list` and `verify` all
 /// see a log through this.
 final class SegmentReader {
-    enum Found {
+    @unsafe enum Found {
         /// A batch, whole; ``consume(_:)`` goes on to the next.
         case batch(SegmentBatch)
         /// The file ends between two batches.
@@ -42,25 +42,25 @@ final class SegmentReader {
     ///
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` for wrong bytes that no torn write explains.
     func peek(body: Bool = true) throws(EventLogError) -> Found {
-        var look = try look(body: body)
-        if look.mayBeStale {
+        var look = try unsafe look(body: body)
+        if unsafe look.mayBeStale {
             buffer.drop()
-            look = try self.look(body: body)
+            unsafe look = try self.look(body: body)
         }
-        switch look {
-        case .batch(let batch): return .batch(batch)
-        case .end: return .end
-        case .short(let reason): return .unfinished(reason)
+        switch unsafe look {
+        case .batch(let batch): return unsafe .batch(batch)
+        case .end: return unsafe .end
+        case .short(let reason): return unsafe .unfinished(reason)
         case .wrong(let reason, let suspect):
             guard let tear = try tear(suspect) else { throw damaged(reason) }
-            return .unfinished(tear)
+            return unsafe .unfinished(tear)
         }
     }
 
     func consume(_ batch: SegmentBatch) {
-        offset += UInt64(batch.fixed.batchBytes)
-        nextSequence = batch.header.nextSequence
-        lastNow = batch.header.now
+        unsafe offset += UInt64(batch.fixed.batchBytes)
+        nextSequence = unsafe batch.header.nextSequence
+        lastNow = unsafe batch.header.now
     }
 
     /// Goes on behind damage: to the next header that is right in itself. False where there is none.
@@ -84,17 +84,17 @@ final class SegmentReader {
 }
 
 /// A batch in a segment. `body` is empty where it was not asked for, and valid until the segment is read again.
-struct SegmentBatch {
+@unsafe struct SegmentBatch {
     var header: BatchHeader
     var body: UnsafeRawBufferPointer
     var fixed: FixedHeader
 
-    var isOpening: Bool { fixed.kind == .opening }
+    var isOpening: Bool { unsafe fixed.kind == .opening }
 }
 
 extension SegmentReader {
     /// What the bytes look like, before it is asked what follows them.
-    private enum Look {
+    @unsafe private enum Look {
         case batch(SegmentBatch)
         case end
         case short(String)
@@ -102,7 +102,7 @@ extension SegmentReader {
 
         /// A writer that ran out of room cuts a batch back and may write another in its place.
         var mayBeStale: Bool {
-            switch self {
+            switch unsafe self {
             case .batch, .end: false
             case .short, .wrong: true
             }
@@ -110,35 +110,39 @@ extension SegmentReader {
     }
 
     private func look(body: Bool) throws(EventLogError) -> Look {
-        let start = try bytes(BatchFormat.headerBytes, at: offset, body: body)
-        if start.isEmpty { return .end }
+        let start = try unsafe bytes(BatchFormat.headerBytes, at: offset, body: body)
+        if unsafe start.isEmpty { return unsafe .end }
         guard start.count == BatchFormat.headerBytes else {
-            return .wrong("no batch begins here", .shortHeader(Array(start)))
+            return unsafe .wrong("no batch begins here", .shortHeader(Array(start)))
         }
-        switch FixedHeader.decode(start) {
-        case .wrong(let reason): return .wrong(reason, .header)
+        switch unsafe FixedHeader.decode(start) {
+        case .wrong(let reason): return unsafe .wrong(reason, .header)
         case .otherVersion(let version): throw .unsupportedFormat(file: file.path, version: version)
         case .header(let fixed):
             try check(fixed)
-            return try look(behind: fixed, body: body)
+            return try unsafe look(behind: fixed, body: body)
         }
     }
 
     private func look(behind fixed: FixedHeader, body: Bool) throws(EventLogError) -> Look {
         let needed = fixed.batchBytes - (body ? 0 : Int(fixed.bodyBytes))
-        let batch = try bytes(needed, at: offset, body: body)
+        let batch = try unsafe bytes(needed, at: offset, body: body)
         let present = body || batch.count < needed ? batch.count : try bytesPresent(of: fixed)
-        guard present == fixed.batchBytes else { return .short("\(present) of a batch's \(fixed.batchBytes) bytes") }
+        guard present == fixed.batchBytes else {
+            return unsafe .short("\(present) of a batch's \(fixed.batchBytes) bytes")
+        }
         let cursorEnd = BatchFormat.headerBytes + Int(fixed.cursorBytes)
-        let cursorBytes = UnsafeRawBufferPointer(rebasing: batch[BatchFormat.headerBytes..<cursorEnd])
-        guard CRC32C.checksum(cursorBytes) == fixed.cursorCRC, let cursor = Cursor(encoded: cursorBytes) else {
-            return .wrong("CRC of the cursor differs", .content(fixed, part(BatchFormat.headerBytes..<cursorEnd)))
+        let cursorBytes = unsafe UnsafeRawBufferPointer(rebasing: batch[BatchFormat.headerBytes..<cursorEnd])
+        guard unsafe CRC32C.checksum(cursorBytes) == fixed.cursorCRC, let cursor = unsafe Cursor(encoded: cursorBytes)
+        else {
+            return unsafe .wrong(
+                "CRC of the cursor differs", .content(fixed, part(BatchFormat.headerBytes..<cursorEnd)))
         }
-        let bodyBytes = UnsafeRawBufferPointer(rebasing: batch[cursorEnd...])
-        guard !body || CRC32C.checksum(bodyBytes) == fixed.bodyCRC else {
-            return .wrong("CRC of the events differs", .content(fixed, part(cursorEnd..<fixed.batchBytes)))
+        let bodyBytes = unsafe UnsafeRawBufferPointer(rebasing: batch[cursorEnd...])
+        guard unsafe !body || CRC32C.checksum(bodyBytes) == fixed.bodyCRC else {
+            return unsafe .wrong("CRC of the events differs", .content(fixed, part(cursorEnd..<fixed.batchBytes)))
         }
-        return .batch(SegmentBatch(header: BatchHeader(fixed, cursor), body: bodyBytes, fixed: fixed))
+        return unsafe .batch(SegmentBatch(header: BatchHeader(fixed, cursor), body: bodyBytes, fixed: fixed))
     }
 
     /// A header that is right in itself may still be in the wrong place.
@@ -166,11 +170,11 @@ extension SegmentReader {
 
     /// As many bytes as the file has there; valid until the segment is read again.
     func bytes(_ count: Int, at offset: UInt64) throws(EventLogError) -> UnsafeRawBufferPointer {
-        try bytes(count, at: offset, body: true)
+        try unsafe bytes(count, at: offset, body: true)
     }
 
     private func bytes(_ count: Int, at offset: UInt64, body: Bool) throws(EventLogError) -> UnsafeRawBufferPointer {
-        try buffer.bytes(count, at: offset, of: file, ahead: body ? 256 << 10 : 8 << 10)
+        try unsafe buffer.bytes(count, at: offset, of: file, ahead: body ? 256 << 10 : 8 << 10)
     }
 
     /// The first header from an offset on that is right in itself and this log's.
@@ -178,8 +182,8 @@ extension SegmentReader {
         let windowBytes = 256 << 10
         var start = offset
         while true {
-            let window = try buffer.bytes(windowBytes, at: start, of: file, ahead: windowBytes)
-            if let (index, header) = window.firstHeader(of: identity) { return (start + UInt64(index), header) }
+            let window = try unsafe buffer.bytes(windowBytes, at: start, of: file, ahead: windowBytes)
+            if let (index, header) = unsafe window.firstHeader(of: identity) { return (start + UInt64(index), header) }
             if window.count < windowBytes { return nil }
             start += UInt64(windowBytes - BatchFormat.headerBytes + 1)
         }
@@ -200,11 +204,11 @@ extension UnsafeRawBufferPointer {
         let firstByte = CInt(truncatingIfNeeded: BatchFormat.magic & 0xFF)
         var index = 0
         while index + BatchFormat.headerBytes <= count, let start = baseAddress,
-            let hit = memchr(start + index, firstByte, count - index)
+            let hit = unsafe memchr(start + index, firstByte, count - index)
         {
-            index = start.distance(to: hit)
+            index = unsafe start.distance(to: hit)
             guard index + BatchFormat.headerBytes <= count else { return nil }
-            if case .header(let header) = FixedHeader.decode(UnsafeRawBufferPointer(rebasing: self[index...])),
+            if case .header(let header) = unsafe FixedHeader.decode(UnsafeRawBufferPointer(rebasing: self[index...])),
                 header.identity == identity.mark
             {
                 return (index, header)

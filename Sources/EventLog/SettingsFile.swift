@@ -96,7 +96,7 @@ package struct SettingsFile: Hashable, Sendable {
 
     private var crc: String {
         let bytes = Array(((log.map { ["\($0)\n"] } ?? []) + lines.map { $0.text + "\n" }).joined().utf8)
-        let digits = String(bytes.withUnsafeBytes { CRC32C.checksum($0) }, radix: 16)
+        let digits = unsafe String(bytes.withUnsafeBytes { unsafe CRC32C.checksum($0) }, radix: 16)
         return String(repeating: "0", count: 8 - digits.utf8.count) + digits
     }
 
@@ -156,13 +156,15 @@ extension LogDirectory {
     func replace(_ path: String, with text: String) throws(EventLogError) {
         let temporary = path + ".new"
         let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC, calls: calls)
-        let failed = Array(text.utf8).withUnsafeBytes { file.write($0, at: 0, calls.write) }
+        let failed = unsafe Array(text.utf8).withUnsafeBytes { unsafe file.write($0, at: 0, calls.write) }
         if let failed {
             throw EventLogError.failed(operation: "write", file: temporary, errno: failed).orFull(
                 bytesNeeded: text.utf8.count)
         }
         try file.synchronize(calls)
-        guard uninterrupted({ calls.rename(temporary, path) }) == 0 else { throw .lastFailure("rename", temporary) }
+        guard uninterrupted({ unsafe calls.rename(temporary, path) }) == 0 else {
+            throw .lastFailure("rename", temporary)
+        }
         try synchronize()
     }
 }

@@ -51,8 +51,8 @@ extension SegmentReader {
     }
 
     private func isZero(_ range: Range<UInt64>) throws(EventLogError) -> Bool {
-        let bytes = try bytes(range.count, at: range.lowerBound)
-        return bytes.count == range.count && bytes.allSatisfy { $0 == 0 }
+        let bytes = try unsafe bytes(range.count, at: range.lowerBound)
+        return unsafe bytes.count == range.count && bytes.allSatisfy { $0 == 0 }
     }
 }
 
@@ -67,5 +67,5 @@ private enum TornBatch {
 
 extension BatchFormat {
     /// The first bytes of every header.
-    static var magicBytes: [UInt8] { withUnsafeBytes(of: magic.littleEndian) { Array($0) } }
+    static var magicBytes: [UInt8] { unsafe withUnsafeBytes(of: magic.littleEndian) { unsafe Array($0) } }
 }

@@ -19,7 +19,7 @@ extension LogDirectory {
         let target = String(segmentPath(first).dropLast(".log".count)) + LogDirectory.trimSuffix
         if let noted = try notedFirst() {
             guard noted.sequence < first else { return }
-            guard uninterrupted({ calls.rename(noted.path, target) }) == 0 else {
+            guard uninterrupted({ unsafe calls.rename(noted.path, target) }) == 0 else {
                 throw .lastFailure("rename", noted.path)
             }
         } else {

@@ -53,9 +53,9 @@ extension EventLogs {
             for first in segments.suffix(2) {
                 let file = try OpenFile(log.segmentPath(first), O_RDONLY)
                 let reader = SegmentReader(file, first: first, identity: manifest.identity)
-                while case .batch(let batch) = try reader.peek(body: false) {
-                    cursor.fold(batch.header.cursor)
-                    reader.consume(batch)
+                while case .batch(let batch) = try unsafe reader.peek(body: false) {
+                    unsafe cursor.fold(batch.header.cursor)
+                    unsafe reader.consume(batch)
                 }
             }
             return cursor
@@ -84,9 +84,9 @@ extension LogDirectory {
     /// Whether a log of that name belongs here: the folder has its name, also by the path that a link leads to.
     func isNamed(_ name: String) -> Bool {
         if LogDirectory.split(path).name == name { return true }
-        guard let resolved = realpath(path, nil) else { return false }
-        defer { free(resolved) }
-        return LogDirectory.split(String(cString: resolved)).name == name
+        guard let resolved = unsafe realpath(path, nil) else { return false }
+        defer { unsafe free(resolved) }
+        return unsafe LogDirectory.split(String(cString: resolved)).name == name
     }
 
     /// A path's folder and its last part.

@@ -19,7 +19,7 @@ final class WriterLock {
     private func sign() throws(EventLogError) {
         var text = "\(getpid())\n"
         let count = text.utf8.count
-        let written = text.withUTF8 { pwrite(file.descriptor, $0.baseAddress, $0.count, 0) }
+        let written = text.withUTF8 { unsafe pwrite(file.descriptor, $0.baseAddress, $0.count, 0) }
         guard written == count, ftruncate(file.descriptor, off_t(count)) == 0 else {
             throw .lastFailure("write", file.path)
         }
@@ -39,7 +39,7 @@ extension EventLogs {
     /// For a moment nobody else can begin to write it.
     package static func writer(ofLogAt directory: String) throws(EventLogError) -> Int32? {
         let path = LogDirectory(path: directory).lockPath
-        guard access(path, F_OK) == 0 else { return nil }
+        guard unsafe access(path, F_OK) == 0 else { return nil }
         let file = try OpenFile(path, O_RDONLY)
         guard uninterrupted({ flock(file.descriptor, LOCK_SH | LOCK_NB) }) != 0 else {
             _ = flock(file.descriptor, LOCK_UN)

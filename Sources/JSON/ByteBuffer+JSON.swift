@@ -2,7 +2,7 @@ extension ByteBuffer {
     /// Appends a JSON string: quoted, with `"`, `\` and control characters escaped (RFC 8259, section 7).
     public mutating func appendJSON(_ text: String) {
         var text = text
-        text.withUTF8 { appendJSON(utf8: UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { unsafe appendJSON(utf8: UnsafeRawBufferPointer($0)) }
     }
 
     /// Appends valid UTF-8 as a JSON string.
@@ -11,9 +11,9 @@ extension ByteBuffer {
         append(byte: UInt8(ascii: "\""))
         var start = 0
         while start < text.count {
-            let next = ByteBuffer.firstToEscape(text, from: start)
-            append(UnsafeRawBufferPointer(rebasing: text[start..<next]))
-            if next < text.count { appendEscaped(text[next]) }
+            let next = unsafe ByteBuffer.firstToEscape(text, from: start)
+            unsafe append(UnsafeRawBufferPointer(rebasing: text[start..<next]))
+            if next < text.count { unsafe appendEscaped(text[next]) }
             start = next + 1
         }
         append(byte: UInt8(ascii: "\""))
@@ -28,10 +28,10 @@ extension ByteBuffer {
         guard let base = text.baseAddress else { return 0 }
         var index = start
         while index + 8 <= text.count {
-            if let found = EightBytes(at: base + index).firstToEscape { return index + found }
+            if let found = unsafe EightBytes(at: base + index).firstToEscape { return index + found }
             index += 8
         }
-        while index < text.count, !mustEscape(text[index]) { index += 1 }
+        while index < text.count, unsafe !mustEscape(text[index]) { index += 1 }
         return index
     }
 

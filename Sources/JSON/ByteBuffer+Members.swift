@@ -10,7 +10,7 @@ extension ByteBuffer {
         reserve(count + 4)
         if !isAtStartOfContainer { put(UInt8(ascii: ",")) }
         put(UInt8(ascii: "\""))
-        (base + written).copyMemory(from: name.utf8Start, byteCount: count)
+        unsafe (base + written).copyMemory(from: name.utf8Start, byteCount: count)
         written += count
         put(UInt8(ascii: "\""))
         put(UInt8(ascii: ":"))
@@ -35,7 +35,7 @@ extension ByteBuffer {
     @inline(__always)
     var isAtStartOfContainer: Bool {
         guard written > 0 else { return false }
-        let last = base.load(fromByteOffset: written - 1, as: UInt8.self)
+        let last = unsafe base.load(fromByteOffset: written - 1, as: UInt8.self)
         return last == UInt8(ascii: "{") || last == UInt8(ascii: "[")
     }
 
@@ -43,7 +43,7 @@ extension ByteBuffer {
     @inlinable
     @inline(__always)
     mutating func put(_ byte: UInt8) {
-        base.storeBytes(of: byte, toByteOffset: written, as: UInt8.self)
+        unsafe base.storeBytes(of: byte, toByteOffset: written, as: UInt8.self)
         written += 1
     }
 }
@@ -71,7 +71,7 @@ extension ByteBuffer {
     /// - Parameter text: UTF-8.
     package mutating func append(_ name: StaticString, utf8 text: ArraySlice<UInt8>) {
         append(member: name)
-        text.withUnsafeBytes { appendJSON(utf8: $0) }
+        unsafe text.withUnsafeBytes { unsafe appendJSON(utf8: $0) }
     }
 
     package mutating func append(_ name: StaticString, _ flag: Bool) {
@@ -105,7 +105,7 @@ extension ByteBuffer {
     package mutating func append(_ name: StaticString, _ value: JSONValue?) {
         guard let value else { return }
         append(member: name)
-        append(value.raw)
+        unsafe append(value.raw)
     }
 
     /// - Parameter json: The value, written already.

@@ -45,7 +45,7 @@ extension ByteBuffer {
         var rest = number
         for index in (written..<(written + digits)).reversed() {
             let quotient = rest / 10
-            base.storeBytes(
+            unsafe base.storeBytes(
                 of: UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10), toByteOffset: index,
                 as: UInt8.self)
             rest = quotient

@@ -2,25 +2,25 @@
 ///
 /// The hot path writes whole batches of events into one buffer and hands its bytes on; `[UInt8]` would pay a
 /// uniqueness check for every append. What is appended must not be the buffer's own bytes: growing moves them.
-public struct ByteBuffer: ~Copyable {
+@safe public struct ByteBuffer: ~Copyable {
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var written: Int
     @usableFromInline var room: Int
 
     public init(capacity: Int = 256) {
         room = max(capacity, 16)
-        base = .allocate(byteCount: room, alignment: 16)
+        unsafe base = .allocate(byteCount: room, alignment: 16)
         written = 0
     }
 
-    deinit { base.deallocate() }
+    deinit { unsafe base.deallocate() }
 
     @inlinable public var count: Int { written }
     @inlinable public var capacity: Int { room }
     @inlinable public var isEmpty: Bool { written == 0 }
 
     /// The bytes written so far; valid until the next write.
-    @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: written) }
+    @inlinable public var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: written) }
 
     /// Forgets the bytes and keeps the memory.
     @inlinable public mutating func removeAll() { written = 0 }
@@ -42,7 +42,7 @@ public struct ByteBuffer: ~Copyable {
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
         reserve(bytes.count)
-        (base + written).copyMemory(from: start, byteCount: bytes.count)
+        unsafe (base + written).copyMemory(from: start, byteCount: bytes.count)
         written += bytes.count
     }
 
@@ -52,7 +52,7 @@ public struct ByteBuffer: ~Copyable {
     public mutating func append(_ text: StaticString) {
         let count = text.utf8CodeUnitCount
         reserve(count)
-        (base + written).copyMemory(from: text.utf8Start, byteCount: count)
+        unsafe (base + written).copyMemory(from: text.utf8Start, byteCount: count)
         written += count
     }
 
@@ -60,14 +60,14 @@ public struct ByteBuffer: ~Copyable {
     @inline(__always)
     public mutating func append(byte: UInt8) {
         reserve(1)
-        base.storeBytes(of: byte, toByteOffset: written, as: UInt8.self)
+        unsafe base.storeBytes(of: byte, toByteOffset: written, as: UInt8.self)
         written += 1
     }
 
     /// Appends the text's UTF-8 as it is, without quotes or escapes.
     public mutating func append(raw text: String) {
         var text = text
-        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
     }
 
     /// Makes room for `more` bytes.
@@ -79,14 +79,14 @@ public struct ByteBuffer: ~Copyable {
     @usableFromInline
     mutating func reallocate(to newRoom: Int) {
         let moved = UnsafeMutableRawPointer.allocate(byteCount: newRoom, alignment: 16)
-        moved.copyMemory(from: base, byteCount: written)
-        base.deallocate()
-        base = moved
+        unsafe moved.copyMemory(from: base, byteCount: written)
+        unsafe base.deallocate()
+        unsafe base = moved
         room = newRoom
     }
 }
 
 extension ByteBuffer {
     /// The bytes as text; what is not UTF-8 shows as U+FFFD.
-    public var text: String { String(decoding: bytes, as: UTF8.self) }
+    public var text: String { unsafe String(decoding: bytes, as: UTF8.self) }
 }

@@ -15,10 +15,10 @@ package enum ByteHash {
         var sum = first ^ salt &* 0x9E37_79B9_7F4A_7C15
         var start = 0
         while bytes.count - start > 16 {
-            sum = fold(word(bytes, start) ^ second, word(bytes, start + 8) ^ sum)
+            sum = unsafe fold(word(bytes, start) ^ second, word(bytes, start + 8) ^ sum)
             start += 16
         }
-        let (left, right) = tail(bytes, start)
+        let (left, right) = unsafe tail(bytes, start)
         return Int(
             truncatingIfNeeded: fold(fold(left ^ second, right ^ sum), UInt64(truncatingIfNeeded: bytes.count) ^ third))
     }
@@ -33,21 +33,21 @@ package enum ByteHash {
     @inline(__always)
     private static func tail(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> (UInt64, UInt64) {
         let count = bytes.count - start
-        if count >= 8 { return (word(bytes, start), word(bytes, bytes.count - 8)) }
-        if count >= 4 { return (half(bytes, start), half(bytes, bytes.count - 4)) }
+        if count >= 8 { return unsafe (word(bytes, start), word(bytes, bytes.count - 8)) }
+        if count >= 4 { return unsafe (half(bytes, start), half(bytes, bytes.count - 4)) }
         guard count > 0 else { return (0, 0) }
-        let middle = UInt64(bytes[start + count / 2]) << 8
-        return (UInt64(bytes[start]) | middle | UInt64(bytes[bytes.count - 1]) << 16, 0)
+        let middle = unsafe UInt64(bytes[start + count / 2]) << 8
+        return unsafe (UInt64(bytes[start]) | middle | UInt64(bytes[bytes.count - 1]) << 16, 0)
     }
 
     @inline(__always)
     private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
-        bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
 
     @inline(__always)
     private static func half(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
-        UInt64(bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        unsafe UInt64(bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
     @inline(__always)

@@ -5,7 +5,7 @@ struct EightBytes {
     private static let highs: UInt64 = 0x8080_8080_8080_8080
 
     @inline(__always)
-    init(at address: UnsafeRawPointer) { word = UInt64(littleEndian: address.loadUnaligned(as: UInt64.self)) }
+    init(at address: UnsafeRawPointer) { word = unsafe UInt64(littleEndian: address.loadUnaligned(as: UInt64.self)) }
 
     /// Index of the first quote, backslash or control character; nil when there is none.
     @inline(__always)

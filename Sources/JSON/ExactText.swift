@@ -8,7 +8,7 @@ package struct ExactText: Hashable, Comparable, Sendable {
     package init(_ string: String) { self.string = string }
 
     package static func == (left: ExactText, right: ExactText) -> Bool {
-        left.withUTF8 { left in right.withUTF8 { left.isSame(as: $0) } }
+        unsafe left.withUTF8 { left in unsafe right.withUTF8 { unsafe left.isSame(as: $0) } }
     }
 
     /// By UTF-8 bytes, which is the order of Unicode scalars.
@@ -17,9 +17,9 @@ package struct ExactText: Hashable, Comparable, Sendable {
     }
 
     package func hash(into hasher: inout Hasher) {
-        withUTF8 { bytes in
+        unsafe withUTF8 { bytes in
             hasher.combine(bytes.count)
-            hasher.combine(bytes: bytes)
+            unsafe hasher.combine(bytes: bytes)
         }
     }
 
@@ -28,7 +28,7 @@ package struct ExactText: Hashable, Comparable, Sendable {
 
     private func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         var string = string
-        return string.withUTF8 { body(UnsafeRawBufferPointer($0)) }
+        return string.withUTF8 { unsafe body(UnsafeRawBufferPointer($0)) }
     }
 }
 

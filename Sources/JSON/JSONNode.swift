@@ -23,7 +23,7 @@ struct JSONNode {
     @inlinable
     @inline(__always)
     var kind: JSONValue.Kind {
-        JSONValue.Kind(rawValue: UInt8(truncatingIfNeeded: info & 15)).unsafelyUnwrapped
+        unsafe JSONValue.Kind(rawValue: UInt8(truncatingIfNeeded: info & 15)).unsafelyUnwrapped
     }
     /// Cheaper than comparing ``kind``.
     @inlinable

@@ -2,20 +2,22 @@
 enum JSONNumber {
     /// The whole number, when it fits 64 signed bits.
     static func int64(_ text: UnsafeRawBufferPointer) -> Int64? {
-        let isNegative = text[0] == UInt8(ascii: "-")
-        let digits = UnsafeRawBufferPointer(rebasing: text[(isNegative ? 1 : 0)...])
+        let isNegative = unsafe text[0] == UInt8(ascii: "-")
+        let digits = unsafe UnsafeRawBufferPointer(rebasing: text[(isNegative ? 1 : 0)...])
         // 19 digits are below 10^19 and fit 64 unsigned bits; 20 without a leading zero never fit 63.
         guard digits.count <= 19 else { return nil }
         var magnitude: UInt64 = 0
-        for digit in digits { magnitude = magnitude &* 10 &+ UInt64(digit &- UInt8(ascii: "0")) }
+        // The formatter takes the space out of `for unsafe`.
+        // swift-format-ignore
+        for unsafe digit in unsafe digits { magnitude = magnitude &* 10 &+ UInt64(digit &- UInt8(ascii: "0")) }
         if isNegative { return magnitude <= 1 << 63 ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil }
         return Int64(exactly: magnitude)
     }
 
     /// The nearest double; nil where that is infinite.
     static func double(_ text: UnsafeRawBufferPointer) -> Double? {
-        if let exact = short(text) { return exact }
-        guard let number = Double(String(decoding: text, as: UTF8.self)), number.isFinite else { return nil }
+        if let exact = unsafe short(text) { return exact }
+        guard let number = unsafe Double(String(decoding: text, as: UTF8.self)), number.isFinite else { return nil }
         return number
     }
 
@@ -27,15 +29,15 @@ enum JSONNumber {
     /// (Clinger, "How to read floating point numbers accurately", 1990).
     private static func short(_ text: UnsafeRawBufferPointer) -> Double? {
         guard text.count <= 17 else { return nil }
-        let isNegative = text[0] == UInt8(ascii: "-")
+        let isNegative = unsafe text[0] == UInt8(ascii: "-")
         var digits: UInt64 = 0
         var point = text.count
         for index in (isNegative ? 1 : 0)..<text.count {
-            let digit = text[index] &- UInt8(ascii: "0")
+            let digit = unsafe text[index] &- UInt8(ascii: "0")
             if digit < 10 {
                 digits = digits &* 10 &+ UInt64(digit)
             } else {
-                guard text[index] == UInt8(ascii: ".") else { return nil }
+                guard unsafe text[index] == UInt8(ascii: ".") else { return nil }
                 point = index
             }
         }

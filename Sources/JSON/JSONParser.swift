@@ -1,7 +1,7 @@
 /// Checks a JSON text once, strictly (RFC 8259), and notes where each value stands; values are decoded when asked for.
 ///
 /// One parser is reused for many texts: its notes (16 bytes a value) stay allocated.
-public struct JSONParser: ~Copyable {
+@safe public struct JSONParser: ~Copyable {
     public let limits: JSONLimits
     private var nodes: UnsafeMutablePointer<JSONNode>
     private var nodesCapacity: Int
@@ -11,13 +11,13 @@ public struct JSONParser: ~Copyable {
         limits.check()
         self.limits = limits
         nodesCapacity = 128
-        nodes = .allocate(capacity: nodesCapacity)
-        open = .allocate(capacity: limits.depthMax + 1)
+        unsafe nodes = .allocate(capacity: nodesCapacity)
+        unsafe open = .allocate(capacity: limits.depthMax + 1)
     }
 
     deinit {
-        nodes.deallocate()
-        open.deallocate()
+        unsafe nodes.deallocate()
+        unsafe open.deallocate()
     }
 
     /// Reads one text that holds one value.
@@ -29,20 +29,21 @@ public struct JSONParser: ~Copyable {
             throw JSONError(.tooLong(bytes: text.count, limit: limits.bytesMax), at: limits.bytesMax)
         }
         guard let base = text.baseAddress, text.count > 0 else { throw JSONError(.empty, at: 0) }
-        let bytes = base.assumingMemoryBound(to: UInt8.self)
+        let bytes = unsafe base.assumingMemoryBound(to: UInt8.self)
         reserveNodes(JSONParser.nodesMax(bytes: text.count, depth: limits.depthMax))
-        let scanner = JSONScanner(bytes: bytes, count: text.count, nodes: nodes, open: open, depthMax: limits.depthMax)
-        let nodeCount = try scanner.scan()
-        if limits.refusesDuplicateKeys { try checkKeys(nodeCount, bytes) }
-        return JSONValue(nodes: UnsafePointer(nodes), bytes: bytes, index: 0)
+        let scanner = unsafe JSONScanner(
+            bytes: bytes, count: text.count, nodes: nodes, open: open, depthMax: limits.depthMax)
+        let nodeCount = try unsafe scanner.scan()
+        if limits.refusesDuplicateKeys { try unsafe checkKeys(nodeCount, bytes) }
+        return unsafe JSONValue(nodes: UnsafePointer(nodes), bytes: bytes, index: 0)
     }
 
     /// Gives back memory that an unusually large text needed.
     public mutating func shrink() {
         guard nodesCapacity > 65_536 else { return }
-        nodes.deallocate()
+        unsafe nodes.deallocate()
         nodesCapacity = 128
-        nodes = .allocate(capacity: nodesCapacity)
+        unsafe nodes = .allocate(capacity: nodesCapacity)
     }
 
     /// A complete value of n nodes takes at least 2n - 1 bytes, a separator after it one, and each of the containers
@@ -51,15 +52,15 @@ public struct JSONParser: ~Copyable {
 
     private mutating func reserveNodes(_ count: Int) {
         guard count > nodesCapacity else { return }
-        nodes.deallocate()
+        unsafe nodes.deallocate()
         nodesCapacity = max(count, nodesCapacity * 2)
-        nodes = .allocate(capacity: nodesCapacity)
+        unsafe nodes = .allocate(capacity: nodesCapacity)
     }
 
     private func checkKeys(_ nodeCount: Int, _ bytes: UnsafePointer<UInt8>) throws(JSONError) {
         var first: JSONValue?
-        for index in 0..<nodeCount where nodes[index].kind == .object {
-            let object = JSONValue(nodes: UnsafePointer(nodes), bytes: bytes, index: index)
+        for index in 0..<nodeCount where unsafe nodes[index].kind == .object {
+            let object = unsafe JSONValue(nodes: UnsafePointer(nodes), bytes: bytes, index: index)
             if let key = object.repeatedKey, key.offset < first?.offset ?? .max { first = key }
         }
         if let first { throw JSONError(.duplicateKey(first.string ?? ""), at: first.offset) }

@@ -1,37 +1,39 @@
 extension JSONScanner {
     @inline(__always)
     func number(_ start: Int, _ node: Int) throws(JSONError) -> Int {
-        let whole = bytes[start] == UInt8(ascii: "-") ? start + 1 : start
-        var position = try digits(whole)
-        guard bytes[whole] != UInt8(ascii: "0") || position == whole + 1 else { throw JSONError(.badNumber, at: whole) }
-        var flags = JSONNode.wholeBit
-        if position < count, bytes[position] == UInt8(ascii: ".") || isExponent(position) {
-            flags = 0
-            position = try fraction(position)
+        let whole = unsafe bytes[start] == UInt8(ascii: "-") ? start + 1 : start
+        var position = try unsafe digits(whole)
+        guard unsafe bytes[whole] != UInt8(ascii: "0") || position == whole + 1 else {
+            throw JSONError(.badNumber, at: whole)
         }
-        note(.number, from: start, to: position, flags: flags, node)
+        var flags = JSONNode.wholeBit
+        if unsafe position < count, unsafe bytes[position] == UInt8(ascii: ".") || isExponent(position) {
+            flags = 0
+            position = try unsafe fraction(position)
+        }
+        unsafe note(.number, from: start, to: position, flags: flags, node)
         return position
     }
 
     @inline(__always)
-    private func isExponent(_ position: Int) -> Bool { bytes[position] | 0x20 == UInt8(ascii: "e") }
+    private func isExponent(_ position: Int) -> Bool { unsafe bytes[position] | 0x20 == UInt8(ascii: "e") }
 
     /// Reads a fraction, an exponent or both.
     @inline(never)
     private func fraction(_ start: Int) throws(JSONError) -> Int {
         var position = start
-        if bytes[position] == UInt8(ascii: ".") { position = try digits(position + 1) }
-        guard position < count, isExponent(position) else { return position }
+        if unsafe bytes[position] == UInt8(ascii: ".") { position = try unsafe digits(position + 1) }
+        guard unsafe position < count, unsafe isExponent(position) else { return position }
         position += 1
-        if stands(UInt8(ascii: "+"), position) || stands(UInt8(ascii: "-"), position) { position += 1 }
-        return try digits(position)
+        if unsafe stands(UInt8(ascii: "+"), position) || stands(UInt8(ascii: "-"), position) { position += 1 }
+        return try unsafe digits(position)
     }
 
     @inline(__always)
     private func digits(_ start: Int) throws(JSONError) -> Int {
         var position = start
-        while position < count, bytes[position] &- UInt8(ascii: "0") < 10 { position += 1 }
-        guard position > start else { throw missing("a digit", position) }
+        while unsafe position < count, unsafe bytes[position] &- UInt8(ascii: "0") < 10 { position += 1 }
+        guard position > start else { throw unsafe missing("a digit", position) }
         return position
     }
 }

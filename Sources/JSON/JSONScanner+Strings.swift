@@ -3,10 +3,10 @@ import CVector
 extension JSONScanner {
     @inline(__always)
     func string(_ start: Int, _ node: Int) throws(JSONError) -> Int {
-        var position = plain(start &+ 1)
+        var position = unsafe plain(start &+ 1)
         var flags: UInt32 = 0
-        if !stands(UInt8(ascii: "\""), position) { flags = try restOfString(&position) }
-        note(.string, from: start, to: position &+ 1, flags: flags, node)
+        if unsafe !stands(UInt8(ascii: "\""), position) { flags = try unsafe restOfString(&position) }
+        unsafe note(.string, from: start, to: position &+ 1, flags: flags, node)
         return position &+ 1
     }
 
@@ -17,17 +17,17 @@ extension JSONScanner {
     private func restOfString(_ position: inout Int) throws(JSONError) -> UInt32 {
         var flags: UInt32 = 0
         while true {
-            guard position < count else { throw missing("the end of a string", position) }
-            let byte = bytes[position]
+            guard unsafe position < count else { throw unsafe missing("the end of a string", position) }
+            let byte = unsafe bytes[position]
             switch byte {
             case UInt8(ascii: "\""): return flags
             case UInt8(ascii: "\\"):
                 flags = JSONNode.escapedBit
-                position = try escape(position)
+                position = try unsafe escape(position)
             case 0..<0x20: throw JSONError(.controlCharacter(byte), at: position)
-            default: position = try multibytes(position)
+            default: position = try unsafe multibytes(position)
             }
-            position = plain(position)
+            position = unsafe plain(position)
         }
     }
 
@@ -35,20 +35,20 @@ extension JSONScanner {
     @inline(__always)
     private func plain(_ start: Int) -> Int {
         var position = start
-        while position &+ 16 <= count {
-            let found = not_plain_of_16(bytes + position)
+        while unsafe position &+ 16 <= count {
+            let found = unsafe not_plain_of_16(bytes + position)
             if found != 0 { return position &+ found.trailingZeroBitCount }
             position &+= 16
         }
-        return lastPlain(position)
+        return unsafe lastPlain(position)
     }
 
     /// The same for the last bytes of a text.
     @inline(never)
     private func lastPlain(_ start: Int) -> Int {
         var position = start
-        while position < count {
-            let byte = bytes[position]
+        while unsafe position < count {
+            let byte = unsafe bytes[position]
             guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { break }
             position += 1
         }
@@ -61,30 +61,32 @@ extension JSONScanner {
 extension JSONScanner {
     /// - Returns: The position behind it; so do the following.
     private func escape(_ position: Int) throws(JSONError) -> Int {
-        guard position + 1 < count else { throw cut("an escape") }
-        switch bytes[position + 1] {
+        guard unsafe position + 1 < count else { throw unsafe cut("an escape") }
+        switch unsafe bytes[position + 1] {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
             return position + 2
-        case UInt8(ascii: "u"): return try unicodeEscape(position)
+        case UInt8(ascii: "u"): return try unsafe unicodeEscape(position)
         default: throw JSONError(.badEscape, at: position)
         }
     }
 
     private func unicodeEscape(_ position: Int) throws(JSONError) -> Int {
-        switch try codeUnit(position) {
+        switch try unsafe codeUnit(position) {
         case 0xDC00...0xDFFF: throw JSONError(.loneSurrogate, at: position)
-        case 0xD800...0xDBFF: try lowSurrogate(position + 6, after: position)
+        case 0xD800...0xDBFF: try unsafe lowSurrogate(position + 6, after: position)
         default: position + 6
         }
     }
 
     private func lowSurrogate(_ position: Int, after start: Int) throws(JSONError) -> Int {
-        let rest = count - position
-        if rest > 0, bytes[position] != UInt8(ascii: "\\") { throw JSONError(.loneSurrogate, at: start) }
-        if rest > 1, bytes[position + 1] != UInt8(ascii: "u") { throw JSONError(.loneSurrogate, at: start) }
-        guard rest > 1 else { throw cut("the other half of a surrogate pair") }
-        guard (0xDC00...0xDFFF).contains(try codeUnit(position)) else { throw JSONError(.loneSurrogate, at: start) }
+        let rest = unsafe count - position
+        if rest > 0, unsafe bytes[position] != UInt8(ascii: "\\") { throw JSONError(.loneSurrogate, at: start) }
+        if rest > 1, unsafe bytes[position + 1] != UInt8(ascii: "u") { throw JSONError(.loneSurrogate, at: start) }
+        guard rest > 1 else { throw unsafe cut("the other half of a surrogate pair") }
+        guard unsafe (0xDC00...0xDFFF).contains(try codeUnit(position)) else {
+            throw JSONError(.loneSurrogate, at: start)
+        }
         return position + 6
     }
 
@@ -92,15 +94,15 @@ extension JSONScanner {
     private func codeUnit(_ position: Int) throws(JSONError) -> UInt32 {
         var unit: UInt32 = 0
         for index in position + 2..<position + 6 {
-            guard index < count else { throw cut("an escape of four hex digits") }
-            guard let digit = JSONText.hexDigit(bytes[index]) else { throw JSONError(.badEscape, at: position) }
+            guard unsafe index < count else { throw unsafe cut("an escape of four hex digits") }
+            guard let digit = unsafe JSONText.hexDigit(bytes[index]) else { throw JSONError(.badEscape, at: position) }
             unit = unit << 4 | digit
         }
         return unit
     }
 
     private func cut(_ expected: StaticString) -> JSONError {
-        JSONError(.unexpectedEnd(expected: "\(expected)"), at: count)
+        JSONError(.unexpectedEnd(expected: "\(expected)"), at: unsafe count)
     }
 }
 
@@ -111,8 +113,8 @@ extension JSONScanner {
     @inline(__always)
     private func multibytes(_ start: Int) throws(JSONError) -> Int {
         var position = start
-        while position < count, bytes[position] >= 0x80 {
-            let length = sequenceLength(position)
+        while unsafe position < count, unsafe bytes[position] >= 0x80 {
+            let length = unsafe sequenceLength(position)
             guard length > 0 else { throw JSONError(.invalidUTF8, at: position) }
             position += length
         }
@@ -122,14 +124,14 @@ extension JSONScanner {
     /// Length of the well-formed sequence that starts there (Unicode 15, table 3-7); 0 when there is none.
     @inline(__always)
     private func sequenceLength(_ position: Int) -> Int {
-        switch bytes[position] {
-        case 0xC2...0xDF: continues(1, position) ? 2 : 0
-        case 0xE0: continues(2, position) && bytes[position + 1] >= 0xA0 ? 3 : 0
-        case 0xED: continues(2, position) && bytes[position + 1] <= 0x9F ? 3 : 0
-        case 0xE1...0xEF: continues(2, position) ? 3 : 0
-        case 0xF0: continues(3, position) && bytes[position + 1] >= 0x90 ? 4 : 0
-        case 0xF1...0xF3: continues(3, position) ? 4 : 0
-        case 0xF4: continues(3, position) && bytes[position + 1] <= 0x8F ? 4 : 0
+        switch unsafe bytes[position] {
+        case 0xC2...0xDF: unsafe continues(1, position) ? 2 : 0
+        case 0xE0: unsafe continues(2, position) && bytes[position + 1] >= 0xA0 ? 3 : 0
+        case 0xED: unsafe continues(2, position) && bytes[position + 1] <= 0x9F ? 3 : 0
+        case 0xE1...0xEF: unsafe continues(2, position) ? 3 : 0
+        case 0xF0: unsafe continues(3, position) && bytes[position + 1] >= 0x90 ? 4 : 0
+        case 0xF1...0xF3: unsafe continues(3, position) ? 4 : 0
+        case 0xF4: unsafe continues(3, position) && bytes[position + 1] <= 0x8F ? 4 : 0
         default: 0
         }
     }
@@ -137,8 +139,8 @@ extension JSONScanner {
     /// Whether that many continuation bytes follow.
     @inline(__always)
     private func continues(_ more: Int, _ position: Int) -> Bool {
-        guard position + more < count else { return false }
-        for index in 1...more where bytes[position + index] & 0xC0 != 0x80 { return false }
+        guard unsafe position + more < count else { return false }
+        for index in 1...more where unsafe bytes[position + index] & 0xC0 != 0x80 { return false }
         return true
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// Containers are kept on an explicit stack, so depth costs no call stack. The steps change nothing but are given a
 /// position and return the one behind what they read, so that the pass keeps its place in registers.
-struct JSONScanner {
+@unsafe struct JSONScanner {
     let bytes: UnsafePointer<UInt8>
     let count: Int
     let nodes: UnsafeMutablePointer<JSONNode>
@@ -11,12 +11,14 @@ struct JSONScanner {
 
     /// - Returns: The number of nodes.
     func scan() throws(JSONError) -> Int {
-        if count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { throw JSONError(.byteOrderMark, at: 0) }
-        let start = space(0)
-        guard start < count else { throw JSONError(.empty, at: start) }
-        let (position, nodeCount) = try value(start)
-        let end = space(position)
-        guard end == count else { throw JSONError(.trailingBytes, at: end) }
+        if unsafe count >= 3, unsafe bytes[0] == 0xEF, unsafe bytes[1] == 0xBB, unsafe bytes[2] == 0xBF {
+            throw JSONError(.byteOrderMark, at: 0)
+        }
+        let start = unsafe space(0)
+        guard unsafe start < count else { throw JSONError(.empty, at: start) }
+        let (position, nodeCount) = unsafe try value(start)
+        let end = unsafe space(position)
+        guard unsafe end == count else { throw JSONError(.trailingBytes, at: end) }
         return nodeCount
     }
 
@@ -28,53 +30,56 @@ struct JSONScanner {
         var (position, nodeCount, depth, container, isObject) = (start, 0, 0, 0, false)
         repeat {
             if isObject {
-                position = try key(position, nodeCount)
+                position = try unsafe key(position, nodeCount)
                 nodeCount &+= 1
             }
-            guard position < count else { throw missing("a value", position) }
-            var byte = bytes[position]
+            guard unsafe position < count else { throw unsafe missing("a value", position) }
+            var byte = unsafe bytes[position]
             if byte <= 0x20 {
-                position = space(position)
-                guard position < count else { throw missing("a value", position) }
-                byte = bytes[position]
+                position = unsafe space(position)
+                guard unsafe position < count else { throw unsafe missing("a value", position) }
+                byte = unsafe bytes[position]
             }
             if byte == UInt8(ascii: "\"") {
-                position = try string(position, nodeCount)
+                position = try unsafe string(position, nodeCount)
             } else if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
-                guard depth < depthMax else { throw JSONError(.tooDeep(limit: depthMax), at: position) }
-                open[depth] = UInt32(truncatingIfNeeded: container)
+                guard unsafe depth < depthMax else { throw unsafe JSONError(.tooDeep(limit: depthMax), at: position) }
+                unsafe open[depth] = UInt32(truncatingIfNeeded: container)
                 (depth, container, isObject) = (depth &+ 1, nodeCount, byte == UInt8(ascii: "{"))
-                nodes[nodeCount] = JSONNode(isObject ? .object : .array, from: position, to: position, next: nodeCount)
-                position = space(position &+ 1)
-                guard position < count else { throw missing(isObject) }
-                guard bytes[position] == closing(isObject) else {
+                unsafe nodes[nodeCount] = JSONNode(
+                    isObject ? .object : .array, from: position, to: position, next: nodeCount)
+                position = unsafe space(position &+ 1)
+                guard unsafe position < count else { throw unsafe missing(isObject) }
+                guard unsafe bytes[position] == closing(isObject) else {
                     nodeCount &+= 1
-                    nodes[container].info &+= 1 << JSONNode.countShift
+                    unsafe nodes[container].info &+= 1 << JSONNode.countShift
                     continue
                 }
             } else {
-                position = try numberOrLiteral(byte, position, nodeCount)
+                position = try unsafe numberOrLiteral(byte, position, nodeCount)
             }
             nodeCount &+= 1
             while depth > 0 {
-                guard position < count else { throw missing(isObject) }
-                byte = bytes[position]
+                guard unsafe position < count else { throw unsafe missing(isObject) }
+                byte = unsafe bytes[position]
                 if byte == UInt8(ascii: ",") {
-                    nodes[container].info &+= 1 << JSONNode.countShift
+                    unsafe nodes[container].info &+= 1 << JSONNode.countShift
                     position &+= 1
                     break
                 }
-                guard byte == closing(isObject) else {
-                    guard byte <= 0x20, space(position) > position else { throw missing(isObject, position) }
-                    position = space(position)
+                guard unsafe byte == closing(isObject) else {
+                    guard byte <= 0x20, unsafe space(position) > position else {
+                        throw unsafe missing(isObject, position)
+                    }
+                    position = unsafe space(position)
                     continue
                 }
                 position &+= 1
-                nodes[container].end = UInt32(truncatingIfNeeded: position)
-                nodes[container].next = UInt32(truncatingIfNeeded: nodeCount)
+                unsafe nodes[container].end = UInt32(truncatingIfNeeded: position)
+                unsafe nodes[container].next = UInt32(truncatingIfNeeded: nodeCount)
                 depth &-= 1
-                container = Int(open[depth])
-                isObject = nodes[container].isKind(.object)
+                container = unsafe Int(open[depth])
+                isObject = unsafe nodes[container].isKind(.object)
             }
         } while depth > 0
         return (position, nodeCount)
@@ -83,11 +88,13 @@ struct JSONScanner {
     /// Reads a key and the colon behind it.
     @inline(__always)
     private func key(_ start: Int, _ node: Int) throws(JSONError) -> Int {
-        var position = stands(UInt8(ascii: "\""), start) ? start : space(start)
-        guard stands(UInt8(ascii: "\""), position) else { throw missing("a key in double quotes", position) }
-        position = try string(position, node)
-        if !stands(UInt8(ascii: ":"), position) { position = space(position) }
-        guard stands(UInt8(ascii: ":"), position) else { throw missing("':'", position) }
+        var position = unsafe stands(UInt8(ascii: "\""), start) ? start : space(start)
+        guard unsafe stands(UInt8(ascii: "\""), position) else {
+            throw unsafe missing("a key in double quotes", position)
+        }
+        position = try unsafe string(position, node)
+        if unsafe !stands(UInt8(ascii: ":"), position) { position = unsafe space(position) }
+        guard unsafe stands(UInt8(ascii: ":"), position) else { throw unsafe missing("':'", position) }
         return position &+ 1
     }
 }
@@ -96,11 +103,11 @@ struct JSONScanner {
 
 extension JSONScanner {
     @inline(__always)
-    func stands(_ byte: UInt8, _ position: Int) -> Bool { position < count && bytes[position] == byte }
+    func stands(_ byte: UInt8, _ position: Int) -> Bool { unsafe position < count && bytes[position] == byte }
 
     @inline(__always)
     func note(_ kind: JSONValue.Kind, from start: Int, to end: Int, flags: UInt32 = 0, _ node: Int) {
-        nodes[node] = JSONNode(kind, from: start, to: end, next: node &+ 1, flags: flags)
+        unsafe nodes[node] = JSONNode(kind, from: start, to: end, next: node &+ 1, flags: flags)
     }
 
     @inline(__always)
@@ -110,12 +117,12 @@ extension JSONScanner {
     private func numberOrLiteral(
         _ byte: UInt8, _ position: Int, _ node: Int
     ) throws(JSONError) -> Int {
-        if byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "-") { return try number(position, node) }
+        if byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "-") { return try unsafe number(position, node) }
         return switch byte {
-        case UInt8(ascii: "t"): try literal("true", .true, position, node)
-        case UInt8(ascii: "f"): try literal("false", .false, position, node)
-        case UInt8(ascii: "n"): try literal("null", .null, position, node)
-        default: throw missing("a value", position)
+        case UInt8(ascii: "t"): try unsafe literal("true", .true, position, node)
+        case UInt8(ascii: "f"): try unsafe literal("false", .false, position, node)
+        case UInt8(ascii: "n"): try unsafe literal("null", .null, position, node)
+        default: throw unsafe missing("a value", position)
         }
     }
 
@@ -124,24 +131,26 @@ extension JSONScanner {
         _ text: StaticString, _ kind: JSONValue.Kind, _ start: Int, _ node: Int
     ) throws(JSONError) -> Int {
         for offset in 0..<text.utf8CodeUnitCount {
-            guard stands(text.utf8Start[offset], start + offset) else { throw missing(text, start + offset) }
+            guard unsafe stands(text.utf8Start[offset], start + offset) else {
+                throw unsafe missing(text, start + offset)
+            }
         }
         let end = start + text.utf8CodeUnitCount
-        note(kind, from: start, to: end, node)
+        unsafe note(kind, from: start, to: end, node)
         return end
     }
 
     /// - Returns: The position of the first byte from there on that is not white space.
     @inline(__always)
     private func space(_ position: Int) -> Int {
-        position < count && bytes[position] <= 0x20 ? moreSpace(position) : position
+        unsafe position < count && bytes[position] <= 0x20 ? moreSpace(position) : position
     }
 
     @inline(never)
     private func moreSpace(_ start: Int) -> Int {
         var position = start
-        while position < count {
-            let byte = bytes[position]
+        while unsafe position < count {
+            let byte = unsafe bytes[position]
             guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { break }
             position += 1
         }
@@ -151,13 +160,13 @@ extension JSONScanner {
     /// The error for what stands there, or for the end of the text.
     @inline(never)
     func missing(_ expected: StaticString, _ position: Int) -> JSONError {
-        guard position < count else { return JSONError(.unexpectedEnd(expected: "\(expected)"), at: position) }
-        return JSONError(.unexpectedByte(bytes[position], expected: "\(expected)"), at: position)
+        guard unsafe position < count else { return JSONError(.unexpectedEnd(expected: "\(expected)"), at: position) }
+        return unsafe JSONError(.unexpectedByte(bytes[position], expected: "\(expected)"), at: position)
     }
 
     /// The error for what stands where a comma or the end of a container is needed; of the text's end without a position.
     @inline(never)
     private func missing(_ isObject: Bool, _ position: Int? = nil) -> JSONError {
-        missing(isObject ? "',' or '}'" : "',' or ']'", position ?? count)
+        unsafe missing(isObject ? "',' or '}'" : "',' or ']'", position ?? count)
     }
 }

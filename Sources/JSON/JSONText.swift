@@ -19,15 +19,16 @@ enum JSONText {
         var read = 0
         var written = 0
         while read < text.count {
-            let byte = text[read]
+            let byte = unsafe text[read]
             if byte != UInt8(ascii: "\\") {
-                target[written] = byte
+                unsafe target[written] = byte
                 read += 1
                 written += 1
-            } else if text[read + 1] == UInt8(ascii: "u") {
-                written += write(scalar(text, &read), UnsafeMutableRawBufferPointer(rebasing: target[written...]))
+            } else if unsafe text[read + 1] == UInt8(ascii: "u") {
+                unsafe written += write(
+                    scalar(text, &read), UnsafeMutableRawBufferPointer(rebasing: target[written...]))
             } else {
-                target[written] = plain(text[read + 1])
+                unsafe target[written] = plain(text[read + 1])
                 read += 2
                 written += 1
             }
@@ -48,10 +49,10 @@ enum JSONText {
 
     /// Reads one escape, or the two of a surrogate pair.
     private static func scalar(_ text: UnsafeRawBufferPointer, _ read: inout Int) -> Unicode.Scalar {
-        var value = codeUnit(text, at: read)
+        var value = unsafe codeUnit(text, at: read)
         read += 6
         if (0xD800...0xDBFF).contains(value) {
-            value = 0x10000 + ((value - 0xD800) << 10) + (codeUnit(text, at: read) - 0xDC00)
+            value = unsafe 0x10000 + ((value - 0xD800) << 10) + (codeUnit(text, at: read) - 0xDC00)
             read += 6
         }
         guard let scalar = Unicode.Scalar(value) else { preconditionFailure("the scanner let half a pair through") }
@@ -60,7 +61,9 @@ enum JSONText {
 
     private static func codeUnit(_ text: UnsafeRawBufferPointer, at index: Int) -> UInt32 {
         var unit: UInt32 = 0
-        for byte in text[(index + 2)..<(index + 6)] {
+        // The formatter takes the space out of `for unsafe`.
+        // swift-format-ignore
+        for unsafe byte in unsafe text[(index + 2)..<(index + 6)] {
             guard let digit = hexDigit(byte) else { preconditionFailure("the scanner let a bad escape through") }
             unit = unit << 4 | digit
         }
@@ -70,7 +73,7 @@ enum JSONText {
     private static func write(_ scalar: Unicode.Scalar, _ target: UnsafeMutableRawBufferPointer) -> Int {
         var written = 0
         for byte in scalar.utf8 {
-            target[written] = byte
+            unsafe target[written] = byte
             written += 1
         }
         return written

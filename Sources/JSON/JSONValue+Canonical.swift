@@ -2,18 +2,18 @@ extension JSONValue {
     /// What all texts that say the same have in common, however they are written: members in the order of their keys,
     /// no blanks, escapes where there must be, numbers in their shortest form.
     package var canonical: [UInt8] {
-        var buffer = ByteBuffer(capacity: raw.count)
+        var buffer = unsafe ByteBuffer(capacity: raw.count)
         writeCanonical(to: &buffer)
-        return Array(buffer.bytes)
+        return unsafe Array(buffer.bytes)
     }
 
     private func writeCanonical(to buffer: inout ByteBuffer) {
         switch kind {
         case .object: writeMembers(to: &buffer)
         case .array: writeElements(to: &buffer)
-        case .string: _ = withUTF8 { buffer.appendJSON(utf8: $0) }
+        case .string: _ = unsafe withUTF8 { unsafe buffer.appendJSON(utf8: $0) }
         case .number: writeNumber(to: &buffer)
-        case .null, .true, .false: buffer.append(raw)
+        case .null, .true, .false: unsafe buffer.append(raw)
         }
     }
 
@@ -31,7 +31,7 @@ extension JSONValue {
 
     private func writeNumber(to buffer: inout ByteBuffer) {
         if let whole = int64 ?? double.flatMap(JSONValue.whole) { return buffer.appendJSON(whole) }
-        if let double { buffer.appendJSON(double) } else { buffer.append(raw) }
+        if let double { buffer.appendJSON(double) } else { unsafe buffer.append(raw) }
     }
 
     /// Nil where the number has a fraction, or neighbours that are no doubles.

@@ -2,12 +2,12 @@ extension JSONValue {
     /// The first member with that key; nil when there is none or this is no object.
     @inlinable
     public subscript(key: StaticString) -> JSONValue? {
-        member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
+        unsafe member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
     }
 
     public func member(_ key: String) -> JSONValue? {
         var key = key
-        return key.withUTF8 { member(UnsafeRawBufferPointer($0)) }
+        return key.withUTF8 { unsafe member(UnsafeRawBufferPointer($0)) }
     }
 
     public func member(_ key: UnsafeRawBufferPointer) -> JSONValue? {
@@ -15,9 +15,9 @@ extension JSONValue {
         var next = index + 1
         let end = Int(node.next)
         while next < end {
-            let name = JSONValue(nodes: nodes, bytes: bytes, index: next)
-            if name.equals(key) { return JSONValue(nodes: nodes, bytes: bytes, index: next + 1) }
-            next = Int(nodes[next + 1].next)
+            let name = unsafe JSONValue(nodes: nodes, bytes: bytes, index: next)
+            if unsafe name.equals(key) { return unsafe JSONValue(nodes: nodes, bytes: bytes, index: next + 1) }
+            next = unsafe Int(nodes[next + 1].next)
         }
         return nil
     }
@@ -48,8 +48,8 @@ extension JSONValue {
         public mutating func next() -> (key: JSONValue, value: JSONValue)? {
             guard remaining > 0 else { return nil }
             remaining -= 1
-            let key = JSONValue(nodes: container.nodes, bytes: container.bytes, index: index)
-            let value = JSONValue(nodes: container.nodes, bytes: container.bytes, index: index + 1)
+            let key = unsafe JSONValue(nodes: container.nodes, bytes: container.bytes, index: index)
+            let value = unsafe JSONValue(nodes: container.nodes, bytes: container.bytes, index: index + 1)
             index = Int(value.node.next)
             return (key, value)
         }
@@ -73,7 +73,7 @@ extension JSONValue {
         public mutating func next() -> JSONValue? {
             guard remaining > 0 else { return nil }
             remaining -= 1
-            let element = JSONValue(nodes: container.nodes, bytes: container.bytes, index: index)
+            let element = unsafe JSONValue(nodes: container.nodes, bytes: container.bytes, index: index)
             index = Int(element.node.next)
             return element
         }
@@ -100,14 +100,16 @@ extension JSONValue {
 
     private var repeatedKeyAmongMany: JSONValue? {
         var seen = Set<[UInt8]>(minimumCapacity: count)
-        for (key, _) in members where !seen.insert(key.withUTF8 { Array($0) } ?? []).inserted { return key }
+        for (key, _) in members where unsafe !seen.insert(key.withUTF8 { unsafe Array($0) } ?? []).inserted {
+            return key
+        }
         return nil
     }
 
     /// Whether both are strings of the same characters, byte by byte.
     package func hasSameText(as other: JSONValue) -> Bool {
         guard isString else { return false }
-        if let other = other.plain { return equals(other) }
-        return other.withUTF8 { equals($0) } ?? false
+        if let other = unsafe other.plain { return unsafe equals(other) }
+        return unsafe other.withUTF8 { unsafe equals($0) } ?? false
     }
 }

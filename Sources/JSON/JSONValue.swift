@@ -1,7 +1,7 @@
 /// A view of one value in a parsed text; nothing is decoded or copied until asked for.
 ///
 /// Valid while the text is and until its parser reads the next text. Copying a view costs nothing.
-public struct JSONValue {
+@safe public struct JSONValue {
     public enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
 
     @usableFromInline let nodes: UnsafePointer<JSONNode>
@@ -10,12 +10,12 @@ public struct JSONValue {
 
     @inlinable
     init(nodes: UnsafePointer<JSONNode>, bytes: UnsafePointer<UInt8>, index: Int) {
-        self.nodes = nodes
-        self.bytes = bytes
+        unsafe self.nodes = nodes
+        unsafe self.bytes = bytes
         self.index = index
     }
 
-    @inlinable var node: JSONNode { nodes[index] }
+    @inlinable var node: JSONNode { unsafe nodes[index] }
     @inlinable
     @inline(__always)
     public var kind: Kind { node.kind }
@@ -24,7 +24,7 @@ public struct JSONValue {
     @inlinable
     public var raw: UnsafeRawBufferPointer {
         let node = node
-        return UnsafeRawBufferPointer(start: bytes + Int(node.start), count: node.length)
+        return unsafe UnsafeRawBufferPointer(start: bytes + Int(node.start), count: node.length)
     }
 
     /// Byte offset of the value in its text.
@@ -53,28 +53,28 @@ extension JSONValue {
     }
 
     /// The whole number written without fraction or exponent, when it fits 64 bits exactly.
-    public var int64: Int64? { isNumber && node.isWhole ? JSONNumber.int64(raw) : nil }
+    public var int64: Int64? { unsafe isNumber && node.isWhole ? JSONNumber.int64(raw) : nil }
 
     /// The nearest double; nil when this is no number, or one beyond the range of a double.
     ///
     /// What is too small for a double is 0 with its sign.
-    public var double: Double? { isNumber ? JSONNumber.double(raw) : nil }
+    public var double: Double? { unsafe isNumber ? JSONNumber.double(raw) : nil }
 }
 
 // MARK: - Strings
 
 extension JSONValue {
     /// The decoded text; nil when this is no string.
-    public var string: String? { withUTF8 { String(decoding: $0, as: UTF8.self) } }
+    public var string: String? { unsafe withUTF8 { unsafe String(decoding: $0, as: UTF8.self) } }
 
     /// Calls `body` with the decoded UTF-8; nil when this is no string. Costs nothing where there are no escapes.
     @inlinable
     public func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-        if let plain { return body(plain) }
+        if let plain = unsafe plain { return unsafe body(plain) }
         guard isString else { return nil }
-        let inner = UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)])
-        return withUnsafeTemporaryAllocation(byteCount: inner.count, alignment: 1) { target in
-            body(UnsafeRawBufferPointer(rebasing: target[..<JSONText.unescape(inner, into: target)]))
+        let inner = unsafe UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)])
+        return unsafe withUnsafeTemporaryAllocation(byteCount: inner.count, alignment: 1) { target in
+            unsafe body(UnsafeRawBufferPointer(rebasing: target[..<JSONText.unescape(inner, into: target)]))
         }
     }
 
@@ -84,43 +84,45 @@ extension JSONValue {
     public var plain: UnsafeRawBufferPointer? {
         let node = node
         guard node.isPlainString else { return nil }
-        return UnsafeRawBufferPointer(start: bytes + Int(node.start) + 1, count: node.length - 2)
+        return unsafe UnsafeRawBufferPointer(start: bytes + Int(node.start) + 1, count: node.length - 2)
     }
 
     /// Bytes of the decoded text; 0 when this is no string.
     @inlinable
     @inline(__always)
-    package var textLength: Int { plain?.count ?? decodedLength }
+    package var textLength: Int { unsafe plain?.count ?? decodedLength }
 
     @inline(never)
     @usableFromInline
-    package var decodedLength: Int { withUTF8 { $0.count } ?? 0 }
+    package var decodedLength: Int { unsafe withUTF8 { $0.count } ?? 0 }
 
     /// Whether this is a string with just that text.
     @inlinable
     @inline(__always)
     public func equals(_ text: StaticString) -> Bool {
-        equals(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        unsafe equals(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     // A literal is to be compared where it stands.
     @_disfavoredOverload
     public func equals(_ text: String) -> Bool {
         var text = text
-        return text.withUTF8 { equals(UnsafeRawBufferPointer($0)) }
+        return text.withUTF8 { unsafe equals(UnsafeRawBufferPointer($0)) }
     }
 
     @inlinable
     @inline(__always)
     func equals(_ utf8: UnsafeRawBufferPointer) -> Bool {
         let node = node
-        guard node.isPlainString else { return equalsDecoded(utf8) }
+        guard node.isPlainString else { return unsafe equalsDecoded(utf8) }
         guard node.length - 2 == utf8.count else { return false }
         guard let other = utf8.baseAddress else { return true }
-        return UnsafeRawBufferPointer.areSame(bytes + Int(node.start) + 1, other, utf8.count)
+        return unsafe UnsafeRawBufferPointer.areSame(bytes + Int(node.start) + 1, other, utf8.count)
     }
 
     @inline(never)
     @usableFromInline
-    func equalsDecoded(_ utf8: UnsafeRawBufferPointer) -> Bool { withUTF8 { $0.isSame(as: utf8) } ?? false }
+    func equalsDecoded(_ utf8: UnsafeRawBufferPointer) -> Bool {
+        unsafe withUTF8 { unsafe $0.isSame(as: utf8) } ?? false
+    }
 }

@@ -6,18 +6,18 @@ extension UnsafeRawBufferPointer {
     public func isSame(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         guard count > 0, let left = baseAddress, let right = other.baseAddress else { return true }
-        return UnsafeRawBufferPointer.areSame(left, right, count)
+        return unsafe UnsafeRawBufferPointer.areSame(left, right, count)
     }
 
     /// Keys and names are short: two loads that may overlap compare up to sixteen bytes.
     @inlinable
     @inline(__always)
     static func areSame(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int) -> Bool {
-        if count > 16 { return memcmp(left, right, count) == 0 }
-        if count >= 8 { return areSame(left, right, count, UInt64.self) }
-        if count >= 4 { return areSame(left, right, count, UInt32.self) }
-        if count >= 2 { return areSame(left, right, count, UInt16.self) }
-        return count == 0 || left.load(as: UInt8.self) == right.load(as: UInt8.self)
+        if count > 16 { return unsafe memcmp(left, right, count) == 0 }
+        if count >= 8 { return unsafe areSame(left, right, count, UInt64.self) }
+        if count >= 4 { return unsafe areSame(left, right, count, UInt32.self) }
+        if count >= 2 { return unsafe areSame(left, right, count, UInt16.self) }
+        return unsafe count == 0 || left.load(as: UInt8.self) == right.load(as: UInt8.self)
     }
 
     @inlinable
@@ -26,7 +26,7 @@ extension UnsafeRawBufferPointer {
         _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int, _: Word.Type
     ) -> Bool {
         let last = count - MemoryLayout<Word>.size
-        return left.loadUnaligned(as: Word.self) == right.loadUnaligned(as: Word.self)
+        return unsafe left.loadUnaligned(as: Word.self) == right.loadUnaligned(as: Word.self)
             && left.loadUnaligned(fromByteOffset: last, as: Word.self)
                 == right.loadUnaligned(fromByteOffset: last, as: Word.self)
     }

@@ -131,7 +131,7 @@ private final class ZAPResponder: @unchecked Sendable {
 
     // Frames: routing ID, empty, version, request ID, domain, address, identity, mechanism, then the client's key.
     private func answer() throws(ZMQError) {
-        guard message.count == 9, text(2) == "1.0", message[1].isEmpty else { return }
+        guard message.count == 9, text(2) == "1.0", unsafe message[1].isEmpty else { return }
         let verdict = userID().map { ["200", "OK", $0] } ?? ["400", "the key is not listed", ""]
         let head = [message.bytes(at: 0), [], message.bytes(at: 2), message.bytes(at: 3)]
         _ = try socket.send(head + verdict.map { Array($0.utf8) } + [[]], wait: false)
@@ -147,5 +147,5 @@ private final class ZAPResponder: @unchecked Sendable {
         return nil
     }
 
-    private func text(_ index: Int) -> String { String(decoding: message[index], as: UTF8.self) }
+    private func text(_ index: Int) -> String { unsafe String(decoding: message[index], as: UTF8.self) }
 }

@@ -33,7 +33,7 @@ package struct CurveSecretKey: Sendable {
     /// The public key that belongs to this one.
     package func publicKey() throws(ZMQError) -> CurvePublicKey {
         var text = [CChar](repeating: 0, count: keyCharacters + 1)
-        guard zmq_curve_public(&text, z85) == 0 else { throw .last("derive public key") }
+        guard unsafe zmq_curve_public(&text, z85) == 0 else { throw .last("derive public key") }
         return try CurvePublicKey(z85: keyString(text))
     }
 }
@@ -66,7 +66,7 @@ package struct CurveKeyPair: Sendable {
     private static func draw() throws(ZMQError) -> CurveKeyPair {
         var publicText = [CChar](repeating: 0, count: keyCharacters + 1)
         var secretText = publicText
-        guard zmq_curve_keypair(&publicText, &secretText) == 0 else { throw .last("generate key pair") }
+        guard unsafe zmq_curve_keypair(&publicText, &secretText) == 0 else { throw .last("generate key pair") }
         return try CurveKeyPair(secretKey: CurveSecretKey(z85: keyString(secretText)))
     }
 }
@@ -78,7 +78,7 @@ private let keyCharacters = 40
 private func decodeKey(_ text: String, _ operation: String) throws(ZMQError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: keyBytes)
     let isASCII = text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
-    guard isASCII, text.utf8.count == keyCharacters, zmq_z85_decode(&bytes, text) != nil else {
+    guard isASCII, text.utf8.count == keyCharacters, unsafe zmq_z85_decode(&bytes, text) != nil else {
         throw ZMQError(code: EINVAL, operation: operation, detail: "expected \(keyCharacters) characters of Z85")
     }
     return bytes
@@ -86,7 +86,7 @@ private func decodeKey(_ text: String, _ operation: String) throws(ZMQError) -> 
 
 private func encodeKey(_ bytes: [UInt8]) -> String {
     var text = [CChar](repeating: 0, count: keyCharacters + 1)
-    zmq_z85_encode(&text, bytes, bytes.count)
+    unsafe zmq_z85_encode(&text, bytes, bytes.count)
     return keyString(text)
 }
 

@@ -28,14 +28,14 @@ package enum SocketThread {
     /// Starts a thread that the caller joins or detaches.
     static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(ZMQError) -> pthread_t {
         var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setstacksize(&attributes, stackBytes)
-        let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
+        unsafe pthread_attr_init(&attributes)
+        defer { unsafe pthread_attr_destroy(&attributes) }
+        unsafe pthread_attr_setstacksize(&attributes, stackBytes)
+        let start = unsafe Unmanaged.passRetained(ThreadStart(name: name, body: body))
         var thread = pthread_t()
-        let code = pthread_create(&thread, &attributes, { runThread($0) }, start.toOpaque())
+        let code = unsafe pthread_create(&thread, &attributes, { unsafe runThread($0) }, unsafe start.toOpaque())
         guard code == 0 else {
-            start.release()
+            unsafe start.release()
             throw ZMQError(code: code, operation: "start thread \(name)")
         }
         return thread
@@ -53,10 +53,10 @@ private final class ThreadStart: Sendable {
 }
 
 private func runThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let argument else { return nil }
-    let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
+    guard let argument = unsafe argument else { return nil }
+    let start = unsafe Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
     // Linux: 16 bytes with the final 0 (pthread_setname_np).
-    pthread_setname_np(pthread_self(), String(decoding: start.name.utf8.prefix(15), as: UTF8.self))
+    unsafe pthread_setname_np(pthread_self(), String(decoding: start.name.utf8.prefix(15), as: UTF8.self))
     start.body()
     return nil
 }

@@ -15,7 +15,9 @@ package final class WakeSignal: Sendable {
     /// - Throws: `EMFILE` or `ENFILE` when there are no more file descriptors.
     package init() throws(ZMQError) {
         var ends: [Int32] = [-1, -1]
-        guard pipe2(&ends, O_NONBLOCK | O_CLOEXEC) == 0 else { throw ZMQError(code: errno, operation: "create pipe") }
+        guard unsafe pipe2(&ends, O_NONBLOCK | O_CLOEXEC) == 0 else {
+            throw ZMQError(code: errno, operation: "create pipe")
+        }
         fileDescriptor = ends[0]
         writeEnd = ends[1]
     }
@@ -30,7 +32,7 @@ package final class WakeSignal: Sendable {
         guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var byte: UInt8 = 1
         // A full pipe (EAGAIN) is as good as a written byte.
-        while write(writeEnd, &byte, 1) < 0, errno == EINTR {}
+        while unsafe write(writeEnd, &byte, 1) < 0, errno == EINTR {}
     }
 
     /// Takes back all signals so far.
@@ -41,9 +43,9 @@ package final class WakeSignal: Sendable {
     }
 
     private func drain() {
-        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+        unsafe withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
             while true {
-                let count = read(fileDescriptor, buffer.baseAddress, buffer.count)
+                let count = unsafe read(fileDescriptor, buffer.baseAddress, buffer.count)
                 if count == buffer.count || (count < 0 && errno == EINTR) { continue }
                 return
             }

@@ -7,7 +7,7 @@ import Synchronization
 /// Sockets keep their context alive. When the last of them and the last reference are gone, `deinit` waits for
 /// messages still queued, at most for the linger time of each socket (none unless a socket asks for it).
 // @unchecked holds because the handle never changes and libzmq documents contexts as thread safe.
-package final class ZMQContext: @unchecked Sendable {
+@safe package final class ZMQContext: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
     private let maxSockets: Int
     private let openSockets = Atomic(0)
@@ -16,8 +16,8 @@ package final class ZMQContext: @unchecked Sendable {
     ///   - ioThreads: One suffices for about a gigabyte a second. 0 allows `inproc` only.
     ///   - maxSockets: Creating more throws `EMFILE`.
     package init(ioThreads: Int = 1, maxSockets: Int = 1023) throws(ZMQError) {
-        guard let handle = zmq_ctx_new() else { throw .last("create context") }
-        self.handle = handle
+        guard let handle = unsafe zmq_ctx_new() else { throw .last("create context") }
+        unsafe self.handle = handle
         self.maxSockets = maxSockets
         // New sockets get a linger of 0 instead of for ever, so that ending never hangs on an absent peer.
         try set(ZMQ_BLOCKY, 0, "set linger default")
@@ -31,14 +31,14 @@ package final class ZMQContext: @unchecked Sendable {
     }
 
     deinit {
-        while zmq_ctx_term(handle) != 0, zmq_errno() == EINTR {}
+        while unsafe zmq_ctx_term(handle) != 0, zmq_errno() == EINTR {}
     }
 
     /// Makes every call on every socket of this context, blocked ones included, throw `ETERM`.
     ///
     /// Returns at once, may be called from any thread and more than once. Owners then close their sockets.
     package func shutdown() {
-        zmq_ctx_shutdown(handle)
+        unsafe zmq_ctx_shutdown(handle)
     }
 
     func claimSocket() throws(ZMQError) {
@@ -54,7 +54,7 @@ package final class ZMQContext: @unchecked Sendable {
 
     private func set(_ option: Int32, _ value: Int, _ operation: String) throws(ZMQError) {
         let value = Int32(clamping: value)
-        guard zmq_ctx_set(handle, option, value) == 0 else { throw .last(operation) }
+        guard unsafe zmq_ctx_set(handle, option, value) == 0 else { throw .last(operation) }
     }
 }
 

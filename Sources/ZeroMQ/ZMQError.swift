@@ -40,7 +40,7 @@ package struct ZMQError: Error, Equatable, Sendable {
 extension ZMQError: CustomStringConvertible {
     package var description: String {
         let place = endpoint.map { "\(operation) \($0)" } ?? operation
-        return "ZeroMQ: \(place): \(detail ?? hint ?? String(cString: zmq_strerror(code)))"
+        return "ZeroMQ: \(place): \(unsafe detail ?? hint ?? String(cString: zmq_strerror(code)))"
     }
 
     private var hint: String? { endpoint.flatMap(addressHint) ?? generalHint }

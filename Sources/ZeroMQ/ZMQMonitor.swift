@@ -46,7 +46,7 @@ package final class ZMQMonitor {
         self.watched = watched
         // Without limit: libzmq's I/O thread would block on a full queue.
         socket = try ZMQSocket(watched.context, .pair, ZMQSocketOptions().with { $0.receiveHighWaterMessages = 0 })
-        guard zmq_socket_monitor(try watched.openHandle("monitor"), endpoint, events.rawValue) == 0 else {
+        guard unsafe zmq_socket_monitor(try watched.openHandle("monitor"), endpoint, events.rawValue) == 0 else {
             throw .last("monitor", endpoint: endpoint)
         }
         try socket.connect(endpoint)
@@ -57,7 +57,7 @@ package final class ZMQMonitor {
     /// Ends the monitoring; call it before the watched socket is closed. libzmq's I/O thread would wait for ever to tell
     /// of an event that nobody can receive any more.
     package func stop() {
-        if let handle = watched.handle { zmq_socket_monitor(handle, nil, 0) }
+        if let handle = unsafe watched.handle { unsafe zmq_socket_monitor(handle, nil, 0) }
         socket.close()
     }
 
@@ -65,10 +65,10 @@ package final class ZMQMonitor {
     package func next(wait: Bool = true) throws(ZMQError) -> Event? {
         guard try socket.receive(into: message, wait: wait) == .received else { return nil }
         // Frame 1: 16-bit event, 32-bit value, in this machine's byte order; frame 2: the endpoint.
-        guard message.count == 2, message[0].count == 6 else { return nil }
-        let kind = message[0].loadUnaligned(as: UInt16.self)
-        let value = message[0].loadUnaligned(fromByteOffset: 2, as: UInt32.self)
-        return Event(
+        guard message.count == 2, unsafe message[0].count == 6 else { return nil }
+        let kind = unsafe message[0].loadUnaligned(as: UInt16.self)
+        let value = unsafe message[0].loadUnaligned(fromByteOffset: 2, as: UInt32.self)
+        return unsafe Event(
             kind: Events(rawValue: Int32(kind)), value: value, endpoint: String(decoding: message[1], as: UTF8.self))
     }
 }

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Received bytes are read in place: pointers from the subscript hold until the object is received into, sent,
 /// appended to, emptied or freed. Like a socket, it has one owner at a time.
-package final class ZMQMultipart {
+@safe package final class ZMQMultipart {
     package static let framesMaxDefault = 256
 
     /// A received message with more frames is refused; see ``ZMQReceiveResult/tooManyFrames(_:)``.
@@ -18,51 +18,53 @@ package final class ZMQMultipart {
     package init(framesMax: Int = ZMQMultipart.framesMaxDefault) {
         self.framesMax = max(1, framesMax)
         capacity = min(self.framesMax, 4)
-        slots = .allocate(capacity: capacity)
+        unsafe slots = .allocate(capacity: capacity)
     }
 
     deinit {
         removeAll()
-        slots.deallocate()
+        unsafe slots.deallocate()
     }
 
     /// The bytes of one frame, not copied.
     package subscript(index: Int) -> UnsafeRawBufferPointer {
-        let frame = pointer(at: index)
-        return UnsafeRawBufferPointer(start: zmq_msg_data(frame), count: zmq_msg_size(frame))
+        let frame = unsafe pointer(at: index)
+        return unsafe UnsafeRawBufferPointer(start: zmq_msg_data(frame), count: zmq_msg_size(frame))
     }
 
     /// A copy of one frame, for bytes that outlive the message.
-    package func bytes(at index: Int) -> [UInt8] { Array(self[index]) }
+    package func bytes(at index: Int) -> [UInt8] { unsafe Array(self[index]) }
 
     /// All frames, copied.
     package var copies: [[UInt8]] { (0..<count).map(bytes(at:)) }
 
     /// The sum of the frames' sizes.
-    package var byteCount: Int { (0..<count).reduce(0) { $0 + self[$1].count } }
+    package var byteCount: Int { (0..<count).reduce(0) { unsafe $0 + self[$1].count } }
 
     /// Adds a frame with a copy of `bytes`.
     ///
     /// - Throws: `ENOMEM`, with the message as it was.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(ZMQError) {
-        try append(count: bytes.count) { $0.copyMemory(from: bytes) }
+        try unsafe append(count: bytes.count) { unsafe $0.copyMemory(from: bytes) }
     }
 
     package func append(_ bytes: [UInt8]) throws(ZMQError) {
-        try append(count: bytes.count) { $0.copyBytes(from: bytes) }
+        try unsafe append(count: bytes.count) { unsafe $0.copyBytes(from: bytes) }
     }
 
     /// Adds a frame of `count` bytes that `fill` writes in place.
     package func append(count byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws(ZMQError) {
-        let frame = freeSlot()
-        guard zmq_msg_init_size(frame, byteCount) == 0 else { throw .last("allocate a frame of \(byteCount) bytes") }
+        let frame = unsafe freeSlot()
+        guard unsafe zmq_msg_init_size(frame, byteCount) == 0 else {
+            throw .last("allocate a frame of \(byteCount) bytes")
+        }
         count += 1
-        fill(UnsafeMutableRawBufferPointer(start: zmq_msg_data(frame), count: byteCount))
+        unsafe fill(UnsafeMutableRawBufferPointer(start: zmq_msg_data(frame), count: byteCount))
     }
 
     /// Frees the frames and keeps the storage.
     package func removeAll() {
-        for index in 0..<count { zmq_msg_close(slots + index) }
+        for index in 0..<count { unsafe zmq_msg_close(slots + index) }
         count = 0
     }
 
@@ -74,29 +76,29 @@ package final class ZMQMultipart {
 
     private func property(_ name: String) -> String? {
         // The frames of a message share its metadata, except a ROUTER's first frame, which libzmq makes itself.
-        guard count > 0, let text = zmq_msg_gets(slots + (count - 1), name) else { return nil }
-        return String(cString: text)
+        guard count > 0, let text = unsafe zmq_msg_gets(slots + (count - 1), name) else { return nil }
+        return unsafe String(cString: text)
     }
 }
 
 extension ZMQMultipart {
     func pointer(at index: Int) -> UnsafeMutablePointer<zmq_msg_t> {
         precondition(index >= 0 && index < count, "frame \(index) of a message of \(count)")
-        return slots + index
+        return unsafe slots + index
     }
 
     /// Takes one frame off the socket.
     ///
     /// - Returns: 0 or the errno, with no frame added.
     func receiveFrame(from socket: UnsafeMutableRawPointer, _ flags: Int32) -> Int32 {
-        let frame = freeSlot()
-        zmq_msg_init(frame)
-        let code = Self.receive(frame, from: socket, flags)
-        if code == 0 { count += 1 } else { zmq_msg_close(frame) }
+        let frame = unsafe freeSlot()
+        unsafe zmq_msg_init(frame)
+        let code = unsafe Self.receive(frame, from: socket, flags)
+        if code == 0 { count += 1 } else { unsafe zmq_msg_close(frame) }
         return code
     }
 
-    var expectsMore: Bool { count > 0 && zmq_msg_more(slots + (count - 1)) != 0 }
+    var expectsMore: Bool { unsafe count > 0 && zmq_msg_more(slots + (count - 1)) != 0 }
 
     /// Reads the rest of a message without keeping it.
     ///
@@ -104,20 +106,20 @@ extension ZMQMultipart {
     static func drain(_ socket: UnsafeMutableRawPointer) -> (frames: Int, code: Int32) {
         var frame = zmq_msg_t()
         var frames = 0
-        zmq_msg_init(&frame)
-        defer { zmq_msg_close(&frame) }
+        unsafe zmq_msg_init(&frame)
+        defer { unsafe zmq_msg_close(&frame) }
         repeat {
-            let code = receive(&frame, from: socket, 0)
+            let code = unsafe receive(&frame, from: socket, 0)
             guard code == 0 else { return (frames, code) }
             frames += 1
-        } while zmq_msg_more(&frame) != 0
+        } while unsafe zmq_msg_more(&frame) != 0
         return (frames, 0)
     }
 
     private static func receive(
         _ frame: UnsafeMutablePointer<zmq_msg_t>, from socket: UnsafeMutableRawPointer, _ flags: Int32
     ) -> Int32 {
-        while zmq_msg_recv(frame, socket, flags) < 0 {
+        while unsafe zmq_msg_recv(frame, socket, flags) < 0 {
             let code = zmq_errno()
             if code != EINTR { return code }
         }
@@ -126,18 +128,18 @@ extension ZMQMultipart {
 
     private func freeSlot() -> UnsafeMutablePointer<zmq_msg_t> {
         if count == capacity { grow() }
-        return slots + count
+        return unsafe slots + count
     }
 
     private func grow() {
         let larger = UnsafeMutablePointer<zmq_msg_t>.allocate(capacity: capacity * 2)
         for index in 0..<count {
-            zmq_msg_init(larger + index)
-            zmq_msg_move(larger + index, slots + index)
-            zmq_msg_close(slots + index)
+            unsafe zmq_msg_init(larger + index)
+            unsafe zmq_msg_move(larger + index, slots + index)
+            unsafe zmq_msg_close(slots + index)
         }
-        slots.deallocate()
-        slots = larger
+        unsafe slots.deallocate()
+        unsafe slots = larger
         capacity *= 2
     }
 }

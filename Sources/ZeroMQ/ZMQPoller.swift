@@ -16,8 +16,8 @@ package struct ZMQReadiness: OptionSet, Sendable {
 ///
 /// Items keep the index that `add` returned. Polling again with the same items allocates nothing. Like a socket, a
 /// poller belongs to one thread.
-package final class ZMQPoller {
-    private var items: [zmq_pollitem_t] = []
+@safe package final class ZMQPoller {
+    private var items: [zmq_pollitem_t] = unsafe []
     // Same indices as `items`. Sockets are asked for their handle at each poll, because a closed one must not be used.
     private var sockets: [ZMQSocket?] = []
     private var wakes: [WakeSignal] = []
@@ -45,12 +45,12 @@ package final class ZMQPoller {
 
     /// Changes what an item waits for; an empty set pauses it.
     package func setInterest(_ interest: ZMQReadiness, at index: Int) {
-        items[index].events = interest.rawValue
+        unsafe items[index].events = interest.rawValue
     }
 
     /// What the last poll found at an item.
     package func ready(at index: Int) -> ZMQReadiness {
-        ZMQReadiness(rawValue: items[index].revents)
+        unsafe ZMQReadiness(rawValue: items[index].revents)
     }
 
     /// Waits until an item is ready or the time is over. A signal that interrupts it does not end the wait.
@@ -63,7 +63,7 @@ package final class ZMQPoller {
         let start = timeoutMilliseconds > 0 ? ContinuousClock.now : nil
         var remaining = timeoutMilliseconds
         while true {
-            let count = zmq_poll(&items, Int32(items.count), min(max(remaining, -1), Int(Int32.max)))
+            let count = unsafe zmq_poll(&items, Int32(items.count), min(max(remaining, -1), Int(Int32.max)))
             if count >= 0 { return Int(count) }
             let code = zmq_errno()
             guard code == EINTR else { throw ZMQError(code: code, operation: "poll") }
@@ -72,18 +72,20 @@ package final class ZMQPoller {
     }
 
     private func add(socket: ZMQSocket?, fileDescriptor: Int32, _ interest: ZMQReadiness) -> Int {
-        items.append(
+        unsafe items.append(
             zmq_pollitem_t(socket: socket?.handle, fd: fileDescriptor, events: interest.rawValue, revents: 0))
         sockets.append(socket)
-        return items.count - 1
+        return unsafe items.count - 1
     }
 
     private func refreshHandles() throws(ZMQError) {
-        guard !items.isEmpty else { throw ZMQError(code: EINVAL, operation: "poll", detail: "nothing to wait for") }
+        guard unsafe !items.isEmpty else {
+            throw ZMQError(code: EINVAL, operation: "poll", detail: "nothing to wait for")
+        }
         for index in sockets.indices {
-            items[index].revents = 0
+            unsafe items[index].revents = 0
             guard let socket = sockets[index] else { continue }
-            items[index].socket = try socket.openHandle("poll")
+            unsafe items[index].socket = try socket.openHandle("poll")
         }
     }
 }

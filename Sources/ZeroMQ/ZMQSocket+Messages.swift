@@ -31,11 +31,11 @@ extension ZMQSocket {
     /// - Parameter wait: Block until there is room, instead of returning ``ZMQSendResult/full``.
     /// - Throws: `EINVAL` for no frames, `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`.
     package func send(_ message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
-        let handle = try openHandle("send")
+        let handle = try unsafe openHandle("send")
         guard message.count > 0 else { throw ZMQError(code: EINVAL, operation: "send", detail: "no frames") }
         for index in 0..<message.count {
             let more = index + 1 < message.count ? ZMQ_SNDMORE : 0
-            let code = sendFrame(message.pointer(at: index), handle, more | (wait ? 0 : ZMQ_DONTWAIT))
+            let code = unsafe sendFrame(message.pointer(at: index), handle, more | (wait ? 0 : ZMQ_DONTWAIT))
             // Past the first frame this says that the peer has just left and took the message along. libzmq drops
             // frames until the last one has been offered, so go on, or it would drop the next message instead.
             if code == 0 || (index > 0 && code == EAGAIN) { continue }
@@ -48,7 +48,9 @@ extension ZMQSocket {
     /// Copies `frames` and sends them as one message.
     package func send(_ frames: [UnsafeRawBufferPointer], wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
         defer { outgoing.removeAll() }
-        for frame in frames { try outgoing.append(frame) }
+        // The formatter takes the space out of `for unsafe`.
+        // swift-format-ignore
+        for unsafe frame in unsafe frames { try unsafe outgoing.append(frame) }
         return try send(outgoing, wait: wait)
     }
 
@@ -64,11 +66,11 @@ extension ZMQSocket {
     /// - Parameter wait: Block until there is one, instead of returning ``ZMQReceiveResult/empty``.
     /// - Throws: `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`, with `message` empty.
     package func receive(into message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQReceiveResult {
-        let handle = try openHandle("receive")
+        let handle = try unsafe openHandle("receive")
         message.removeAll()
         repeat {
-            if message.count == message.framesMax { return try refuse(message, handle) }
-            let code = message.receiveFrame(from: handle, wait ? 0 : ZMQ_DONTWAIT)
+            if message.count == message.framesMax { return try unsafe refuse(message, handle) }
+            let code = unsafe message.receiveFrame(from: handle, wait ? 0 : ZMQ_DONTWAIT)
             if code == EAGAIN { return .empty }
             guard code == 0 else { throw receiveFailed(code, message) }
         } while message.expectsMore
@@ -78,7 +80,7 @@ extension ZMQSocket {
     private func sendFrame(
         _ frame: UnsafeMutablePointer<zmq_msg_t>, _ handle: UnsafeMutableRawPointer, _ flags: Int32
     ) -> Int32 {
-        while zmq_msg_send(frame, handle, flags) < 0 {
+        while unsafe zmq_msg_send(frame, handle, flags) < 0 {
             let code = zmq_errno()
             if code != EINTR { return code }
         }
@@ -98,7 +100,7 @@ extension ZMQSocket {
     private func refuse(
         _ message: ZMQMultipart, _ handle: UnsafeMutableRawPointer
     ) throws(ZMQError) -> ZMQReceiveResult {
-        let rest = ZMQMultipart.drain(handle)
+        let rest = unsafe ZMQMultipart.drain(handle)
         guard rest.code == 0 else { throw receiveFailed(rest.code, message) }
         return .tooManyFrames(message.count + rest.frames)
     }

@@ -24,7 +24,7 @@ package enum ZMQSocketType: Sendable {
 ///
 /// Closed by ``close()`` or when the last reference goes. After that, and after the context's shutdown, calls
 /// throw `ENOTSOCK` and `ETERM`.
-package final class ZMQSocket {
+@safe package final class ZMQSocket {
     package let type: ZMQSocketType
     /// Kept alive by the socket; libzmq waits for all sockets before it ends a context.
     package let context: ZMQContext
@@ -38,14 +38,14 @@ package final class ZMQSocket {
         _ context: ZMQContext, _ type: ZMQSocketType, _ options: ZMQSocketOptions = ZMQSocketOptions()
     ) throws(ZMQError) {
         try context.claimSocket()
-        guard let handle = zmq_socket(context.handle, type.rawValue) else {
+        guard let handle = unsafe zmq_socket(context.handle, type.rawValue) else {
             let error = ZMQError.last("create socket")
             context.releaseSocket()
             throw error
         }
         self.type = type
         self.context = context
-        self.handle = handle
+        unsafe self.handle = handle
         try apply(options)
     }
 
@@ -53,10 +53,10 @@ package final class ZMQSocket {
 
     /// Gives up the endpoints and, after the linger time, unsent messages. Further calls do nothing.
     package func close() {
-        guard let handle else { return }
-        zmq_close(handle)
+        guard let handle = unsafe handle else { return }
+        unsafe zmq_close(handle)
         context.releaseSocket()
-        self.handle = nil
+        unsafe self.handle = nil
         authorization = nil
     }
 
@@ -64,46 +64,46 @@ package final class ZMQSocket {
     ///
     /// An `ipc` path that a running process holds is taken over without an error; libzmq removes the file first.
     package func bind(_ endpoint: String) throws(ZMQError) {
-        try call("bind", endpoint, zmq_bind)
+        try unsafe call("bind", endpoint, zmq_bind)
     }
 
     /// Connects in the background, again and again until there is a peer: no error means a well-formed endpoint.
     package func connect(_ endpoint: String) throws(ZMQError) {
-        try call("connect", endpoint, zmq_connect)
+        try unsafe call("connect", endpoint, zmq_connect)
     }
 
     package func unbind(_ endpoint: String) throws(ZMQError) {
-        try call("unbind", endpoint, zmq_unbind)
+        try unsafe call("unbind", endpoint, zmq_unbind)
     }
 
     package func disconnect(_ endpoint: String) throws(ZMQError) {
-        try call("disconnect", endpoint, zmq_disconnect)
+        try unsafe call("disconnect", endpoint, zmq_disconnect)
     }
 
     /// The endpoint bound or connected last, wildcards resolved; empty when there is none.
     package var lastEndpoint: String {
-        guard let handle else { return "" }
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
+        guard let handle = unsafe handle else { return "" }
+        return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
             var size = buffer.count
-            let code = zmq_getsockopt(handle, ZMQ_LAST_ENDPOINT, buffer.baseAddress, &size)
-            return code == 0 && size > 0 ? String(cString: buffer.baseAddress!) : ""
+            let code = unsafe zmq_getsockopt(handle, ZMQ_LAST_ENDPOINT, buffer.baseAddress, &size)
+            return unsafe code == 0 && size > 0 ? String(cString: buffer.baseAddress!) : ""
         }
     }
 
     func openHandle(_ operation: String) throws(ZMQError) -> UnsafeMutableRawPointer {
-        guard let handle else { throw ZMQError(code: ENOTSOCK, operation: operation) }
-        return handle
+        guard let handle = unsafe handle else { throw ZMQError(code: ENOTSOCK, operation: operation) }
+        return unsafe handle
     }
 
     private func call(
         _ operation: String, _ endpoint: String,
         _ body: (UnsafeMutableRawPointer?, UnsafePointer<CChar>?) -> Int32
     ) throws(ZMQError) {
-        let handle = try openHandle(operation)
+        let handle = try unsafe openHandle(operation)
         guard !endpoint.utf8.contains(0) else {
             throw ZMQError(code: EINVAL, operation: operation, endpoint: endpoint)
         }
-        let result = endpoint.withCString { body(handle, $0) }
+        let result = unsafe endpoint.withCString { unsafe body(handle, $0) }
         guard result == 0 else { throw .last(operation, endpoint: endpoint) }
     }
 }

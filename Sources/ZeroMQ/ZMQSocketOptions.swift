@@ -69,8 +69,8 @@ extension ZMQSocket {
         try set(ZMQ_SNDHWM, options.sendHighWaterMessages, "set send high water")
         try set(ZMQ_RCVHWM, options.receiveHighWaterMessages, "set receive high water")
         var size = Int64(options.maxMessageBytes ?? -1)
-        try withUnsafeBytes(of: &size) { bytes throws(ZMQError) in
-            try set(ZMQ_MAXMSGSIZE, raw: bytes, "set maximum message size")
+        try unsafe withUnsafeBytes(of: &size) { bytes throws(ZMQError) in
+            try unsafe set(ZMQ_MAXMSGSIZE, raw: bytes, "set maximum message size")
         }
     }
 
@@ -108,7 +108,9 @@ extension ZMQSocket {
     func set(_ option: Int32, _ value: Int?, _ operation: String) throws(ZMQError) {
         guard let value else { return }
         var number = Int32(clamping: value)
-        try withUnsafeBytes(of: &number) { bytes throws(ZMQError) in try set(option, raw: bytes, operation) }
+        try unsafe withUnsafeBytes(of: &number) { bytes throws(ZMQError) in
+            try unsafe set(option, raw: bytes, operation)
+        }
     }
 
     private func set(_ option: Int32, _ value: Duration?, _ operation: String) throws(ZMQError) {
@@ -116,14 +118,14 @@ extension ZMQSocket {
     }
 
     func set(_ option: Int32, bytes: [UInt8], _ operation: String) throws(ZMQError) {
-        try bytes.withUnsafeBufferPointer { buffer throws(ZMQError) in
-            try set(option, raw: UnsafeRawBufferPointer(buffer), operation)
+        try unsafe bytes.withUnsafeBufferPointer { buffer throws(ZMQError) in
+            try unsafe set(option, raw: UnsafeRawBufferPointer(buffer), operation)
         }
     }
 
     private func set(_ option: Int32, raw: UnsafeRawBufferPointer, _ operation: String) throws(ZMQError) {
-        let handle = try openHandle(operation)
-        guard zmq_setsockopt(handle, option, raw.baseAddress, raw.count) == 0 else { throw .last(operation) }
+        let handle = try unsafe openHandle(operation)
+        guard unsafe zmq_setsockopt(handle, option, raw.baseAddress, raw.count) == 0 else { throw .last(operation) }
     }
 }
 

@@ -31,11 +31,11 @@ enum BlockFilter {
     static func bytes(for keys: [UInt64], salt: UInt64) -> [UInt8] {
         let lines = lineCount(keys: keys.count)
         var bytes = [UInt8](repeating: 0, count: lines * lineBytes)
-        bytes.withUnsafeMutableBytes { bytes in
-            for key in keys { set(key, in: bytes, line(of: key, among: lines)) }
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            for key in keys { unsafe set(key, in: bytes, line(of: key, among: lines)) }
             for line in 0..<lines {
-                let crc = crc(ofLine: UnsafeRawBufferPointer(bytes), at: line * lineBytes) ^ lineSalt(salt, line)
-                bytes.storeBytes(of: crc.littleEndian, toByteOffset: line * lineBytes, as: UInt32.self)
+                let crc = unsafe crc(ofLine: UnsafeRawBufferPointer(bytes), at: line * lineBytes) ^ lineSalt(salt, line)
+                unsafe bytes.storeBytes(of: crc.littleEndian, toByteOffset: line * lineBytes, as: UInt32.self)
             }
         }
         return bytes
@@ -46,12 +46,12 @@ enum BlockFilter {
     /// - Parameter bytes: The line's 64 bytes; fewer where the file ends.
     static func answer(_ key: UInt64, _ bytes: UnsafeRawBufferPointer, line: Int, salt: UInt64) -> Answer {
         guard bytes.count == lineBytes,
-            bytes.word(0, UInt32.self) == crc(ofLine: bytes, at: 0) ^ lineSalt(salt, line)
+            unsafe bytes.word(0, UInt32.self) == crc(ofLine: bytes, at: 0) ^ lineSalt(salt, line)
         else { return .damaged }
         var probe = Probe(key)
         for _ in 0..<probes {
             let bit = probe.next()
-            if bytes[4 + bit >> 3] & 1 << UInt8(bit & 7) == 0 { return .no }
+            if unsafe bytes[4 + bit >> 3] & 1 << UInt8(bit & 7) == 0 { return .no }
         }
         return .maybe
     }
@@ -60,12 +60,12 @@ enum BlockFilter {
         var probe = Probe(key)
         for _ in 0..<probes {
             let bit = probe.next()
-            bytes[line * lineBytes + 4 + bit >> 3] |= 1 << UInt8(bit & 7)
+            unsafe bytes[line * lineBytes + 4 + bit >> 3] |= 1 << UInt8(bit & 7)
         }
     }
 
     private static func crc(ofLine bytes: UnsafeRawBufferPointer, at offset: Int) -> UInt32 {
-        CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)..<(offset + lineBytes)]))
+        unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)..<(offset + lineBytes)]))
     }
 
     /// A line in another block's place, or of another log, must not be right.

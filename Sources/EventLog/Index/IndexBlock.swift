@@ -16,28 +16,28 @@ struct IndexBlock: Sendable {
         let salt = head.salt(mark)
         switch filter {
         case .memory(let bytes):
-            return bytes.withUnsafeBytes { bytes in
+            return unsafe bytes.withUnsafeBytes { bytes in
                 let start = line * BlockFilter.lineBytes
-                let line64 = UnsafeRawBufferPointer(rebasing: bytes[start..<start + BlockFilter.lineBytes])
-                return BlockFilter.answer(key, line64, line: line, salt: salt)
+                let line64 = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<start + BlockFilter.lineBytes])
+                return unsafe BlockFilter.answer(key, line64, line: line, salt: salt)
             }
         case .file(let file, let offset):
-            return withUnsafeTemporaryAllocation(byteCount: BlockFilter.lineBytes, alignment: 8) { buffer in
-                let count = read(file, at: offset + UInt64(line * BlockFilter.lineBytes), into: buffer)
-                let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count])
-                return BlockFilter.answer(key, bytes, line: line, salt: salt)
+            return unsafe withUnsafeTemporaryAllocation(byteCount: BlockFilter.lineBytes, alignment: 8) { buffer in
+                let count = unsafe read(file, at: offset + UInt64(line * BlockFilter.lineBytes), into: buffer)
+                let bytes = unsafe UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count])
+                return unsafe BlockFilter.answer(key, bytes, line: line, salt: salt)
             }
         }
     }
 
     /// A line that cannot be read says as much as one that is damaged.
     private func read(_ file: OpenFile, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        do throws(EventLogError) { return try file.read(into: buffer, at: offset) } catch { return 0 }
+        do throws(EventLogError) { return try unsafe file.read(into: buffer, at: offset) } catch { return 0 }
     }
 }
 
 /// Gathers batches until they are a block.
-struct BlockBuilder {
+@safe struct BlockBuilder {
     private let limits: BlockLimits
     private let mark: UInt64
     private let extract: KeyScheme.Extractor
@@ -49,23 +49,23 @@ struct BlockBuilder {
     init(limits: BlockLimits, mark: UInt64, extract: @escaping KeyScheme.Extractor) {
         self.limits = limits
         self.mark = mark
-        self.extract = extract
+        unsafe self.extract = extract
     }
 
     /// - Parameter nowBefore: The segment's `now` before this batch.
     mutating func add(_ batch: SegmentBatch, at offset: UInt64, nowBefore: Instant) {
         var head =
-            head
+            unsafe head
             ?? BlockHead(
                 lines: 0, firstSequence: batch.header.firstSequence, count: 0, lastBatchCRC: 0, offset: offset,
                 bytes: 0, lastBatchOffset: offset, nowBefore: nowBefore, now: nowBefore)
-        head.count += batch.header.count
-        head.bytes += UInt64(batch.fixed.batchBytes)
+        unsafe head.count += batch.header.count
+        unsafe head.bytes += UInt64(batch.fixed.batchBytes)
         head.lastBatchOffset = offset
-        head.now = batch.header.now
+        head.now = unsafe batch.header.now
         self.head = head
-        last = batch.fixed
-        addKeys(of: batch.body)
+        last = unsafe batch.fixed
+        unsafe addKeys(of: batch.body)
     }
 
     var isFull: Bool { head.map { $0.count >= limits.events || $0.bytes >= UInt64(limits.bytes) } ?? false }
@@ -83,9 +83,9 @@ struct BlockBuilder {
 
     private mutating func addKeys(of body: UnsafeRawBufferPointer) {
         var start = 0
-        while let end = EventLines.end(ofLineAt: start, in: body) {
+        while let end = unsafe EventLines.end(ofLineAt: start, in: body) {
             found.removeAll(keepingCapacity: true)
-            extract(UnsafeRawBufferPointer(rebasing: body[start..<end - 1]), &found)
+            unsafe extract(UnsafeRawBufferPointer(rebasing: body[start..<end - 1]), &found)
             for key in found { keys.insert(key) }
             start = end
         }
@@ -97,6 +97,6 @@ extension FixedHeader {
     var headerCRC: UInt32 {
         var bytes: [UInt8] = []
         append(to: &bytes)
-        return bytes.withUnsafeBytes { $0.word(8, UInt32.self) }
+        return unsafe bytes.withUnsafeBytes { unsafe $0.word(8, UInt32.self) }
     }
 }

@@ -81,13 +81,13 @@ struct IndexFile {
     }
 
     private func head(at position: UInt64) -> BlockHead? {
-        bytes(IndexFormat.headBytes, at: position).withUnsafeBytes { BlockHead($0, mark: mark) }
+        unsafe bytes(IndexFormat.headBytes, at: position).withUnsafeBytes { unsafe BlockHead($0, mark: mark) }
     }
 
     private func bytes(_ count: Int, at offset: UInt64) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             do throws(EventLogError) {
-                filled = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+                filled = try unsafe file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
             } catch {
                 filled = 0
             }
@@ -101,9 +101,11 @@ struct IndexFile {
     private func write(_ bytes: [UInt8], at offset: UInt64) -> Bool {
         var done = 0
         while done < bytes.count {
-            let count = bytes.withUnsafeBytes { buffer in
-                let rest = UnsafeRawBufferPointer(rebasing: buffer[done...])
-                return uninterrupted { pwrite(file.descriptor, rest.baseAddress, rest.count, off_t(offset) + done) }
+            let count = unsafe bytes.withUnsafeBytes { buffer in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
+                return uninterrupted {
+                    unsafe pwrite(file.descriptor, rest.baseAddress, rest.count, off_t(offset) + done)
+                }
             }
             guard count > 0 else { return false }
             done += count

@@ -57,9 +57,9 @@ struct IndexHeader: Hashable {
         bytes.put(UInt32(clamping: limits.events))
         bytes.put(UInt32(clamping: limits.bytes))
         bytes.put(UInt64(0))
-        bytes.withUnsafeMutableBytes { bytes in
-            let crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[12...]))
-            bytes.storeBytes(of: crc.littleEndian, toByteOffset: 8, as: UInt32.self)
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            let crc = unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[12...]))
+            unsafe bytes.storeBytes(of: crc.littleEndian, toByteOffset: 8, as: UInt32.self)
         }
         return bytes
     }
@@ -67,11 +67,11 @@ struct IndexHeader: Hashable {
     /// The identity of the log that a file is of; nil where its header is not right.
     static func identity(of file: OpenFile) throws(EventLogError) -> LogIdentity? {
         let bytes = try file.contents(bytesMax: IndexFormat.headerBytes)
-        return bytes.withUnsafeBytes { bytes in
-            guard bytes.count == IndexFormat.headerBytes, bytes.word(0, UInt64.self) == IndexFormat.magic,
-                CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12...])) == bytes.word(8, UInt32.self)
+        return unsafe bytes.withUnsafeBytes { bytes in
+            guard bytes.count == IndexFormat.headerBytes, unsafe bytes.word(0, UInt64.self) == IndexFormat.magic,
+                unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12...])) == bytes.word(8, UInt32.self)
             else { return nil }
-            return LogIdentity(high: bytes.word(16, UInt64.self), low: bytes.word(24, UInt64.self))
+            return unsafe LogIdentity(high: bytes.word(16, UInt64.self), low: bytes.word(24, UInt64.self))
         }
     }
 
@@ -80,7 +80,7 @@ struct IndexHeader: Hashable {
 
     static func mark(ofEncoded bytes: [UInt8]) -> UInt64 {
         var hash = KeyHash(kind: 1)
-        bytes.withUnsafeBytes { hash.absorb($0) }
+        unsafe bytes.withUnsafeBytes { unsafe hash.absorb($0) }
         return hash.value
     }
 }
@@ -113,27 +113,27 @@ struct BlockHead: Hashable, Sendable {
         for word in [offset, self.bytes, lastBatchOffset] { bytes.put(word) }
         bytes.put(nowBefore.microseconds)
         bytes.put(now.microseconds)
-        bytes.withUnsafeMutableBytes { bytes in
-            let crc = BlockHead.crc(UnsafeRawBufferPointer(bytes), mark)
-            bytes.storeBytes(of: crc.littleEndian, toByteOffset: 0, as: UInt32.self)
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            let crc = unsafe BlockHead.crc(UnsafeRawBufferPointer(bytes), mark)
+            unsafe bytes.storeBytes(of: crc.littleEndian, toByteOffset: 0, as: UInt32.self)
         }
         return bytes
     }
 
     /// Nil where the bytes are not a head of the file with that mark.
     init?(_ bytes: UnsafeRawBufferPointer, mark: UInt64) {
-        guard bytes.count == IndexFormat.headBytes, bytes.word(0, UInt32.self) == BlockHead.crc(bytes, mark),
-            bytes.word(4, UInt32.self) <= BlockFilter.linesMax
+        guard bytes.count == IndexFormat.headBytes, unsafe bytes.word(0, UInt32.self) == BlockHead.crc(bytes, mark),
+            unsafe bytes.word(4, UInt32.self) <= BlockFilter.linesMax
         else { return nil }
-        lines = Int(bytes.word(4, UInt32.self))
-        firstSequence = bytes.word(8, UInt64.self)
-        count = Int(bytes.word(16, UInt32.self))
-        lastBatchCRC = bytes.word(20, UInt32.self)
-        offset = bytes.word(24, UInt64.self)
-        self.bytes = bytes.word(32, UInt64.self)
-        lastBatchOffset = bytes.word(40, UInt64.self)
-        nowBefore = Instant(microseconds: bytes.word(48, Int64.self))
-        now = Instant(microseconds: bytes.word(56, Int64.self))
+        lines = unsafe Int(bytes.word(4, UInt32.self))
+        firstSequence = unsafe bytes.word(8, UInt64.self)
+        count = unsafe Int(bytes.word(16, UInt32.self))
+        lastBatchCRC = unsafe bytes.word(20, UInt32.self)
+        offset = unsafe bytes.word(24, UInt64.self)
+        self.bytes = unsafe bytes.word(32, UInt64.self)
+        lastBatchOffset = unsafe bytes.word(40, UInt64.self)
+        nowBefore = unsafe Instant(microseconds: bytes.word(48, Int64.self))
+        now = unsafe Instant(microseconds: bytes.word(56, Int64.self))
     }
 
     init(
@@ -152,7 +152,7 @@ struct BlockHead: Hashable, Sendable {
     }
 
     private static func crc(_ bytes: UnsafeRawBufferPointer, _ mark: UInt64) -> UInt32 {
-        CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[4..<IndexFormat.headBytes]))
+        unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[4..<IndexFormat.headBytes]))
             ^ UInt32(truncatingIfNeeded: mark)
     }
 }

@@ -18,16 +18,16 @@ package struct KeyHash: Sendable {
     /// The bytes in words of eight, then their number: no two lists of texts look alike.
     package mutating func absorb(_ bytes: UnsafeRawBufferPointer) {
         let wordsEnd = bytes.count & ~7
-        for offset in stride(from: 0, to: wordsEnd, by: 8) { absorb(bytes.word(offset, UInt64.self)) }
+        for offset in stride(from: 0, to: wordsEnd, by: 8) { unsafe absorb(bytes.word(offset, UInt64.self)) }
         var last: UInt64 = 0
-        for offset in wordsEnd..<bytes.count { last |= UInt64(bytes[offset]) << UInt64(8 * (offset - wordsEnd)) }
+        for offset in wordsEnd..<bytes.count { unsafe last |= UInt64(bytes[offset]) << UInt64(8 * (offset - wordsEnd)) }
         absorb(last)
         absorb(UInt64(bytes.count))
     }
 
     package mutating func absorb(_ text: String) {
         var text = text
-        text.withUTF8 { absorb(UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { unsafe absorb(UnsafeRawBufferPointer($0)) }
     }
 
     package var value: UInt64 { Mixer.scramble(state) }

@@ -1,5 +1,5 @@
 /// Which keys an event is found by. A log knows no event types: whoever indexes it brings this.
-package struct KeyScheme: Sendable {
+@safe package struct KeyScheme: Sendable {
     /// Adds the hashes of one event's keys, see ``KeyHash``. The same line gives the same hashes, in any process.
     package typealias Extractor = (_ line: UnsafeRawBufferPointer, _ keys: inout [UInt64]) -> Void
 
@@ -12,7 +12,7 @@ package struct KeyScheme: Sendable {
     package init(name: String, version: Int, makeExtractor: @escaping @Sendable () -> Extractor) {
         self.name = name
         self.version = version
-        self.makeExtractor = makeExtractor
+        unsafe self.makeExtractor = makeExtractor
     }
 
     var mark: UInt64 {

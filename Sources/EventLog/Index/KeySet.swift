@@ -13,7 +13,7 @@ struct KeySet {
     mutating func removeAll() {
         if keys.isEmpty { return }
         keys.removeAll(keepingCapacity: true)
-        _ = table.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: 0) }
+        _ = unsafe table.withUnsafeMutableBytes { unsafe $0.initializeMemory(as: UInt8.self, repeating: 0) }
     }
 
     private mutating func grow() {
@@ -24,13 +24,13 @@ struct KeySet {
     /// False where the key was there already.
     @inline(__always)
     private static func place(_ key: UInt64, in table: inout [UInt64]) -> Bool {
-        table.withUnsafeMutableBufferPointer { table in
+        unsafe table.withUnsafeMutableBufferPointer { table in
             var slot = Int(truncatingIfNeeded: key) & (table.count - 1)
-            while table[slot] != 0 {
-                if table[slot] == key { return false }
+            while unsafe table[slot] != 0 {
+                if unsafe table[slot] == key { return false }
                 slot = (slot + 1) & (table.count - 1)
             }
-            table[slot] = key
+            unsafe table[slot] = key
             return true
         }
     }

@@ -48,18 +48,18 @@ extension LogIndex {
             let block = segment.blocks.last(whereSorted: { $0.head.firstSequence <= sequence })
         else { return nil }
         let reader = try reader(of: block, in: segment)
-        while reader.offset < block.head.end, case .batch(let batch) = try reader.peek(body: false) {
-            if sequence < batch.header.nextSequence { return try event(sequence, in: reader) }
-            reader.consume(batch)
+        while reader.offset < block.head.end, case .batch(let batch) = try unsafe reader.peek(body: false) {
+            if unsafe sequence < batch.header.nextSequence { return try event(sequence, in: reader) }
+            unsafe reader.consume(batch)
         }
         return nil
     }
 
     private func event(_ sequence: UInt64, in reader: SegmentReader) throws(EventLogError) -> LoggedEvent? {
-        guard case .batch(let batch) = try reader.peek() else { return nil }
-        let rest = EventLogReader.slice(batch.body, header: batch.header, from: sequence)
-        guard let end = EventLines.end(ofLineAt: 0, in: rest) else { return nil }
-        return LoggedEvent(
+        guard case .batch(let batch) = try unsafe reader.peek() else { return nil }
+        let rest = unsafe EventLogReader.slice(batch.body, header: batch.header, from: sequence)
+        guard let end = unsafe EventLines.end(ofLineAt: 0, in: rest) else { return nil }
+        return unsafe LoggedEvent(
             sequence: sequence, now: batch.header.now, cursor: batch.header.cursor, line: Array(rest[..<(end - 1)]))
     }
 
@@ -78,20 +78,20 @@ extension LogIndex {
     ) throws(EventLogError) -> [LoggedEvent] {
         let reader = try reader(of: block, in: segment)
         var (events, keys) = ([LoggedEvent](), [UInt64]())
-        while reader.offset < block.head.end, case .batch(let batch) = try reader.peek() {
-            var (start, sequence) = (0, batch.header.firstSequence)
-            while let end = EventLines.end(ofLineAt: start, in: batch.body) {
-                let line = UnsafeRawBufferPointer(rebasing: batch.body[start..<end - 1])
+        while reader.offset < block.head.end, case .batch(let batch) = try unsafe reader.peek() {
+            var (start, sequence) = unsafe (0, batch.header.firstSequence)
+            while let end = unsafe EventLines.end(ofLineAt: start, in: batch.body) {
+                let line = unsafe UnsafeRawBufferPointer(rebasing: batch.body[start..<end - 1])
                 keys.removeAll(keepingCapacity: true)
-                if range.contains(sequence) { extract(line, &keys) }
+                if range.contains(sequence) { unsafe extract(line, &keys) }
                 if range.contains(sequence), wanted.allSatisfy(keys.contains) {
-                    events.append(
+                    unsafe events.append(
                         LoggedEvent(
                             sequence: sequence, now: batch.header.now, cursor: batch.header.cursor, line: Array(line)))
                 }
                 (start, sequence) = (end, sequence + 1)
             }
-            reader.consume(batch)
+            unsafe reader.consume(batch)
         }
         guard reader.offset == block.head.end else { throw reader.damaged("the log has become shorter") }
         return events

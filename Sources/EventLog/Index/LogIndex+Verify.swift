@@ -73,7 +73,7 @@ extension OpenFile {
     /// As many bytes as asked for, or fewer where the file ends.
     fileprivate func bytes(_ count: Int, at offset: UInt64) throws(EventLogError) -> [UInt8] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
-        defer { buffer.deallocate() }
-        return try Array(buffer[..<read(into: buffer, at: offset)])
+        defer { unsafe buffer.deallocate() }
+        return try unsafe Array(buffer[..<read(into: buffer, at: offset)])
     }
 }

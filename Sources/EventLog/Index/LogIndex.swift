@@ -10,7 +10,7 @@ import Time
 /// appends after an update is not found until the next.
 ///
 /// Belongs to one thread at a time. See ``IndexFormat`` for the files.
-package final class LogIndex {
+@safe package final class LogIndex {
     package struct Progress: Hashable, Sendable {
         /// Bytes of the log that are in the index, and that are to be.
         package var bytesDone: UInt64
@@ -50,7 +50,7 @@ package final class LogIndex {
         self.directory = directory
         identity = manifest.identity
         self.scheme = scheme
-        extract = scheme.makeExtractor()
+        unsafe extract = scheme.makeExtractor()
         self.usesFiles = usesFiles
         self.limits = limits
     }
@@ -93,7 +93,7 @@ package final class LogIndex {
         let kept = Set(names.map(place.indexPath))
         do throws(EventLogError) {
             for name in try LogDirectory.entries(of: folder) where name.hasSuffix(".index") {
-                if !kept.contains("\(folder)/\(name)") { unlink("\(folder)/\(name)") }
+                if !kept.contains("\(folder)/\(name)") { unsafe unlink("\(folder)/\(name)") }
             }
         } catch {
             return
@@ -103,7 +103,8 @@ package final class LogIndex {
     /// Makes a damaged file go away, so that the next update makes it anew.
     func discardFile(ofSegment first: UInt64) {
         guard usesFiles else { return }
-        unlink(SegmentIndex.Place(log: log, identity: identity, scheme: scheme, usesFiles: true).indexPath(first))
+        unsafe unlink(
+            SegmentIndex.Place(log: log, identity: identity, scheme: scheme, usesFiles: true).indexPath(first))
     }
 }
 

@@ -71,8 +71,8 @@ extension SegmentIndex {
     private func isUnchanged(_ segment: OpenFile) throws(EventLogError) -> Bool {
         guard let last = blocks.last?.head else { return true }
         var crc: UInt32 = 0
-        let count = try withUnsafeMutableBytes(of: &crc) { buffer throws(EventLogError) in
-            try segment.read(into: buffer, at: last.lastBatchOffset + 8)
+        let count = try unsafe withUnsafeMutableBytes(of: &crc) { buffer throws(EventLogError) in
+            try unsafe segment.read(into: buffer, at: last.lastBatchOffset + 8)
         }
         let size = try segment.size()
         return count == 4 && UInt32(littleEndian: crc) == last.lastBatchCRC && size >= last.end
@@ -82,13 +82,13 @@ extension SegmentIndex {
         _ segment: OpenFile, _ place: Place, _ file: inout IndexFile?, isLast: Bool, _ progress: (UInt64) -> Void
     ) throws(EventLogError) {
         let reader = reader(of: segment, place)
-        var builder = BlockBuilder(limits: header.limits, mark: mark, extract: place.scheme.makeExtractor())
+        var builder = unsafe BlockBuilder(limits: header.limits, mark: mark, extract: place.scheme.makeExtractor())
         var reported = reader.offset
         loop: while true {
-            switch try reader.peek() {
+            switch try unsafe reader.peek() {
             case .batch(let batch):
-                builder.add(batch, at: reader.offset, nowBefore: reader.lastNow)
-                reader.consume(batch)
+                unsafe builder.add(batch, at: reader.offset, nowBefore: reader.lastNow)
+                unsafe reader.consume(batch)
                 guard builder.isFull, let block = builder.finish() else { continue }
                 blocks.append(file?.append(block) ?? block)
                 progress(reader.offset - reported)

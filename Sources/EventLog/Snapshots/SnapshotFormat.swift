@@ -50,8 +50,10 @@ struct SnapshotFormat {
         bytes.put(stateCRC)
         bytes.put(UInt32(0))
         bytes += kind + cursor
-        let crc = bytes.withUnsafeBytes { CRC32C.checksum(UnsafeRawBufferPointer(rebasing: $0[12...])) }
-        bytes.withUnsafeMutableBytes { $0.storeBytes(of: crc.littleEndian, toByteOffset: 8, as: UInt32.self) }
+        let crc = unsafe bytes.withUnsafeBytes { unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: $0[12...])) }
+        unsafe bytes.withUnsafeMutableBytes {
+            unsafe $0.storeBytes(of: crc.littleEndian, toByteOffset: 8, as: UInt32.self)
+        }
         return bytes
     }
 
@@ -82,14 +84,15 @@ extension SnapshotFormat {
 
         /// From the fixed part, whose CRC is not checked yet: bounded, so that a wrong length costs nothing.
         init(_ bytes: UnsafeRawBufferPointer) throws(SnapshotFault) {
-            guard bytes.count >= SnapshotFormat.fixedBytes, bytes.word(0, UInt64.self) == SnapshotFormat.magic else {
+            guard bytes.count >= SnapshotFormat.fixedBytes, unsafe bytes.word(0, UInt64.self) == SnapshotFormat.magic
+            else {
                 throw SnapshotFault("no snapshot begins here")
             }
-            let version = bytes.word(12, UInt16.self)
+            let version = unsafe bytes.word(12, UInt16.self)
             guard version == SnapshotFormat.version else {
                 throw .unreadable("it has format \(version), and this version reads \(SnapshotFormat.version)")
             }
-            (kind, cursor) = (Int(bytes.word(16, UInt32.self)), Int(bytes.word(20, UInt32.self)))
+            (kind, cursor) = unsafe (Int(bytes.word(16, UInt32.self)), Int(bytes.word(20, UInt32.self)))
             guard kind <= SnapshotFormat.kindBytesMax, cursor <= EventLogLimits.cursorBytesMax else {
                 throw SnapshotFault("a length is out of bounds")
             }
@@ -99,18 +102,19 @@ extension SnapshotFormat {
     /// - Parameter bytes: All before the state.
     init(_ bytes: UnsafeRawBufferPointer, _ lengths: Lengths) throws(SnapshotFault) {
         guard bytes.count == lengths.all else { throw SnapshotFault("the file ends inside its header") }
-        guard bytes.word(8, UInt32.self) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12...])) else {
+        guard unsafe bytes.word(8, UInt32.self) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12...]))
+        else {
             throw SnapshotFault("CRC of the header differs")
         }
         let kindEnd = SnapshotFormat.fixedBytes + lengths.kind
-        guard let kind = String(validating: bytes[SnapshotFormat.fixedBytes..<kindEnd], as: UTF8.self),
-            let cursor = Cursor(encoded: UnsafeRawBufferPointer(rebasing: bytes[kindEnd...]))
+        guard let kind = unsafe String(validating: bytes[SnapshotFormat.fixedBytes..<kindEnd], as: UTF8.self),
+            let cursor = unsafe Cursor(encoded: UnsafeRawBufferPointer(rebasing: bytes[kindEnd...]))
         else { throw SnapshotFault("the header is not what was written") }
-        header = SnapshotHeader(
+        header = unsafe SnapshotHeader(
             stage: kind, version: Int(bytes.word(24, Int64.self)), log: bytes.identity(32),
             upstream: bytes.identity(48), cursor: cursor, sequence: bytes.word(64, UInt64.self),
             now: Instant(microseconds: bytes.word(72, Int64.self)))
-        (stateBytes, stateCRC) = (bytes.word(80, UInt64.self), bytes.word(88, UInt32.self))
+        (stateBytes, stateCRC) = unsafe (bytes.word(80, UInt64.self), bytes.word(88, UInt32.self))
     }
 }
 
@@ -131,6 +135,6 @@ struct SnapshotFault: Error {
 
 extension UnsafeRawBufferPointer {
     fileprivate func identity(_ offset: Int) -> LogIdentity {
-        LogIdentity(high: word(offset, UInt64.self), low: word(offset + 8, UInt64.self))
+        unsafe LogIdentity(high: word(offset, UInt64.self), low: word(offset + 8, UInt64.self))
     }
 }

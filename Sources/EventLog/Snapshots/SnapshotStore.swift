@@ -26,17 +26,17 @@ package struct SnapshotStore: Sendable {
     ///   with nothing written.
     @discardableResult
     package func write(_ header: SnapshotHeader, state: UnsafeRawBufferPointer) throws(EventLogError) -> SnapshotFile {
-        let format = SnapshotFormat(
+        let format = unsafe SnapshotFormat(
             header: header, stateBytes: UInt64(state.count), stateCRC: CRC32C.checksum(state))
         let head = try format.encoded()
         try LogDirectory(path: directory).create()
         let (draft, path) = (directory + "/" + SnapshotStore.draftName, directory + "/" + format.fileName)
         do throws(EventLogError) {
-            try write(head, state, to: draft)
-            guard calls.rename(draft, path) == 0 else { throw .lastFailure("rename", draft) }
+            try unsafe write(head, state, to: draft)
+            guard unsafe calls.rename(draft, path) == 0 else { throw .lastFailure("rename", draft) }
             try synchronizeFolder()
         } catch {
-            unlink(draft)
+            unsafe unlink(draft)
             throw error.orFull(bytesNeeded: head.count + state.count)
         }
         return SnapshotFile(path: path, bytes: UInt64(head.count + state.count), header: header, problem: nil)
@@ -65,7 +65,7 @@ package struct SnapshotStore: Sendable {
             do throws(SnapshotFault) {
                 if let snapshot = try SnapshotStore.read(path, pace, where: isWanted) { return snapshot }
             } catch {
-                let isRemoved = removesDamaged && error.isDamage && calls.unlink(path) == 0
+                let isRemoved = unsafe removesDamaged && error.isDamage && calls.unlink(path) == 0
                 problem("\(path): \(error.reason)\(isRemoved ? "; removed" : "")")
             }
         }
@@ -93,7 +93,7 @@ package struct SnapshotStore: Sendable {
     /// Removes the snapshots that are not wanted any more, and what a crash left unfinished.
     package func remove(where isUnwanted: (SnapshotFile) -> Bool) throws(EventLogError) {
         for file in try list() where isUnwanted(file) { try remove(file) }
-        unlink(directory + "/" + SnapshotStore.draftName)
+        unsafe unlink(directory + "/" + SnapshotStore.draftName)
     }
 }
 
@@ -101,7 +101,7 @@ extension SnapshotStore {
     private static let draftName = "unfinished"
 
     func remove(_ file: SnapshotFile) throws(EventLogError) {
-        guard unlink(file.path) == 0 || errno == ENOENT else { throw .lastFailure("remove", file.path) }
+        guard unsafe unlink(file.path) == 0 || errno == ENOENT else { throw .lastFailure("remove", file.path) }
     }
 
     private func names() throws(EventLogError) -> [String] {
@@ -110,19 +110,19 @@ extension SnapshotStore {
 
     private func write(_ head: [UInt8], _ state: UnsafeRawBufferPointer, to path: String) throws(EventLogError) {
         let file = try OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC)
-        var (rest, offset) = (state, UInt64(0))
+        var (rest, offset) = unsafe (state, UInt64(0))
         repeat {
-            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(DiskPace.partBytes))
+            let part = unsafe UnsafeRawBufferPointer(rebasing: rest.prefix(DiskPace.partBytes))
             let start = offset == 0 ? head : []
             let failed = pace.keep {
-                let failed = start.withUnsafeBytes { file.write($0, part, at: offset, calls.write) }
+                let failed = unsafe start.withUnsafeBytes { unsafe file.write($0, part, at: offset, calls.write) }
                 if part.count == DiskPace.partBytes { calls.writeBack(file.descriptor, off_t(offset), part.count) }
                 return failed
             }
             if let failed { throw .failed(operation: "write", file: path, errno: failed) }
             offset += UInt64(start.count + part.count)
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
-        } while !rest.isEmpty
+            unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
+        } while unsafe !rest.isEmpty
         guard uninterrupted({ calls.sync(file.descriptor) }) == 0 else {
             throw .failed(operation: "make durable", file: path, errno: errno)
         }
@@ -144,7 +144,7 @@ extension SnapshotStore {
         let (format, headBytes) = try SnapshotFormat.read(file)
         guard isWanted(format.header) else { return nil }
         let state = try file.bytes(Int(format.stateBytes), at: UInt64(headBytes), pace)
-        guard state.withUnsafeBytes({ CRC32C.checksum($0) }) == format.stateCRC else {
+        guard unsafe state.withUnsafeBytes({ unsafe CRC32C.checksum($0) }) == format.stateCRC else {
             throw SnapshotFault("CRC of the state differs")
         }
         return Snapshot(path: path, header: format.header, state: state)
@@ -155,9 +155,9 @@ extension SnapshotFormat {
     /// Reads what stands before the state, and checks that the file is as long as it says and named after it.
     static func read(_ file: OpenFile) throws(SnapshotFault) -> (SnapshotFormat, headBytes: Int) {
         let fixed = try file.bytes(fixedBytes, at: 0)
-        let lengths = try fixed.fault { bytes throws(SnapshotFault) in try Lengths(bytes) }
+        let lengths = try unsafe fixed.fault { bytes throws(SnapshotFault) in try unsafe Lengths(bytes) }
         let head = try file.bytes(lengths.all, at: 0)
-        let format = try head.fault { bytes throws(SnapshotFault) in try SnapshotFormat(bytes, lengths) }
+        let format = try unsafe head.fault { bytes throws(SnapshotFault) in try unsafe SnapshotFormat(bytes, lengths) }
         guard try file.faultingSize() == UInt64(lengths.all).addingReportingOverflow(format.stateBytes).partialValue
         else {
             throw SnapshotFault("the file is not as long as it says")
@@ -180,8 +180,8 @@ extension [UInt8] {
     fileprivate func fault<Value>(
         _ body: (UnsafeRawBufferPointer) throws(SnapshotFault) -> Value
     ) throws(SnapshotFault) -> Value {
-        let result = withUnsafeBytes { bytes -> Result<Value, SnapshotFault> in
-            do throws(SnapshotFault) { return .success(try body(bytes)) } catch { return .failure(error) }
+        let result = unsafe withUnsafeBytes { bytes -> Result<Value, SnapshotFault> in
+            do throws(SnapshotFault) { return unsafe .success(try body(bytes)) } catch { return .failure(error) }
         }
         return try result.get()
     }
@@ -193,12 +193,12 @@ extension OpenFile {
         -> [UInt8]
     {
         do {
-            return try [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
+            return try unsafe [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
                 while initialized < wanted {
-                    let part = UnsafeMutableRawBufferPointer(
+                    let part = unsafe UnsafeMutableRawBufferPointer(
                         rebasing: UnsafeMutableRawBufferPointer(buffer)[initialized...].prefix(DiskPace.partBytes))
                     let count = try pace.keep { () throws(EventLogError) in
-                        try read(into: part, at: offset + UInt64(initialized))
+                        try unsafe read(into: part, at: offset + UInt64(initialized))
                     }
                     initialized += count
                     guard count == part.count else { break }

@@ -123,7 +123,7 @@ struct Change {
         init(of event: JSONValue) {
             for (key, value) in event.members where !value.isNull {
                 // The lengths with quotes. A key with an escape is longer than it says by five: the shortest has twelve.
-                switch key.raw.count {
+                switch unsafe key.raw.count {
                 case 7 where key.equals(.owner): owner = owner ?? value
                 case 8 where key.equals(.record): record = record ?? value
                 case 8 where key.equals(.change): change = change ?? value
@@ -162,7 +162,7 @@ struct Change {
         @inline(__always)
         init(of record: JSONValue) {
             for (key, value) in record.members where !value.isNull {
-                switch key.raw.count {
+                switch unsafe key.raw.count {
                 case 8 where key.equals(.fields): fields = fields ?? value
                 case 8 where key.equals(.zoneID): zoneID = zoneID ?? value
                 case 12 where key.equals(.recordName): recordName = recordName ?? value

@@ -16,16 +16,16 @@ struct FanOut {
     init(_ event: borrowing InputEvent, written: Int) {
         sequence = event.sequence
         self.written = written
-        line = Array(event.line)
+        line = unsafe Array(event.line)
         isDelete = event.isOfType(EventName.recordDelete)
     }
 
     /// Calls `body` with the change as it was when the event was received.
     func withChange(at now: Instant, _ body: (Change) -> Void) {
         var parser = JSONParser(limits: JSONLimits(bytesMax: line.count, depthMax: 1_024))
-        line.withUnsafeBytes { line in
+        unsafe line.withUnsafeBytes { line in
             do {
-                let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
+                let event = unsafe InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
                 body(try Change(event, isDelete: isDelete, at: now))
             } catch { preconditionFailure("a change that was read once is read again: \(error)") }
         }

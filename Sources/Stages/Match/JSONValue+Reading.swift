@@ -24,7 +24,7 @@ extension JSONValue {
         _ value: JSONValue?, _ key: StaticString, in place: StaticString = ""
     ) throws(Rejection) -> JSONValue {
         guard let value else { throw missing("\(place)\(key)") }
-        guard value.isString, value.raw.count > 2 else {
+        guard value.isString, unsafe value.raw.count > 2 else {
             throw Rejection(
                 code: "field.invalid", reason: "a string that is not empty is needed", path: "\(place)\(key)")
         }
@@ -69,5 +69,5 @@ extension JSONValue {
     }
 
     /// The decoded text; empty when this is no string.
-    var utf8: [UInt8] { withUTF8 { Array($0) } ?? [] }
+    var utf8: [UInt8] { unsafe withUTF8 { unsafe Array($0) } ?? [] }
 }

@@ -32,7 +32,9 @@ extension MatchStage {
 extension SubscriptionIndex {
     fileprivate func fits(_ slot: Int32, _ subject: ExplainedSubject) -> Bool {
         func isSame(_ text: String?, _ other: [UInt8]) -> Bool { text.map { $0.utf8.elementsEqual(other) } ?? true }
-        guard isSame(subject.user, store.user(slot).utf8), isSame(subject.subscriptionID, store.id(slot).utf8) else {
+        guard unsafe isSame(subject.user, store.user(slot).utf8),
+            unsafe isSame(subject.subscriptionID, store.id(slot).utf8)
+        else {
             return false
         }
         guard subject.container != nil || subject.environment != nil else { return true }
@@ -230,7 +232,7 @@ extension ChangeCheck {
     }
 
     private static func shortened(_ value: JSONValue) -> String {
-        let text = String(decoding: value.raw, as: UTF8.self)
+        let text = unsafe String(decoding: value.raw, as: UTF8.self)
         return text.count > valueMax ? text.prefix(valueMax) + "…" : text
     }
 }

@@ -18,7 +18,7 @@ struct MatchWriter {
         (self.change, self.notificationID) = (change, notificationID)
         var buffer = ByteBuffer()
         MatchWriter.write(change, to: &buffer)
-        middle = Array(buffer.bytes)
+        middle = unsafe Array(buffer.bytes)
     }
 
     mutating func write(_ slot: Int32, _ index: borrowing SubscriptionIndex, to buffer: inout ByteBuffer) {
@@ -29,11 +29,11 @@ struct MatchWriter {
         buffer.append(notificationID)
         buffer.append("\",")
         index.writeHead(slot, into: &buffer)
-        middle.withUnsafeBytes { buffer.append($0) }
+        unsafe middle.withUnsafeBytes { unsafe buffer.append($0) }
         let info = index.store[slot].info
         if info != NotificationInfos.none {
             if endInfo != info { prepareEnd(info, index) }
-            end.withUnsafeBytes { buffer.append($0) }
+            unsafe end.withUnsafeBytes { unsafe buffer.append($0) }
         }
         buffer.append("}")
     }
@@ -42,7 +42,7 @@ struct MatchWriter {
         buffer.append(",\"reason\":\"")
         buffer.append(change.reason.word)
         buffer.append("\",\"recordName\":")
-        buffer.append(change.recordName.raw)
+        unsafe buffer.append(change.recordName.raw)
         buffer.append(.recordType, change.recordType)
         buffer.append(",\"zoneID\":{\"zoneName\":")
         buffer.append(change.zone.name, else: "\"_defaultZone\"")
@@ -58,30 +58,30 @@ struct MatchWriter {
         var buffer = ByteBuffer()
         var isFirst = true
         for field in info.copied where field.isForDeletes || change.reason != .delete {
-            guard let value = field.name.withUnsafeBytes({ change.fields?.member($0) }) else { continue }
+            guard let value = unsafe field.name.withUnsafeBytes({ unsafe change.fields?.member($0) }) else { continue }
             buffer.append(isFirst ? ",\"fields\":{" : ",")
-            field.key.withUnsafeBytes { buffer.append($0) }
-            buffer.append(value.raw)
+            unsafe field.key.withUnsafeBytes { unsafe buffer.append($0) }
+            unsafe buffer.append(value.raw)
             isFirst = false
         }
         if !isFirst { buffer.append("}") }
         buffer.append(member: .notificationInfo)
-        info.text.withUnsafeBytes { buffer.append($0) }
-        end = Array(buffer.bytes)
+        unsafe info.text.withUnsafeBytes { unsafe buffer.append($0) }
+        end = unsafe Array(buffer.bytes)
         endInfo = number
     }
 }
 
 extension ByteBuffer {
     fileprivate mutating func append(_ value: JSONValue?, else standard: StaticString) {
-        if let value { append(value.raw) } else { append(standard) }
+        if let value { unsafe append(value.raw) } else { append(standard) }
     }
 
     fileprivate mutating func append(_ id: PositionID) {
-        withUnsafeTemporaryAllocation(byteCount: PositionID.textBytes, alignment: 8) { text in
+        unsafe withUnsafeTemporaryAllocation(byteCount: PositionID.textBytes, alignment: 8) { text in
             guard let start = text.baseAddress else { return }
-            id.writeUUID(into: start)
-            append(UnsafeRawBufferPointer(text))
+            unsafe id.writeUUID(into: start)
+            unsafe append(UnsafeRawBufferPointer(text))
         }
     }
 }

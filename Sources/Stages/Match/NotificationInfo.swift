@@ -13,7 +13,7 @@ enum NotificationInfo {
                 var json = ByteBuffer()
                 json.appendJSON(name)
                 json.append(byte: UInt8(ascii: ":"))
-                copied.append(
+                unsafe copied.append(
                     .init(name: Array(name.utf8), key: Array(json.bytes), isForDeletes: property.kind == .arguments))
             }
         }

@@ -26,7 +26,7 @@ package struct PlainScan: ~Copyable {
 
     /// Takes a `subscription.save` of a subscription that was not saved before.
     package mutating func take(_ line: UnsafeRawBufferPointer) throws {
-        let one = try SubscriptionReader.subscription(parser.parse(line))
+        let one = try unsafe SubscriptionReader.subscription(parser.parse(line))
         let zone: [UInt8]? =
             switch one.zone {
             case .all: nil
@@ -42,8 +42,8 @@ package struct PlainScan: ~Copyable {
 
     /// Calls `body` with the ID of each subscription that watches a change.
     package mutating func find(_ line: UnsafeRawBufferPointer, _ body: (borrowing [UInt8]) -> Void) throws {
-        let json = try parser.parse(line)
-        let event = InputEvent(sequence: 1, json: json, line: line)
+        let json = try unsafe parser.parse(line)
+        let event = unsafe InputEvent(sequence: 1, json: json, line: line)
         let change = try Change(event, isDelete: json[.type]?.equals(EventName.recordDelete) ?? false, at: .epoch)
         for one in all where watches(one, change) { body(one.id) }
     }
@@ -67,6 +67,8 @@ package struct PlainScan: ~Copyable {
 
 extension JSONValue {
     fileprivate func equals(_ bytes: [UInt8]) -> Bool {
-        bytes.withUnsafeBytes { bytes in plain?.isSame(as: bytes) ?? (withUTF8 { $0.isSame(as: bytes) } ?? false) }
+        unsafe bytes.withUnsafeBytes { bytes in
+            unsafe plain?.isSame(as: bytes) ?? (withUTF8 { unsafe $0.isSame(as: bytes) } ?? false)
+        }
     }
 }

@@ -26,12 +26,14 @@ struct Subscription {
 
         /// Container, environment and database tell few apart.
         var hash: Int {
-            user.withUTF8 { user in subscriptionID.withUTF8 { Identity.hash(user: user, subscriptionID: $0) } ?? 0 }
+            unsafe user.withUTF8 { user in
+                unsafe subscriptionID.withUTF8 { unsafe Identity.hash(user: user, subscriptionID: $0) } ?? 0
+            }
                 ?? 0
         }
 
         static func hash(user: UnsafeRawBufferPointer, subscriptionID: UnsafeRawBufferPointer) -> Int {
-            ByteHash.of(subscriptionID, salt: UInt64(bitPattern: Int64(ByteHash.of(user))))
+            unsafe ByteHash.of(subscriptionID, salt: UInt64(bitPattern: Int64(ByteHash.of(user))))
         }
     }
 

@@ -22,7 +22,7 @@ package struct Watchers: ~Copyable {
     /// - Throws: ``Rejection`` or `JSONError` for a line that is neither, or not well formed.
     package mutating func take(_ line: UnsafeRawBufferPointer) throws {
         sequence += 1
-        let json = try parser.parse(line)
+        let json = try unsafe parser.parse(line)
         if json[.type]?.equals(EventName.subscriptionDelete) ?? false {
             index.delete(try SubscriptionReader.identity(json, json, ""))
         } else {
@@ -36,15 +36,15 @@ package struct Watchers: ~Copyable {
     /// - Throws: ``Rejection`` or `JSONError` for a line that is neither, or not well formed.
     @inline(__always)
     package mutating func find(_ line: UnsafeRawBufferPointer, _ body: (borrowing [UInt8]) -> Void) throws {
-        index.find(try change(line), into: &found)
-        for match in found { body(index.store.id(match.slot).utf8) }
+        unsafe index.find(try change(line), into: &found)
+        for match in found { unsafe body(index.store.id(match.slot).utf8) }
         found.removeAll(keepingCapacity: true)
     }
 
     /// How many subscriptions watch a change: all of ``find(_:_:)`` but their names.
     @inline(__always)
     package mutating func count(_ line: UnsafeRawBufferPointer) throws -> Int {
-        index.find(try change(line), into: &found)
+        unsafe index.find(try change(line), into: &found)
         defer { found.removeAll(keepingCapacity: true) }
         return found.count
     }
@@ -52,8 +52,8 @@ package struct Watchers: ~Copyable {
     @inline(__always)
     private mutating func change(_ line: UnsafeRawBufferPointer) throws -> Change {
         sequence += 1
-        let json = try parser.parse(line)
-        let event = InputEvent(sequence: sequence, json: json, line: line)
+        let json = try unsafe parser.parse(line)
+        let event = unsafe InputEvent(sequence: sequence, json: json, line: line)
         return try Change(event, isDelete: json[.type]?.equals(EventName.recordDelete) ?? false, at: .epoch)
     }
 }

@@ -135,7 +135,8 @@ struct ClauseReading {
         switch clause.values[0] {
         case .integer(let number): (.number, OrderedKey(number))
         case .double(let number): (.number, OrderedKey(number))
-        case .text(let text): (clause.foldsCase ? .foldedStart : .start, text.withUnsafeBytes { OrderedKey($0) })
+        case .text(let text):
+            unsafe (clause.foldsCase ? .foldedStart : .start, text.withUnsafeBytes { unsafe OrderedKey($0) })
         default: nil
         }
     }
@@ -160,7 +161,9 @@ struct ClauseReading {
         guard case .text(let text) = clause.values[0], let column = columns.column(clause.subject, name, aspect) else {
             return readPresence(columns)
         }
-        let (low, high) = text.withUnsafeBytes { (OrderedKey($0).bits, OrderedKey($0, filler: 0xFF).bits) }
+        let (low, high) = unsafe text.withUnsafeBytes {
+            unsafe (OrderedKey($0).bits, OrderedKey($0, filler: 0xFF).bits)
+        }
         if aspect.isMany { isCertain = false }
         // Three bytes stand whole in a key.
         add(column, text.count <= 3 ? .range : .fuzzyRange, low, high, isTest: !aspect.isMany)
@@ -219,7 +222,7 @@ struct ClauseReading {
     private func everyRange(_ test: Clause.Test) -> (aspect: Aspect, low: UInt32, high: UInt32)? {
         guard let bound, let comparator = Clause.Comparator(every: test) else { return nil }
         if comparator == .beginsWith, case .text(let text) = clause.values[0] {
-            let high = text.withUnsafeBytes { OrderedKey($0, filler: 0xFF).bits }
+            let high = unsafe text.withUnsafeBytes { unsafe OrderedKey($0, filler: 0xFF).bits }
             return (.firstStart, bound.key.bits, high)
         }
         let (low, high) = range(comparator, bound.key)
@@ -260,16 +263,16 @@ extension FieldValue {
 extension ValueTable {
     fileprivate func intern(_ value: FieldValue) -> UInt32? {
         switch value {
-        case .text(let bytes), .bytes(let bytes): bytes.withUnsafeBytes { intern(.text, $0) }
+        case .text(let bytes), .bytes(let bytes): unsafe bytes.withUnsafeBytes { unsafe intern(.text, $0) }
         case .integer(let number): intern(number)
         case .double(let number): intern(number)
-        case .reference(let name): name.withUnsafeBytes { intern(.reference, $0) }
+        case .reference(let name): unsafe name.withUnsafeBytes { unsafe intern(.reference, $0) }
         case .circle, .now: nil
         }
     }
 
     fileprivate func intern(word: FieldValue) -> UInt32? {
         guard case .text(let bytes) = word else { return nil }
-        return bytes.withUnsafeBytes { intern(.word, $0) }
+        return unsafe bytes.withUnsafeBytes { unsafe intern(.word, $0) }
     }
 }

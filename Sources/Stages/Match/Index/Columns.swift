@@ -70,7 +70,7 @@ final class Columns {
     @exclusivity(unchecked) private(set) var gridLevels: UInt32 = 0
 
     /// The columns while they do not change.
-    struct View {
+    @unsafe struct View {
         let fields: UnsafeBufferPointer<Field>
         fileprivate let places: UnsafeBufferPointer<Int16>
         let allText: Int?
@@ -80,14 +80,14 @@ final class Columns {
         /// Where in `fields` a field stands; nil when no subscription looks at it.
         @inline(__always)
         func place(of name: Int32) -> Int? {
-            guard Int(name) < places.count, places[Int(name)] >= 0 else { return nil }
-            return Int(places[Int(name)])
+            guard unsafe Int(name) < places.count, unsafe places[Int(name)] >= 0 else { return nil }
+            return unsafe Int(places[Int(name)])
         }
     }
 
     @inline(__always)
     var view: View {
-        View(
+        unsafe View(
             fields: fields.view, places: places.view, allText: allText, gridLevels: gridLevels,
             hasSystemFields: hasSystemFields)
     }
@@ -119,7 +119,7 @@ final class Columns {
 
     func addUse(of column: Number) { uses[Int(column)] += 1 }
 
-    func addGridLevel(_ level: Int) { gridLevels |= 1 << UInt32(level) }
+    func addGridLevel(_ level: Int) { unsafe gridLevels |= 1 << UInt32(level) }
 
     /// The column of an aspect; nil when there is no room for one more.
     ///
@@ -141,21 +141,21 @@ final class Columns {
         case .field: return place(name)
         case .system(let field):
             if let known = system.first(where: { $0.name == field }) { return known.field }
-            system.append((field, fields.count))
-            hasSystemFields = true
+            unsafe system.append((field, fields.count))
+            unsafe hasSystemFields = true
         case .allText:
-            if let allText { return allText }
-            allText = fields.count
+            if let allText = unsafe allText { return allText }
+            unsafe allText = fields.count
         }
         fields.append(Field())
-        return fields.count - 1
+        return unsafe fields.count - 1
     }
 
     private func place(_ name: Int32) -> Int? {
-        while places.count <= name { places.append(-1) }
+        while unsafe places.count <= name { places.append(-1) }
         if places[Int(name)] < 0 {
-            guard fields.count < Columns.countMax else { return nil }
-            places[Int(name)] = Int16(fields.count)
+            guard unsafe fields.count < Columns.countMax else { return nil }
+            places[Int(name)] = unsafe Int16(fields.count)
             fields.append(Field())
         }
         return Int(places[Int(name)])

@@ -96,25 +96,25 @@ struct Forest {
 
 extension Forest {
     /// The memory of a forest while it does not change.
-    struct View {
+    @unsafe struct View {
         let units: UnsafePointer<SIMD8<UInt32>>
         let table: HashedNumbers.View
 
         /// Where a list stands.
         @inline(__always)
         func find(_ key: Key) -> Int? {
-            table.find(key.hash) { Header(bits: units[Int($0)]).key == key }.map { Int($0) }
+            unsafe table.find(key.hash) { unsafe Header(bits: units[Int($0)]).key == key }.map { Int($0) }
         }
 
         @inline(__always)
-        func header(_ offset: Int) -> Header { Header(bits: units[offset]) }
+        func header(_ offset: Int) -> Header { unsafe Header(bits: units[offset]) }
 
         @inline(__always)
-        func entry(_ index: Int, of offset: Int) -> EntryView { EntryView(units + (offset + 1 + index)) }
+        func entry(_ index: Int, of offset: Int) -> EntryView { unsafe EntryView(units + (offset + 1 + index)) }
     }
 
     @inline(__always)
-    var view: View { View(units: units.base, table: table.view) }
+    var view: View { unsafe View(units: units.base, table: table.view) }
 }
 
 // MARK: - Adding and removing
@@ -122,7 +122,7 @@ extension Forest {
 extension Forest {
     /// The list's ID; one is made where none is.
     mutating func list(_ key: Key) -> UInt32 {
-        if let offset = view.find(key) { return Header(bits: units[offset]).id }
+        if let offset = unsafe view.find(key) { return Header(bits: units[offset]).id }
         let offset = room(sizeClass: 0)
         let id = UInt32(bitPattern: offsets.add(offset))
         units[Int(offset)] = Header(key, id: id, sizeClass: 0).bits
@@ -205,7 +205,7 @@ extension Forest {
 
     private mutating func room(sizeClass: Int) -> Int32 {
         if let offset = rooms.take(sizeClass) { return offset }
-        let offset = Int32(units.count)
+        let offset = unsafe Int32(units.count)
         units.append(repeating: SIMD8(repeating: 0), Forest.capacity(sizeClass) + 1)
         return offset
     }

@@ -13,15 +13,15 @@ struct HashedNumbers {
     }
 
     /// In no order.
-    var all: [Int32] { places.view.lazy.filter { $0 != 0 }.map { HashedNumbers.number($0) } }
+    var all: [Int32] { unsafe places.view.lazy.filter { $0 != 0 }.map { HashedNumbers.number($0) } }
 
     /// - Parameter isIt: Whether a number stands for what is sought; asked of those with the same hash.
     @inline(__always)
-    func find(_ hash: Int, where isIt: (Int32) -> Bool) -> Int32? { view.find(hash, where: isIt) }
+    func find(_ hash: Int, where isIt: (Int32) -> Bool) -> Int32? { unsafe view.find(hash, where: isIt) }
 
     /// - Parameter number: 0 or greater, and one that does not stand there.
     mutating func insert(_ number: Int32, _ hash: Int) {
-        if (count + 1) * 2 > places.count { resize(to: places.count * 2) }
+        if unsafe (count + 1) * 2 > places.count { unsafe resize(to: places.count * 2) }
         put(HashedNumbers.entry(hash, number))
         count += 1
     }
@@ -34,7 +34,7 @@ struct HashedNumbers {
         var next = following(gap)
         while places[next] != 0 {
             let home = home(of: places[next])
-            if (next &- home) & (places.count - 1) >= (next &- gap) & (places.count - 1) {
+            if unsafe (next &- home) & (places.count - 1) >= (next &- gap) & (places.count - 1) {
                 places[gap] = places[next]
                 gap = next
             }
@@ -44,30 +44,30 @@ struct HashedNumbers {
     }
 
     /// The memory of a table while it does not change.
-    struct View {
+    @unsafe struct View {
         fileprivate let places: UnsafePointer<UInt64>
         fileprivate let mask: Int
 
         @inline(__always)
         func find(_ hash: Int, where isIt: (Int32) -> Bool) -> Int32? {
             let fingerprint = UInt64(truncatingIfNeeded: hash) >> 32
-            var place = Int(fingerprint) & mask
-            while places[place] != 0 {
-                if places[place] >> 32 == fingerprint, isIt(HashedNumbers.number(places[place])) {
-                    return HashedNumbers.number(places[place])
+            var place = unsafe Int(fingerprint) & mask
+            while unsafe places[place] != 0 {
+                if unsafe places[place] >> 32 == fingerprint, unsafe isIt(HashedNumbers.number(places[place])) {
+                    return unsafe HashedNumbers.number(places[place])
                 }
-                place = (place + 1) & mask
+                place = unsafe (place + 1) & mask
             }
             return nil
         }
     }
 
     @inline(__always)
-    var view: View { View(places: places.base, mask: places.count - 1) }
+    var view: View { unsafe View(places: places.base, mask: places.count - 1) }
 
     mutating func reserveCapacity(_ count: Int) {
         let wanted = HashedNumbers.placeCount(for: count)
-        if wanted > places.count { resize(to: wanted) }
+        if unsafe wanted > places.count { resize(to: wanted) }
     }
 
     private static func placeCount(for capacity: Int) -> Int {
@@ -77,7 +77,7 @@ struct HashedNumbers {
     @inline(__always)
     private func place(of hash: Int, where isIt: (Int32) -> Bool) -> Int? {
         let fingerprint = UInt64(truncatingIfNeeded: hash) >> 32
-        var place = Int(fingerprint) & (places.count - 1)
+        var place = unsafe Int(fingerprint) & (places.count - 1)
         while places[place] != 0 {
             if places[place] >> 32 == fingerprint, isIt(HashedNumbers.number(places[place])) { return place }
             place = following(place)
@@ -86,10 +86,10 @@ struct HashedNumbers {
     }
 
     @inline(__always)
-    private func following(_ place: Int) -> Int { (place + 1) & (places.count - 1) }
+    private func following(_ place: Int) -> Int { unsafe (place + 1) & (places.count - 1) }
 
     @inline(__always)
-    private func home(of entry: UInt64) -> Int { Int(entry >> 32) & (places.count - 1) }
+    private func home(of entry: UInt64) -> Int { unsafe Int(entry >> 32) & (places.count - 1) }
 
     @inline(__always)
     private static func entry(_ hash: Int, _ number: Int32) -> UInt64 {
@@ -108,6 +108,8 @@ struct HashedNumbers {
     private mutating func resize(to count: Int) {
         let before = places
         places = Slab(repeating: 0, count: count)
-        for entry in before.view where entry != 0 { put(entry) }
+        // The formatter takes the space out of `for unsafe`.
+        // swift-format-ignore
+        for unsafe entry in unsafe before.view where entry != 0 { put(entry) }
     }
 }

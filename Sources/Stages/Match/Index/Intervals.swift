@@ -80,7 +80,7 @@ struct IntervalStore {
 
 extension IntervalStore {
     /// The intervals while they do not change.
-    struct View {
+    @unsafe struct View {
         fileprivate let numbers: HashedNumbers.View
         fileprivate let lists: UnsafeBufferPointer<Intervals>
         fileprivate let blocks: UnsafePointer<Block>
@@ -92,7 +92,7 @@ extension IntervalStore {
 
     @inline(__always)
     var view: View {
-        View(
+        unsafe View(
             numbers: numbers.view, lists: lists.view, blocks: blocks.base, lows: lows.base, highs: highs.base,
             needs: needs.base, entries: entries.base)
     }
@@ -101,8 +101,8 @@ extension IntervalStore {
 extension IntervalStore.View {
     @inline(__always)
     func find(_ parent: UInt32, _ column: Columns.Number) -> Int32? {
-        numbers.find(Intervals.hash(parent, column)) {
-            lists[Int($0)].parent == parent && lists[Int($0)].column == column
+        unsafe numbers.find(Intervals.hash(parent, column)) {
+            unsafe lists[Int($0)].parent == parent && lists[Int($0)].column == column
         }
     }
 
@@ -112,15 +112,17 @@ extension IntervalStore.View {
     /// - Parameter present: The bits of columns that hold something.
     @inline(__always)
     func forEach(of list: Int32, at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
-        forEach(of: lists[Int(list)].plain, at: number, present, body)
-        forEach(of: lists[Int(list)].mirrored, at: ~number, present, body)
+        unsafe forEach(of: lists[Int(list)].plain, at: number, present, body)
+        unsafe forEach(of: lists[Int(list)].mirrored, at: ~number, present, body)
     }
 
     @inline(__always)
     private func forEach(of run: Intervals.Run, at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
-        for block in UnsafeBufferPointer(start: blocks + Int(run.start), count: Int(run.count)) {
+        // The formatter takes the space out of `for unsafe`.
+        // swift-format-ignore
+        for unsafe block in unsafe UnsafeBufferPointer(start: blocks + Int(run.start), count: Int(run.count)) {
             guard block.first >> 32 <= UInt64(number) else { return }
-            if block.end >= number { look(block, number, present, body) }
+            if block.end >= number { unsafe look(block, number, present, body) }
         }
     }
 
@@ -128,11 +130,11 @@ extension IntervalStore.View {
     private func look(_ block: IntervalStore.Block, _ number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
         let end = Int(block.lane) + Int(block.count + 15) / IntervalStore.laneSize
         for lane in Int(block.lane)..<end {
-            var left = inside_of_16(
+            var left = unsafe inside_of_16(
                 IntervalStore.View.numbers(lows + lane), IntervalStore.View.numbers(highs + lane),
                 IntervalStore.View.numbers(needs + lane), IntervalStore.signed(number), ~present)
             while left != 0 {
-                body(EntryView(entries + (lane * IntervalStore.laneSize + left.trailingZeroBitCount)))
+                unsafe body(EntryView(entries + (lane * IntervalStore.laneSize + left.trailingZeroBitCount)))
                 left &= left - 1
             }
         }
@@ -140,7 +142,7 @@ extension IntervalStore.View {
 
     @inline(__always)
     private static func numbers(_ lane: UnsafePointer<SIMD16<Int32>>) -> UnsafePointer<Int32> {
-        UnsafeRawPointer(lane).assumingMemoryBound(to: Int32.self)
+        unsafe UnsafeRawPointer(lane).assumingMemoryBound(to: Int32.self)
     }
 }
 
@@ -149,7 +151,7 @@ extension IntervalStore.View {
 extension IntervalStore {
     /// - Returns: The intervals of a list's column, and whether they are new.
     mutating func intern(_ parent: UInt32, _ column: Columns.Number) -> (number: Int32, isNew: Bool) {
-        if let known = view.find(parent, column) { return (known, false) }
+        if let known = unsafe view.find(parent, column) { return (known, false) }
         let number = lists.add(Intervals(parent: parent, column: column))
         numbers.insert(number, Intervals.hash(parent, column))
         return (number, true)
@@ -194,7 +196,7 @@ extension IntervalStore {
             split(index, of: &run)
             if block(index + 1, of: run).first <= key { index += 1 }
         }
-        append(entry.bits, low, high, key, to: &blocks.base[Int(run.start) + index])
+        unsafe append(entry.bits, low, high, key, to: &blocks.base[Int(run.start) + index])
     }
 
     private mutating func remove(_ key: UInt64, from run: inout Intervals.Run) {
@@ -287,7 +289,7 @@ extension IntervalStore {
         var first = Block(lane: before.lane, lanes: before.lanes)
         move(all.prefix(all.count / 2), to: &first)
         blocks[Int(run.start) + index] = first
-        move(all.dropFirst(all.count / 2), to: &blocks.base[Int(run.start) + index + 1])
+        unsafe move(all.dropFirst(all.count / 2), to: &blocks.base[Int(run.start) + index + 1])
     }
 
     private struct Interval {
@@ -326,8 +328,8 @@ extension IntervalStore {
     private mutating func makeRoom(in run: inout Intervals.Run) {
         guard run.sizeClass < 0 || run.count == 1 << run.sizeClass else { return }
         let size = 1 << (run.sizeClass + 1)
-        let start = blockRooms.take(Int(run.sizeClass + 1)) ?? Int32(blocks.count)
-        if Int(start) == blocks.count { blocks.append(repeating: Block(lane: 0), size) }
+        let start = unsafe blockRooms.take(Int(run.sizeClass + 1)) ?? Int32(blocks.count)
+        if unsafe Int(start) == blocks.count { blocks.append(repeating: Block(lane: 0), size) }
         for index in 0..<Int(run.count) { blocks[Int(start) + index] = blocks[Int(run.start) + index] }
         giveBack(run)
         (run.start, run.sizeClass) = (start, run.sizeClass + 1)
@@ -338,8 +340,8 @@ extension IntervalStore {
     }
 
     private mutating func newBlock(lanes: Int32) -> Block {
-        let lane = laneRooms.take(Int(lanes)) ?? Int32(lows.count)
-        if Int(lane) == lows.count {
+        let lane = unsafe laneRooms.take(Int(lanes)) ?? Int32(lows.count)
+        if unsafe Int(lane) == lows.count {
             lows.append(repeating: SIMD16(repeating: .max), Int(lanes))
             highs.append(repeating: SIMD16(repeating: .min), Int(lanes))
             needs.append(repeating: SIMD16(repeating: 0), Int(lanes))

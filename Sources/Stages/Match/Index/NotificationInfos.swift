@@ -34,14 +34,14 @@ struct NotificationInfos {
     /// - Throws: When it names fields in no way that it may.
     mutating func add(_ info: JSONValue?) throws(Rejection) -> Int32 {
         guard let info else { return NotificationInfos.none }
-        let hash = ByteHash.of(info.raw)
-        if let number = numbers.find(hash, where: { isSame($0, info.raw) }) {
+        let hash = unsafe ByteHash.of(info.raw)
+        if let number = numbers.find(hash, where: { unsafe isSame($0, info.raw) }) {
             infos[Int(number)].users += 1
             return number
         }
         let copied = try NotificationInfo.copiedFields(info)
         let number = free.popLast() ?? Int32(infos.count)
-        let new = Info(text: Array(info.raw), copied: copied, hash: hash, users: 1)
+        let new = unsafe Info(text: Array(info.raw), copied: copied, hash: hash, users: 1)
         if Int(number) == infos.count { infos.append(new) } else { infos[Int(number)] = new }
         numbers.insert(number, hash)
         return number
@@ -57,6 +57,6 @@ struct NotificationInfos {
     }
 
     private func isSame(_ number: Int32, _ text: UnsafeRawBufferPointer) -> Bool {
-        infos[Int(number)].text.withUnsafeBytes { $0.isSame(as: text) }
+        unsafe infos[Int(number)].text.withUnsafeBytes { unsafe $0.isSame(as: text) }
     }
 }

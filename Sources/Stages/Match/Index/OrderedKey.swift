@@ -39,7 +39,7 @@ struct OrderedKey {
     @inline(__always)
     init(_ text: UnsafeRawBufferPointer, filler: UInt8 = 0) {
         var start: UInt32 = 0
-        for index in 0..<4 { start = start << 8 | UInt32(index < text.count ? text[index] : filler) }
+        for index in 0..<4 { start = unsafe start << 8 | UInt32(index < text.count ? text[index] : filler) }
         self.init(bits: start >> 1 + 1, isExact: false)
     }
 

@@ -32,12 +32,12 @@ enum PackedText {
                 next += 1
             } else {
                 let end = next < places.count ? places[next].start : text.count
-                let rest = UnsafeRawBufferPointer(rebasing: text[position..<end])
-                if let (code, count) = phrases.find(rest) {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: text[position..<end])
+                if let (code, count) = unsafe phrases.find(rest) {
                     packed.append(code)
                     position += count
                 } else {
-                    position += packOne(rest, into: packed)
+                    unsafe position += packOne(rest, into: packed)
                 }
             }
         }
@@ -46,15 +46,15 @@ enum PackedText {
     /// - Returns: How many bytes it was.
     @inline(__always)
     private static func packOne(_ rest: UnsafeRawBufferPointer, into packed: Slab<UInt8>) -> Int {
-        if rest[0] < firstPhrase {
-            packed.append(rest[0])
+        if unsafe rest[0] < firstPhrase {
+            unsafe packed.append(rest[0])
             return 1
         }
-        let run = rest.prefix(255).prefix { $0 >= firstPhrase }
+        let run = unsafe rest.prefix(255).prefix { $0 >= firstPhrase }
         packed.append(others)
-        packed.append(UInt8(run.count))
-        packed.append(contentsOf: UnsafeRawBufferPointer(rebasing: run))
-        return run.count
+        unsafe packed.append(UInt8(run.count))
+        unsafe packed.append(contentsOf: UnsafeRawBufferPointer(rebasing: run))
+        return unsafe run.count
     }
 
     /// - Parameter part: What was left out.
@@ -62,15 +62,15 @@ enum PackedText {
     {
         var index = 0
         while index < packed.count {
-            let code = packed[index]
+            let code = unsafe packed[index]
             index += 1
             if code < firstPhrase {
                 text.append(code)
             } else if let left = Part(rawValue: code) {
                 part(left, &text)
             } else if code == others {
-                let end = index + 1 + Int(packed[index])
-                text.append(contentsOf: packed[(index + 1)..<end])
+                let end = unsafe index + 1 + Int(packed[index])
+                unsafe text.append(contentsOf: packed[(index + 1)..<end])
                 index = end
             } else {
                 text.append(contentsOf: phrases[Int(code - firstPhrase)].utf8)
@@ -111,12 +111,13 @@ enum PackedText {
         @inline(__always)
         func find(_ text: UnsafeRawBufferPointer) -> (code: UInt8, count: Int)? {
             guard text.count >= 4 else { return nil }
-            let hash = PhraseTable.hash(text.loadUnaligned(as: UInt32.self))
+            let hash = unsafe PhraseTable.hash(text.loadUnaligned(as: UInt32.self))
             for index in starts[hash]..<starts[hash + 1] where spans[index].count <= text.count {
                 let span = spans[index]
-                let start = UnsafeRawBufferPointer(rebasing: text[..<span.count])
-                let isIt = bytes.withUnsafeBytes {
-                    UnsafeRawBufferPointer(rebasing: $0[span.start..<(span.start + span.count)]).isSame(as: start)
+                let start = unsafe UnsafeRawBufferPointer(rebasing: text[..<span.count])
+                let isIt = unsafe bytes.withUnsafeBytes {
+                    unsafe UnsafeRawBufferPointer(rebasing: $0[span.start..<(span.start + span.count)]).isSame(
+                        as: start)
                 }
                 if isIt { return (span.code, span.count) }
             }
@@ -127,7 +128,7 @@ enum PackedText {
         private static func hash(_ start: UInt32) -> Int { Int((start &* 0x9E37_79B1) >> 23) }
 
         private static func hash(_ phrase: [UInt8]) -> Int {
-            hash(phrase.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) })
+            unsafe hash(phrase.withUnsafeBytes { unsafe $0.loadUnaligned(as: UInt32.self) })
         }
     }
 

@@ -5,7 +5,7 @@ struct PairTable {
     private var numbers = HashedNumbers()
     private let pairs = Slab<UInt64>()
 
-    var count: Int { pairs.count }
+    var count: Int { unsafe pairs.count }
 
     @inline(__always)
     func find(_ left: Int32, _ right: Int32) -> Int32? {
@@ -16,8 +16,8 @@ struct PairTable {
     mutating func intern(_ left: Int32, _ right: Int32) -> Int32 {
         if let number = find(left, right) { return number }
         pairs.append(PairTable.pair(left, right))
-        numbers.insert(Int32(pairs.count - 1), ByteHash.of(PairTable.pair(left, right)))
-        return Int32(pairs.count - 1)
+        unsafe numbers.insert(Int32(pairs.count - 1), ByteHash.of(PairTable.pair(left, right)))
+        return unsafe Int32(pairs.count - 1)
     }
 
     @inline(__always)

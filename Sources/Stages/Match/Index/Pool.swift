@@ -9,7 +9,7 @@ struct Pool<Element: BitwiseCopyable> {
         nonmutating set { elements[Int(number)] = newValue }
     }
 
-    var view: UnsafeBufferPointer<Element> { elements.view }
+    var view: UnsafeBufferPointer<Element> { unsafe elements.view }
 
     mutating func add(_ element: Element) -> Int32 {
         if let number = free.popLast() {
@@ -17,7 +17,7 @@ struct Pool<Element: BitwiseCopyable> {
             return number
         }
         elements.append(element)
-        return Int32(elements.count - 1)
+        return unsafe Int32(elements.count - 1)
     }
 
     func reserveCapacity(_ count: Int) { elements.reserveCapacity(count) }

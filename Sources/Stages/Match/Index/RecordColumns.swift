@@ -21,7 +21,9 @@ struct RecordColumns {
     private static let manyKind = UInt8.max
 
     mutating func clear() {
-        for column in present.view {
+        // The formatter takes the space out of `for unsafe`.
+        // swift-format-ignore
+        for unsafe column in unsafe present.view {
             numbers[Int(column)] = 0
             kinds[Int(column)] = 0
         }
@@ -49,11 +51,11 @@ struct RecordColumns {
     @inline(__always)
     private mutating func setMany(_ column: Columns.Number?, _ body: (Slab<UInt32>) -> Void) {
         guard let column else { return }
-        let start = many.count
+        let start = unsafe many.count
         body(many)
-        guard many.count > start else { return }
+        guard unsafe many.count > start else { return }
         starts[Int(column)] = UInt32(start)
-        numbers[Int(column)] = UInt32(many.count - start)
+        numbers[Int(column)] = unsafe UInt32(many.count - start)
         kinds[Int(column)] = RecordColumns.manyKind
         add(column)
     }
@@ -63,7 +65,7 @@ struct RecordColumns {
 
 extension RecordColumns {
     /// The columns while they do not change.
-    struct View {
+    @unsafe struct View {
         let numbers: UnsafePointer<UInt32>
         let kinds: UnsafePointer<UInt8>
         let starts: UnsafePointer<UInt32>
@@ -73,18 +75,18 @@ extension RecordColumns {
         let sets: ValueSets.View
 
         @inline(__always)
-        func isMany(_ column: Columns.Number) -> Bool { kinds[Int(column)] == RecordColumns.manyKind }
+        func isMany(_ column: Columns.Number) -> Bool { unsafe kinds[Int(column)] == RecordColumns.manyKind }
 
         @inline(__always)
         func many(_ column: Columns.Number) -> Slice<UnsafeBufferPointer<UInt32>> {
-            let start = isMany(column) ? Int(starts[Int(column)]) : 0
-            return many[start..<(start + (isMany(column) ? Int(numbers[Int(column)]) : 0))]
+            let start = unsafe isMany(column) ? Int(starts[Int(column)]) : 0
+            return unsafe many[start..<(start + (isMany(column) ? Int(numbers[Int(column)]) : 0))]
         }
     }
 
     @inline(__always)
     func view(sets: ValueSets.View) -> View {
-        View(
+        unsafe View(
             numbers: numbers.base, kinds: kinds.base, starts: starts.base, many: many.view, present: present.view,
             presentBits: presentBits, sets: sets)
     }
@@ -96,11 +98,11 @@ extension RecordColumns.View {
     /// Whether a record passes an entry's tests; `ask` where the predicate has the last word.
     @inline(__always)
     func verdict(_ entry: EntryView) -> Verdict {
-        let count = entry.testCount
-        var all = entry.isCertain ? Verdict.yes : .ask
+        let count = unsafe entry.testCount
+        var all = unsafe entry.isCertain ? Verdict.yes : .ask
         var index = 0
         while index < count {
-            switch verdict(entry, index) {
+            switch unsafe verdict(entry, index) {
             case .no: return .no
             case .ask: all = .ask
             case .yes: break
@@ -112,24 +114,24 @@ extension RecordColumns.View {
 
     @inline(__always)
     private func verdict(_ entry: EntryView, _ index: Int) -> Verdict {
-        let (column, operation) = (entry.column(index), entry.operation(index))
-        let (low, high, number) = (entry.low(index), entry.high(index), numbers[column])
+        let (column, operation) = unsafe (entry.column(index), entry.operation(index))
+        let (low, high, number) = unsafe (entry.low(index), entry.high(index), numbers[column])
         if operation <= Test.Operation.fuzzyRange.rawValue {
             guard number >= low, number <= high else { return .no }
             return operation == 0 || number > low && number < high ? .yes : .ask
         }
-        return holds(operation, column, number, low, high) ? .yes : .no
+        return unsafe holds(operation, column, number, low, high) ? .yes : .no
     }
 
     private func holds(_ operation: UInt32, _ column: Int, _ number: UInt32, _ low: UInt32, _ high: UInt32) -> Bool {
-        switch Test.Operation(rawValue: operation).unsafelyUnwrapped {
+        switch unsafe Test.Operation(rawValue: operation).unsafelyUnwrapped {
         case .range, .fuzzyRange: number >= low && number <= high
-        case .not: kinds[column] == high && number != low
+        case .not: unsafe kinds[column] == high && number != low
         case .pair: number == low || number == high
-        case .set: number != 0 && sets.contains(number, in: low)
-        case .notSet: kinds[column] == high && !sets.contains(number, in: low)
-        case .member: many(UInt8(column)).contains(low)
-        case .memberSet: many(UInt8(column)).contains { sets.contains($0, in: low) }
+        case .set: unsafe number != 0 && sets.contains(number, in: low)
+        case .notSet: unsafe kinds[column] == high && !sets.contains(number, in: low)
+        case .member: unsafe many(UInt8(column)).contains(low)
+        case .memberSet: unsafe many(UInt8(column)).contains { unsafe sets.contains($0, in: low) }
         }
     }
 }
@@ -142,24 +144,24 @@ extension RecordColumns {
         _ fields: JSONValue?, of whole: JSONValue, _ type: Columns, _ names: SymbolTable.View,
         _ values: ValueTable.View
     ) {
-        let columns = type.view
+        let columns = unsafe type.view
         if let fields {
             var seen: (UInt64, UInt64) = (0, 0)
             for (key, field) in fields.members {
-                guard let name = names.find(key), let place = columns.place(of: name) else { continue }
+                guard let name = unsafe names.find(key), let place = unsafe columns.place(of: name) else { continue }
                 // Where a name stands twice the first counts, as for JSONValue.member(_:).
                 let bit: UInt64 = 1 << UInt64(place & 63)
                 guard (place < 64 ? seen.0 : seen.1) & bit == 0 else { continue }
                 if place < 64 { seen.0 |= bit } else { seen.1 |= bit }
                 let members = FieldMembers(of: field)
-                load(FieldView(value: members.value), columns.fields[place], columns, values)
+                unsafe load(FieldView(value: members.value), columns.fields[place], columns, values)
                 if let type = members.type, type.isTypeOfBytes { holdsBytes = true }
             }
-            if let all = columns.allText { load(wordsOf: fields, columns.fields[all], values) }
+            if let all = unsafe columns.allText { unsafe load(wordsOf: fields, columns.fields[all], values) }
         }
-        guard columns.hasSystemFields else { return }
+        guard unsafe columns.hasSystemFields else { return }
         for (field, place) in type.system {
-            load(field.view(in: whole), columns.fields[place], columns, values)
+            unsafe load(field.view(in: whole), columns.fields[place], columns, values)
         }
     }
 
@@ -168,17 +170,17 @@ extension RecordColumns {
         _ view: FieldView, _ field: Columns.Field, _ columns: Columns.View, _ values: ValueTable.View
     ) {
         switch view {
-        case .text(let text): text.withUTF8 { load(text: $0, field, values) }
+        case .text(let text): unsafe text.withUTF8 { unsafe load(text: $0, field, values) }
         case .integer(let number):
-            load(value: values.find(number), .number, field)
+            unsafe load(value: values.find(number), .number, field)
             set(field[.number], OrderedKey(number).bits)
         case .double(let number):
-            load(value: values.find(number), .number, field)
+            unsafe load(value: values.find(number), .number, field)
             set(field[.number], OrderedKey(number).bits)
         case .reference(let name):
-            load(value: name.withUTF8 { values.find(.reference, $0) } ?? 0, .reference, field)
-        case .list(let list): load(list: list, field, values)
-        case .object: loadCells(view, field, columns, values)
+            unsafe load(value: name.withUTF8 { unsafe values.find(.reference, $0) } ?? 0, .reference, field)
+        case .list(let list): unsafe load(list: list, field, values)
+        case .object: unsafe loadCells(view, field, columns, values)
         case .nothing: return
         }
         set(field[.present], 1)
@@ -192,36 +194,38 @@ extension RecordColumns {
 
     @inline(__always)
     private mutating func load(text: UnsafeRawBufferPointer, _ field: Columns.Field, _ values: ValueTable.View) {
-        if let column = field[.value] { set(column, values.find(.text, text), .text) }
-        if let column = field[.start] { set(column, OrderedKey(text).bits) }
+        if let column = field[.value] { unsafe set(column, values.find(.text, text), .text) }
+        if let column = field[.start] { unsafe set(column, OrderedKey(text).bits) }
         if field[.folded] != nil || field[.foldedStart] != nil {
-            Letters.withFolded(text) { folded in
-                set(field[.folded], values.find(.text, folded), .text)
-                set(field[.foldedStart], OrderedKey(folded).bits)
+            unsafe Letters.withFolded(text) { folded in
+                unsafe set(field[.folded], values.find(.text, folded), .text)
+                unsafe set(field[.foldedStart], OrderedKey(folded).bits)
             }
         }
-        if let column = field[.word] { setMany(column) { RecordColumns.add(wordsOf: text, to: $0, values) } }
+        if let column = field[.word] { setMany(column) { unsafe RecordColumns.add(wordsOf: text, to: $0, values) } }
     }
 
     private mutating func load(list: JSONValue, _ field: Columns.Field, _ values: ValueTable.View) {
         if field.asksForFirst, let first = list.elements.first(where: { _ in true }) { load(first: first, field) }
         setMany(field[.member]) { many in
-            for element in list.elements { RecordColumns.add(element, to: many, values) { $1($0) } }
+            for element in list.elements { unsafe RecordColumns.add(element, to: many, values) { unsafe $1($0) } }
             if list.count == 0 { many.append(ValueTable.emptyList) }
         }
         setMany(field[.foldedMember]) { many in
             for element in list.elements {
-                RecordColumns.add(element, to: many, values) { Letters.withFolded($0, $1) }
+                unsafe RecordColumns.add(element, to: many, values) { unsafe Letters.withFolded($0, $1) }
             }
             if list.count == 0 { many.append(ValueTable.emptyList) }
         }
         setMany(field[.memberStart]) { many in
             for element in list.elements {
-                if let key = element.withUTF8({ OrderedKey($0).bits }) { many.append(key) }
+                if let key = unsafe element.withUTF8({ unsafe OrderedKey($0).bits }) { many.append(key) }
             }
         }
         setMany(field[.word]) { many in
-            for element in list.elements { _ = element.withUTF8 { RecordColumns.add(wordsOf: $0, to: many, values) } }
+            for element in list.elements {
+                _ = unsafe element.withUTF8 { unsafe RecordColumns.add(wordsOf: $0, to: many, values) }
+            }
         }
     }
 
@@ -230,10 +234,10 @@ extension RecordColumns {
         case .integer(let number): set(field[.firstNumber], OrderedKey(number).bits)
         case .double(let number): set(field[.firstNumber], OrderedKey(number).bits)
         case .text(let text):
-            text.withUTF8 { text in
-                set(field[.firstStart], OrderedKey(text).bits)
+            unsafe text.withUTF8 { text in
+                unsafe set(field[.firstStart], OrderedKey(text).bits)
                 guard let column = field[.firstFoldedStart] else { return }
-                Letters.withFolded(text) { set(column, OrderedKey($0).bits) }
+                unsafe Letters.withFolded(text) { unsafe set(column, OrderedKey($0).bits) }
             }
         default: break
         }
@@ -246,18 +250,18 @@ extension RecordColumns {
     ) {
         let number: UInt32? =
             switch FieldView(scalar: element) {
-            case .text(let text): text.withUTF8 { folding($0) { values.find(.text, $0) } }
-            case .integer(let number): values.find(number)
-            case .double(let number): values.find(number)
-            case .reference(let name): name.withUTF8 { values.find(.reference, $0) }
+            case .text(let text): unsafe text.withUTF8 { unsafe folding($0) { unsafe values.find(.text, $0) } }
+            case .integer(let number): unsafe values.find(number)
+            case .double(let number): unsafe values.find(number)
+            case .reference(let name): unsafe name.withUTF8 { unsafe values.find(.reference, $0) }
             default: nil
             }
         if let number, number != ValueTable.unknown { many.append(number) }
     }
 
     private static func add(wordsOf text: UnsafeRawBufferPointer, to many: Slab<UInt32>, _ values: ValueTable.View) {
-        Words.forEach(in: text) { word in
-            let number = values.find(.word, word)
+        unsafe Words.forEach(in: text) { word in
+            let number = unsafe values.find(.word, word)
             if number != ValueTable.unknown { many.append(number) }
         }
     }
@@ -266,11 +270,11 @@ extension RecordColumns {
         _ view: FieldView, _ field: Columns.Field, _ columns: Columns.View, _ values: ValueTable.View
     ) {
         guard let place = view.place else { return }
-        let levels = columns.gridLevels
+        let levels = unsafe columns.gridLevels
         setMany(field[.cell]) { many in
             for level in 0...Grid.levelMax where levels & 1 << UInt32(level) != 0 {
                 let cell = Grid.cell(level, place.latitude, place.longitude)
-                let number = values.find(.cell, cell)
+                let number = unsafe values.find(.cell, cell)
                 if number != ValueTable.unknown { many.append(number) }
             }
         }
@@ -281,10 +285,11 @@ extension RecordColumns {
         setMany(field[.word]) { many in
             for (_, field) in fields.members where Clause.isText(field[.type]) {
                 switch FieldView(field: field) {
-                case .text(let text): _ = text.withUTF8 { RecordColumns.add(wordsOf: $0, to: many, values) }
+                case .text(let text):
+                    _ = unsafe text.withUTF8 { unsafe RecordColumns.add(wordsOf: $0, to: many, values) }
                 case .list(let list):
                     for element in list.elements {
-                        _ = element.withUTF8 { RecordColumns.add(wordsOf: $0, to: many, values) }
+                        _ = unsafe element.withUTF8 { unsafe RecordColumns.add(wordsOf: $0, to: many, values) }
                     }
                 default: break
                 }

@@ -4,81 +4,82 @@ import Glibc
 ///
 /// What is large lies in huge pages, where the system has them: a look at a random place costs one miss then, not two.
 /// A class: who holds it twice holds the same values.
-final class Slab<Element: BitwiseCopyable> {
+@safe final class Slab<Element: BitwiseCopyable> {
     /// Moves when the slab grows.
     @exclusivity(unchecked) private(set) var base: UnsafeMutablePointer<Element>
     @exclusivity(unchecked) private(set) var count = 0
     @exclusivity(unchecked) private var capacity = 0
 
-    init() { base = Slab.allocate(0) }
+    init() { unsafe base = Slab.allocate(0) }
 
     convenience init(repeating element: Element, count: Int) {
         self.init()
         append(repeating: element, count)
     }
 
-    deinit { Glibc.free(base) }
+    deinit { unsafe Glibc.free(base) }
 
     @inline(__always)
     subscript(number: Int) -> Element {
         get {
-            precondition(number >= 0 && number < count, "a slab has what was put into it")
-            return base[number]
+            unsafe precondition(number >= 0 && number < count, "a slab has what was put into it")
+            return unsafe base[number]
         }
         set {
-            precondition(number >= 0 && number < count, "a slab has what was put into it")
-            base[number] = newValue
+            unsafe precondition(number >= 0 && number < count, "a slab has what was put into it")
+            unsafe base[number] = newValue
         }
     }
 
     @inline(__always)
-    var view: UnsafeBufferPointer<Element> { UnsafeBufferPointer(start: base, count: count) }
+    var view: UnsafeBufferPointer<Element> { unsafe UnsafeBufferPointer(start: base, count: count) }
 
     @inline(__always)
     func append(_ element: Element) {
-        if count == capacity { grow(to: count + 1) }
-        base[count] = element
-        count += 1
+        if unsafe count == capacity { unsafe grow(to: count + 1) }
+        unsafe base[count] = element
+        unsafe count += 1
     }
 
     func append(repeating element: Element, _ more: Int) {
-        if count + more > capacity { grow(to: count + more) }
-        (base + count).initialize(repeating: element, count: more)
-        count += more
+        if unsafe count + more > capacity { unsafe grow(to: count + more) }
+        unsafe (base + count).initialize(repeating: element, count: more)
+        unsafe count += more
     }
 
     func append(contentsOf bytes: UnsafeRawBufferPointer) where Element == UInt8 {
-        if count + bytes.count > capacity { grow(to: count + bytes.count) }
-        if let start = bytes.baseAddress { memcpy(base + count, start, bytes.count) }
-        count += bytes.count
+        if unsafe count + bytes.count > capacity { unsafe grow(to: count + bytes.count) }
+        if let start = bytes.baseAddress { unsafe memcpy(base + count, start, bytes.count) }
+        unsafe count += bytes.count
     }
 
-    func reserveCapacity(_ wanted: Int) { if wanted > capacity { move(to: wanted) } }
+    func reserveCapacity(_ wanted: Int) { if unsafe wanted > capacity { move(to: wanted) } }
 
     @inline(__always)
-    func removeAll() { count = 0 }
+    func removeAll() { unsafe count = 0 }
 
     @inline(never)
-    private func grow(to wanted: Int) { move(to: max(wanted, capacity * 2, 4)) }
+    private func grow(to wanted: Int) { unsafe move(to: max(wanted, capacity * 2, 4)) }
 
     private func move(to capacity: Int) {
-        let before = base
-        base = Slab.allocate(capacity)
-        base.update(from: before, count: count)
-        self.capacity = capacity
-        Glibc.free(before)
+        let before = unsafe base
+        unsafe base = Slab.allocate(capacity)
+        unsafe base.update(from: before, count: count)
+        unsafe self.capacity = capacity
+        unsafe Glibc.free(before)
     }
 
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Element> {
         let bytes = max(capacity * MemoryLayout<Element>.stride, 64)
         let isHuge = bytes >= 2 * HugePage.bytes
         var memory: UnsafeMutableRawPointer?
-        guard posix_memalign(&memory, isHuge ? HugePage.bytes : 64, bytes) == 0, let memory else {
+        guard unsafe posix_memalign(&memory, isHuge ? HugePage.bytes : 64, bytes) == 0, let memory = unsafe memory
+        else {
             preconditionFailure("no memory for \(bytes) bytes of the index")
         }
         // A wish: where it is not granted, pages are as they are.
-        if isHuge { _ = madvise(memory, bytes, MADV_HUGEPAGE) }
-        return memory.assumingMemoryBound(to: Element.self)
+        if isHuge { _ = unsafe madvise(memory, bytes, MADV_HUGEPAGE) }
+        return unsafe memory.assumingMemoryBound(to: Element.self)
     }
 }
 

@@ -16,7 +16,9 @@ extension SubscriptionIndex {
     mutating func find(_ change: borrowing Change, into found: inout [Found]) {
         guard let sought = sought(change) else { return }
         collect(change, sought)
-        for hit in hits.view {
+        // The formatter takes the space out of `for unsafe`.
+        // swift-format-ignore
+        for unsafe hit in unsafe hits.view {
             let slot = Int32(bitPattern: hit >> 1)
             if hit & 1 == 1 || record.holdsBytes, !asks(slot, copy change) { continue }
             found.append(Found(saved: store[slot].saved, slot: slot))
@@ -58,25 +60,25 @@ extension SubscriptionIndex {
         if roots.0 != nil || roots.1 != nil, let type = typeNumber(sought.recordType) {
             load(change, type)
         }
-        let walk = Walk(
+        let walk = unsafe Walk(
             forest: forest.view, record: record.view(sets: values.view.sets), intervals: intervals.view,
             reason: change.reason, hits: hits)
-        if let root = roots.0 { walk.visit(root) }
-        if let root = roots.1 { walk.visit(root) }
-        if let root = roots.2 { walk.visit(root) }
-        if let root = roots.3 { walk.visit(root) }
+        if let root = roots.0 { unsafe walk.visit(root) }
+        if let root = roots.1 { unsafe walk.visit(root) }
+        if let root = roots.2 { unsafe walk.visit(root) }
+        if let root = roots.3 { unsafe walk.visit(root) }
     }
 
     @inline(__always)
     private mutating func load(_ change: borrowing Change, _ type: Int) {
-        record.load(change.fields, of: change.record, types[type], names.view, values.view)
+        unsafe record.load(change.fields, of: change.record, types[type], names.view, values.view)
     }
 
     /// A database subscription watches every zone but the default one (CKDatabaseSubscription).
     @inline(__always)
     private func roots(_ sought: Sought) -> (Int?, Int?, Int?, Int?) {
-        let (forest, scope, type) = (forest.view, sought.scope, sought.recordType)
-        return (
+        let (forest, scope, type) = unsafe (forest.view, sought.scope, sought.recordType)
+        return unsafe (
             forest.find(SubscriptionIndex.rootKey(.query, scope, type, zone: sought.zone)),
             forest.find(SubscriptionIndex.rootKey(.queryEverywhere, scope, type)),
             forest.find(SubscriptionIndex.rootKey(.zone, scope, sought.zone)),
@@ -114,14 +116,16 @@ struct LastEnvironment {
 
     @inline(__always)
     func isEnvironment(of change: borrowing Change) -> Bool {
-        guard let container = change.container.plain, let environment = change.environment.plain else { return false }
-        return self.container.withUnsafeBytes { $0.isSame(as: container) }
-            && self.environment.withUnsafeBytes { $0.isSame(as: environment) }
+        guard let container = unsafe change.container.plain, let environment = unsafe change.environment.plain else {
+            return false
+        }
+        return unsafe self.container.withUnsafeBytes { unsafe $0.isSame(as: container) }
+            && self.environment.withUnsafeBytes { unsafe $0.isSame(as: environment) }
     }
 }
 
 /// Goes through all lists that a record leads to.
-private struct Walk {
+@unsafe private struct Walk {
     let forest: Forest.View
     let record: RecordColumns.View
     let intervals: IntervalStore.View
@@ -130,37 +134,45 @@ private struct Walk {
     let hits: Slab<UInt32>
 
     func visit(_ offset: Int) {
-        let header = forest.header(offset)
-        for index in 0..<header.count { look(forest.entry(index, of: offset)) }
-        if header.valueColumns | header.intervalColumns != 0 { visitChildren(header) }
+        let header = unsafe forest.header(offset)
+        for index in 0..<header.count { unsafe look(forest.entry(index, of: offset)) }
+        if header.valueColumns | header.intervalColumns != 0 { unsafe visitChildren(header) }
     }
 
     @inline(__always)
     private func look(_ entry: EntryView) {
-        guard entry.fires(on: reason) else { return }
-        switch record.verdict(entry) {
+        guard unsafe entry.fires(on: reason) else { return }
+        switch unsafe record.verdict(entry) {
         case .no: return
-        case .ask: hits.append(UInt32(bitPattern: entry.slot) << 1 | 1)
-        case .yes: hits.append(UInt32(bitPattern: entry.slot) << 1)
+        case .ask: unsafe hits.append(UInt32(bitPattern: entry.slot) << 1 | 1)
+        case .yes: unsafe hits.append(UInt32(bitPattern: entry.slot) << 1)
         }
     }
 
     /// Asks for all children before it visits the first: what memory answers slowly it answers together.
     private func visitChildren(_ header: Forest.Header) {
-        withUnsafeTemporaryAllocation(of: Int.self, capacity: Walk.childrenMax) { children in
+        unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: Walk.childrenMax) { children in
             var count = 0
-            for column in record.present where header.valueColumns & Forest.bit(column) != 0 {
-                if record.isMany(column) {
-                    for value in record.many(column) { find(header.id, column, value, children, &count) }
-                } else if record.numbers[Int(column)] != ValueTable.unknown {
-                    find(header.id, column, record.numbers[Int(column)], children, &count)
+            // The formatter takes the space out of `for unsafe`.
+            // swift-format-ignore
+            for unsafe column in unsafe record.present where header.valueColumns & Forest.bit(column) != 0 {
+                if unsafe record.isMany(column) {
+                    for unsafe value in unsafe record.many(column) {
+                        unsafe find(header.id, column, value, children, &count)
+                    }
+                } else if unsafe record.numbers[Int(column)] != ValueTable.unknown {
+                    unsafe find(header.id, column, record.numbers[Int(column)], children, &count)
                 }
             }
-            for child in children.prefix(count) { visit(child) }
+            // The formatter takes the space out of `for unsafe`.
+            // swift-format-ignore
+            for unsafe child in unsafe children.prefix(count) { unsafe visit(child) }
         }
         guard header.intervalColumns != 0 else { return }
-        for column in record.present where header.intervalColumns & Forest.bit(column) != 0 {
-            visitIntervals(header.id, column)
+        // The formatter takes the space out of `for unsafe`.
+        // swift-format-ignore
+        for unsafe column in unsafe record.present where header.intervalColumns & Forest.bit(column) != 0 {
+            unsafe visitIntervals(header.id, column)
         }
     }
 
@@ -171,20 +183,22 @@ private struct Walk {
         _ id: UInt32, _ column: Columns.Number, _ value: UInt32, _ children: UnsafeMutableBufferPointer<Int>,
         _ count: inout Int
     ) {
-        guard let child = forest.find(Forest.Key(parent: id, value: value, column: column)) else { return }
-        if count == Walk.childrenMax { return visit(child) }
-        children[count] = child
+        guard let child = unsafe forest.find(Forest.Key(parent: id, value: value, column: column)) else { return }
+        if unsafe count == Walk.childrenMax { return unsafe visit(child) }
+        unsafe children[count] = child
         count += 1
     }
 
     private func visitIntervals(_ id: UInt32, _ column: Columns.Number) {
-        guard let list = intervals.find(id, column) else { return }
-        if record.isMany(column) {
-            for value in record.many(column) {
-                intervals.forEach(of: list, at: value, record.presentBits) { look($0) }
+        guard let list = unsafe intervals.find(id, column) else { return }
+        if unsafe record.isMany(column) {
+            // The formatter takes the space out of `for unsafe`.
+            // swift-format-ignore
+            for unsafe value in unsafe record.many(column) {
+                unsafe intervals.forEach(of: list, at: value, record.presentBits) { unsafe look($0) }
             }
         } else {
-            intervals.forEach(of: list, at: record.numbers[Int(column)], record.presentBits) { look($0) }
+            unsafe intervals.forEach(of: list, at: record.numbers[Int(column)], record.presentBits) { unsafe look($0) }
         }
     }
 }

@@ -30,7 +30,7 @@ extension SubscriptionIndex {
         _ snapshot: inout SnapshotReader, _ parser: inout JSONParser, _ saved: UInt64, _ settings: MatchSettings
     ) throws(SnapshotError) {
         do {
-            try save(SubscriptionReader.subscription(parser.parse(try snapshot.view()), settings), at: saved)
+            try unsafe save(SubscriptionReader.subscription(parser.parse(try snapshot.view()), settings), at: saved)
         } catch let error as SnapshotError {
             throw error
         } catch {
@@ -62,7 +62,7 @@ extension SubscriptionIndex {
         lines.append(",\"savedAt\":")
         lines.appendJSON(found.saved)
         lines.append(member: .subscription)
-        if let body = subscription.body { lines.append(body.raw) }
+        if let body = subscription.body { unsafe lines.append(body.raw) }
         lines.append("}\n")
     }
 
@@ -70,14 +70,14 @@ extension SubscriptionIndex {
     @inline(__always)
     func writeHead(_ slot: Int32, into buffer: inout ByteBuffer) {
         let row = store[slot]
-        store.heads[Int(row.head)].text.withUnsafeBytes { buffer.append($0) }
+        unsafe store.heads[Int(row.head)].text.withUnsafeBytes { unsafe buffer.append($0) }
         buffer.append(member: .user)
         buffer.append("\"")
-        buffer.append(store.user(slot).bytes)
+        unsafe buffer.append(store.user(slot).bytes)
         buffer.append("\"")
         buffer.append(member: .subscriptionID)
         buffer.append("\"")
-        buffer.append(store.id(slot).bytes)
+        unsafe buffer.append(store.id(slot).bytes)
         buffer.append("\"")
         buffer.append(.subscriptionType, word: row.subject.word)
     }

@@ -95,7 +95,7 @@ struct SubscriptionStore {
 extension SubscriptionStore {
     func find(_ identity: Subscription.Identity, home: Int32) -> Int32? {
         numbers.find(identity.hash) { slot in
-            heads[Int(rows[slot].head)].home == home && user(slot).isSame(as: identity.user)
+            unsafe heads[Int(rows[slot].head)].home == home && user(slot).isSame(as: identity.user)
                 && id(slot).isSame(as: identity.subscriptionID)
         }
     }
@@ -127,16 +127,16 @@ extension SubscriptionStore {
     private mutating func head(_ identity: Subscription.Identity, _ home: Int32) -> Int32 {
         scratch.removeAll()
         scratch.append("\"container\":")
-        scratch.append(contentsOf: identity.container.raw)
+        unsafe scratch.append(contentsOf: identity.container.raw)
         scratch.append(",\"environment\":")
-        scratch.append(contentsOf: identity.environment.raw)
+        unsafe scratch.append(contentsOf: identity.environment.raw)
         scratch.append(",\"database\":\"")
         scratch.append(identity.database.word)
         scratch.append("\"")
-        let text = UnsafeRawBufferPointer(scratch.view)
-        let number = headNumbers.intern(text)
+        let text = unsafe UnsafeRawBufferPointer(scratch.view)
+        let number = unsafe headNumbers.intern(text)
         if number == heads.count {
-            heads.append(Head(home: home, text: Array(text), container: Array(identity.container.raw)))
+            unsafe heads.append(Head(home: home, text: Array(text), container: Array(identity.container.raw)))
         }
         return number
     }
@@ -147,14 +147,14 @@ extension SubscriptionStore {
 extension SubscriptionStore {
     private mutating func addText(_ subscription: borrowing Subscription) -> TextStore.Place {
         let identity = subscription.identity
-        let (user, id) = (identity.user.inner, identity.subscriptionID.inner)
+        let (user, id) = unsafe (identity.user.inner, identity.subscriptionID.inner)
         scratch.removeAll()
         scratch.appendLength(user.count)
         scratch.appendLength(id.count)
-        scratch.append(contentsOf: user)
-        scratch.append(contentsOf: id)
-        PackedText.pack(subscription.event.raw, leavingOut: places(subscription), into: scratch)
-        return texts.add(UnsafeRawBufferPointer(scratch.view))
+        unsafe scratch.append(contentsOf: user)
+        unsafe scratch.append(contentsOf: id)
+        unsafe PackedText.pack(subscription.event.raw, leavingOut: places(subscription), into: scratch)
+        return unsafe texts.add(UnsafeRawBufferPointer(scratch.view))
     }
 
     /// In the order of the text.
@@ -163,7 +163,7 @@ extension SubscriptionStore {
         var places: [PackedText.Place] = []
         places.reserveCapacity(4)
         func add(_ part: PackedText.Part, _ value: JSONValue) {
-            let place = PackedText.Place(part: part, start: value.offset - start, count: value.raw.count)
+            let place = unsafe PackedText.Place(part: part, start: value.offset - start, count: value.raw.count)
             places.insert(place, at: places.firstIndex { $0.start > place.start } ?? places.count)
         }
         add(.container, identity.container)
@@ -175,15 +175,15 @@ extension SubscriptionStore {
 
     /// The text of the event that saved it.
     func text(_ slot: Int32) -> [UInt8] {
-        let (user, id, packed) = parts(slot)
+        let (user, id, packed) = unsafe parts(slot)
         var text: [UInt8] = []
         text.reserveCapacity(packed.count * 6)
-        PackedText.unpack(packed, into: &text) { part, text in
+        unsafe PackedText.unpack(packed, into: &text) { part, text in
             switch part {
             case .container: text += heads[Int(rows[slot].head)].container
             case .info: text += infos[rows[slot].info].text
-            case .user: SubscriptionStore.append(quoted: user, to: &text)
-            case .id: SubscriptionStore.append(quoted: id, to: &text)
+            case .user: unsafe SubscriptionStore.append(quoted: user, to: &text)
+            case .id: unsafe SubscriptionStore.append(quoted: id, to: &text)
             }
         }
         return text
@@ -191,7 +191,7 @@ extension SubscriptionStore {
 
     private static func append(quoted bytes: UnsafeRawBufferPointer, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))
-        text.append(contentsOf: bytes)
+        unsafe text.append(contentsOf: bytes)
         text.append(UInt8(ascii: "\""))
     }
 
@@ -200,9 +200,9 @@ extension SubscriptionStore {
         _ slot: Int32, _ settings: MatchSettings = MatchSettings(), _ body: (Subscription) -> Result
     ) -> Result {
         var parser = JSONParser(limits: SubscriptionStore.limits)
-        return text(slot).withUnsafeBytes { text in
+        return unsafe text(slot).withUnsafeBytes { text in
             do {
-                return body(try SubscriptionReader.subscription(try parser.parse(text), settings))
+                return unsafe body(try SubscriptionReader.subscription(try parser.parse(text), settings))
             } catch {
                 preconditionFailure("a subscription's text was read when it was saved")
             }
@@ -214,66 +214,66 @@ extension SubscriptionStore {
 
     /// The user as it was written; valid until the next subscription is saved.
     @inline(__always)
-    func user(_ slot: Int32) -> WrittenText { WrittenText(parts(slot).user) }
+    func user(_ slot: Int32) -> WrittenText { unsafe WrittenText(parts(slot).user) }
 
     @inline(__always)
-    func id(_ slot: Int32) -> WrittenText { WrittenText(parts(slot).id) }
+    func id(_ slot: Int32) -> WrittenText { unsafe WrittenText(parts(slot).id) }
 
     @inline(__always)
     private func parts(
         _ slot: Int32
     ) -> (user: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer) {
-        let bytes = texts[rows[slot].text]
+        let bytes = unsafe texts[rows[slot].text]
         var start = 0
-        let (userCount, idCount) = (bytes.length(&start), bytes.length(&start))
+        let (userCount, idCount) = unsafe (bytes.length(&start), bytes.length(&start))
         let (user, id) = (start + userCount, start + userCount + idCount)
-        return (
+        return unsafe (
             UnsafeRawBufferPointer(rebasing: bytes[start..<user]), UnsafeRawBufferPointer(rebasing: bytes[user..<id]),
             UnsafeRawBufferPointer(rebasing: bytes[id...])
         )
     }
 
     private func identityHash(_ slot: Int32) -> Int {
-        user(slot).utf8.withUnsafeBytes { user in
-            id(slot).utf8.withUnsafeBytes { Subscription.Identity.hash(user: user, subscriptionID: $0) }
+        unsafe user(slot).utf8.withUnsafeBytes { user in
+            unsafe id(slot).utf8.withUnsafeBytes { unsafe Subscription.Identity.hash(user: user, subscriptionID: $0) }
         }
     }
 }
 
 /// A JSON string without its quotes, where it is kept.
-struct WrittenText {
+@unsafe struct WrittenText {
     let bytes: UnsafeRawBufferPointer
 
     @inline(__always)
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = bytes }
 
     func isSame(as value: JSONValue) -> Bool {
-        if let plain = value.plain, !isEscaped { return bytes.isSame(as: plain) }
-        return utf8.elementsEqual(value.utf8)
+        if let plain = unsafe value.plain, unsafe !isEscaped { return unsafe bytes.isSame(as: plain) }
+        return unsafe utf8.elementsEqual(value.utf8)
     }
 
     var utf8: [UInt8] {
-        guard isEscaped else { return Array(bytes) }
+        guard unsafe isEscaped else { return unsafe Array(bytes) }
         var parser = JSONParser()
-        let quoted = [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")]
+        let quoted = unsafe [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")]
         do {
-            return try quoted.withUnsafeBytes { try parser.parse($0).utf8 }
+            return try unsafe quoted.withUnsafeBytes { try unsafe parser.parse($0).utf8 }
         } catch {
             preconditionFailure("it was read when it was saved")
         }
     }
 
-    private var isEscaped: Bool { bytes.contains(UInt8(ascii: "\\")) }
+    private var isEscaped: Bool { unsafe bytes.contains(UInt8(ascii: "\\")) }
 }
 
 extension JSONValue {
     /// A string's bytes as they stand, without the quotes.
-    fileprivate var inner: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)]) }
+    fileprivate var inner: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)]) }
 }
 
 extension Slab<UInt8> {
     fileprivate func append(_ text: StaticString) {
-        append(contentsOf: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        unsafe append(contentsOf: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// Seven bits a byte, the lowest first.
@@ -292,12 +292,12 @@ extension UnsafeRawBufferPointer {
     @inline(__always)
     fileprivate func length(_ index: inout Int) -> Int {
         var (length, shift) = (0, 0)
-        while self[index] >= 0x80 {
-            length |= Int(self[index] & 0x7F) << shift
+        while unsafe self[index] >= 0x80 {
+            unsafe length |= Int(self[index] & 0x7F) << shift
             shift += 7
             index += 1
         }
-        length |= Int(self[index]) << shift
+        unsafe length |= Int(self[index]) << shift
         index += 1
         return length
     }

@@ -9,23 +9,23 @@ struct SymbolTable {
     /// Where each name starts in `text`, and where the last one ends.
     private let starts = Slab(repeating: 0, count: 1)
 
-    var count: Int { starts.count - 1 }
+    var count: Int { unsafe starts.count - 1 }
 
     mutating func intern(_ name: UnsafeRawBufferPointer) -> Int32 {
-        let hash = ByteHash.of(name)
-        if let symbol = view.find(name, hash) { return symbol }
+        let hash = unsafe ByteHash.of(name)
+        if let symbol = unsafe view.find(name, hash) { return symbol }
         let symbol = Int32(count)
-        text.append(contentsOf: name)
-        starts.append(text.count)
+        unsafe text.append(contentsOf: name)
+        unsafe starts.append(text.count)
         numbers.insert(symbol, hash)
         return symbol
     }
 
-    mutating func intern(_ name: [UInt8]) -> Int32 { name.withUnsafeBytes { intern($0) } }
+    mutating func intern(_ name: [UInt8]) -> Int32 { unsafe name.withUnsafeBytes { unsafe intern($0) } }
 
     mutating func intern(_ name: String) -> Int32 {
         var name = name
-        return name.withUTF8 { intern(UnsafeRawBufferPointer($0)) }
+        return name.withUTF8 { unsafe intern(UnsafeRawBufferPointer($0)) }
     }
 }
 
@@ -33,34 +33,34 @@ struct SymbolTable {
 
 extension SymbolTable {
     /// The table while it does not change.
-    struct View {
+    @unsafe struct View {
         fileprivate let numbers: HashedNumbers.View
         fileprivate let text: UnsafePointer<UInt8>
         fileprivate let starts: UnsafePointer<Int>
 
         @inline(__always)
         func find(_ name: JSONValue) -> Int32? {
-            if let plain = name.plain { return find(plain, ByteHash.of(plain)) }
-            return name.withUTF8 { find($0, ByteHash.of($0)) } ?? nil
+            if let plain = unsafe name.plain { return unsafe find(plain, ByteHash.of(plain)) }
+            return unsafe name.withUTF8 { unsafe find($0, ByteHash.of($0)) } ?? nil
         }
 
         @inline(__always)
         fileprivate func find(_ name: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
-            numbers.find(hash) { symbol in
-                let (start, end) = (starts[Int(symbol)], starts[Int(symbol) + 1])
-                return UnsafeRawBufferPointer(start: text + start, count: end - start).isSame(as: name)
+            unsafe numbers.find(hash) { symbol in
+                let (start, end) = unsafe (starts[Int(symbol)], starts[Int(symbol) + 1])
+                return unsafe UnsafeRawBufferPointer(start: text + start, count: end - start).isSame(as: name)
             }
         }
     }
 
     @inline(__always)
-    var view: View { View(numbers: numbers.view, text: text.base, starts: starts.base) }
+    var view: View { unsafe View(numbers: numbers.view, text: text.base, starts: starts.base) }
 
     @inline(__always)
-    func find(_ name: JSONValue) -> Int32? { view.find(name) }
+    func find(_ name: JSONValue) -> Int32? { unsafe view.find(name) }
 
     mutating func intern(text: JSONValue) -> Int32 {
-        if let plain = text.plain { return intern(plain) }
-        return text.withUTF8 { intern($0) } ?? intern([])
+        if let plain = unsafe text.plain { return unsafe intern(plain) }
+        return unsafe text.withUTF8 { unsafe intern($0) } ?? intern([])
     }
 }

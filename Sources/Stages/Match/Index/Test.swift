@@ -79,35 +79,35 @@ struct Entry {
 }
 
 /// An entry where it stands.
-struct EntryView {
+@unsafe struct EntryView {
     private let words: UnsafePointer<UInt32>
 
     @inline(__always)
     init(_ entry: UnsafePointer<SIMD8<UInt32>>) {
-        words = UnsafeRawPointer(entry).assumingMemoryBound(to: UInt32.self)
+        unsafe words = UnsafeRawPointer(entry).assumingMemoryBound(to: UInt32.self)
     }
 
     @inline(__always)
-    var slot: Int32 { Int32(bitPattern: words[0] >> 6) }
+    var slot: Int32 { unsafe Int32(bitPattern: words[0] >> 6) }
 
     @inline(__always)
-    func fires(on reason: Reason) -> Bool { words[0] & UInt32(reason.rawValue) != 0 }
+    func fires(on reason: Reason) -> Bool { unsafe words[0] & UInt32(reason.rawValue) != 0 }
 
     @inline(__always)
-    var testCount: Int { Int(words[0] >> 3 & 3) }
+    var testCount: Int { unsafe Int(words[0] >> 3 & 3) }
 
     @inline(__always)
-    var isCertain: Bool { words[0] & 32 == 0 }
+    var isCertain: Bool { unsafe words[0] & 32 == 0 }
 
     @inline(__always)
-    func column(_ test: Int) -> Int { Int(words[1] >> UInt32(10 * test) & 0x7F) }
+    func column(_ test: Int) -> Int { unsafe Int(words[1] >> UInt32(10 * test) & 0x7F) }
 
     @inline(__always)
-    func operation(_ test: Int) -> UInt32 { words[1] >> UInt32(10 * test + 7) & 7 }
+    func operation(_ test: Int) -> UInt32 { unsafe words[1] >> UInt32(10 * test + 7) & 7 }
 
     @inline(__always)
-    func low(_ test: Int) -> UInt32 { words[2 + 2 * test] }
+    func low(_ test: Int) -> UInt32 { unsafe words[2 + 2 * test] }
 
     @inline(__always)
-    func high(_ test: Int) -> UInt32 { words[3 + 2 * test] }
+    func high(_ test: Int) -> UInt32 { unsafe words[3 + 2 * test] }
 }

@@ -11,33 +11,33 @@ struct TextStore {
     private static let unitsOfOwnSize = 128
 
     /// Whether one more text of up to 128 MiB has room: places have 32 bits.
-    var hasRoom: Bool { units.count < Int(Place.max) - 1 << 25 }
+    var hasRoom: Bool { unsafe units.count < Int(Place.max) - 1 << 25 }
 
     mutating func add(_ text: UnsafeRawBufferPointer) -> Place {
         let sizeClass = TextStore.sizeClass(text.count)
         let place = rooms.take(sizeClass).map { Place(bitPattern: $0) } ?? newRoom(sizeClass)
-        let room = UnsafeMutableRawPointer(units.base + Int(place))
-        room.storeBytes(of: UInt32(text.count), as: UInt32.self)
-        if let start = text.baseAddress { (room + 4).copyMemory(from: start, byteCount: text.count) }
+        let room = unsafe UnsafeMutableRawPointer(units.base + Int(place))
+        unsafe room.storeBytes(of: UInt32(text.count), as: UInt32.self)
+        if let start = text.baseAddress { unsafe (room + 4).copyMemory(from: start, byteCount: text.count) }
         return place
     }
 
     /// Valid until the next text is added.
     @inline(__always)
     subscript(place: Place) -> UnsafeRawBufferPointer {
-        precondition(Int(place) < units.count, "a place that was given")
-        let room = UnsafeRawPointer(units.base + Int(place))
-        return UnsafeRawBufferPointer(start: room + 4, count: Int(room.load(as: UInt32.self)))
+        unsafe precondition(Int(place) < units.count, "a place that was given")
+        let room = unsafe UnsafeRawPointer(units.base + Int(place))
+        return unsafe UnsafeRawBufferPointer(start: room + 4, count: Int(room.load(as: UInt32.self)))
     }
 
     mutating func remove(_ place: Place) {
-        rooms.giveBack(Int32(bitPattern: place), TextStore.sizeClass(self[place].count))
+        unsafe rooms.giveBack(Int32(bitPattern: place), TextStore.sizeClass(self[place].count))
     }
 
     private mutating func newRoom(_ sizeClass: Int) -> Place {
         precondition(hasRoom, "who adds a text has asked for room")
         units.append(repeating: 0, TextStore.units(sizeClass))
-        return Place(units.count - TextStore.units(sizeClass))
+        return unsafe Place(units.count - TextStore.units(sizeClass))
     }
 
     /// With the four bytes of the length.

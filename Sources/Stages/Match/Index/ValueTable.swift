@@ -25,7 +25,7 @@ final class ValueTable {
     init() {}
 
     /// The table while it does not change.
-    struct View {
+    @unsafe struct View {
         fileprivate let numbers: HashedNumbers.View
         fileprivate let slots: UnsafePointer<SIMD2<UInt64>>
         fileprivate let long: UnsafePointer<UInt8>
@@ -33,22 +33,24 @@ final class ValueTable {
     }
 
     @inline(__always)
-    var view: View { View(numbers: numbers.view, slots: slots.base, long: long.base, sets: sets.view) }
+    var view: View { unsafe View(numbers: numbers.view, slots: slots.base, long: long.base, sets: sets.view) }
 
     /// Counts one more use.
     func intern(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
-        let hash = ByteHash.of(value, salt: UInt64(kind.rawValue))
-        if let known = view.find(kind, value, hash) {
+        let hash = unsafe ByteHash.of(value, salt: UInt64(kind.rawValue))
+        if let known = unsafe view.find(kind, value, hash) {
             uses[Int(known)] += 1
             return UInt32(bitPattern: known)
         }
-        slots.append(slot(adding: kind, value))
+        unsafe slots.append(slot(adding: kind, value))
         uses.append(1)
-        numbers.insert(Int32(slots.count - 1), hash)
-        return UInt32(slots.count - 1)
+        unsafe numbers.insert(Int32(slots.count - 1), hash)
+        return unsafe UInt32(slots.count - 1)
     }
 
-    func intern(_ kind: Kind, _ value: UInt64) -> UInt32 { withUnsafeBytes(of: value) { intern(kind, $0) } }
+    func intern(_ kind: Kind, _ value: UInt64) -> UInt32 {
+        unsafe withUnsafeBytes(of: value) { unsafe intern(kind, $0) }
+    }
 
     func intern(_ value: Int64) -> UInt32 { intern(.whole, UInt64(bitPattern: value)) }
 
@@ -71,26 +73,28 @@ final class ValueSets {
     private let starts = Slab(repeating: 0, count: 1)
 
     /// The sets while they do not change.
-    struct View {
+    @unsafe struct View {
         fileprivate let values: UnsafePointer<UInt32>
         fileprivate let starts: UnsafePointer<Int>
 
         @inline(__always)
         func contains(_ value: UInt32, in set: UInt32) -> Bool {
-            for index in starts[Int(set)]..<starts[Int(set) + 1] where values[index] == value { return true }
+            for index in unsafe starts[Int(set)]..<starts[Int(set) + 1] where unsafe values[index] == value {
+                return true
+            }
             return false
         }
     }
 
     @inline(__always)
-    var view: View { View(values: values.base, starts: starts.base) }
+    var view: View { unsafe View(values: values.base, starts: starts.base) }
 
     func intern(_ set: [UInt32]) -> UInt32 {
         if let known = numbers[set] { return known }
         for value in set { values.append(value) }
-        starts.append(values.count)
-        numbers[set] = UInt32(starts.count - 2)
-        return UInt32(starts.count - 2)
+        unsafe starts.append(values.count)
+        numbers[set] = unsafe UInt32(starts.count - 2)
+        return unsafe UInt32(starts.count - 2)
     }
 }
 
@@ -99,35 +103,37 @@ final class ValueSets {
 extension ValueTable.View {
     @inline(__always)
     func find(_ kind: ValueTable.Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
-        let hash = ByteHash.of(value, salt: UInt64(kind.rawValue))
-        return find(kind, value, hash).map { UInt32(bitPattern: $0) } ?? ValueTable.unknown
+        let hash = unsafe ByteHash.of(value, salt: UInt64(kind.rawValue))
+        return unsafe find(kind, value, hash).map { UInt32(bitPattern: $0) } ?? ValueTable.unknown
     }
 
     @inline(__always)
-    func find(_ kind: ValueTable.Kind, _ value: UInt64) -> UInt32 { withUnsafeBytes(of: value) { find(kind, $0) } }
+    func find(_ kind: ValueTable.Kind, _ value: UInt64) -> UInt32 {
+        unsafe withUnsafeBytes(of: value) { unsafe find(kind, $0) }
+    }
 
     @inline(__always)
-    func find(_ value: Int64) -> UInt32 { find(.whole, UInt64(bitPattern: value)) }
+    func find(_ value: Int64) -> UInt32 { unsafe find(.whole, UInt64(bitPattern: value)) }
 
     /// Numbers that are equal are the same value, however they are written.
     @inline(__always)
     func find(_ value: Double) -> UInt32 {
-        Int64(exactly: value).map { find($0) } ?? find(.fraction, value.bitPattern)
+        unsafe Int64(exactly: value).map { unsafe find($0) } ?? find(.fraction, value.bitPattern)
     }
 
     @inline(__always)
     fileprivate func find(_ kind: ValueTable.Kind, _ value: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
-        guard value.count <= ValueTable.shortMax else { return findLong(kind, value, hash) }
-        let slot = ValueTable.slot(kind, value)
-        return numbers.find(hash) { slots[Int($0)] == slot }
+        guard value.count <= ValueTable.shortMax else { return unsafe findLong(kind, value, hash) }
+        let slot = unsafe ValueTable.slot(kind, value)
+        return unsafe numbers.find(hash) { unsafe slots[Int($0)] == slot }
     }
 
     @inline(never)
     private func findLong(_ kind: ValueTable.Kind, _ value: UnsafeRawBufferPointer, _ hash: Int) -> Int32? {
-        numbers.find(hash) { number in
-            let slot = slots[Int(number)]
+        unsafe numbers.find(hash) { number in
+            let slot = unsafe slots[Int(number)]
             guard slot[0] == ValueTable.longSlot(kind, value.count, at: 0)[0] else { return false }
-            return UnsafeRawBufferPointer(start: long + Int(slot[1]), count: value.count).isSame(as: value)
+            return unsafe UnsafeRawBufferPointer(start: long + Int(slot[1]), count: value.count).isSame(as: value)
         }
     }
 }
@@ -142,14 +148,14 @@ extension ValueTable {
 
     @inline(__always)
     fileprivate static func slot(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> SIMD2<UInt64> {
-        let (low, high) = value.sixteenBytes
+        let (low, high) = unsafe value.sixteenBytes
         return SIMD2(UInt64(value.count) | UInt64(kind.rawValue) << 8 | low << 16, low >> 48 | high << 16)
     }
 
     private func slot(adding kind: Kind, _ value: UnsafeRawBufferPointer) -> SIMD2<UInt64> {
-        guard value.count > ValueTable.shortMax else { return ValueTable.slot(kind, value) }
-        long.append(contentsOf: value)
-        return ValueTable.longSlot(kind, value.count, at: long.count - value.count)
+        guard value.count > ValueTable.shortMax else { return unsafe ValueTable.slot(kind, value) }
+        unsafe long.append(contentsOf: value)
+        return unsafe ValueTable.longSlot(kind, value.count, at: long.count - value.count)
     }
 
     fileprivate static func longSlot(_ kind: Kind, _ count: Int, at start: Int) -> SIMD2<UInt64> {
@@ -162,15 +168,15 @@ extension UnsafeRawBufferPointer {
     @inline(__always)
     fileprivate var sixteenBytes: (UInt64, UInt64) {
         if count >= 8 {
-            let last = loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
-            return (loadUnaligned(as: UInt64.self), count == 8 ? 0 : last >> UInt64(8 * (16 - count)))
+            let last = unsafe loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+            return unsafe (loadUnaligned(as: UInt64.self), count == 8 ? 0 : last >> UInt64(8 * (16 - count)))
         }
         if count >= 4 {
-            let last = UInt64(loadUnaligned(fromByteOffset: count - 4, as: UInt32.self))
-            return (UInt64(loadUnaligned(as: UInt32.self)) | last << UInt64(8 * (count - 4)), 0)
+            let last = unsafe UInt64(loadUnaligned(fromByteOffset: count - 4, as: UInt32.self))
+            return unsafe (UInt64(loadUnaligned(as: UInt32.self)) | last << UInt64(8 * (count - 4)), 0)
         }
         guard count > 0 else { return (0, 0) }
-        let middle = UInt64(self[count / 2]) << UInt64(8 * (count / 2))
-        return (UInt64(self[0]) | middle | UInt64(self[count - 1]) << UInt64(8 * (count - 1)), 0)
+        let middle = unsafe UInt64(self[count / 2]) << UInt64(8 * (count / 2))
+        return unsafe (UInt64(self[0]) | middle | UInt64(self[count - 1]) << UInt64(8 * (count - 1)), 0)
     }
 }
