@@ -13,6 +13,7 @@ public struct DataMode: Hashable, Sendable {
     /// Records and tokens are nobody else's to read.
     public static let owner = DataMode(folders: 0o700)
 
+    /// Bits beyond `0o777` are left out.
     public init(folders: UInt32) { self.folders = folders & 0o777 }
 
     /// The mode that new files of an existing folder get: the folder's own.

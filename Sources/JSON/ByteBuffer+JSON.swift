@@ -19,6 +19,7 @@ extension ByteBuffer {
         append(byte: UInt8(ascii: "\""))
     }
 
+    /// Appends `true` or `false`.
     @inlinable
     public mutating func appendJSON(_ flag: Bool) { flag ? append("true") : append("false") }
 

@@ -8,13 +8,16 @@ extension ByteBuffer {
         append(raw: number.description)
     }
 
+    /// Appends the decimal digits, with a minus sign where it is negative.
     public mutating func appendJSON(_ number: Int64) {
         if number < 0 { append(byte: UInt8(ascii: "-")) }
         appendJSON(number.magnitude)
     }
 
+    /// Appends the decimal digits, with a minus sign where it is negative.
     public mutating func appendJSON(_ number: Int) { appendJSON(Int64(number)) }
 
+    /// Appends the decimal digits.
     public mutating func appendJSON(_ number: UInt64) { append(number, digits: ByteBuffer.digitCount(number)) }
 
     /// Writes a number of at most four decimals and 11 digits before them; false, with nothing written, for any other.

@@ -7,6 +7,7 @@
     @usableFromInline var written: Int
     @usableFromInline var room: Int
 
+    /// Has room for that many bytes, and for 16 at least, before it grows.
     public init(capacity: Int = 256) {
         room = max(capacity, 16)
         unsafe base = .allocate(byteCount: room, alignment: 16)
@@ -15,8 +16,11 @@
 
     deinit { unsafe base.deallocate() }
 
+    /// How many bytes were written.
     @inlinable public var count: Int { written }
+    /// How many bytes fit before it grows.
     @inlinable public var capacity: Int { room }
+    /// Whether nothing was written since it was made or emptied.
     @inlinable public var isEmpty: Bool { written == 0 }
 
     /// The bytes written so far; valid until the next write.
@@ -38,6 +42,7 @@
         reallocate(to: max(limit, 16))
     }
 
+    /// Copies the bytes.
     @inlinable
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
@@ -47,6 +52,7 @@
     }
 
     // Inlined, a copy of so many bytes as the literal has is a few moves.
+    /// Appends the UTF-8 of a literal.
     @inlinable
     @inline(__always)
     public mutating func append(_ text: StaticString) {
@@ -56,6 +62,7 @@
         written += count
     }
 
+    /// The quickest way for one character of ASCII.
     @inlinable
     @inline(__always)
     public mutating func append(byte: UInt8) {

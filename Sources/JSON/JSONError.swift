@@ -1,5 +1,6 @@
 /// Why a text is not the JSON we take, and at which byte.
 public struct JSONError: Error, Equatable, Sendable {
+    /// Each has a ``JSONError/code`` and a sentence of its own.
     public enum Reason: Equatable, Sendable {
         case empty
         case unexpectedEnd(expected: String)
@@ -17,10 +18,12 @@ public struct JSONError: Error, Equatable, Sendable {
         case duplicateKey(String)
     }
 
+    /// The first mistake of the text.
     public let reason: Reason
     /// Byte offset from the start of the text, from 0.
     public let offset: Int
 
+    /// Made by ``JSONParser``.
     public init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset

@@ -2,11 +2,13 @@
 ///
 /// One parser is reused for many texts: its notes (16 bytes a value) stay allocated.
 @safe public struct JSONParser: ~Copyable {
+    /// Of each text, not of all together.
     public let limits: JSONLimits
     private var nodes: UnsafeMutablePointer<JSONNode>
     private var nodesCapacity: Int
     private let open: UnsafeMutablePointer<UInt32>
 
+    /// Takes memory for its notes as texts need it, and keeps it.
     public init(limits: JSONLimits = JSONLimits()) {
         limits.check()
         self.limits = limits

@@ -5,11 +5,13 @@ extension JSONValue {
         unsafe member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
     }
 
+    /// As ``subscript(_:)``, for a key that is not a literal.
     public func member(_ key: String) -> JSONValue? {
         var key = key
         return key.withUTF8 { unsafe member(UnsafeRawBufferPointer($0)) }
     }
 
+    /// As ``subscript(_:)``, for a key of UTF-8 bytes.
     public func member(_ key: UnsafeRawBufferPointer) -> JSONValue? {
         guard isObject else { return nil }
         var next = index + 1
@@ -30,6 +32,7 @@ extension JSONValue {
     @inlinable
     public var elements: Elements { Elements(of: self, remaining: isArray ? count : 0) }
 
+    /// Goes through an object without making anything.
     public struct Members: Sequence, IteratorProtocol {
         @usableFromInline let container: JSONValue
         @usableFromInline var index: Int
@@ -55,6 +58,7 @@ extension JSONValue {
         }
     }
 
+    /// Goes through an array without making anything.
     public struct Elements: Sequence, IteratorProtocol {
         @usableFromInline let container: JSONValue
         @usableFromInline var index: Int

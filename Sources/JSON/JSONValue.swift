@@ -2,6 +2,7 @@
 ///
 /// Valid while the text is and until its parser reads the next text. Copying a view costs nothing.
 @safe public struct JSONValue {
+    /// What a value is by its first byte.
     public enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
 
     @usableFromInline let nodes: UnsafePointer<JSONNode>
@@ -16,6 +17,7 @@
     }
 
     @inlinable var node: JSONNode { unsafe nodes[index] }
+    /// Read from the parser's note, not from the text.
     @inlinable
     @inline(__always)
     public var kind: Kind { node.kind }
@@ -37,12 +39,18 @@
 // MARK: - Scalars
 
 extension JSONValue {
+    /// Whether it is the word `null`.
     @inlinable public var isNull: Bool { node.isKind(.null) }
+    /// Whether it is a text in quotes.
     @inlinable public var isString: Bool { node.isKind(.string) }
+    /// Whether it is a number, of any size and precision.
     @inlinable public var isNumber: Bool { node.isKind(.number) }
+    /// Whether it has ``members``.
     @inlinable public var isObject: Bool { node.isKind(.object) }
+    /// Whether it has ``elements``.
     @inlinable public var isArray: Bool { node.isKind(.array) }
 
+    /// Nil where it is neither `true` nor `false`.
     @inlinable
     public var bool: Bool? {
         switch kind {
@@ -104,6 +112,7 @@ extension JSONValue {
     }
 
     // A literal is to be compared where it stands.
+    /// Whether it is a string of those characters, once its escapes are resolved.
     @_disfavoredOverload
     public func equals(_ text: String) -> Bool {
         var text = text

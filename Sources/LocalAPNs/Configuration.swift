@@ -3,6 +3,7 @@ import Foundation
 extension LocalAPNs {
     /// How a local APNs is to be.
     public struct Configuration: Sendable {
+        /// The service that the server stands for.
         public var environment = Environment.development
         /// The address to listen at.
         public var host = "127.0.0.1"
@@ -16,6 +17,7 @@ extension LocalAPNs {
         public var folder = ".belfry/apns-server"
         /// Ten characters each, as Apple's.
         public var keyID = "KEYLOCAL12"
+        /// The team that provider tokens must name.
         public var team = "TEAMLOCAL1"
         /// A `.p8` to take instead of one of its own.
         public var keyPath: String?
@@ -27,6 +29,7 @@ extension LocalAPNs {
         public var keyEnvironments = Set(Environment.allCases)
         /// Keys beside its own.
         package var keys: [SigningKey] = []
+        /// Devices that are known from the start; without ``isStrict`` there are others.
         public var devices: [Device] = []
         /// Whether there are no other devices, and no other apps.
         public var isStrict = false
@@ -38,6 +41,7 @@ extension LocalAPNs {
         /// Called on the server's thread for each record; while it waits, so do the clients.
         public var onRecord: @Sendable (Record) -> Void = { _ in }
 
+        /// A server for development on port 2197 of this machine.
         public init() {}
     }
 }

@@ -93,6 +93,7 @@ extension LocalAPNs {
     /// The requests so far.
     public var received: [RecordedRequest] { journal.records.compactMap(\.request) }
 
+    /// How many requests came since the start, those that were refused included.
     public var receivedCount: Int { journal.requestCount }
 
     /// All that is kept, then all that happens, until the server stops.

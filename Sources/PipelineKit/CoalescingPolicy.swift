@@ -39,6 +39,7 @@ public struct CoalescingTimes: Sendable, Hashable {
     /// How long it may be held back by newer ones; at least the window.
     public var maximumDelay: Duration
 
+    /// Takes the times as they are: the settings that they come from are checked.
     public init(window: Duration, maximumDelay: Duration) {
         self.window = window
         self.maximumDelay = maximumDelay
@@ -56,6 +57,7 @@ public struct CoalescingArrival {
         /// How many changes it stands for.
         public var changes: Int
 
+        /// For tests of a policy; coalesce makes its own.
         public init(since: Instant, due: Instant, changes: Int) {
             self.since = since
             self.due = due
@@ -63,13 +65,16 @@ public struct CoalescingArrival {
         }
     }
 
+    /// When the match came, by the log's time.
     public var now: Instant
     /// The match as its stage wrote it. Valid during the call only.
     public var match: JSONValue
+    /// Nil where nothing of the same key is held.
     public var held: Held?
     /// When the last one of the same key left, where that is not longer ago than ``CoalescingPolicy/memory``.
     public var lastLeft: Instant?
 
+    /// For tests of a policy; coalesce makes its own.
     public init(now: Instant, match: JSONValue, held: Held? = nil, lastLeft: Instant? = nil) {
         self.now = now
         self.match = match

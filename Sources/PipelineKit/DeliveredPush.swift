@@ -6,10 +6,13 @@ public struct DeliveredPush {
     /// The whole line.
     public let json: JSONValue
 
+    /// Whose device it is for.
     public var user: JSONValue? { json[.user] }
+    /// The name under which the user registered the device.
     public var device: JSONValue? { json[.device] }
     /// As the device registered it.
     public var token: JSONValue? { json[.token] }
+    /// The same for each device that gets the notification.
     public var notificationID: JSONValue? { json[.notificationID] }
     /// Those of APNs, by their names.
     public var headers: JSONValue? { json[.headers] }
@@ -37,6 +40,7 @@ public struct PushReader: ~Copyable {
     private var parser = JSONParser(limits: Self.limits)
     private var line: [UInt8] = []
 
+    /// A reader is made once and used for many pushes.
     public init() {}
 
     /// - Returns: What `body` returns.

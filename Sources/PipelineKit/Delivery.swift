@@ -3,9 +3,11 @@ import Time
 
 /// One push for one device, or word of a device that is none any more.
 public struct Delivery: Sendable {
+    /// Tells a delivery apart from all others of its log.
     public struct ID: Sendable, Hashable {
         /// Sequence of the push in the pushes log.
         public let push: UInt64
+        /// The name under which its user registered the device.
         public let device: String
         /// Set where this is no push, but the notice that a device was retired: when it had been registered.
         public let retired: Instant?
@@ -13,6 +15,7 @@ public struct Delivery: Sendable {
         /// it must never change.
         package let number: UInt64
 
+        /// The same arguments make the same ID, in any process.
         public init(push: UInt64, device: String, retired: Instant? = nil) {
             self.push = push
             self.device = device
@@ -53,6 +56,7 @@ public struct Delivery: Sendable {
         /// The app's bundle ID; nil where the device gave none.
         public var topic: String? { names.topic }
 
+        /// Names as the device registered them.
         public init(container: String, environment: String, topic: String?) {
             names = Names(container, environment, topic)
         }
@@ -88,6 +92,7 @@ public struct Delivery: Sendable {
     /// a delivery goes to that transport alone, which joins it with what it has; no other transport sees it.
     public var isQuestion = false
 
+    /// What an answer to the delivery names it by.
     public var id: ID { content.id }
     /// The transport's name, as the device registered it.
     public var transport: String { content.transport }
@@ -119,6 +124,7 @@ public struct Delivery: Sendable {
         content = Content(id, transport, app, destination, (head, rest), unpruned)
     }
 
+    /// A delivery whose line is not shared, such as one that was read from a file.
     public init(id: ID, transport: String, line: [UInt8]) {
         self.init(id: id, transport: transport, head: line, rest: [])
     }
@@ -160,6 +166,7 @@ extension Delivery: Hashable {
         hasher.combine(byteCount)
     }
 
+    /// Compares without making the lines, where both are divided at the same byte.
     public func hasSameLine(as other: Delivery) -> Bool {
         if head.count == other.head.count { return head == other.head && rest == other.rest }
         return byteCount == other.byteCount && line == other.line

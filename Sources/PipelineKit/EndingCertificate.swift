@@ -9,10 +9,13 @@ public struct EndingCertificate: Hashable, Sendable {
     public let key: String
     /// The app whose it is, by its name in the pipeline file; nil where it is the transport's.
     public let app: String?
+    /// The file that holds it.
     public let path: String
+    /// From then on it is not valid.
     public let end: Instant
     /// How many whole days are left.
     public let days: Int
+    /// Whether ``end`` has passed.
     public let isOver: Bool
     /// What is to be done.
     public let remedy: String
@@ -40,6 +43,7 @@ public struct EndingCertificate: Hashable, Sendable {
         }
     }
 
+    /// A sentence for the operator, without a full stop and without the app.
     public var text: String {
         if isOver { return "the certificate \(path) is over since \(end): \(consequence)" }
         return "the certificate \(path) ends on \(end), \(Self.words(days))"

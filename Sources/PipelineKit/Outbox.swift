@@ -33,6 +33,7 @@ public struct Outbox: ~Copyable {
         }
     }
 
+    /// For tests of a stage; a host has one of its own.
     public init() { events = ByteBuffer(capacity: 64 << 10) }
 
     /// Appends one event: `write` adds one JSON object without a line feed.

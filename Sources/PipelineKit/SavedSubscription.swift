@@ -11,14 +11,18 @@ public struct SavedSubscription: Hashable, Sendable {
         /// A sentence; where there is an offset, with the place in the text and a caret under it on two more lines.
         public var reason: String
 
+        /// Made by a source when it takes a subscription.
         public init(code: String, path: String, offset: Int? = nil, reason: String) {
             (self.code, self.path, self.offset, self.reason) = (code, path, offset, reason)
         }
     }
 
+    /// As the producer named it.
     public var subscriptionID: String
+    /// Empty where nothing is odd.
     public var warnings: [Warning]
 
+    /// Made by a source when it takes a subscription.
     public init(subscriptionID: String, warnings: [Warning] = []) {
         (self.subscriptionID, self.warnings) = (subscriptionID, warnings)
     }

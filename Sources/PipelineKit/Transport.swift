@@ -108,6 +108,7 @@ public struct TransportRoom: Sendable, Hashable {
     /// more, and keep their order where it answers again.
     public var isSilent: Bool
 
+    /// A transport without channels of its own gives every app the same number.
     public init(channel: Int, pushesMax: Int, pushesPerDevice: Int = .max, isSilent: Bool = false) {
         (self.channel, self.pushesMax) = (channel, pushesMax)
         (self.pushesPerDevice, self.isSilent) = (pushesPerDevice, isSilent)
@@ -121,6 +122,7 @@ public struct TransportChange: Sendable {
     /// Called once at most, and not while ``Transport/deliver(_:)`` works.
     public var apply: @Sendable () async -> Void
 
+    /// Made by ``Transport/change(to:)``, which has checked the settings by then.
     public init(said: [String], apply: @escaping @Sendable () async -> Void) {
         (self.said, self.apply) = (said, apply)
     }
@@ -146,6 +148,7 @@ public struct TransportContext: Sendable {
     /// What it shares with the other transports of its stage.
     public var commons = TransportCommons()
 
+    /// For tests of a transport; a host makes its own.
     public init(
         name: String, folder: String? = nil, inputLog: String? = nil, sync: SyncPolicy = .always,
         console: @escaping @Sendable (String) throws -> Void
@@ -163,6 +166,7 @@ public struct TransportContext: Sendable {
 public final class TransportCommons: Sendable {
     private let things = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
+    /// Each stage's process has one.
     public init() {}
 
     /// The only thing of its type: who asks first makes it.
@@ -178,10 +182,14 @@ public final class TransportCommons: Sendable {
 
 /// A transport as a pipeline file sets it up: the name devices use, the plugin behind it and its settings.
 public struct TransportBinding: Sendable {
+    /// What devices register with.
     public var name: String
+    /// The ``Transport/kind`` of the plugin.
     public var kind: String
+    /// What stands beside `kind` in the pipeline file; the plugin reads it.
     public var settings: SettingsReader
 
+    /// Made by a stage that reads transports from its settings.
     public init(name: String, kind: String, settings: SettingsReader) {
         self.name = name
         self.kind = kind
@@ -191,12 +199,14 @@ public struct TransportBinding: Sendable {
 
 /// A transport that cannot work at all: what, where, and what to do.
 public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A sentence for the operator that names the file, host or setting.
     public var reason: String
     /// Whether it is the pipeline file that is wrong, or a file that it names: then another try would end the same way.
     public var isOfConfiguration: Bool
     /// The place in the pipeline file where the mistake is, where it is known.
     package var mistake: SettingsError?
 
+    /// Of the surroundings, such as a folder that cannot be written to, unless it is said to be of the configuration.
     public init(_ reason: String, isOfConfiguration: Bool = false) {
         self.reason = reason
         self.isOfConfiguration = isOfConfiguration
@@ -212,6 +222,7 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
 
 /// What became of one push at one device, in the transport's words.
 public struct TransportAnswer: Sendable, Hashable {
+    /// The words that stand in the outcomes log.
     public enum Outcome: String, Sendable, Hashable, CaseIterable {
         /// The other side took it. Never "delivered": no one promises that.
         case accepted
@@ -229,7 +240,9 @@ public struct TransportAnswer: Sendable, Hashable {
         case stopped
     }
 
+    /// The delivery that is answered.
     public var id: Delivery.ID
+    /// What the other side's answer means for the push.
     public var outcome: Outcome
     /// The other side's status, such as an HTTP status; nil where there is none.
     public var status: Int?

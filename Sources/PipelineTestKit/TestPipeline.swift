@@ -124,6 +124,7 @@ extension Instant {
     public static let testStart = Instant(microseconds: 1_767_225_600_000_000)
 }
 
+/// What a test asked of a pipeline that it cannot do.
 public enum TestPipelineError: Error, CustomStringConvertible {
     case noStage(String)
     case ended
@@ -138,11 +139,15 @@ public enum TestPipelineError: Error, CustomStringConvertible {
 
 /// What the door said of some commands.
 public struct Admission: Sendable, Hashable {
+    /// A command that did not reach the log.
     public struct Refusal: Sendable, Hashable {
         /// Which of the commands sent since the start, from 1.
         public let line: UInt64
+        /// A stable word for programs, such as `field.missing`.
         public let code: String
+        /// Where in the command, as a dotted path; empty for the whole.
         public let path: String
+        /// A sentence with the rule and what to do.
         public let reason: String
     }
 
@@ -156,7 +161,10 @@ public struct Admission: Sendable, Hashable {
         public let activeFrom: UInt64
     }
 
+    /// How many commands the door took.
     public internal(set) var accepted = 0
+    /// One for each `subscription.save` that was accepted.
     public internal(set) var saved: [Saved] = []
+    /// In the order of the commands.
     public internal(set) var refusals: [Refusal] = []
 }

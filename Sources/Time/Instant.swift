@@ -4,6 +4,7 @@ import Glibc
 ///
 /// Every batch of a log carries one, and within a log it never goes back.
 public struct Instant: Hashable, Comparable, Sendable {
+    /// Since 1970-01-01T00:00:00Z, without leap seconds.
     public var microseconds: Int64
 
     /// 1970-01-01T00:00:00Z, before which no log has a batch.
@@ -12,6 +13,7 @@ public struct Instant: Hashable, Comparable, Sendable {
     /// The last moment that RFC 3339 can write: 9999-12-31T23:59:59.999999Z. Stands for "never".
     public static let distantFuture = Instant(microseconds: 253_402_300_799_999_999)
 
+    /// Any number is taken; those of a log lie between ``epoch`` and ``distantFuture``.
     public init(microseconds: Int64) {
         self.microseconds = microseconds
     }

@@ -1,9 +1,12 @@
 /// What makes a log itself: drawn once when the log is made, never changed, and the root of every identifier that is
 /// derived from a position in it.
 public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
+    /// The first eight bytes, big-endian.
     public let high: UInt64
+    /// The last eight bytes, big-endian.
     public let low: UInt64
 
+    /// Takes both halves as they are, such as from a log's header.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -53,7 +56,9 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
 
 /// A UUID of version 8 (RFC 9562, section 5.8) that names a position in a log.
 public struct PositionID: Hashable, Sendable, CustomStringConvertible {
+    /// The first eight bytes, big-endian.
     public let high: UInt64
+    /// The last eight bytes, big-endian.
     public let low: UInt64
 
     init(text: UUIDText) {

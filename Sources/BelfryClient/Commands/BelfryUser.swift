@@ -5,10 +5,12 @@ import Predicates
 
 /// A user of a container: who saves subscriptions.
 public struct BelfryUser: Hashable, Sendable {
+    /// CloudKit's two environments, which share nothing.
     public enum Environment: String, Sendable { case development, production }
 
     /// Such as `iCloud.com.example.Notes`.
     public var container: String
+    /// The environment of the app's container.
     public var environment: Environment
     /// The user's record name.
     public var recordName: String

@@ -2,6 +2,7 @@ import Foundation
 import JSON
 
 extension CKNotification {
+    /// The name by which an app's code knows the type.
     public typealias ID = CKNotificationID
 }
 

@@ -8,6 +8,7 @@ public let CKCurrentUserDefaultName = "\(ZoneID.currentUser)"
 
 /// CloudKit's name for record zones; here it holds the name of their IDs.
 public enum CKRecordZone {
+    /// The name by which an app's code knows the type.
     public typealias ID = CKRecordZoneID
 }
 

@@ -8,6 +8,7 @@ extension CKRecord {
         case deleteSelf = 1
     }
 
+    /// The name by which an app's code knows the type.
     public typealias Reference = CKReference
 }
 

@@ -1,11 +1,14 @@
 import Foundation
 import JSON
 
+/// An angle; north and east are positive.
 public typealias CLLocationDegrees = Double
 
 /// A place on Earth, in degrees.
 public struct CLLocationCoordinate2D: Hashable, Sendable {
+    /// From -90 to 90.
     public var latitude: CLLocationDegrees
+    /// From -180 to 180.
     public var longitude: CLLocationDegrees
 
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {

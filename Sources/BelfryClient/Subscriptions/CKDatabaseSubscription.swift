@@ -8,6 +8,7 @@ open class CKDatabaseSubscription: CKSubscription {
         set { change { $0.recordType = newValue } }
     }
 
+    /// Makes a random subscription ID.
     @available(*, deprecated, message: "give the subscription an ID of your own: init(subscriptionID:)")
     public convenience init() { self.init(subscriptionID: UUID().uuidString) }
 

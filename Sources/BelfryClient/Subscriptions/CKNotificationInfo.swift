@@ -3,6 +3,7 @@ import JSON
 import Synchronization
 
 extension CKSubscription {
+    /// The name by which an app's code knows the type.
     public typealias NotificationInfo = CKNotificationInfo
 }
 

@@ -3,12 +3,16 @@ import JSON
 extension CKQuerySubscription {
     /// What a query subscription fires on, and how often.
     public struct Options: OptionSet, Sendable {
+        /// CloudKit's bits.
         public let rawValue: UInt
 
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
+        /// A record that was not there before matches.
         public static let firesOnRecordCreation = Options(rawValue: 1 << 0)
+        /// A record that was there before matches.
         public static let firesOnRecordUpdate = Options(rawValue: 1 << 1)
+        /// A record that is gone matched.
         public static let firesOnRecordDeletion = Options(rawValue: 1 << 2)
         /// The first push is the last: it deletes the subscription.
         public static let firesOnce = Options(rawValue: 1 << 3)

@@ -13,6 +13,7 @@ open class CKQuerySubscription: CKSubscription {
     open var predicate: NSPredicate { given }
     private let given: NSPredicate
 
+    /// Makes a random subscription ID.
     @available(
         *, deprecated,
         message: "give the subscription an ID of your own: init(recordType:predicate:subscriptionID:options:)"

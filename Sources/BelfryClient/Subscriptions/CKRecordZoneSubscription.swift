@@ -9,6 +9,7 @@ open class CKRecordZoneSubscription: CKSubscription {
         set { change { $0.recordType = newValue } }
     }
 
+    /// Makes a random subscription ID.
     @available(*, deprecated, message: "give the subscription an ID of your own: init(zoneID:subscriptionID:)")
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)

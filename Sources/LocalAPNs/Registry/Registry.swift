@@ -59,13 +59,16 @@ package struct Registry: Sendable {
 
 /// An app on a device, as APNs knows it.
 public struct Device: Sendable, Equatable {
+    /// An offline device gets the last push of each app when it is active again.
     public enum State: String, Sendable, CaseIterable { case active, unregistered, expired, offline }
 
     /// Hex digits in lower case.
     public var token: String
+    /// The app's bundle ID, which pushes name as their topic.
     public var bundle: String
     /// nil: whichever is asked for.
     public var environment: Environment?
+    /// Pushes to an unregistered or expired device are refused with status 410.
     public var state: State
     /// Since when it is in that state, in milliseconds since 1970.
     public var since: Int64?

@@ -2,14 +2,20 @@ import JSON
 
 /// A notification as the device would show it.
 public struct Notice: Sendable, Equatable {
+    /// The alert's, or the key that the app would look up.
     public var title: String?
+    /// The alert's, or the key that the app would look up.
     public var subtitle: String?
+    /// The alert's, or the key that the app would look up.
     public var body: String?
+    /// The number on the app's icon; 0 takes it away.
     public var badge: Int?
+    /// The name of the sound file, or `default`.
     public var sound: String?
     /// Nothing to see: the app is woken.
     public var isBackground = false
 
+    /// A notice that says nothing.
     public init() {}
 
     /// Reads a payload; what it does not say stays nil.

@@ -4,12 +4,15 @@
 public struct CurveSettings: PluginSettings {
     /// A program that may connect, and its keys.
     public struct Client: Sendable, Equatable {
+        /// Letters a-z, digits and hyphens, as the pipeline file has it.
         public let name: String
+        /// One public key, or two while the program changes to another.
         public let keys: [String]
     }
 
     /// The stage's own. One of them belongs to ``secretKey``.
     public let publicKeys: [String]
+    /// Where the secret half is read from when the stage starts.
     public let secretKey: Secret
     /// The keys of which the upstream stage must prove to have one; empty: those of the stage in this file.
     public let upstreamKeys: [String]
@@ -18,6 +21,7 @@ public struct CurveSettings: PluginSettings {
     /// Who may read the stage's log, beside the stages of this file that read from it.
     public let readers: [Client]
 
+    /// Throws where a key is not Z85 text of 40 characters, or two clients share one.
     public init(from settings: inout SettingsReader) throws(SettingsError) {
         publicKeys = try settings.required("publicKey", placeholder: []) { node throws(Complaint) in
             try SettingsReader.z85Keys(node)

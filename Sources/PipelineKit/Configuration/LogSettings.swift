@@ -2,7 +2,9 @@ import EventLog
 
 /// How the logs of a pipeline are written and how long they are kept.
 public struct LogSettings: PluginSettings, Equatable {
+    /// When appended events are forced to the disk.
     public let sync: SyncPolicy
+    /// A segment is closed before it would grow larger; one batch may be larger alone.
     public let segmentBytes: Int
     /// Input that a stage takes between two snapshots of its state, in bytes; nil: it takes none.
     public let snapshotBytes: Int?

@@ -5,6 +5,7 @@ import EventLog
 /// Reading one checks everything that can be known without starting anything. The stages' own settings are
 /// checked when their types decode them.
 public struct PipelineFile: Sendable {
+    /// What the file calls the pipeline.
     public let name: String
     /// The folder of its logs.
     public let data: String
@@ -12,6 +13,7 @@ public struct PipelineFile: Sendable {
     public let dataMode: DataMode
     /// When present, log identities are derived from it instead of drawn.
     public let seed: String?
+    /// How the stages of the pipeline keep their logs.
     public let log: LogSettings
     /// In the order of the file.
     public let stages: [PipelineStage]
@@ -56,6 +58,7 @@ public struct PipelineFile: Sendable {
 }
 
 extension PipelineFile {
+    /// Nil where the file has no stage of that name.
     public func stage(named name: String) -> PipelineStage? {
         stages.first { $0.name == name }
     }

@@ -8,11 +8,13 @@ public struct PipelineStage: Sendable {
     public let from: String?
     /// The address its consumers connect to.
     public let bind: String
+    /// The name of its log, and of the log's folder.
     public let logName: String
     /// The program that runs this stage in place of a built-in one, and its arguments; empty for a built-in.
     public let command: [String]
     /// Where `command` is started; nil: where the host was.
     public let directory: String?
+    /// Nil where its links are not encrypted.
     public let curve: CurveSettings?
     /// Whether others than this machine may reach its link and its door without a key.
     public let isOpen: Bool

@@ -15,6 +15,7 @@ public struct RetentionSettings: PluginSettings, Equatable {
     static let durationRange = Duration.seconds(1)...Duration.seconds(36_500 * 86_400)
     static let bytesRange = 64 << 10...1 << 50
 
+    /// Without any of the three, nothing is ever removed; dead letters are kept for 30 days where it is not said.
     public init(age: Duration? = nil, bytes: Int? = nil, deadLetters: Duration? = nil) {
         self.age = age
         self.bytes = bytes

@@ -144,6 +144,7 @@ extension SettingsReader {
         }
     }
 
+    /// As ``secret(_:)``; nil if the key is missing.
     public mutating func optionalSecret(_ key: String) throws(SettingsError) -> Secret? {
         let error = fail(key, "")
         let folder = folder

@@ -58,8 +58,10 @@ extension SettingsError {
 ///
 /// A key that is missing because it was mistyped is one mistake: the unknown key stays.
 public struct PipelineFileError: Error, Equatable, Sendable {
+    /// Sorted by line and column.
     public let errors: [SettingsError]
 
+    /// Sorts the mistakes, of which there must be one at least.
     public init(_ errors: [SettingsError]) {
         precondition(!errors.isEmpty, "a pipeline file is refused for a reason")
         let mistyped = Set(errors.compactMap(\.meantKeyPath))

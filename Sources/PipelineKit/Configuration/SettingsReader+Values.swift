@@ -8,10 +8,12 @@ extension SettingsReader {
         try required(key, placeholder: "") { node throws(Complaint) in try node.text("a text") }
     }
 
+    /// A text; the default if the key is missing.
     public mutating func string(_ key: String, default standard: String) throws(SettingsError) -> String {
         try optionalString(key) ?? standard
     }
 
+    /// A text; nil if the key is missing.
     public mutating func optionalString(_ key: String) throws(SettingsError) -> String? {
         try optional(key) { node throws(Complaint) in try node.text("a text") }
     }
@@ -24,6 +26,7 @@ extension SettingsReader {
         }
     }
 
+    /// A list of texts; the default if the key is missing.
     public mutating func strings(_ key: String, default standard: [String] = []) throws(SettingsError) -> [String] {
         try optionalStrings(key) ?? standard
     }
@@ -33,10 +36,12 @@ extension SettingsReader {
         resolve(try string(key))
     }
 
+    /// As ``path(_:)``; the default, which is resolved alike, if the key is missing.
     public mutating func path(_ key: String, default standard: String) throws(SettingsError) -> String {
         try optionalPath(key) ?? resolve(standard)
     }
 
+    /// As ``path(_:)``; nil if the key is missing.
     public mutating func optionalPath(_ key: String) throws(SettingsError) -> String? {
         try optionalString(key).map(resolve)
     }
@@ -51,6 +56,7 @@ extension SettingsReader {
 
     // MARK: Choices
 
+    /// `true` or `false`, without quotes.
     public mutating func boolean(_ key: String, default standard: Bool) throws(SettingsError) -> Bool {
         try optional(key) { node throws(Complaint) in
             let wanted = node.unexpected("true or false")
@@ -84,6 +90,7 @@ extension SettingsReader {
 
     // MARK: Numbers
 
+    /// A whole number without quotes; one outside of the range is an error that names the range.
     public mutating func integer(
         _ key: String, default standard: Int, in range: ClosedRange<Int>
     ) throws(SettingsError) -> Int {
@@ -102,6 +109,7 @@ extension SettingsReader {
         try optionalDuration(key, in: range) ?? standard
     }
 
+    /// As ``duration(_:default:in:)``; nil if the key is missing.
     public mutating func optionalDuration(
         _ key: String, in range: ClosedRange<Duration>
     ) throws(SettingsError) -> Duration? {
@@ -118,6 +126,7 @@ extension SettingsReader {
         try optionalBytes(key, in: range) ?? standard
     }
 
+    /// As ``bytes(_:default:in:)``; nil if the key is missing.
     public mutating func optionalBytes(_ key: String, in range: ClosedRange<Int>) throws(SettingsError) -> Int? {
         try optional(key) { node throws(Complaint) in
             let amount = try Quantities.bytes.amount(of: try node.text("a size"))

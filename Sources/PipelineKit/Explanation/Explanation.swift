@@ -5,6 +5,7 @@ import JSON
 public struct Explanation: Sendable, Hashable {
     /// Who says so: the kind of a stage.
     public var stage: String
+    /// Stable over versions, unlike ``text``.
     public var code: ExplanationCode
     /// A sentence without a full stop.
     public var text: String
@@ -13,6 +14,7 @@ public struct Explanation: Sendable, Hashable {
     /// What it is made of, such as the clauses of a predicate.
     public var parts: [Explanation]
 
+    /// Made by a stage in its `explain`.
     public init(
         _ stage: String, _ code: ExplanationCode, _ text: String, _ details: [Detail] = [], parts: [Explanation] = []
     ) {
@@ -25,31 +27,38 @@ public struct Explanation: Sendable, Hashable {
 
     /// A named value, as JSON.
     public struct Detail: Sendable, Hashable {
+        /// The key of the value in the JSON form of an explanation.
         public let name: String
+        /// The value's JSON text.
         public let json: [UInt8]
 
+        /// A JSON string.
         public init(_ name: String, _ text: String) {
             var buffer = ByteBuffer()
             buffer.appendJSON(text)
             self.init(name, buffer)
         }
 
+        /// A JSON number.
         public init(_ name: String, _ number: UInt64) {
             var buffer = ByteBuffer()
             buffer.appendJSON(number)
             self.init(name, buffer)
         }
 
+        /// `true` or `false`.
         public init(_ name: String, _ flag: Bool) {
             self.name = name
             json = Array((flag ? "true" : "false").utf8)
         }
 
+        /// A copy of the value as it was written.
         public init(_ name: String, _ value: JSONValue) {
             self.name = name
             json = Array(value.raw)
         }
 
+        /// A JSON array of strings.
         public init(_ name: String, _ texts: [String]) {
             var buffer = ByteBuffer()
             for (index, text) in texts.enumerated() {
@@ -112,12 +121,18 @@ extension Explanation {
 
 /// Whom an explanation is for: what is nil is not asked about.
 public struct ExplainedSubject: Sendable, Hashable {
+    /// The user who should have been notified.
     public var user: String?
+    /// One of the user's devices, by its name.
     public var device: String?
+    /// One of the user's subscriptions.
     public var subscriptionID: String?
+    /// The app's container, such as `iCloud.com.example.Notes`.
     public var container: String?
+    /// CloudKit's: `development` or `production`.
     public var environment: String?
 
+    /// Asks about everything that is left out.
     public init(
         user: String? = nil, device: String? = nil, subscriptionID: String? = nil, container: String? = nil,
         environment: String? = nil

@@ -6,6 +6,7 @@ public struct SnapshotReader {
     private var offset = 0
     private var progress = SnapshotProgress()
 
+    /// Begins at the first byte; the bytes must outlive the reader.
     public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     /// Calls back each time that so much more was read that some time has passed.
@@ -14,6 +15,7 @@ public struct SnapshotReader {
     /// Whether all was read.
     public var isAtEnd: Bool { offset == bytes.count }
 
+    /// What was written as a `UInt64`.
     public mutating func number() throws(SnapshotError) -> UInt64 {
         if offset >= progress.next { progress.note(offset) }
         var (number, shift) = (UInt64(0), UInt64(0))
@@ -27,11 +29,13 @@ public struct SnapshotReader {
         throw SnapshotError("a number ends too soon", at: offset)
     }
 
+    /// What was written as an `Int`.
     public mutating func integer() throws(SnapshotError) -> Int {
         let number = try number()
         return Int(truncatingIfNeeded: number >> 1) ^ -Int(number & 1)
     }
 
+    /// What was written as a `Bool`; a byte other than 0 and 1 is an error.
     public mutating func flag() throws(SnapshotError) -> Bool {
         guard offset < bytes.count, bytes[offset] <= 1 else { throw SnapshotError("expected a flag", at: offset) }
         offset += 1
@@ -48,6 +52,7 @@ public struct SnapshotReader {
         return instant
     }
 
+    /// What was written as bytes or as a text, without a copy.
     public mutating func view() throws(SnapshotError) -> UnsafeRawBufferPointer {
         let count = try number()
         guard count <= UInt64(bytes.count - offset) else {
@@ -57,8 +62,10 @@ public struct SnapshotReader {
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(count)])
     }
 
+    /// A copy of what was written as bytes.
     public mutating func array() throws(SnapshotError) -> [UInt8] { Array(try view()) }
 
+    /// What was written as a text; bytes that are not UTF-8 are an error.
     public mutating func text() throws(SnapshotError) -> String {
         let start = offset
         guard let text = String(validating: try view(), as: UTF8.self) else {
@@ -67,6 +74,7 @@ public struct SnapshotReader {
         return text
     }
 
+    /// Reads whether there is a value, then the value by `body`.
     public mutating func optional<Value>(
         _ body: (inout SnapshotReader) throws(SnapshotError) -> Value
     ) throws(SnapshotError) -> Value? {
@@ -97,10 +105,12 @@ public struct SnapshotReader {
 
 /// A snapshot that does not hold what its stage expects.
 public struct SnapshotError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What was expected, or what cannot be.
     public let reason: String
     /// Where in the state, in bytes.
     public let offset: Int
 
+    /// See ``SnapshotReader/error(_:)`` for the error at the place where a reader is.
     public init(_ reason: String, at offset: Int) {
         self.reason = reason
         self.offset = offset

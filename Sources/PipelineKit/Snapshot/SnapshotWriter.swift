@@ -8,6 +8,7 @@ public struct SnapshotWriter: ~Copyable {
     package private(set) var buffer: ByteBuffer
     private var progress = SnapshotProgress()
 
+    /// Grows as needed from that many bytes.
     public init(capacity: Int = 64 << 10) { buffer = ByteBuffer(capacity: capacity) }
 
     /// Calls back each time that so much more was written that some time has passed.
@@ -30,19 +31,25 @@ public struct SnapshotWriter: ~Copyable {
         buffer.append(byte: UInt8(truncatingIfNeeded: rest))
     }
 
+    /// Numbers near zero take one byte, whatever their sign (zigzag).
     public mutating func write(_ number: Int) { write(UInt64(bitPattern: Int64(number << 1 ^ number >> 63))) }
 
+    /// Takes one byte.
     public mutating func write(_ flag: Bool) { buffer.append(byte: flag ? 1 : 0) }
 
+    /// Writes the microseconds.
     public mutating func write(_ instant: Instant) { write(Int(instant.microseconds)) }
 
+    /// Writes how many bytes there are, then the bytes.
     public mutating func write(_ bytes: UnsafeRawBufferPointer) {
         write(UInt64(bytes.count))
         buffer.append(bytes)
     }
 
+    /// Writes how many bytes there are, then the bytes.
     public mutating func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { write($0) } }
 
+    /// Writes the UTF-8 of the text, as bytes.
     public mutating func write(_ text: String) {
         var text = text
         text.withUTF8 { write(UnsafeRawBufferPointer($0)) }

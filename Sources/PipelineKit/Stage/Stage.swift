@@ -65,6 +65,7 @@ public struct StageContext: Sendable {
     /// The plugins that the stage's settings may choose from.
     public var registry: Registry
 
+    /// For tests of a stage; a host makes its own.
     public init(
         log: LogIdentity, upstream: LogIdentity, upstreamName: String, registry: Registry = Registry()
     ) {
@@ -84,6 +85,7 @@ public struct InputEvent: ~Copyable {
     /// The event's text as it stands in the log, without its line feed.
     public let line: UnsafeRawBufferPointer
 
+    /// `json` must be the object that `line` holds.
     public init(sequence: UInt64, json: JSONValue, line: UnsafeRawBufferPointer) {
         self.sequence = sequence
         self.json = json
@@ -104,6 +106,7 @@ public struct Rejection: Error, Hashable, Sendable {
     /// Where in the event, as a dotted path: `subscription.query.filterBy[0].comparator`; empty for the whole.
     public var path: String
 
+    /// Without a path, the whole event is meant.
     public init(code: String, reason: String, path: String = "") {
         self.code = code
         self.reason = reason

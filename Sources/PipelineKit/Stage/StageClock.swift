@@ -6,7 +6,9 @@ import Time
 /// served first. A wake that comes between two events is recorded by the host as a batch of its own, so the pair
 /// `(cursor, now)` of each batch is all that a replay needs.
 public struct StageClock<S: Stage> {
+    /// The stage as its last event, answer or wake left it.
     public private(set) var stage: S
+    /// The time to which the stage has come; it never goes back.
     public private(set) var now: Instant
     /// What the stage did that no host can go on with; nil while there is nothing. From then on it is woken no more.
     public private(set) var fault: StageFault?
@@ -14,11 +16,13 @@ public struct StageClock<S: Stage> {
     private var (saidInWake, hadParts) = (false, false)
     private var fruitless = FruitlessWakes()
 
+    /// A stage that was restored goes on at the time of its snapshot.
     public init(_ stage: S, now: Instant = Instant(microseconds: 0)) {
         self.stage = stage
         self.now = now
     }
 
+    /// Serves what is due until `time`, then gives the stage the event.
     @inline(__always)
     public mutating func receive(_ event: borrowing InputEvent, at time: Instant, into out: inout Outbox) {
         if time > now || stage.deadline != nil { advance(to: time, into: &out) }
@@ -34,6 +38,7 @@ public struct StageClock<S: Stage> {
         finish(into: &out)
     }
 
+    /// Gives a source an event of its own log. Nothing is due meanwhile, and nothing is said.
     public mutating func recall(_ event: borrowing InputEvent, at time: Instant) {
         now = max(now, time)
         fruitless.end()

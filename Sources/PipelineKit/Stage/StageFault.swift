@@ -10,13 +10,16 @@ public struct StageFault: Error, Hashable, Sendable {
 
     /// The stage's name in the pipeline file, or its kind.
     public var stage: String
+    /// How many such wakes there were in a row.
     public var wakes: Int
-    /// The time of the first and of the last of those wakes.
+    /// The time of the first of those wakes.
     public var from: Instant
+    /// The time of the last of those wakes.
     public var to: Instant
     /// The deadline that the stage asks for now.
     public var next: Instant
 
+    /// Made by ``StageClock``.
     public init(stage: String, wakes: Int, from: Instant, to: Instant, next: Instant) {
         (self.stage, self.wakes, self.from, self.to, self.next) = (stage, wakes, from, to, next)
     }

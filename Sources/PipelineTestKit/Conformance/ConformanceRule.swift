@@ -53,6 +53,7 @@ extension ConformanceRule {
 
 /// What became of one rule.
 public struct ConformanceResult: Hashable, Sendable {
+    /// A skipped rule is neither kept nor broken.
     public enum Verdict: Hashable, Sendable {
         case passed
         /// What was seen that must not be.
@@ -61,9 +62,12 @@ public struct ConformanceResult: Hashable, Sendable {
         case skipped(String)
     }
 
+    /// The rule that was tried.
     public var rule: ConformanceRule
+    /// What the trial showed.
     public var verdict: Verdict
 
+    /// Made by the checks of this module.
     public init(_ rule: ConformanceRule, _ verdict: Verdict) { (self.rule, self.verdict) = (rule, verdict) }
 
     /// The rule and what was seen; nil where the rule is kept.

@@ -13,6 +13,7 @@ public final class HostControl: Sendable {
         var waiters: [@Sendable (HostReport) -> Bool] = []
     }
 
+    /// Throws where the process has no file descriptors left.
     public init() throws { wake = try WakeSignal() }
 
     /// Asks the host to finish the batch in hand, make it durable and return.
@@ -65,6 +66,7 @@ public final class HostControl: Sendable {
 
 /// What a host tells about itself: counts since it started, positions in logs.
 public struct HostReport: Sendable, Hashable {
+    /// What a host is at. The words stand in its answer to `health`.
     public enum Phase: String, Sendable, Hashable {
         case starting
         /// Connected to nothing yet.
@@ -81,17 +83,23 @@ public struct HostReport: Sendable, Hashable {
 
     /// What a full disk has no room for.
     public struct Shortage: Sendable, Hashable {
+        /// The file that could not be written.
         public var file: String
         /// 0 where it is not known.
         public var bytesNeeded: Int
     }
 
+    /// What it was at when the last turn of its loop ended.
     public var phase = Phase.starting
     /// What there is no room for; nil where there is.
     public var shortage: Shortage?
+    /// Events taken from the upstream or the door.
     public var eventsIn: UInt64 = 0
+    /// Events appended to the stage's log.
     public var eventsOut: UInt64 = 0
+    /// Events that were set aside with a reason.
     public var deadLetters: UInt64 = 0
+    /// Messages that were refused since they do not keep to the link's protocol.
     public var refusedFrames = 0
     /// How far the machine's clock is behind the log's time, which goes on meanwhile; negative where it went forward by
     /// more than a minute at once, and the log's time follows. Zero for less than ten seconds.
@@ -109,5 +117,6 @@ public struct HostReport: Sendable, Hashable {
     /// Where producers connect, as bound.
     public var door: String?
 
+    /// The report of a host that has not had its first turn.
     public init() {}
 }

@@ -95,6 +95,7 @@ public final class HostContext: Sendable {
     package let zmq: ZMQContext
     private let authorization = Mutex<ClientAuthorization?>(nil)
 
+    /// Throws where libzmq cannot make a context.
     public init() throws { zmq = try ZMQContext() }
 
     /// Replaces the list of one socket's clients.
@@ -107,6 +108,7 @@ public final class HostContext: Sendable {
         }
     }
 
+    /// Ends every wait on a socket of the context, which then throws `ETERM`.
     public func shutdown() { zmq.shutdown() }
 }
 

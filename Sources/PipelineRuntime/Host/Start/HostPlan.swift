@@ -21,13 +21,17 @@ public struct HostPlan: Sendable {
     public var logName: String
     /// The folder that holds the logs of the pipeline.
     public var logsDirectory: String
+    /// What a new log gets as its identity; nil: one is drawn.
     public var identity: LogIdentity?
     /// Of the folders and sockets that it makes.
     public var mode: DataMode
+    /// When the stage's appends are forced to the disk.
     public var sync: SyncPolicy
+    /// A segment is closed before it would grow larger; one batch may be larger alone.
     public var segmentBytesMax: Int
     /// Input between two snapshots of the stage's state; nil: none are taken.
     public var snapshotBytes: Int?
+    /// Which segments of the log, and which dead letters, may go.
     public var retention: RetentionSettings
     /// The stage's own settings, as they are kept beside its log.
     var settingsRecord: String
@@ -44,6 +48,7 @@ public struct HostPlan: Sendable {
     public var inputLog: String?
     /// Where producers connect; nil for any stage but a source.
     public var door: String?
+    /// Where the host's time comes from.
     public var clock: HostClock
     package var time = HostTime()
     /// How its logs reach the disk.

@@ -5,7 +5,9 @@ import ZeroMQ
 ///
 /// The same host runs a stage as a process of its own or beside others in one process; the stage cannot tell which.
 public struct StageHost: Sendable {
+    /// What the pipeline file says of the stage, with paths resolved.
     public let plan: HostPlan
+    /// Stops the host and reads its reports, from any thread.
     public let control: HostControl
     private let stage: PipelineStage
     private let surroundings: HostSurroundings
