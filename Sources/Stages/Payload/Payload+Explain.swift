@@ -103,14 +103,6 @@ extension PayloadParts {
     }
 
     private static func names(desired keys: [String]) -> [(part: PayloadParts, name: String)] {
-        zip(fields, keys).map { ($0, $1) }.reversed() + [
-            (.subtitle, "subtitle"), (.subtitleArguments, "subtitle-loc-args"), (.subtitleKey, "subtitle-loc-key"),
-            (.title, "title"), (.titleArguments, "title-loc-args"), (.titleKey, "title-loc-key"),
-            (.userRecordName, "ckuserid"), (.container, "cid"), (.recordName, "rid"), (.reason, "fo"),
-            (.contentAvailable, "content-available"), (.sound, "sound"), (.launchImage, "launch-image"),
-            (.actionKey, "action-loc-key"), (.body, "body"), (.bodyArguments, "loc-args"), (.bodyKey, "loc-key"),
-            (.badge, "badge"), (.mutableContent, "mutable-content"), (.category, "category"), (.zoneOwner, "zoid"),
-            (.zoneName, "zid"),
-        ]
+        zip(fields, keys).map { ($0, $1) }.reversed() + named
     }
 }

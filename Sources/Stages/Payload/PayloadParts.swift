@@ -33,6 +33,17 @@ struct PayloadParts: OptionSet {
     static let zoneOwner = PayloadParts(rawValue: 1 << 23)
     static let zoneName = PayloadParts(rawValue: 1 << 24)
 
+    /// All but the fields, with their names in the payload.
+    static let named: [(part: PayloadParts, name: String)] = [
+        (.subtitle, "subtitle"), (.subtitleArguments, "subtitle-loc-args"), (.subtitleKey, "subtitle-loc-key"),
+        (.title, "title"), (.titleArguments, "title-loc-args"), (.titleKey, "title-loc-key"),
+        (.userRecordName, "ckuserid"), (.container, "cid"), (.recordName, "rid"), (.reason, "fo"),
+        (.contentAvailable, "content-available"), (.sound, "sound"), (.launchImage, "launch-image"),
+        (.actionKey, "action-loc-key"), (.body, "body"), (.bodyArguments, "loc-args"), (.bodyKey, "loc-key"),
+        (.badge, "badge"), (.mutableContent, "mutable-content"), (.category, "category"), (.zoneOwner, "zoid"),
+        (.zoneName, "zid"),
+    ]
+
     /// In the order in which they are listed; Apple, desiredKeys: at most three.
     static let fields: [PayloadParts] = [.firstField, .secondField, .thirdField]
     /// What is written inside `aps.alert`.
@@ -72,5 +83,35 @@ struct PayloadParts: OptionSet {
 
     mutating func insert(_ part: PayloadParts, if isPresent: Bool) {
         if isPresent { formUnion(part) }
+    }
+}
+
+extension PayloadParts {
+    /// The parts that a notification has, its desired fields apart.
+    init(of notification: Notification) {
+        self = [.container, .userRecordName, .zoneName, .zoneOwner]
+        if notification.family == .query { formUnion([.reason, .recordName]) }
+        insertVisible(notification.info)
+        insert(.contentAvailable, if: isVisible && notification.info.sendsContentAvailable)
+    }
+
+    private mutating func insertVisible(_ info: NotificationInfo) {
+        insert(info.body, .body, .bodyKey, .bodyArguments)
+        insert(info.title, .title, .titleKey, .titleArguments)
+        insert(info.subtitle, .subtitle, .subtitleKey, .subtitleArguments)
+        insert(.actionKey, if: info.actionKey != nil)
+        insert(.launchImage, if: info.launchImage != nil)
+        insert(.badge, if: info.shouldBadge)
+        insert(.category, if: info.category != nil)
+        insert(.mutableContent, if: info.sendsMutableContent)
+        insert(.sound, if: info.sound != nil)
+    }
+
+    private mutating func insert(
+        _ text: AlertText, _ literal: PayloadParts, _ key: PayloadParts, _ arguments: PayloadParts
+    ) {
+        insert(literal, if: text.hasLiteral)
+        insert(key, if: text.key != nil)
+        insert(arguments, if: text.hasArguments)
     }
 }
