@@ -3,7 +3,7 @@ import Time
 
 /// A stage that shows its state, and says what it would make of an event.
 public protocol InspectableStage: StageCore {
-    /// What `belfry state` calls the stage's state, such as `subscriptions`; nil where there is nothing to show.
+    /// The name of the state in `belfry state`, such as `subscriptions`. A stage without a state to show returns nil.
     static var stateName: String? { get }
 
     /// Writes the state for people and programs: one JSON object a line, in an order that depends on nothing else.

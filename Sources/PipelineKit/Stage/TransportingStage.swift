@@ -9,7 +9,7 @@ public protocol TransportingStage: StageCore {
     /// ``answer(recordedIn:)``, in the order in which the answers came.
     mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox)
 
-    /// The first event whose pushes were handed out and have not all been answered once; nil where there is none.
+    /// The first event with a push that was handed out and still waits for its first answer. Nil if no push waits.
     var firstOut: UInt64? { get }
 
     /// Hands out again, in their order, the pushes that were handed out and are not answered. Called when the stage goes

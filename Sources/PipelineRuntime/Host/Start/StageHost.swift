@@ -5,7 +5,7 @@ import ZeroMQ
 ///
 /// The same host runs a stage as a process of its own or beside others in one process; the stage cannot tell which.
 public struct StageHost: Sendable {
-    /// What the pipeline file says of the stage, with paths resolved.
+    /// The stage's settings from the pipeline file, with absolute paths.
     public let plan: HostPlan
     /// Stops the host and reads its reports, from any thread.
     public let control: HostControl
