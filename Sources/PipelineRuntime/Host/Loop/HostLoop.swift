@@ -4,6 +4,10 @@ import ZeroMQ
 
 /// What one kind of host does in each turn of its loop.
 protocol HostWork: AnyObject {
+    /// What is being done, and how far it has come.
+    var state: HostState { get set }
+    /// What the world is like now.
+    var conditions: HostState.Conditions { get }
     var outlet: StageOutlet { get }
     /// Where input comes from.
     var sockets: [any MessageSocket] { get }
@@ -11,11 +15,13 @@ protocol HostWork: AnyObject {
     /// Whether input would be taken now; while it would not, it is not woken for.
     var wantsInput: Bool { get }
 
-    /// Takes what waits, within a budget, and commits.
-    ///
     /// - Parameter hasInput: Whether one of ``sockets`` has something to read.
-    /// - Returns: Whether more can be done at once.
-    func turn(hasInput: Bool) throws -> Bool
+    func beginTurn(hasInput: Bool)
+
+    /// Does one thing that ``HostState/next(_:)`` asks for.
+    func perform(_ action: HostState.Action) throws
+
+    func endTurn() throws
 
     /// When to be woken at the latest.
     var timeout: Duration { get }
@@ -33,6 +39,23 @@ protocol HostWork: AnyObject {
 
     /// Makes everything durable; after that the thread ends.
     func finish() throws
+}
+
+extension HostWork {
+    var wantsInput: Bool { state.wantsInput(conditions) }
+
+    func endTurn() throws {}
+
+    /// Takes what waits, within a budget, and commits.
+    ///
+    /// - Parameter hasInput: Whether one of ``sockets`` has something to read.
+    /// - Returns: Whether more can be done at once.
+    func turn(hasInput: Bool) throws -> Bool {
+        beginTurn(hasInput: hasInput)
+        while let action = state.next(conditions) { try perform(action) }
+        try endTurn()
+        return state.hasMore(conditions)
+    }
 }
 
 /// What a host waits for. Sockets that have nothing are left alone: asking each costs system calls.

@@ -4,7 +4,7 @@ import Time
 
 /// What of the stage's outputs becomes a batch, and when.
 extension LinkedStageWork {
-    func endTurn() throws {
+    func commitTurn() throws {
         try finishRebuild()
         guard state.pastEnd == nil else { return try grant() }
         guard try commit() else { return }

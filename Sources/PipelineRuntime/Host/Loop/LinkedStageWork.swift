@@ -4,8 +4,7 @@ import Time
 
 /// The work of a host whose stage reads another stage's log.
 final class LinkedStageWork<S: Stage>: HostWork {
-    /// What is being done, and how far it has come.
-    var state = ConsumerState()
+    var state = HostState()
     let outlet: StageOutlet
     let plan: HostPlan
     let control: HostControl
@@ -64,9 +63,8 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     var isIdle: Bool { transports.isResting && (state.step == nil || outlet.isShort) }
-    var wantsInput: Bool { state.wantsInput(conditions) }
 
-    var conditions: ConsumerState.Conditions {
+    var conditions: HostState.Conditions {
         .init(
             isLogFull: outlet.isShort, haveTransportsRoom: haveTransportsRoom, hasAnswers: transports.hasAnswers,
             isStopping: control.isStopAsked)
@@ -79,7 +77,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     var need: StageNeed { keeper.map { StageNeed($0.need) } ?? .everything }
 
     func fill(_ report: inout HostReport) {
-        report.phase = rebuild != nil ? .rebuilding : clock == nil ? .waitingForUpstream : .running
+        report.phase = state.phase
         report.taken = state.taken
         report.eventsIn = eventsIn
         report.mark = passedMark
@@ -98,54 +96,48 @@ final class LinkedStageWork<S: Stage>: HostWork {
         try outlet.close()
     }
 
-    func turn(hasInput: Bool) throws -> Bool {
-        state.beginTurn()
+    func beginTurn(hasInput: Bool) {
+        // Virtual time may not run ahead of what is still to be answered.
+        state.beginTurn(hasInput: hasInput, bytesMax: turnBytesMax, settlesEachInput: plan.clock == .event)
+    }
+
+    func perform(_ action: HostState.Action) throws {
         defer { journal?.clear() }
-        try takeAnswers()
-        try dispatch()
-        var bytes = try takeHeld()
-        let turnBytesMax = turnBytesMax
-        while hasInput, wantsInput, bytes < turnBytesMax, let arrival = try nextArrival() {
-            bytes += try take(arrival)
-            // Virtual time may not run ahead of what is still to be answered.
-            if plan.clock == .event {
-                try endTurn()
-                try dispatch()
-            }
+        switch action {
+        case .takeAnswers: try takeAnswers()
+        case .handOut: try dispatch()
+        case .goOn: try takeHeld()
+        case .receive:
+            if let arrival = try nextArrival() { try take(arrival) } else { state.noteNoInput() }
+        case .wake: try wakeWhenDue()
+        case .commit: try commitTurn()
         }
-        journal?.clear()
-        try wakeWhenDue()
-        try endTurn()
-        try dispatch()
+    }
+
+    func endTurn() throws {
         inlet.keep = need.upstream
         try inlet.tick(at: plan.time.steady())
-        return bytes >= turnBytesMax || state.mayTakeAnswers(conditions) || state.mayGoOn(conditions)
     }
 
     /// Goes on with what had to wait, once what it gave so far is appended.
-    private func takeHeld() throws -> Int {
-        guard state.held != nil, haveTransportsRoom, try commit(), let input = state.takeHeld() else { return 0 }
-        switch input {
+    private func takeHeld() throws {
+        guard try commit() else { return }
+        switch state.takeHeld() {
         case .lines(let lines, let first, let now):
             try lines.withUnsafeBytes { try fold($0, first: first, count: Lines.count($0), at: now) }
-            return lines.count
-        case .time(let now, let mark):
-            try keep(now, mark)
-            return 1
+            state.noteInput(bytes: lines.count)
+        case .time(let now, let mark, _): try keep(now, mark)
+        case .outputs, nil: break
         }
     }
 
-    private func take(_ arrival: LinkClient.Arrival) throws -> Int {
+    private func take(_ arrival: LinkClient.Arrival) throws {
         switch arrival {
-        case .welcome(let log, let identity, let last):
-            try begin(log, identity, last)
-            return 0
+        case .welcome(let log, let identity, let last): try begin(log, identity, last)
         case .batch(let first, let count, let now, let lines):
             try fold(lines, first: first, count: UInt64(count), at: now)
-            return lines.count
-        case .time(let now, let mark):
-            try keep(now, mark)
-            return 1
+            state.noteInput(bytes: lines.count)
+        case .time(let now, let mark): try keep(now, mark)
         }
     }
 
@@ -269,9 +261,7 @@ final class LinkedStageWork<S: Stage>: HostWork {
     }
 
     private func wakeWhenDue() throws {
-        try finishRebuild()
-        guard plan.clock == .wall, state.mayWake(conditions) else { return }
-        try serve(through: logNow)
+        if plan.clock == .wall { try serve(through: logNow) }
     }
 
     /// Serves every deadline up to a time, and puts on record what came of it.

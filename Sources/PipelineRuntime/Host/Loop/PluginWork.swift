@@ -22,6 +22,7 @@ struct PluginPrograms {
 /// any consumer does, and sends back `outputs` with the sequence they answer. The host appends them with that cursor,
 /// so the program needs no log, and what it had not answered when it died is sent to it again.
 final class PluginWork: HostWork {
+    var state: HostState
     let outlet: StageOutlet
     private let plan: HostPlan
     private let inlet: any StageInlet
@@ -35,8 +36,6 @@ final class PluginWork: HostWork {
     private var peer: [UInt8]?
     private var upstream: (name: String, identity: LogIdentity)?
     private var waiting: [Waiting] = []
-    private var taken: UInt64
-    private var answered: UInt64
     private var now: Instant
     private var promise: (now: Instant, mark: UInt64)?
     private var mark: UInt64 = 0
@@ -48,10 +47,8 @@ final class PluginWork: HostWork {
     private var hasComplained = false
     /// What kinds of mistakes of the program's were said.
     private var mistakesSaid: Set<String> = []
-    /// The last sequence that outputs answer for which the log had no room.
-    private var unsaved: UInt64?
-    /// Whether that is an event that the program never gets again.
-    private var isSettingAside = false
+    /// Whether the program may have sent something that was not read.
+    private var hasFrames = false
     var program = PluginPrograms()
     /// Through which event the program gets one event at a time, because an earlier one ended with these in hand.
     private var carefulThrough: UInt64 = 0
@@ -88,16 +85,23 @@ final class PluginWork: HostWork {
         self.inlet = inlet
         self.plugin = plugin
         now = outlet.log.lastNow
-        taken = outlet.log.cursor.input?.position ?? 0
-        answered = taken
+        state = .caughtUp(through: outlet.log.cursor.input?.position ?? 0)
     }
 
     var sockets: [any MessageSocket] { [inlet.socket, plugin] }
     var timeout: Duration { inlet.patience }
     func trimmed(to first: UInt64) {}
-    var wantsInput: Bool { unsaved == nil }
+    /// What the program has answered.
+    private var answered: UInt64 { state.committed }
+    /// Also while the host stops: the program's outputs come in.
+    var wantsInput: Bool { state.held == nil }
     /// What the program has not answered is sent to it again; it has no other past.
     var need: StageNeed { StageNeed(upstream: answered + 1, own: .max) }
+
+    var conditions: HostState.Conditions {
+        .init(
+            isLogFull: outlet.isShort, hasAnswers: hasFrames && state.held == nil, isStopping: control.isStopAsked)
+    }
     var isIdle: Bool { waiting.isEmpty || peer == nil }
 
     func fill(_ report: inout HostReport) {
@@ -115,23 +119,31 @@ final class PluginWork: HostWork {
         try outlet.close()
     }
 
-    func turn(hasInput: Bool) throws -> Bool {
-        if unsaved != nil { try goOn() }
-        if hasInput { try takeOutputs() }
-        complainOfSilence()
-        var bytes = 0
-        while hasInput, wantsInput, !control.isStopAsked, bytes < 1 << 20, let arrival = try inlet.receive() {
-            bytes += try take(arrival)
+    func beginTurn(hasInput: Bool) {
+        hasFrames = hasFrames || hasInput
+        state.beginTurn(hasInput: hasInput, bytesMax: 1 << 20)
+    }
+
+    func perform(_ action: HostState.Action) throws {
+        switch action {
+        case .takeAnswers: try takeOutputs()
+        case .goOn: try goOn()
+        case .receive:
+            if let arrival = try inlet.receive() { try take(arrival) } else { state.noteNoInput() }
+        case .commit: try keepPromise()
+        case .handOut, .wake: break
         }
-        try keepPromise()
+    }
+
+    func endTurn() throws {
+        complainOfSilence()
         inlet.keep = need.upstream
         try inlet.tick(at: .now)
-        return bytes >= 1 << 20
     }
 
     /// Says once that the program has not opened its link, or does not answer.
     private func complainOfSilence() {
-        guard !program.isDown(), peer == nil || !waiting.isEmpty, unsaved == nil else { return endSilence() }
+        guard !program.isDown(), peer == nil || !waiting.isEmpty, state.held == nil else { return endSilence() }
         guard !hasComplained, .now - silentSince > PluginWork.patience else { return }
         hasComplained = true
         let fault =
@@ -145,22 +157,19 @@ final class PluginWork: HostWork {
 
     private func endSilence() { (silentSince, hasComplained) = (.now, false) }
 
-    private func take(_ arrival: LinkClient.Arrival) throws -> Int {
+    private func take(_ arrival: LinkClient.Arrival) throws {
         switch arrival {
         case .welcome(let log, let identity, _):
             try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
             try outlet.recoverDeadLetters(upstream: log)
             upstream = (log, identity)
-            return 0
         case .batch(let first, let count, let now, let lines):
             waiting.append(Waiting(first: first, count: count, now: now, lines: Array(lines)))
-            taken = first + UInt64(count) - 1
+            state.take(through: first + UInt64(count) - 1)
+            state.noteInput(bytes: lines.count)
             eventsIn += UInt64(count)
             if answered >= carefulThrough { try sendLast() }
-            return lines.count
-        case .time(let now, let mark):
-            promise = (now, mark)
-            return 1
+        case .time(let now, let mark): promise = (now, mark)
         }
     }
 
@@ -185,7 +194,9 @@ final class PluginWork: HostWork {
     private func takeOutputs() throws {
         while wantsInput {
             switch try plugin.receive(into: message, wait: false) {
-            case .empty: return
+            case .empty:
+                hasFrames = false
+                return
             case .tooManyFrames(let count):
                 try refuse(
                     message.bytes(at: 0), "link.frames", "a message of \(count - 1) frames; outputs have two, open one")
@@ -227,14 +238,14 @@ final class PluginWork: HostWork {
         if let end = program.onOpen() { try noteCrash(end) }
         let log = outlet.log
         let welcome = LinkFrame.welcome(
-            log: upstream?.name ?? "", identity: upstream?.identity ?? log.identity, last: taken, after: answered)
+            log: upstream?.name ?? "", identity: upstream?.identity ?? log.identity, last: state.taken, after: answered)
         _ = try plugin.send([sender, welcome], wait: false)
         try sendAgain()
     }
 
     /// All that is not answered; one event alone while it is not known which of them the program ends on.
     private func sendAgain() throws {
-        guard unsaved == nil else { return }
+        guard state.held == nil else { return }
         for batch in answered < carefulThrough ? waiting.prefix(1) : waiting[...] {
             if let peer { try send(batch, to: peer) }
         }
@@ -260,7 +271,7 @@ final class PluginWork: HostWork {
         admit(lines, through)
         setAsideInARow = 0
         now = max(now, batch.now)
-        unsaved = through
+        state.hold(.outputs(through: through))
         try goOn()
     }
 
@@ -273,14 +284,14 @@ final class PluginWork: HostWork {
 
     /// Appends the outputs in hand. While there is no room for them, nothing more is taken from either side.
     private func save() throws {
-        guard let through = unsaved, let batch = waiting.first else { return }
+        guard case .outputs(let through, let isSetAside) = state.held, let batch = waiting.first else { return }
         let name = upstream?.name ?? ""
         var cursor = Cursor([name: through])
-        if isSettingAside { cursor.setAside(through, of: name) }
+        if isSetAside { cursor.setAside(through, of: name) }
         if try outlet.commit(&out, cursor: cursor, now: now, always: true) == .noRoom { return }
-        (unsaved, isSettingAside) = (nil, false)
+        _ = state.takeHeld()
         waiting.removeFirst()
-        answered = through
+        state.noteAppended(through: through)
         try inlet.grant(batch.lines.count)
     }
 
@@ -288,7 +299,7 @@ final class PluginWork: HostWork {
 
     /// A program has ended with events in hand: the next gets them one at a time, so that it shows on which of them it ends.
     private func noteCrash(_ end: ChildProcess.Exit) throws {
-        guard end.isCrash, unsaved == nil, let first = waiting.first, let last = waiting.last else { return }
+        guard end.isCrash, state.held == nil, let first = waiting.first, let last = waiting.last else { return }
         if first.count == 1, answered < carefulThrough || waiting.count == 1 {
             crashes = (first.first, crashes.sequence == first.first ? crashes.count + 1 : 1)
         }
@@ -320,7 +331,7 @@ final class PluginWork: HostWork {
             }
         }
         now = max(now, event.now)
-        (unsaved, isSettingAside) = (event.first, true)
+        state.hold(.outputs(through: event.first, isSetAside: true))
         setAsideInARow += 1
         program.onSetAside()
         try save()

@@ -10,6 +10,7 @@ import ZeroMQ
 /// again after a lost answer is not taken twice. It also holds whom the producer's name belongs to: others' lines under
 /// that name are refused, and leave no trace.
 final class SourceStageWork<S: Stage>: HostWork {
+    var state: HostState
     let outlet: StageOutlet
     let plan: HostPlan
     private let control: HostControl
@@ -28,8 +29,6 @@ final class SourceStageWork<S: Stage>: HostWork {
     private var promised: Instant?
     private var mark: UInt64 = 0
     private var keeper: SnapshotKeeper?
-    /// A move of virtual time that waits for room in the log.
-    private var held: (now: Instant, mark: UInt64, peer: [UInt8])?
 
     private static var turnBytesMax: Int { 1 << 20 }
 
@@ -41,6 +40,7 @@ final class SourceStageWork<S: Stage>: HostWork {
         self.outlet = outlet
         self.door = door
         let log = outlet.log
+        state = .caughtUp(through: log.lastSequence)
         context = StageContext(
             log: log.identity, upstream: log.identity, upstreamName: log.name, registry: plan.registry)
         let itself = (log.name, log.identity)
@@ -58,7 +58,7 @@ final class SourceStageWork<S: Stage>: HostWork {
 
     var sockets: [any MessageSocket] { [door] }
     var isIdle: Bool { true }
-    var wantsInput: Bool { !outlet.isShort && held == nil }
+    var conditions: HostState.Conditions { .init(isLogFull: outlet.isShort) }
     var timeout: Duration { outlet.isShort ? .milliseconds(200) : .seconds(1) }
     var need: StageNeed { keeper.map { StageNeed($0.need) } ?? .everything }
 
@@ -80,37 +80,41 @@ final class SourceStageWork<S: Stage>: HostWork {
 
     func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
 
-    func turn(hasInput: Bool) throws -> Bool {
-        if let held, try commit() {
-            self.held = nil
-            try moveTime(to: held.now, held.mark, for: held.peer)
+    func beginTurn(hasInput: Bool) { state.beginTurn(hasInput: hasInput, bytesMax: Self.turnBytesMax) }
+
+    func perform(_ action: HostState.Action) throws {
+        switch action {
+        case .goOn:
+            guard try commit(), case .time(let now, let mark, let asker?) = state.takeHeld() else { return }
+            try moveTime(to: now, mark, for: asker)
+        case .receive: try receive()
+        case .commit: try commitTurn()
+        case .takeAnswers, .handOut, .wake: break
         }
-        var (bytes, isEmpty) = (0, !hasInput)
-        while !isEmpty, wantsInput, bytes < Self.turnBytesMax {
-            switch try door.receive(into: message, wait: false) {
-            case .empty: isEmpty = true
-            case .tooManyFrames(let count): refuseFrames(count)
-            case .received:
-                bytes += message.byteCount
-                try take()
-            }
-        }
-        keeper?.noteInput(bytes)
-        try endTurn()
-        return !isEmpty && wantsInput
     }
 
-    private func endTurn() throws {
+    private func receive() throws {
+        switch try door.receive(into: message, wait: false) {
+        case .empty: state.noteNoInput()
+        case .tooManyFrames(let count): refuseFrames(count)
+        case .received:
+            state.noteInput(bytes: message.byteCount)
+            keeper?.noteInput(message.byteCount)
+            try take()
+        }
+    }
+
+    private func commitTurn() throws {
         if let fault = clock.fault { throw fault }
         let isDone = try commitForAnswers()
         try answers.send(over: door, durable: outlet.log.durableBatches)
         guard isDone else { return }
         putAside()
-        if held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
+        if state.held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
     }
 
     /// Whether the stage's state is that of its log.
-    var isSettled: Bool { out.count == 0 && !producers.hasChanged && held == nil && !outlet.isShort }
+    var isSettled: Bool { out.count == 0 && !producers.hasChanged && state.isSettled(conditions) }
 
     private func putAside() {
         guard keeper?.isDue() == true else { return }
@@ -323,8 +327,7 @@ final class SourceStageWork<S: Stage>: HostWork {
 
     private func moveTime(to now: Instant, _ mark: UInt64, for peer: [UInt8]) throws {
         guard try commit() else {
-            held = (now, mark, peer)
-            return
+            return state.hold(.time(now, mark: mark, asker: peer))
         }
         clock.advance(to: max(now, clock.now), into: &out)
         promised = clock.now

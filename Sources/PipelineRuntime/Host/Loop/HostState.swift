@@ -1,8 +1,8 @@
 import PipelineKit
 import Time
 
-/// What a host is doing whose stage reads another stage's log, and how far it has come: a value that knows no socket, no
-/// file and no clock. The host tells it what happened, and asks it what comes next.
+/// What a host is doing, and how far it has come: a value that knows no socket, no file and no clock. The host tells it
+/// what happened; ``next(_:)`` says what to do next.
 ///
 /// | State | What is done in it | What ends it |
 /// |---|---|---|
@@ -12,7 +12,10 @@ import Time
 /// | ``Activity/delivering`` | the outputs of one step are appended part by part, and the stage is asked for nothing else | ``endStep()`` |
 /// | ``Activity/waitingForRoom`` | input in hand waits for the log or for transports, and nothing more is taken | ``takeHeld()`` |
 /// | ``Activity/stopping`` | nothing more is taken or handed out; answers to what is out are still taken | the host's end |
-struct ConsumerState: Hashable {
+///
+/// A source and a plugin's program have no past to be fed: they begin with ``caughtUp(through:)``. What a stage did in its
+/// past, and in which order, is ``RecordedPast``.
+struct HostState: Hashable {
     enum Activity: Hashable {
         case waitingForUpstream, catchingUp, folding, delivering, waitingForRoom, stopping
     }
@@ -31,10 +34,29 @@ struct ConsumerState: Hashable {
         case over
     }
 
+    /// What there is to do, in the order of a turn of the host's loop.
+    enum Action: Hashable {
+        /// Give the stage the answers that have come.
+        case takeAnswers
+        /// Hand out what transports have room for.
+        case handOut
+        /// Go on with what had to wait.
+        case goOn
+        /// Take the next of what came in, and tell by ``noteInput(bytes:)`` or ``noteNoInput()``.
+        case receive
+        /// Serve the deadlines that have passed.
+        case wake
+        /// Append what the stage has said.
+        case commit
+    }
+
     /// Input that waits for room.
     enum HeldInput: Hashable {
         case lines([UInt8], first: UInt64, now: Instant)
-        case time(Instant, mark: UInt64)
+        /// - Parameter asker: The producer that moves virtual time; nil where the upstream's time moves.
+        case time(Instant, mark: UInt64, asker: [UInt8]? = nil)
+        /// What a program has answered to the events through this one.
+        case outputs(through: UInt64, isSetAside: Bool = false)
     }
 
     /// What the world around the host is like when the host asks.
@@ -50,6 +72,7 @@ struct ConsumerState: Hashable {
     }
 
     private var past = Past.unknown
+    private var turn = Turn()
     /// The last event that the stage was given.
     private(set) var taken: UInt64 = 0
     /// The last event whose outputs are in the log.
@@ -59,8 +82,6 @@ struct ConsumerState: Hashable {
     private(set) var held: HeldInput?
     /// Whether the next batch is appended even if it holds no event: that the stage was woken is to be on record.
     private(set) var mustRecord = false
-    /// How many batches of steps that are not at their end this turn has appended.
-    private var parts = 0
 
     /// Parts that one turn of the loop appends: then consumers are served before it goes on.
     private static let turnPartsMax = 16
@@ -74,6 +95,9 @@ struct ConsumerState: Hashable {
         if step != nil { return .delivering }
         return hasCaughtUp ? .folding : .catchingUp
     }
+
+    /// What a report says of it.
+    var phase: HostReport.Phase { past == .unknown ? .waitingForUpstream : pastEnd == nil ? .running : .rebuilding }
 
     // MARK: What may be done
 
@@ -126,12 +150,98 @@ struct ConsumerState: Hashable {
     }
 
     /// Whether the turn may append one more part of a step.
-    var mayAppendPart: Bool { parts < Self.turnPartsMax }
+    var mayAppendPart: Bool { turn.parts < Self.turnPartsMax }
 
     /// Whether a batch is appended though it holds no event.
     var isRecordDue: Bool { mustRecord || taken - committed >= Self.unrecordedMax }
 
+    // MARK: Turns
+
+    /// One turn of the host's loop.
+    private struct Turn: Hashable {
+        enum Place { case answers, firstHandOut, held, input, settling, settledHandOut, time, end, lastHandOut, over }
+
+        var place = Place.over
+        /// Whether each input is committed and handed out before the next is taken.
+        var settlesEachInput = false
+        var hasInput = false
+        /// Input that it has taken.
+        var bytes = 0
+        var bytesMax = 0
+        /// Batches that it has appended of steps that are not at their end.
+        var parts = 0
+    }
+
+    /// - Parameters:
+    ///   - hasInput: Whether something has come in.
+    ///   - bytesMax: Input that the turn takes at most.
+    ///   - settlesEachInput: Whether all that one input leads to is done before the next is taken, as virtual time wants.
+    mutating func beginTurn(hasInput: Bool = false, bytesMax: Int = .max, settlesEachInput: Bool = false) {
+        turn = Turn(
+            place: .answers, settlesEachInput: settlesEachInput, hasInput: hasInput, bytesMax: bytesMax)
+    }
+
+    /// What to do now; nil where the turn is over.
+    ///
+    /// Answers come first, for their streams stand idle; then what waits; then as much input as the turn takes; then
+    /// time; and what came of all that is appended before it is handed out.
+    mutating func next(_ conditions: Conditions) -> Action? {
+        while true {
+            switch turn.place {
+            case .answers:
+                turn.place = .firstHandOut
+                if mayTakeAnswers(conditions) { return .takeAnswers }
+            case .firstHandOut:
+                turn.place = .held
+                if mayHandOut(conditions) { return .handOut }
+            case .held:
+                turn.place = .input
+                if held != nil, conditions.haveTransportsRoom { return .goOn }
+            case .input:
+                guard turn.hasInput, turn.bytes < turn.bytesMax, wantsInput(conditions) else {
+                    turn.place = .time
+                    continue
+                }
+                if turn.settlesEachInput { turn.place = .settling }
+                return .receive
+            case .settling:
+                turn.place = turn.hasInput ? .settledHandOut : .time
+                if turn.hasInput { return .commit }
+            case .settledHandOut:
+                turn.place = .input
+                if mayHandOut(conditions) { return .handOut }
+            case .time:
+                turn.place = .end
+                if mayWake(conditions) { return .wake }
+            case .end:
+                turn.place = .lastHandOut
+                return .commit
+            case .lastHandOut:
+                turn.place = .over
+                if mayHandOut(conditions) { return .handOut }
+            case .over: return nil
+            }
+        }
+    }
+
+    /// Whether another turn has something to do at once.
+    func hasMore(_ conditions: Conditions) -> Bool {
+        turn.hasInput && wantsInput(conditions) || mayTakeAnswers(conditions) || mayGoOn(conditions)
+    }
+
+    mutating func noteInput(bytes: Int) { turn.bytes += bytes }
+
+    /// Nothing more has come in.
+    mutating func noteNoInput() { turn.hasInput = false }
+
     // MARK: The past
+
+    /// There is no past to be fed: what there was is in the stage already.
+    static func caughtUp(through sequence: UInt64) -> HostState {
+        var state = HostState()
+        (state.past, state.taken, state.committed) = (.over, sequence, sequence)
+        return state
+    }
 
     /// The upstream has said what it holds.
     ///
@@ -208,16 +318,14 @@ struct ConsumerState: Hashable {
 
     // MARK: Batches
 
-    mutating func beginTurn() { parts = 0 }
-
     /// The next batch is appended even if it holds no event.
     mutating func requireRecord() { mustRecord = true }
 
     /// A part of a step is in the log; that the step ends is to be on record too.
-    mutating func notePart() { (parts, mustRecord) = (parts + 1, true) }
+    mutating func notePart() { (turn.parts, mustRecord) = (turn.parts + 1, true) }
 
-    /// What the stage said to all that it was given is in the log.
-    mutating func noteAppended() { (committed, mustRecord) = (taken, false) }
+    /// What the stage said to all that it was given is in the log; or what it said to the events through `sequence`.
+    mutating func noteAppended(through sequence: UInt64? = nil) { (committed, mustRecord) = (sequence ?? taken, false) }
 }
 
 /// One event, or one wake, whose outputs are appended part by part.

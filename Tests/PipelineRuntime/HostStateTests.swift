@@ -4,19 +4,38 @@ import Testing
 @testable import PipelineRuntime
 
 /// What a host is doing, held against all that has happened to it, and against a log without any host.
-struct ConsumerStateTests {
+struct HostStateTests {
     @Test(arguments: Seeded.seeds)
     func `in any order of events the state is what all that happened says`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<300 {
-            var (state, history) = (ConsumerState(), Happened())
+            var (state, history) = (HostState(), Happened())
             for _ in 0..<40 {
                 history.happen(&state, &draw)
-                let conditions = ConsumerState.Conditions(
-                    isLogFull: draw.isOneIn(3), haveTransportsRoom: !draw.isOneIn(3), hasAnswers: draw.isOneIn(2),
-                    isStopping: draw.isOneIn(5))
+                let conditions = HostState.Conditions(&draw)
                 #expect(history.difference(to: state, conditions) == nil, "\(history.events)")
             }
+        }
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `a turn does all that it may, in its order, and nothing else`(seed: UInt64) {
+        var draw = Seeded(seed)
+        for _ in 0..<1_000 {
+            var (state, history) = (HostState(), Happened())
+            for _ in 0..<draw.below(30) { history.happen(&state, &draw) }
+            let conditions = HostState.Conditions(&draw)
+            var world = ToyInput(&draw)
+            let expected = history.turn(conditions, world)
+            state.beginTurn(
+                hasInput: world.isThere, bytesMax: world.bytesMax, settlesEachInput: world.settlesEachInput)
+            var done: [HostState.Action] = []
+            while let action = state.next(conditions) {
+                done.append(action)
+                if action == .goOn { _ = state.takeHeld() }
+                if action == .receive { world.take(&state) }
+            }
+            #expect(done == expected, "\(history.events) \(conditions) \(world)")
         }
     }
 
@@ -38,8 +57,8 @@ struct ConsumerStateTests {
     }
 
     @Test func `each state has its name`() {
-        var state = ConsumerState()
-        var conditions = ConsumerState.Conditions()
+        var state = HostState()
+        var conditions = HostState.Conditions()
         #expect(state.activity(conditions) == .waitingForUpstream)
         state.begin(taken: 0, committed: 2, resuming: nil)
         #expect(state.activity(conditions) == .catchingUp)
@@ -54,6 +73,35 @@ struct ConsumerStateTests {
         #expect(state.activity(conditions) == .waitingForRoom)
         conditions.isStopping = true
         #expect(state.activity(conditions) == .stopping)
+    }
+}
+
+extension HostState.Conditions {
+    fileprivate init(_ draw: inout Seeded) {
+        self.init(
+            isLogFull: draw.isOneIn(3), haveTransportsRoom: !draw.isOneIn(3), hasAnswers: draw.isOneIn(2),
+            isStopping: draw.isOneIn(5))
+    }
+}
+
+/// What comes in during a turn: so many arrivals of one byte.
+private struct ToyInput {
+    let isThere: Bool
+    let bytesMax: Int
+    let settlesEachInput: Bool
+    private(set) var arrivals: Int
+
+    init(_ draw: inout Seeded) {
+        isThere = !draw.isOneIn(4)
+        bytesMax = 1 + draw.below(5)
+        settlesEachInput = draw.isOneIn(2)
+        arrivals = draw.below(8)
+    }
+
+    mutating func take(_ state: inout HostState) {
+        guard arrivals > 0 else { return state.noteNoInput() }
+        arrivals -= 1
+        state.noteInput(bytes: 1)
     }
 }
 
@@ -148,7 +196,7 @@ private struct Happened {
     private init(events: [Event]) { self.events = events }
 
     /// Lets something happen that may happen now.
-    mutating func happen(_ state: inout ConsumerState, _ draw: inout Seeded) {
+    mutating func happen(_ state: inout HostState, _ draw: inout Seeded) {
         guard began != nil else {
             let committed = UInt64(draw.below(3))
             let step = draw.isOneIn(2) ? UnfinishedStep(draw.one(of: [.event, .wake]), first: 1) : nil
@@ -196,7 +244,7 @@ private struct Happened {
         }
     }
 
-    private mutating func begin(_ state: inout ConsumerState, _ draw: inout Seeded) {
+    private mutating func begin(_ state: inout HostState, _ draw: inout Seeded) {
         let kind = draw.one(of: [UnfinishedStep.Kind.event, .wake])
         let event = kind == .event ? taken + 1 : nil
         let known = isResumed(by: kind) ? UInt64(4) : 0
@@ -205,7 +253,7 @@ private struct Happened {
     }
 
     /// - Returns: What the state says otherwise than the list.
-    func difference(to state: ConsumerState, _ conditions: ConsumerState.Conditions) -> String? {
+    func difference(to state: HostState, _ conditions: HostState.Conditions) -> String? {
         let (room, full, stopping) = (conditions.haveTransportsRoom, conditions.isLogFull, conditions.isStopping)
         let isInStep = openStep != nil
         let answers: [(String, Bool)] = [
@@ -230,7 +278,26 @@ private struct Happened {
         return answers.first { !$0.1 }?.0
     }
 
-    private func activity(_ conditions: ConsumerState.Conditions) -> ConsumerState.Activity {
+    /// What a turn has to do, while the conditions stay as they are.
+    func turn(_ conditions: HostState.Conditions, _ input: ToyInput) -> [HostState.Action] {
+        let (room, full, stopping) = (conditions.haveTransportsRoom, conditions.isLogFull, conditions.isStopping)
+        let handOut: [HostState.Action] = hasCaughtUp && !full && !stopping ? [.handOut] : []
+        let takesInput = input.isThere && room && !full && !stopping && openStep == nil
+        var script: [HostState.Action] = hasCaughtUp && !full && conditions.hasAnswers ? [.takeAnswers] : []
+        script += handOut
+        if isHeld, room { script.append(.goOn) }
+        if takesInput {
+            for _ in 0..<min(input.arrivals, input.bytesMax) {
+                script.append(.receive)
+                if input.settlesEachInput { script += [.commit] + handOut }
+            }
+            if input.arrivals < input.bytesMax { script.append(.receive) }
+        }
+        if hasCaughtUp, !full, room, openStep == nil { script.append(.wake) }
+        return script + [.commit] + handOut
+    }
+
+    private func activity(_ conditions: HostState.Conditions) -> HostState.Activity {
         if began == nil { return .waitingForUpstream }
         if conditions.isStopping { return .stopping }
         if isHeld || conditions.isLogFull { return .waitingForRoom }
@@ -265,10 +332,10 @@ private struct ToyWorld {
     }
 }
 
-/// A host with nothing but a ``ConsumerState``: does what it may, as `LinkedStageWork` does.
+/// A host with nothing but a ``HostState``: does what it may, as `LinkedStageWork` does.
 private struct ToyHost {
     private(set) var left: ToyWorld
-    private var state = ConsumerState()
+    private var state = HostState()
     /// What is said, and not in the log.
     private var out: [Int] = []
     /// The parts that the open step has not said yet.
@@ -280,20 +347,32 @@ private struct ToyHost {
     }
 
     mutating func turn(_ draw: inout Seeded) {
-        state.beginTurn()
-        let conditions = ConsumerState.Conditions(isLogFull: draw.isOneIn(4), haveTransportsRoom: !draw.isOneIn(4))
+        let conditions = HostState.Conditions(isLogFull: draw.isOneIn(4), haveTransportsRoom: !draw.isOneIn(4))
         if let end = state.pastEnd {
             state.take(through: end)
             state.endPast()
         }
-        if state.step != nil { goOn(conditions) }
-        if state.held != nil, conditions.haveTransportsRoom, state.step == nil { _ = state.takeHeld() }
-        while state.wantsInput(conditions), state.taken < UInt64(left.parts.count), !draw.isOneIn(3) {
+        state.beginTurn(hasInput: true, settlesEachInput: draw.isOneIn(2))
+        while let action = state.next(conditions) { perform(action, conditions, &draw) }
+    }
+
+    private mutating func perform(
+        _ action: HostState.Action, _ conditions: HostState.Conditions, _ draw: inout Seeded
+    ) {
+        switch action {
+        case .goOn:
+            goOn(conditions)
+            if state.step == nil { _ = state.takeHeld() }
+        case .receive:
+            guard state.taken < UInt64(left.parts.count), !draw.isOneIn(3) else { return state.noteNoInput() }
             feed(state.taken + 1)
             goOn(conditions)
             if state.step == nil, draw.isOneIn(4) { state.hold(.time(.epoch, mark: 0)) }
+        case .commit:
+            goOn(conditions)
+            if state.step == nil { commit(conditions) }
+        case .takeAnswers, .handOut, .wake: break
         }
-        if state.step == nil { commit(conditions) }
     }
 
     private mutating func feed(_ sequence: UInt64) {
@@ -309,7 +388,7 @@ private struct ToyHost {
     }
 
     /// Appends part by part what there is room for.
-    private mutating func goOn(_ conditions: ConsumerState.Conditions) {
+    private mutating func goOn(_ conditions: HostState.Conditions) {
         guard let step = state.step else { return }
         out.removeFirst(state.dropKnown(of: out.count))
         while !unsaid.isEmpty {
@@ -326,7 +405,7 @@ private struct ToyHost {
         state.endStep()
     }
 
-    private mutating func commit(_ conditions: ConsumerState.Conditions) {
+    private mutating func commit(_ conditions: HostState.Conditions) {
         guard state.mayAppend, !conditions.isLogFull else { return }
         if !out.isEmpty || state.mustRecord || state.taken > state.committed {
             left.outputs += out
