@@ -9,7 +9,8 @@ struct StageApproach {
     private let machine: any StageMachine
     private let feed: UpstreamFeed
     private let own: EventLogReader
-    private var cursor: UInt64
+    private var past: RecordedPast
+    private var fed: UInt64
     private var header: BatchHeader?
     /// The last event of the stage's own log at that moment, as the machine gave them.
     private(set) var sequence: UInt64
@@ -17,7 +18,8 @@ struct StageApproach {
     init(_ recorded: RecordedStage, _ machine: any StageMachine, start: StageStart) throws {
         self.recorded = recorded
         self.machine = machine
-        (cursor, sequence) = (start.cursor, start.sequence)
+        (fed, sequence) = (start.cursor, start.sequence)
+        past = RecordedPast(upstream: recorded.context.upstreamName, after: start.cursor, feedsParts: true)
         feed = try recorded.feed(from: start.cursor + 1)
         own = try recorded.ownReader(after: start)
         try machine.skip(through: start.sequence)
@@ -26,23 +28,33 @@ struct StageApproach {
 
     mutating func run(to target: StageTarget) throws {
         while let header, isBefore(target, header) {
-            try feed(through: cursor, until: .distantFuture)
-            try machine.advance(to: header.now)
-            try machine.settle()
-            count()
+            while let action = past.next(fedThrough: fed), action != .readBatch { try take(action) }
             try step()
         }
-        let end = header == nil ? recorded.lastHarmless(after: cursor) : .max
+        let end = header == nil ? recorded.lastHarmless(after: past.cursor) : .max
         switch target {
         case .input(let last): try feed(through: min(last, end), until: .distantFuture)
-        case .time(let time): try feed(through: header == nil ? end : cursor, until: time)
+        case .time(let time): try feed(through: header == nil ? end : past.cursor, until: time)
         case .end: try feed(through: end, until: .distantFuture)
         }
     }
 
+    private mutating func take(_ action: RecordedPast.Action) throws {
+        switch action {
+        case .feed(let last):
+            try feed(through: last, until: .distantFuture)
+            // The upstream's log may end before.
+            fed = last
+        case .advance(let now): try machine.advance(to: now)
+        case .settle: try machine.settle()
+        case .readBatch: break
+        }
+        count()
+    }
+
     private func isBefore(_ target: StageTarget, _ header: BatchHeader) -> Bool {
         switch target {
-        case .input(let last): cursor < last
+        case .input(let last): past.cursor < last
         case .time(let time): header.now <= time
         case .end: true
         }
@@ -51,7 +63,7 @@ struct StageApproach {
     private mutating func step() throws {
         header = try own.nextHeader()
         try machine.begin(header)
-        if let position = header?.cursor.positions[recorded.context.upstreamName] { cursor = max(cursor, position) }
+        past.begin(header)
     }
 
     private mutating func feed(through last: UInt64, until time: Instant) throws {

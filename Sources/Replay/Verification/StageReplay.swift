@@ -18,10 +18,10 @@ final class StageReplay {
     private let course: SpanCourse
     private let feed: UpstreamFeed
     private let own: EventLogReader
-    private var cursor: UInt64
+    private var past: RecordedPast
     private var time: Instant
-    /// What the last batch was a part of.
-    private var unfinished: UnfinishedStep?
+    /// Whether the last batch is of a time that no event before it had.
+    private var isLate = false
     private var outputs: OutputComparison
     private let deadLetters: DeadLetterComparison
     private var focused: FocusedComparison?
@@ -41,7 +41,8 @@ final class StageReplay {
         self.part = part
         (self.start, self.course) = (start, course)
         self.progress = progress
-        (cursor, time) = (start.cursor, start.now)
+        time = start.now
+        past = RecordedPast(upstream: recorded.context.upstreamName, after: start.cursor, feedsParts: true)
         feed = try recorded.feed(from: start.cursor + 1)
         own = try recorded.ownReader(after: start)
         focused = focus.map(FocusedComparison.init)
@@ -73,7 +74,8 @@ final class StageReplay {
         guard let snapshot else { return nil }
         let header = snapshot.header
         try feed(through: header.position, limit: .max)
-        (cursor, time) = (max(cursor, header.position), max(time, header.now))
+        past.pass(header.position)
+        time = max(time, header.now)
         try machine.advance(to: header.now)
         let rejected = machine.output.outbox.takeRejections()
         if let difference = try deadLetters.compare(rejected, isSkipped: false) { return difference }
@@ -90,17 +92,10 @@ final class StageReplay {
 
     private func take(_ batch: EventLogReader.Batch) throws -> ReplayDifference? {
         let header = batch.header
-        if let position = header.cursor.positions[recorded.context.upstreamName] { cursor = max(cursor, position) }
-        unfinished = UnfinishedStep(header.cursor, of: recorded.context.upstreamName)
+        past.begin(header)
         try machine.begin(header)
         let isSkipped = header.nextSequence <= part.first && part.first > 1
-        let limit = isSkipped ? .max : batch.body.count + StageReplay.aheadBytesMax
-        try feed(through: cursor, limit: limit)
-        let isLate = header.now > time
-        time = max(time, header.now)
-        try machine.advance(to: header.now)
-        if unfinished?.kind == .event { try feed(through: cursor + 1, limit: limit) }
-        try machine.settle()
+        try live(limit: isSkipped ? .max : batch.body.count + StageReplay.aheadBytesMax)
         if !isLate { noteDue() }
         if !isSkipped { try watch?.take(machine.output, recorded, at: header.now) }
         let rejected = machine.output.outbox.takeRejections()
@@ -113,6 +108,23 @@ final class StageReplay {
         }
         progress.add(events: 0, bytes: batch.body.count)
         return compare(batch, isSkipped: isSkipped).map(difference)
+    }
+
+    /// Has the machine do what the stage did for the batch at hand.
+    private func live(limit: Int) throws {
+        while let action = past.next(fedThrough: feed.next - 1) {
+            switch action {
+            case .feed(let last):
+                try feed(through: last, limit: limit)
+                if feed.next <= last { return try machine.settle() }
+            case .advance(let now):
+                isLate = now > time
+                time = max(time, now)
+                try machine.advance(to: now)
+            case .settle: try machine.settle()
+            case .readBatch: return
+            }
+        }
     }
 
     private func compare(_ batch: EventLogReader.Batch, isSkipped: Bool) -> OutputComparison.Mismatch? {
@@ -154,11 +166,11 @@ final class StageReplay {
 
     private func finish() throws -> ReplayDifference? {
         let left = focused == nil ? outputs.surplus() : focused?.surplus(recorded.log.lastSequence + 1)
-        if part.last == .max, unfinished == nil, let surplus = left, !(isOverdue && surplus.mark?.input == nil) {
+        if part.last == .max, past.unfinished == nil, let surplus = left, !(isOverdue && surplus.mark?.input == nil) {
             return difference(surplus)
         }
         guard part.last == .max else { return nil }
-        if focused == nil, let difference = try deadLetters.rest(through: cursor) { return difference }
+        if focused == nil, let difference = try deadLetters.rest(through: past.cursor) { return difference }
         try countUntaken()
         return nil
     }
@@ -168,8 +180,8 @@ final class StageReplay {
     private func countUntaken() throws {
         machine.output.removeAll()
         try machine.begin(nil)
-        let end = recorded.upstream?.lastSequence ?? cursor
-        let last = min(end, recorded.lastHarmless(after: cursor))
+        let end = recorded.upstream?.lastSequence ?? past.cursor
+        let last = min(end, recorded.lastHarmless(after: past.cursor))
         untaken = end - last
         while let run = try feed.run(through: last) {
             try machine.receive(run.lines, first: run.first, at: run.now)

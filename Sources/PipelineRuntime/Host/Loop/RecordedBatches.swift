@@ -11,14 +11,10 @@ import Time
 struct RecordedBatches {
     private let upstream: String
     private let reader: EventLogReader
-    private var header: BatchHeader?
-    private var cursor: UInt64 = 0
+    private var past: RecordedPast
     private let answers: RecordedAnswers?
     /// Those of the batch at hand.
     private var batch = BatchAnswers(handsOut: true)
-    private let unfinished: UnfinishedStep?
-    /// The event that the batch at hand says the stage never got; 0 where there is none.
-    private(set) var setAside: UInt64 = 0
     /// The last event of the stage's own log that its state includes.
     private let included: UInt64
     /// Where its past ends, though its log goes on.
@@ -35,25 +31,24 @@ struct RecordedBatches {
         unfinished: UnfinishedStep? = nil, through end: SnapshotMoment? = nil
     ) throws {
         self.end = end
-        self.unfinished = unfinished
         self.upstream = upstream
         self.answers = answers
+        past = RecordedPast(
+            upstream: upstream, after: start?.position ?? 0, feedsParts: answers != nil, leavingOut: unfinished)
         reader = try EventLogReader(directory: plan.logDirectory, from: .sequence(start?.firstRead ?? 1))
         included = start?.sequence ?? 0
         try step()
     }
 
-    /// The time of the batch at hand, where only events from `sequence` on are still to be fed; nil where more of its own
-    /// events are, or no batch is left.
-    func endOfBatch(before sequence: UInt64) -> Instant? {
-        guard let header, cursor < sequence, !isOfUnfinishedWake(header) else { return nil }
-        return header.now
+    /// What to do before the stage gets an event of its input; nil where that event comes next.
+    mutating func next(before sequence: UInt64) -> RecordedPast.Action? {
+        let action = past.next(fedThrough: sequence - 1)
+        if case .feed = action { return nil }
+        return action
     }
 
-    /// A wake that the log does not hold whole is no past.
-    private func isOfUnfinishedWake(_ header: BatchHeader) -> Bool {
-        unfinished.map { $0.kind == .wake && header.lastSequence >= $0.first } ?? false
-    }
+    /// The event that the batch at hand says the stage never got; nil where there is none.
+    var setAside: UInt64? { past.setAside }
 
     /// The answer that came at once; nil where it came later.
     mutating func takeAnswer(to id: Delivery.ID) -> TransportAnswer? { batch.atOnce(id) }
@@ -63,13 +58,10 @@ struct RecordedBatches {
 
     /// Goes on to the next batch.
     mutating func step() throws {
-        header = try read()
-        if let header, isBeyondEnd(header) { stop() }
-        setAside = header?.cursor.setAside ?? 0
-        guard let header, let position = header.cursor.positions[upstream] else { return }
-        // A push whose answers stand in several batches was handed out before the first.
-        let isInEvent = answers != nil && UnfinishedStep(header.cursor, of: upstream)?.kind == .event
-        cursor = isInEvent ? position + 1 : position
+        let header = try read()
+        let isOver = header.map(isBeyondEnd) ?? true
+        if isOver { batch = BatchAnswers(handsOut: true) }
+        past.begin(isOver ? nil : header)
     }
 
     private func isBeyondEnd(_ header: BatchHeader) -> Bool {
@@ -77,8 +69,6 @@ struct RecordedBatches {
         let position = header.cursor.positions[upstream] ?? 0
         return header.lastSequence > end.sequence || position > end.position || header.now > end.now
     }
-
-    private mutating func stop() { (header, batch) = (nil, BatchAnswers(handsOut: true)) }
 
     private mutating func read() throws -> BatchHeader? {
         guard let answers else { return try reader.nextHeader() }

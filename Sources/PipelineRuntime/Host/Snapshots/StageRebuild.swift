@@ -32,7 +32,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
 
     /// Comes to the end of the recorded batches, when all events were fed.
     mutating func finish() throws {
-        while let now = batches.endOfBatch(before: .max) { try endBatch(at: now) }
+        try live(before: .max)
         try adoptSettings(before: through)
         forgetOutputs()
     }
@@ -66,19 +66,26 @@ struct StageRebuild<S: Stage>: ~Copyable {
     consuming func ended() -> (StageClock<S>, SettingsEpochs<S>) { (clock, epochs) }
 
     private mutating func come(toBefore sequence: UInt64) throws {
-        while let now = batches.endOfBatch(before: sequence) { try endBatch(at: now) }
+        try live(before: sequence)
         try adoptSettings(before: sequence)
         forgetOutputs()
     }
 
-    /// The events of a recorded batch have been fed: time goes on to the batch's, and its answers come.
-    private mutating func endBatch(at now: Instant) throws {
-        while let settings = epochs.next(beforeWakeAt: now) { try adopt(settings) }
-        serveDeadlines(through: now)
-        clock.advance(to: now, into: &out)
-        for answer in batches.takeAnswers() { clock.receive(answer, into: &out) }
-        forgetOutputs()
-        try batches.step()
+    /// Does all that the stage did before it got that event.
+    private mutating func live(before sequence: UInt64) throws {
+        while let action = batches.next(before: sequence) {
+            switch action {
+            case .feed: return
+            case .advance(let now):
+                while let settings = epochs.next(beforeWakeAt: now) { try adopt(settings) }
+                serveDeadlines(through: now)
+                clock.advance(to: now, into: &out)
+            case .settle:
+                for answer in batches.takeAnswers() { clock.receive(answer, into: &out) }
+                forgetOutputs()
+            case .readBatch: try batches.step()
+            }
+        }
     }
 
     private mutating func adoptSettings(before sequence: UInt64) throws {
