@@ -86,7 +86,7 @@ package final class Supervisor: Sendable {
     }
 
     private func keepRunning(_ program: Program) async throws {
-        var backOff = BackOff()
+        var pauses = RestartPauses()
         var end: ChildProcess.Exit?
         while !isStopping {
             let child = try await start(program, after: end)
@@ -98,7 +98,7 @@ package final class Supervisor: Sendable {
             guard !isStopping else { return observer(.stopped(stage: program.stage)) }
             if giveUp(program, after: exit) { return }
             end = exit
-            let pause = backOff.next(ranFor: exit.ranFor)
+            let pause = pauses.next(ranFor: exit.ranFor)
             let status = exit.wasSignalled ? nil : exit.status
             observer(.ended(stage: program.stage, status: status, reason: exit.text, restartIn: pause))
             await rest(pause)

@@ -1,4 +1,5 @@
 import Foundation
+import PipelineKit
 
 /// When a push is tried again, and how long after.
 struct RetryPolicy: Sendable {
@@ -21,9 +22,9 @@ struct RetryPolicy: Sendable {
     ///   - jitter: From 0 to 1. Spreads the retries of many pushes over the second half of the wait.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
         guard attempt < attempts else { return nil }
-        // Thirty doublings lead from a millisecond past any limit.
-        let doubled = min(backoff * (1 << min(attempt - 1, 30)), Self.backoffMax)
-        return max(doubled * (0.5 + jitter / 2), min(retryAfter ?? .zero, Self.retryAfterMax))
+        let own = DoublingWait(first: backoff, most: Self.backoffMax)
+            .wait(after: attempt, spread: 0.5...1, jitter: jitter)
+        return max(own, min(retryAfter ?? .zero, Self.retryAfterMax))
     }
 
     /// Reads a `Retry-After` header: seconds or a date (RFC 9110, sections 10.2.3 and 5.6.7). Nil when it is neither.

@@ -81,7 +81,7 @@ final class PluginProcess: Sendable {
 
     /// - Throws: ``ChildProcessError`` when the program cannot be started, or always ends before it opens its link.
     func keepRunning(endpoint: String) async throws {
-        var backOff = BackOff()
+        var pauses = RestartPauses()
         var failures = 0
         while !state.withLock({ $0.isStopped }) {
             let child = try ChildProcess(
@@ -96,8 +96,8 @@ final class PluginProcess: Sendable {
             state.withLock { $0.end = exit }
             failures = takeHasOpened() ? 0 : failures + 1
             guard failures < PluginProcess.failuresMax else { throw brokenProgram(exit) }
-            if takeForgiven() { backOff = BackOff() }
-            let pause = backOff.next(ranFor: exit.ranFor)
+            if takeForgiven() { pauses = RestartPauses() }
+            let pause = pauses.next(ranFor: exit.ranFor)
             StandardError.write("\(name): the plugin's program \(exit.text); starting it again in \(pause)")
             do { try await Task.sleep(for: pause) } catch { return }
         }
@@ -137,16 +137,14 @@ private struct PluginWatch {
     }
 }
 
-/// Pauses between restarts: doubled each time, forgotten once a run has lasted.
-struct BackOff {
-    static let first = Duration.milliseconds(100)
-    static let last = Duration.seconds(10)
-    static let lasting = Duration.seconds(10)
-    private var pause = BackOff.first
+/// Pauses between restarts: they begin anew once a run has lasted.
+struct RestartPauses {
+    private static let pauses = DoublingWait(first: .milliseconds(100), most: .seconds(10))
+    private static let lasting = Duration.seconds(10)
+    private var restarts = 0
 
     mutating func next(ranFor: Duration) -> Duration {
-        if ranFor >= BackOff.lasting { pause = BackOff.first }
-        defer { pause = min(pause * 2, BackOff.last) }
-        return pause
+        restarts = ranFor >= Self.lasting ? 1 : restarts + 1
+        return Self.pauses.wait(after: restarts)
     }
 }

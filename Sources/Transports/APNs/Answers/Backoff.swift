@@ -1,3 +1,5 @@
+import PipelineKit
+
 /// How long a push waits for its next attempt.
 struct Backoff: Sendable {
     /// The first wait after a 5xx.
@@ -10,8 +12,8 @@ struct Backoff: Sendable {
     ///   - retryAfter: What the server asked for; the longer wait counts.
     func wait(_ wait: Treatment.Wait, attempts: Int, jitter: Double, retryAfter: Duration? = nil) -> Duration {
         let (first, most) = bounds(of: wait)
-        let doubled = min(first * (1 << min(max(attempts, 1) - 1, 20)), most)
-        return max(doubled * (0.8 + jitter * 0.4), retryAfter ?? .zero)
+        let own = DoublingWait(first: first, most: most).wait(after: attempts, spread: 0.8...1.2, jitter: jitter)
+        return max(own, retryAfter ?? .zero)
     }
 
     private func bounds(of wait: Treatment.Wait) -> (first: Duration, most: Duration) {
