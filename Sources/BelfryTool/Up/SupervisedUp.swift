@@ -11,13 +11,13 @@ final class SupervisedUp: Sendable {
     private static let failuresMax = 4
 
     private let context: HostContext
-    private let text: PipelineText
+    let text: PipelineText
     private let plans: [HostPlan]
     private let readiness = Readiness()
-    private let state: Mutex<State>
+    let state: Mutex<State>
     private let programs: [Supervisor.Program]
 
-    private struct State {
+    struct State {
         var ready: Set<String> = []
         var failures: [String: Int] = [:]
         var status: Int32 = 0
@@ -72,41 +72,6 @@ final class SupervisedUp: Sendable {
         }
     }
 
-    /// Checks the whole file, and has all stages go on with it, or none.
-    private func reload(_ supervisor: Supervisor) async {
-        do {
-            let (text, checked) = try await SocketThread.run(name: "reload") { [path = text.path] in
-                let text = try PipelineText(running: path)
-                return (text, try CheckedPipeline(text))
-            }
-            try checked.checkKeys()
-            try checked.checkGoesOn(from: state.withLock { $0.file })
-            let answers = try await supervisor.change(to: text)
-            if let refusal = refusal(answers) { return refuse(refusal) }
-            state.withLock { $0.file = checked.file }
-            StandardError.write("\(text.path) is valid; the stages go on with it")
-        } catch {
-            refuse(ToolFailure(explaining: error)?.message ?? "\(error)")
-        }
-    }
-
-    /// What the operator is told where not every stage is ready; a stage that refused has said why.
-    private func refusal(_ answers: [String: Supervisor.Answer]) -> String? {
-        let lines = answers.sorted { $0.key < $1.key }.compactMap { stage, answer -> String? in
-            switch answer {
-            case .ready: nil
-            case .refused: "\(stage): cannot go on with \(text.path)"
-            case .absent: "\(stage): has no process to ask; send SIGHUP again when it runs, or restart belfry up"
-            }
-        }
-        return lines.isEmpty ? nil : lines.joined(separator: "\n")
-    }
-
-    private func refuse(_ reason: String) {
-        guard !isStopping else { return }
-        StandardError.write("\(reason)\nall goes on with the settings of before")
-    }
-
     private func stop() {
         readiness.stop()
         state.withLock { state in
@@ -115,7 +80,7 @@ final class SupervisedUp: Sendable {
         }?.stop()
     }
 
-    private var isStopping: Bool { state.withLock { $0.isStopping } }
+    var isStopping: Bool { state.withLock { $0.isStopping } }
 
     private func kill(_ supervisor: Supervisor) {
         StandardError.write("killing the stages")

@@ -2,7 +2,8 @@ import JSON
 import PipelineKit
 import Time
 
-/// What follows from answers. It depends on the answer, its time and the events before it; an answer changes what is
+/// What follows from answers: of a push that is to be tried again, the transport says when, and ``PendingPush`` for how
+/// long. It depends on the answer, its time and the events before it; an answer changes what is
 /// handed out from the next wake on.
 extension DeliverStage {
     /// Writes what became of a push at a device, and first that it takes the place of an older push.

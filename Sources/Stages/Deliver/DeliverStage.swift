@@ -142,7 +142,8 @@ public struct DeliverStage: Stage {
         if !older.isUnderWay, !older.isOut { line.overtaken = older.key }
     }
 
-    /// What becomes of the push without asking a transport; nil when one must be asked.
+    /// What becomes of the push without asking a transport; nil when one must be asked. The device that made the change
+    /// gets none: see ``Push/isFrom(_:)``.
     private func end(of push: Push, at device: Device, _ isExpired: Bool) -> OutcomeCode? {
         if push.isFrom(device) { return .excludedOrigin }
         if !device.hasTransport { return .unknownTransport }

@@ -10,7 +10,7 @@ struct Push {
     /// Keeps a push far below what one event of a log may have.
     static let unprunedBytesMax = 1 << 20
     /// APNs: `apns-collapse-id` is at most 64 bytes.
-    private static let collapseIDBytesMax = 64
+    static let collapseIDBytesMax = 64
 
     let notification: Notification
     /// Unset where the badge is not touched.
@@ -108,37 +108,5 @@ struct Push {
         buffer.append(member: .unpruned)
         payload.write(payload.parts, badge.count, into: &buffer)
         if buffer.count - start > Push.unprunedBytesMax { buffer.truncate(to: start) }
-    }
-}
-
-// MARK: - Headers
-
-extension Push {
-    private func writeHeaders(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
-        if kept.isVisible {
-            buffer.append("{\"apns-push-type\":\"alert\",\"apns-priority\":\"10\"")
-        } else {
-            buffer.append("{\"apns-push-type\":\"background\",\"apns-priority\":\"5\"")
-        }
-        if let expiration {
-            buffer.append(",\"apns-expiration\":\"")
-            buffer.appendJSON(expiration.seconds)
-            buffer.append(byte: UInt8(ascii: "\""))
-        }
-        if let collapseID = notification.info.collapseID, Push.isHeader(collapseID) {
-            buffer.append(member: .apnsCollapseID)
-            buffer.append(text: collapseID)
-        }
-        buffer.append(byte: UInt8(ascii: "}"))
-    }
-
-    /// RFC 9113, section 8.2.1: no NUL, CR or LF in a header, and no space or tab at its ends. Ingest refuses such a
-    /// collapse ID; one that comes another way is not sent, since APNs would refuse the whole push for it.
-    private static func isHeader(_ text: JSONValue) -> Bool {
-        text.withUTF8 { utf8 in
-            guard let first = utf8.first, let last = utf8.last, utf8.count <= collapseIDBytesMax else { return false }
-            return ![0x20, 0x09].contains(first) && ![0x20, 0x09].contains(last)
-                && !utf8.contains { [0x00, 0x0A, 0x0D].contains($0) }
-        } ?? false
     }
 }

@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// How a stage comes to where its log ends: from a snapshot, if there is one, and by being fed its past.
+/// How a stage comes to where its log ends: from a snapshot, if ``SnapshotSearch`` found one, and by being fed its past.
 extension LinkedStageWork {
     func begin(_ log: String, _ identity: LogIdentity, _ last: UInt64) throws {
         try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)

@@ -8,7 +8,8 @@ struct RestoredStage<S: Stage> {
     var moment: SnapshotMoment
 }
 
-/// Finds the newest snapshot that a stage can go on from.
+/// Finds the newest snapshot that a stage can go on from, and restores the stage from it: when a host starts, before it
+/// feeds the stage what came after.
 ///
 /// Whatever is wrong with one is said on standard error, and an older one serves, or the whole history: snapshots
 /// change how long a start takes, never what comes of it.

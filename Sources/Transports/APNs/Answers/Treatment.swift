@@ -1,4 +1,5 @@
-/// What an answer of APNs, or its lack, means for the push and for the connection.
+/// What an answer of APNs, or its lack, means for the push and for the connection: whether it is tried again, and after
+/// which of the waits of ``Backoff``.
 ///
 /// Source: Handling notification responses from APNs, and what clients have seen; the rule that no source gives is ours.
 struct Treatment: Hashable, Sendable {
