@@ -56,7 +56,8 @@ var libraries: [Target] {
         .target(
             name: "PipelineRuntime",
             dependencies: ["CSpawn", "JSON", "Time", "Events", "Signing", "EventLog", "PipelineKit", "ZeroMQ"]),
-        .target(name: "BuiltIns", dependencies: ["PipelineKit"] + stageNames + transportNames),
+        .target(name: "BuiltInStages", dependencies: ["PipelineKit"] + stageNames),
+        .target(name: "BuiltIns", dependencies: ["PipelineKit", "BuiltInStages"] + transportNames),
         .target(
             name: "Replay",
             dependencies: ["JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "ZeroMQ"]),
@@ -137,10 +138,10 @@ var executables: [Target] {
     let programs: [(name: String, dependencies: [Target.Dependency])] =
         [
             ("belfry", ["BelfryTool", "StageTool"]), ("belfry-bench", ["Bench", "StageTool"]),
-            ("belfry-deliver", ["PipelineKit", "StageTool", "BuiltIns"]),
+            ("belfry-deliver", ["PipelineKit", "StageTool", "BuiltIns", "Deliver"]),
         ]
         + ["Ingest", "Match", "Coalesce", "Payload"].map {
-            ("belfry-" + $0.lowercased(), ["PipelineKit", "StageTool", .target(name: $0)])
+            ("belfry-" + $0.lowercased(), ["PipelineKit", "StageTool", "BuiltInStages", .target(name: $0)])
         }
     return programs.map {
         .executableTarget(name: $0.name, dependencies: $0.dependencies, path: "Sources/Executables/\($0.name)")
@@ -157,7 +158,7 @@ var tests: [Target] {
         + libraries.filter {
             ![
                 "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CCRC32C", "CSpawn", "CSyncFileRange", "CVector",
-                "BuiltIns", "BelfryTestKit", "StageTool",
+                "BuiltInStages", "BuiltIns", "BelfryTestKit", "StageTool",
             ].contains($0.name)
         }.map {
             .tests(of: $0, testsAlsoUse[$0.name] ?? [])

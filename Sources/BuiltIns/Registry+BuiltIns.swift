@@ -1,8 +1,4 @@
-import Coalesce
-import Deliver
-import Ingest
-import Match
-import Payload
+import BuiltInStages
 import PipelineKit
 import TransportAPNs
 import TransportCourier
@@ -12,18 +8,12 @@ import TransportWebhook
 extension Registry {
     /// The stages, transports and coalescing policies that Belfry brings along.
     public static var builtIns: Registry {
-        var registry = Registry()
-        registry.register(IngestStage.self)
-        registry.register(MatchStage.self)
-        registry.register(CoalesceStage.self)
-        registry.register(PayloadStage.self)
-        registry.register(DeliverStage.self)
+        var registry = Registry.builtInStages
         registry.register(APNsTransport.self)
         registry.register(CourierTransport.self)
         registry.register(FileTransport.self)
         registry.register(ConsoleTransport.self)
         registry.register(WebhookTransport.self)
-        registry.registerPolicies()
         return registry
     }
 }

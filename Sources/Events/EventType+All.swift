@@ -18,24 +18,24 @@ extension EventType {
     private static let ofSubscription: [Entry] = address + [.required(.database, databases), .required(.user, .text)]
 
     package static let commands = [
-        EventType(EventName.recordSave, in: "changes", "A record was created or updated.", record),
+        EventType(EventName.recordSave, in: .changes, "A record was created or updated.", record),
         EventType(
-            EventName.recordDelete, in: "changes", "A record was deleted.", record + [.optional(.recordType, .text)]),
+            EventName.recordDelete, in: .changes, "A record was deleted.", record + [.optional(.recordType, .text)]),
         EventType(
-            EventName.subscriptionSave, in: "changes", "A user saved a subscription.",
+            EventName.subscriptionSave, in: .changes, "A user saved a subscription.",
             ofSubscription + [.required(.subscription, .object)]),
         EventType(
-            EventName.subscriptionDelete, in: "changes", "A user deleted a subscription.",
+            EventName.subscriptionDelete, in: .changes, "A user deleted a subscription.",
             ofSubscription + [.required(.subscriptionID, .text)]),
         EventType(
-            EventName.deviceRegister, in: "changes", "A device can be reached.",
+            EventName.deviceRegister, in: .changes, "A device can be reached.",
             ofDevice + [.required(.transport, .text), .required(.token, .text), .optional(.topic, .text)]),
-        EventType(EventName.deviceUnregister, in: "changes", "A device is not to be reached any more.", ofDevice),
+        EventType(EventName.deviceUnregister, in: .changes, "A device is not to be reached any more.", ofDevice),
         EventType(
-            EventName.badgeSet, in: "changes", "An app set the badge of its icon.",
+            EventName.badgeSet, in: .changes, "An app set the badge of its icon.",
             address + [.required(.user, .text), .optional(.topic, .text), .required(.badge, .count)]),
         EventType(
-            EventName.pushRedrive, in: "changes", "A push of the past is sent to one device once more.",
+            EventName.pushRedrive, in: .changes, "A push of the past is sent to one device once more.",
             ofDevice + [.required(.redriveOf, .object), .required(.push, .object)]),
     ]
 
@@ -50,21 +50,21 @@ extension EventType {
         ]
 
     package static let stages = [
-        EventType(EventName.match, in: "matches", "A subscription watches for what changed.", ofMatch),
+        EventType(EventName.match, in: .matches, "A subscription watches for what changed.", ofMatch),
         EventType(
-            EventName.notMatched, in: "matches", "No subscription watches for these changes.",
+            EventName.notMatched, in: .matches, "No subscription watches for these changes.",
             [.required(.first, .sequence), .required(.last, .sequence), .required(.count, .count)]),
         EventType(
-            EventName.notification, in: "notifications", "A user is to be told of one change or of several.",
+            EventName.notification, in: .notifications, "A user is to be told of one change or of several.",
             [.required(.causes, .list), .optional(.atLimit, .text)] + ofMatch),
         EventType(
-            EventName.coalesced, in: "notifications", "A newer match took the place of one that waited.",
+            EventName.coalesced, in: .notifications, "A newer match took the place of one that waited.",
             [
                 .required(.match, .sequence), .required(.change, .sequence), .required(.replacedBy, .sequence),
                 .required(.replacedByChange, .sequence), .required(.user, .text), .required(.subscriptionID, .text),
             ]),
         EventType(
-            EventName.push, in: "pushes", "What goes to every device of a user.",
+            EventName.push, in: .pushes, "What goes to every device of a user.",
             [.required(.notificationID, .text)] + address + [
                 .required(.user, .text), .required(.subscriptionID, .text), .optional(.origin, .object),
                 .required(.headers, .object), .required(.payload, .object), .optional(.payloadByTopic, .object),
@@ -96,37 +96,37 @@ extension EventType {
 
     package static let deliver = [
         EventType(
-            EventName.outcome, in: "outcomes", "A push ended at a device.",
+            EventName.outcome, in: .outcomes, "A push ended at a device.",
             ofPush
                 + [
                     .optional(.device, .text), .optional(.transport, .text), .optional(.apnsID, .text),
                     .required(.outcome, .text),
                 ] + said + [.required(.causes, .list)]),
         EventType(
-            EventName.attempt, in: "outcomes", "A push waits for another attempt.",
+            EventName.attempt, in: .outcomes, "A push waits for another attempt.",
             ofPush + atDevice + said + [.required(.causes, .list)]),
         EventType(
-            EventName.deviceRetired, in: "outcomes", "A device's address is no longer one.",
+            EventName.deviceRetired, in: .outcomes, "A device's address is no longer one.",
             ofDevice + [
                 .required(.transport, .text), .optional(.topic, .text), .optional(.status, .count),
                 .optional(.reason, .text), .required(.since, .time), .required(.registered, .time),
                 .required(.push, .sequence),
             ]),
         EventType(
-            EventName.noticeOutcome, in: "outcomes", "The app's backend was told of a retired device.", ofNotice + said),
-        EventType(EventName.noticeAttempt, in: "outcomes", "The notice waits for another attempt.", ofNotice + said),
+            EventName.noticeOutcome, in: .outcomes, "The app's backend was told of a retired device.", ofNotice + said),
+        EventType(EventName.noticeAttempt, in: .outcomes, "The notice waits for another attempt.", ofNotice + said),
         EventType(
-            EventName.appStopped, in: "outcomes", "A transport takes nothing from an app until somebody mends it.",
+            EventName.appStopped, in: .outcomes, "A transport takes nothing from an app until somebody mends it.",
             ofApp + [.optional(.status, .count), .optional(.reason, .text), .required(.probeAt, .time)]),
         EventType(
-            EventName.appResumed, in: "outcomes", "A transport takes pushes of an app again.",
+            EventName.appResumed, in: .outcomes, "A transport takes pushes of an app again.",
             ofApp + [.required(.held, .count)]),
     ]
 
     // MARK: What could not be used
 
     package static let deadLetter = EventType(
-        EventName.deadLetter, in: "dead letters", "A stage set an event aside, and why.",
+        EventName.deadLetter, in: nil, "A stage set an event aside, and why.",
         [
             .required(.stage, .text), .required(.log, .text), .required(.sequence, .sequence), .required(.code, .text),
             .required(.path, .text), .required(.reason, .text), .required(.event, .text),

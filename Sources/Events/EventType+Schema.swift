@@ -72,7 +72,7 @@ extension EventType {
 
             ## \(name)
 
-            \(summary) It begins in the log `\(log)`.
+            \(summary) It begins in the log `\(log?.rawValue ?? "dead letters")`.
 
             | Member | Value | Present | Since | Meaning |
             |---|---|---|---|---|

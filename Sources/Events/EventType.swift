@@ -28,13 +28,13 @@ package struct EventType: Sendable {
     }
 
     package let name: StaticString
-    /// The log in which it begins. Stages behind it pass on what they do not use.
-    package let log: String
+    /// The log in which it begins; nil for a log of dead letters. Stages behind it pass on what they do not use.
+    package let log: LogKind?
     /// What it says, in one sentence.
     package let summary: String
     package let entries: [Entry]
 
-    init(_ name: StaticString, in log: String, _ summary: String, _ entries: [Entry]) {
+    init(_ name: StaticString, in log: LogKind?, _ summary: String, _ entries: [Entry]) {
         (self.name, self.log, self.summary) = (name, log, summary)
         self.entries = [.required(.type, .words([name.description]))] + entries
     }

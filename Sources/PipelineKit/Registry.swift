@@ -1,5 +1,9 @@
+import Events
+
 /// The plugins that a program carries, by the words pipeline files use.
 public struct Registry: Sendable {
+    /// What the logs of stages tell of, by ``StageCore/kind``.
+    private var logs: [String: LogKind] = [:]
     /// Stages by their ``Stage/kind``.
     public private(set) var stages: [String: any Stage.Type] = [:]
     /// Transports by their ``Transport/kind``.
@@ -14,6 +18,7 @@ public struct Registry: Sendable {
     public mutating func register<S: Stage>(_ stage: S.Type) {
         precondition(stages[S.kind] == nil, "two stages are called '\(S.kind)'")
         stages[S.kind] = stage
+        logs[S.kind] = S.writes
     }
 
     /// Adds a transport, whose kind no other transport here may have.
@@ -27,4 +32,19 @@ public struct Registry: Sendable {
         precondition(policies[P.kind] == nil, "two policies are called '\(P.kind)'")
         policies[P.kind] = policy
     }
+}
+
+extension Registry {
+    /// For a program that runs one kind of stage: the same without the other stages, of which it only knows what they write.
+    package func running(_ kind: String) -> Registry {
+        var registry = self
+        registry.stages = stages.filter { $0.key == kind }
+        return registry
+    }
+
+    /// What the logs of a kind of stage tell of; nil where that is nothing known, or no such stage was registered.
+    package func log(ofKind kind: String) -> LogKind? { logs[kind] }
+
+    /// The kind of stage that writes a log; the first by name, where several do.
+    package func kind(writing log: LogKind) -> String? { logs.filter { $0.value == log }.keys.min() }
 }

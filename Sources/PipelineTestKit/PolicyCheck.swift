@@ -46,10 +46,11 @@ public struct PolicyCheck: Sendable {
     }
 
     private func stage() throws -> CoalesceStage {
-        let identity = LogIdentity(seed: "check", name: CoalesceStage.logName)
+        let identity = LogIdentity(seed: "check", name: LogKind.notifications.rawValue)
         return try CoalesceStage(
             settings,
-            context: StageContext(log: identity, upstream: identity, upstreamName: "matches", registry: registry))
+            context: StageContext(
+                log: identity, upstream: identity, upstreamName: LogKind.matches.rawValue, registry: registry))
     }
 
     private func run(_ stream: MatchStream, restoredAfter cut: Int = .max) throws -> [Told] {

@@ -32,14 +32,15 @@ public final class TestPipeline: Sendable {
     public static func start(
         pipelineFile path: String, at now: Instant = .testStart, registry: Registry
     ) async throws -> TestPipeline {
-        try await start(try PipelineFile.load(path: path), at: now, registry: registry)
+        try await start(try PipelineFile.load(path: path, registry: registry), at: now, registry: registry)
     }
 
     /// Starts the pipeline that a YAML text describes.
     public static func start(
         yaml: String, at now: Instant = .testStart, registry: Registry
     ) async throws -> TestPipeline {
-        try await start(try PipelineFile.parse(yaml, file: "test.yaml"), at: now, registry: registry)
+        try await start(
+            try PipelineFile.parse(yaml, file: "test.yaml", registry: registry), at: now, registry: registry)
     }
 
     private static func start(_ file: PipelineFile, at now: Instant, registry: Registry) async throws -> TestPipeline {

@@ -4,29 +4,14 @@ import PipelineRuntime
 
 /// The programs of Belfry, for their `main`.
 package enum Tool {
-    /// `belfry-ingest`.
-    package static func ingest<Linked: LinkedStages>(_ linked: Linked.Type) async -> Never {
-        await run(IngestProgram<Linked>.self)
+    /// `belfry-ingest`, the program of a source.
+    package static func source<Kind: StageKind>(_ kind: Kind.Type) async -> Never {
+        await run(IngestProgram<Kind>.self)
     }
 
-    /// `belfry-match`.
-    package static func match<Linked: LinkedStages>(_ linked: Linked.Type) async -> Never {
-        await run(StageProgram<MatchProgram, Linked>.self)
-    }
-
-    /// `belfry-coalesce`.
-    package static func coalesce<Linked: LinkedStages>(_ linked: Linked.Type) async -> Never {
-        await run(StageProgram<CoalesceProgram, Linked>.self)
-    }
-
-    /// `belfry-payload`.
-    package static func payload<Linked: LinkedStages>(_ linked: Linked.Type) async -> Never {
-        await run(StageProgram<PayloadProgram, Linked>.self)
-    }
-
-    /// `belfry-deliver`.
-    package static func deliver<Linked: LinkedStages>(_ linked: Linked.Type) async -> Never {
-        await run(StageProgram<DeliverProgram, Linked>.self)
+    /// `belfry-match` and its like.
+    package static func stage<Kind: DescribedStageKind>(_ kind: Kind.Type) async -> Never {
+        await run(StageProgram<Kind>.self)
     }
 
     package static let version = "belfry 0.1"

@@ -1,3 +1,4 @@
+import BuiltIns
 import Foundation
 import PipelineKit
 import Testing
@@ -9,7 +10,7 @@ struct StageProgramsTests {
         let folder = try TemporaryFolder()
         let other = try folder.file("belfry-match", "")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: other)
-        let file = try PipelineFile.parse(fiveStages, file: "notes.yaml", folder: folder.path)
+        let file = try PipelineFile.parse(fiveStages, file: "notes.yaml", folder: folder.path, registry: .builtIns)
         let belfry = folder.path + "/belfry"
         for stage in file.stagesInOrder {
             let command = StagePrograms(belfry: belfry).program(for: stage, pipeline: "notes.yaml").command

@@ -1,5 +1,6 @@
 import BuiltIns
 import EventLog
+import Events
 import Foundation
 import JSON
 import PipelineKit
@@ -108,7 +109,7 @@ private final class SeparateStages: Sendable {
         (self.folder, logs) = (folder, folder.path + "/data/logs")
         try FileManager.default.createDirectory(atPath: folder.file("data"), withIntermediateDirectories: true)
         try folder.write(Self.yaml(snapshotBytes), to: "pipeline.yaml")
-        file = try PipelineFile.load(path: folder.file("pipeline.yaml"))
+        file = try PipelineFile.load(path: folder.file("pipeline.yaml"), registry: .builtIns)
     }
 
     /// In a process that crashes nothing is removed.
@@ -216,7 +217,7 @@ private final class SeparateStages: Sendable {
 /// Match, which traps on some records.
 private struct Trapping<Wrapped: Stage>: Stage {
     static var kind: String { Wrapped.kind }
-    static var logName: String { Wrapped.logName }
+    static var writes: LogKind? { Wrapped.writes }
     static var snapshotVersion: Int? { Wrapped.snapshotVersion }
     static var stateName: String? { Wrapped.stateName }
     private var stage: Wrapped

@@ -48,7 +48,7 @@ import ZeroMQ
                   publicKey: \(try matchKey ?? key("match"))
                   secretKey: {$file: match.key}
             """
-        let file = try PipelineFile.parse(yaml, file: "curve.yaml", folder: folder.path)
+        let file = try PipelineFile.parse(yaml, file: "curve.yaml", folder: folder.path, registry: .builtIns)
         return try PipelineProcess(file, in: HostSurroundings(registry: .builtIns, context: context))
     }
 
@@ -151,7 +151,7 @@ import ZeroMQ
     @Test func `a key for a stage that has none is told at once`() async throws {
         let file = try PipelineFile.parse(
             "pipeline: open\ndata: data\nstages: {ingest: {}, match: {from: ingest}}", file: "open.yaml",
-            folder: folder.path)
+            folder: folder.path, registry: .builtIns)
         let open = try PipelineProcess(file, in: HostSurroundings(registry: .builtIns, context: context))
         let refusal = try await run(open) { try $0.refusal(of: "shop", at: $0.bind) }
         #expect(refusal == .keysNotTaken)

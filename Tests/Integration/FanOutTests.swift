@@ -18,7 +18,7 @@ import Testing
               ingest: {}
               match: {from: ingest}
               coalesce: {from: match, policy: debounce, window: \(window)}
-            """, file: "fanout.yaml")
+            """, file: "fanout.yaml", registry: .builtIns)
     }
 
     private static let place =
@@ -152,7 +152,7 @@ import Testing
                 stages:
                   ingest: {}
                   match: {from: ingest, strictRecordType: \(strict)}
-                """, file: "fanout.yaml")
+                """, file: "fanout.yaml", registry: .builtIns)
         }
         let place = #""container":"iCloud.com.example.Notes","environment":"development","database":"private""#
         let subscriptions = (0..<14).map {

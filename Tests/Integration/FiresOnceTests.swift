@@ -1,3 +1,4 @@
+import BuiltIns
 import EventLog
 import Foundation
 import PipelineKit
@@ -38,7 +39,8 @@ import Testing
     private static func pipeline(in folder: Folder? = nil) throws -> VirtualPipeline {
         // A snapshot after every turn, so that it may be the newest or the one before that counts.
         try VirtualPipeline(
-            PipelineFile.parse(yaml, file: "once.yaml"), log: LogSettings(sync: .never, snapshotBytes: 1),
+            PipelineFile.parse(yaml, file: "once.yaml", registry: .builtIns),
+            log: LogSettings(sync: .never, snapshotBytes: 1),
             folder: folder)
     }
 
@@ -70,7 +72,8 @@ import Testing
         try await crashed.live([], cuts: [], drains: true)
         #expect(try crashed.events(of: "matches") == whole.events(of: "matches"), "\(place)")
         #expect(crashed.pushes == whole.pushes, "\(place)")
-        let recorded = try RecordedPipeline(PipelineFile.parse(yaml, file: "once.yaml"), logs: crashed.folderOfLogs)
+        let recorded = try RecordedPipeline(
+            PipelineFile.parse(yaml, file: "once.yaml", registry: .builtIns), logs: crashed.folderOfLogs)
         let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
         #expect(results.compactMap(\.difference) == [], "\(place)")
     }

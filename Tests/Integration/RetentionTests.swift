@@ -1,3 +1,4 @@
+import BuiltIns
 import EventLog
 import Foundation
 import Glibc
@@ -109,7 +110,7 @@ import Time
               ingest: {}
               match: {from: ingest}
               never: {from: ingest, command: [/bin/sleep, "600"]}
-            """, file: "retention.yaml")
+            """, file: "retention.yaml", registry: .builtIns)
         let pipeline = try VirtualPipeline(twice, log: Self.tiny, time: Self.hurried())
         try await pipeline.live(commands, cuts: Self.cuts, drains: false) { pipeline in
             let match = try #require(pipeline.host("match"))

@@ -78,7 +78,7 @@ import Testing
 
     @Test(arguments: try all())
     func aScenarioMakesExactlyWhatStandsBesideIt(_ scenario: Scenario) async throws {
-        let file = try PipelineFile.load(path: scenario.pipelineFile)
+        let file = try PipelineFile.load(path: scenario.pipelineFile, registry: .builtIns)
         guard file.stages.allSatisfy(\.command.isEmpty) || Python.hasZeroMQ else {
             return print("\(scenario.testDescription): skipped, \(Python.missing)")
         }

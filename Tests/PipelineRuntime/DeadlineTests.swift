@@ -75,7 +75,6 @@ struct Restless: Stage {
     }
 
     static let kind = "restless"
-    static let logName = "restless"
     private let way: String
     private(set) var deadline: Instant?
     private var wakes = 0

@@ -106,7 +106,7 @@ import ZeroMQ
     @Test func `snapshots of what the stage's own log has lost are removed`() async throws {
         let context = try HostContext()
         let (file, store, folder) = try await Self.died(context)
-        for segment in try EventLogs.segments(directory: folder.file("logs/fifth")) {
+        for segment in try EventLogs.segments(directory: folder.file("logs/relay")) {
             try FileManager.default.removeItem(atPath: segment.path)
         }
         let host = try RunningHost("relay", of: file, context)

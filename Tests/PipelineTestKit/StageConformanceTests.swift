@@ -66,7 +66,6 @@ private struct Counting: Stage {
     }
 
     static let kind = "counting"
-    static let logName = "counting"
     static let snapshotVersion: Int? = 1
     private static let calls = Mutex(0)
 

@@ -35,7 +35,7 @@ struct Patient: Sendable {
         }
         try PipelineArgument.check(place)
         // The stages' settings are checked by themselves, and the rest can be looked at without them.
-        do { file = try PipelineFile.load(path: place) } catch { file = nil }
+        do { file = try PipelineFile.load(path: place, registry: .builtIns) } catch { file = nil }
     }
 
     var isFolder: Bool { LogPlace.isFolder(place) }

@@ -73,7 +73,7 @@ struct SubscriptionsCheck: DoctorCheck {
 
     private static func finding(_ stage: String, _ group: QueryGroup, _ reason: String) -> Finding {
         Finding(
-            .note, "subscription.never", "\(names(group)) never \(group.count == 1 ? "matches" : "match"): \(reason)",
+            .note, "subscription.never", "\(names(group)) never match\(group.count == 1 ? "es" : ""): \(reason)",
             lines: [shortened(group.first.predicate)], fix: "delete it, or save it with what was meant",
             details(stage, group, ["reason": .text(reason)]))
     }

@@ -105,7 +105,6 @@ private struct PreparedPushes: Stage {
     typealias Settings = NoSettings
 
     static let kind = DeliverBenchLog.name
-    static let logName = DeliverBenchLog.name
     static let isSource = true
 
     init(_ settings: NoSettings, context: StageContext) throws(SettingsError) {}

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import Foundation
 import Match
 import PipelineKit
@@ -208,7 +209,7 @@ extension MatchBench {
     }
 
     private static var header: SnapshotHeader {
-        let log = LogIdentity(seed: "bench", name: MatchStage.logName)
+        let log = LogIdentity(seed: "bench", name: LogKind.matches.rawValue)
         return SnapshotHeader(
             stage: MatchStage.kind, version: MatchStage.snapshotVersion ?? 0, log: log, upstream: log,
             cursor: Cursor(["changes": 1]), sequence: 1, now: .epoch)

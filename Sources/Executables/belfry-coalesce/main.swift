@@ -1,14 +1,14 @@
+import BuiltInStages
 import Coalesce
 import PipelineKit
 import StageTool
 
-enum Linked: LinkedStages {
-    static var registry: Registry {
-        var registry = Registry()
-        registry.register(CoalesceStage.self)
-        registry.registerPolicies()
-        return registry
-    }
+enum Program: DescribedStageKind {
+    static let kind = CoalesceStage.kind
+    static var registry: Registry { .builtInStages.running(kind) }
+    static let abstract = "Holds notifications for a moment, so that a newer one can replace an older one."
+    static let reads = "matches"
+    static let writes = "notifications"
 }
 
-await Tool.coalesce(Linked.self)
+await Tool.stage(Program.self)

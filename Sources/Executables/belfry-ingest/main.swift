@@ -1,13 +1,11 @@
+import BuiltInStages
 import Ingest
 import PipelineKit
 import StageTool
 
-enum Linked: LinkedStages {
-    static var registry: Registry {
-        var registry = Registry()
-        registry.register(IngestStage.self)
-        return registry
-    }
+enum Program: StageKind {
+    static let kind = IngestStage.kind
+    static var registry: Registry { .builtInStages.running(kind) }
 }
 
-await Tool.ingest(Linked.self)
+await Tool.source(Program.self)

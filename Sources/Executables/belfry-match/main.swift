@@ -1,13 +1,14 @@
+import BuiltInStages
 import Match
 import PipelineKit
 import StageTool
 
-enum Linked: LinkedStages {
-    static var registry: Registry {
-        var registry = Registry()
-        registry.register(MatchStage.self)
-        return registry
-    }
+enum Program: DescribedStageKind {
+    static let kind = MatchStage.kind
+    static var registry: Registry { .builtInStages.running(kind) }
+    static let abstract = "Finds the subscriptions that watch each change."
+    static let reads = "ingest's changes"
+    static let writes = "one match for each change and subscription"
 }
 
-await Tool.match(Linked.self)
+await Tool.stage(Program.self)

@@ -1,13 +1,14 @@
+import BuiltInStages
 import Payload
 import PipelineKit
 import StageTool
 
-enum Linked: LinkedStages {
-    static var registry: Registry {
-        var registry = Registry()
-        registry.register(PayloadStage.self)
-        return registry
-    }
+enum Program: DescribedStageKind {
+    static let kind = PayloadStage.kind
+    static var registry: Registry { .builtInStages.running(kind) }
+    static let abstract = "Builds the payload and headers of each push."
+    static let reads = "notifications"
+    static let writes = "pushes"
 }
 
-await Tool.payload(Linked.self)
+await Tool.stage(Program.self)

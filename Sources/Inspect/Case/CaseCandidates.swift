@@ -58,7 +58,7 @@ struct CaseCandidates {
 
     /// The changes that had raised a user's badge before a push.
     mutating func add(badgesOf user: ExactText, before push: UInt64) throws {
-        guard let log = logs.log(ofKind: "payload"), push > 1 else { return }
+        guard let log = logs.existingLog(.pushes), push > 1 else { return }
         var causes: [UInt64] = []
         try finder.events(in: log, from: 1, through: push - 1, naming: [.receiver(user)]) { event in
             guard event.json[.user]?.equals(user.string) ?? false, event.json[.payload]?["aps"]?[.badge] != nil

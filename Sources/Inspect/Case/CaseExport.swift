@@ -62,7 +62,7 @@ package struct CaseExport {
     }
 
     private func outcome(_ sequence: UInt64, _ notes: inout [String]) throws -> Start {
-        guard let log = logs.log(ofKind: "deliver"), let pushes = logs.log(ofKind: "payload"),
+        guard let log = logs.existingLog(.outcomes), let pushes = logs.existingLog(.pushes),
             let event = try LogScan.event(sequence, in: log), try isFirst(event),
             let number = try event.withJSON({ $0[.push]?.int64 }),
             let push = try LogScan.event(UInt64(clamping: number), in: pushes)

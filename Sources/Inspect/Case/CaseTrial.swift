@@ -54,15 +54,15 @@ struct CaseTrial {
         return try Chain(logs.file, stages: Set(logs.path.map(\.name)), registry: .builtIns, seed: seed)
     }
 
-    private func events(ofKind kind: String, in chain: Chain) -> [Chain.Event] {
-        logs.stage(ofKind: kind).map { chain.events(of: $0.logName) } ?? []
+    private func events(_ log: LogKind, in chain: Chain) -> [Chain.Event] {
+        logs.stage(writing: log).map { chain.events(of: $0.logName) } ?? []
     }
 
     // MARK: Outcomes
 
     private func find(_ outcome: CaseOutcome, _ chain: Chain, _ taken: [UInt64]) throws -> CaseResult {
-        let pushes = events(ofKind: "payload", in: chain)
-        for event in events(ofKind: "deliver", in: chain) {
+        let pushes = events(.pushes, in: chain)
+        for event in events(.outcomes, in: chain) {
             let found = try event.withJSON { json -> CaseOutcome? in
                 guard let push = json[.push]?.int64, Int(push) <= pushes.count else { return nil }
                 return try pushes[Int(push) - 1].withJSON { push in
@@ -109,7 +109,7 @@ extension CaseTrial {
     private func reasons(
         _ line: CaseLine, _ event: LoggedEvent, _ user: ExactText, _ chain: Chain
     ) throws -> [ExactText] {
-        let log = logs.stage(ofKind: "match")?.logName ?? ""
+        let log = logs.stage(writing: .matches)?.logName ?? ""
         return try chain.explain(
             line.whole.command(disguise), sequence: event.sequence, at: event.now, by: log,
             for: ExplainedSubject(user: user.string)
@@ -125,13 +125,13 @@ extension CaseTrial {
     ) throws -> [ExactText] {
         guard let index = taken.firstIndex(of: change) else { return [] }
         let sequence = Int64(index + 1)
-        let matches = try events(ofKind: "match", in: chain).compactMap { event in
+        let matches = try events(.matches, in: chain).compactMap { event in
             try event.withJSON { json -> ExactText? in
                 json[.change]?.int64 == sequence && json[.user]?.equals(user.string) ?? false
                     ? ExactText("match \(CaseTrial.name(json, nil)) \(json[.reason]?.string ?? "")") : nil
             }
         }
-        let outcomes = try events(ofKind: "deliver", in: chain).compactMap { event in
+        let outcomes = try events(.outcomes, in: chain).compactMap { event in
             try event.withJSON { json -> ExactText? in
                 guard json[.user]?.equals(user.string) ?? false, device == nil || json[.device]?.exact == device,
                     json[.causes]?.elements.contains(where: { $0[.sequence]?.int64 == sequence }) ?? false

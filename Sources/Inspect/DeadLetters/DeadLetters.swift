@@ -35,7 +35,7 @@ package struct DeadLetters {
         found.letters = []
         for index in letters.indices { commands.complete(&letters[index]) }
         var outcomes: [String: OutcomeHistory] = [:]
-        for stage in logs.file.stagesInOrder where stage.kind == "deliver" {
+        for stage in logs.file.stagesInOrder where stage.writes == .outcomes {
             outcomes[stage.name] = try Self.complete(&letters, of: stage, logs) { progress.add($0) }
         }
         letters.removeAll { !filter.accepts($0) }
@@ -44,7 +44,7 @@ package struct DeadLetters {
 
     private static func transports(of logs: RecordedLogs) throws -> [String: Set<String>] {
         var names: [String: Set<String>] = [:]
-        for stage in logs.file.stagesInOrder where stage.kind == "deliver" {
+        for stage in logs.file.stagesInOrder where stage.writes == .outcomes {
             var settings = stage.settings
             names[stage.name] = Set(try settings.mappings("transports").map(\.name))
         }
@@ -72,7 +72,7 @@ package struct DeadLetters {
     private static func bytes(of logs: RecordedLogs) throws -> UInt64 {
         try logs.file.stagesInOrder.reduce(0) { sum, stage in
             let letters = logs.log(of: stage) + LogPlace.deadLetters
-            let own = stage.from == nil || stage.kind == "deliver" ? logs.existingLog(of: stage) : nil
+            let own = stage.from == nil || stage.writes == .outcomes ? logs.existingLog(of: stage) : nil
             return try sum
                 + [own, LogPlace.isLog(letters) ? letters : nil].compactMap { $0 }.reduce(0) {
                     try $0 + LogPlace.bytes(of: $1)

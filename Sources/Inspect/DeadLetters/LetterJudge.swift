@@ -1,3 +1,4 @@
+import Events
 import PipelineKit
 import Time
 
@@ -50,7 +51,7 @@ package struct LetterJudge {
     /// What is not taken for obsolete.
     private let included: Set<Obsolescence>
     /// The name of the source's log.
-    var source = "changes"
+    var source = LogKind.changes.rawValue
     /// The transports that there are, by the names of deliver stages; none where the pipeline file is not known.
     var transports: [String: Set<String>] = [:]
 
@@ -139,9 +140,9 @@ package struct LetterJudge {
     private static func reason(_ type: String) -> String {
         switch type {
         case "not JSON": "its event is no JSON object"
-        case "match", "notification", "push":
+        case EventName.match, EventName.notification, EventName.push:
             "a \(type) is made by a stage, and ingest takes none: redrive what it came of"
-        case "push.redrive": "it is a redrive itself: redrive the push that it names"
+        case EventName.pushRedrive: "it is a redrive itself: redrive the push that it names"
         case "no type": "its event has no type"
         default: "ingest takes no \(type)"
         }

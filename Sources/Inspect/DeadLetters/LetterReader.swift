@@ -24,15 +24,15 @@ struct LetterReader {
             if LogPlace.isLog(letters) {
                 try read(letters, into: &found, progress, isWanted) { refused($0, stage, letters) }
             }
-            if stage.kind == "deliver", let log = logs.existingLog(of: stage) {
-                let upstream = logs.file.upstream(of: stage)?.logName ?? "pushes"
+            if stage.writes == .outcomes, let log = logs.existingLog(of: stage) {
+                let upstream = logs.file.upstream(of: stage)?.logName ?? LogKind.pushes.rawValue
                 try read(log, into: &found, progress, isWanted) { undelivered($0, stage, log, upstream) }
             }
         }
         return found
     }
 
-    private var source: String { logs.path.first?.logName ?? "changes" }
+    private var source: String { logs.path.first?.logName ?? LogKind.changes.rawValue }
 
     private func read(
         _ log: String, into found: inout Letters, _ progress: (UInt64) -> Void, _ isWanted: (Letter) throws -> Bool,

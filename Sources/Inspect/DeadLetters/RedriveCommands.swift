@@ -88,7 +88,8 @@ package struct RedriveCommands: Sendable {
             buffer.append(raw: separator + "\"\(key)\":")
             switch key {
             case "headers" where isExpired: Self.writeForOneAttempt(value, to: &buffer)
-            case "payload" where leavesBadge, "unpruned" where leavesBadge: Self.writeWithoutBadge(value, to: &buffer)
+            case Member.payload where leavesBadge, Member.unpruned where leavesBadge:
+                Self.writeWithoutBadge(value, to: &buffer)
             case "payloadByTopic" where leavesBadge:
                 Self.members(value, to: &buffer) { Self.writeWithoutBadge($1, to: &$2) }
             default: buffer.append(value.raw)

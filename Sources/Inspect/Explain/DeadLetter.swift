@@ -35,7 +35,7 @@ enum DeadLetter {
         let reason = letter[.reason]?.string ?? ""
         let isOfCrash = letter[.code]?.string == SetAsideEvents.code
         return Explanation(
-            stage.kind, stage.kind == "match" ? .changeRefused : .eventDeadLetter,
+            stage.kind, stage.writes == .matches ? .changeRefused : .eventDeadLetter,
             isOfCrash ? "\(stage.name) set it aside: \(reason)" : "\(stage.name) could not use it: \(reason)",
             ["code", "path"].compactMap { key in letter.member(key).map { .init(key, $0) } })
     }

@@ -95,7 +95,7 @@ package struct DeviceHistory {
 
     private func explanation(_ code: ExplanationCode, _ text: String, _ sequence: UInt64) -> Explanation {
         Explanation(
-            "deliver", code, text,
+            .outcomes, code, text,
             [.init("device", name.string), .init(Member.user.description, user.string), .init("change", sequence)])
     }
 }

@@ -36,7 +36,7 @@ package struct ExplainedAnswer {
         let (flows, isPending) = (recorded.flows, recorded.isPending)
         let letter =
             try flows.isEmpty
-            ? logs.stage(ofKind: "match").flatMap { try DeadLetter.find(change.sequence, $0, logs) } : nil
+            ? logs.stage(writing: .matches).flatMap { try DeadLetter.find(change.sequence, $0, logs) } : nil
         // Whoever asks match about a change that it crashed on crashes too.
         var told =
             try letter?.isOfCrash == true
@@ -49,7 +49,7 @@ package struct ExplainedAnswer {
         if let letter {
             explanations.insert(letter, at: 0)
         } else if recorded.isUnwatched {
-            explanations.append(Explanation("match", .changeUnmatched, "nobody's subscription watched it"))
+            explanations.append(Explanation(.matches, .changeUnmatched, "nobody's subscription watched it"))
         }
         let unmatched = letter ?? ExplainedAnswer.unmatched(told, subject, isPending)
         reason = unmatched
@@ -58,7 +58,7 @@ package struct ExplainedAnswer {
 
     private static func notARecord(_ change: ExplainedChange) -> Explanation {
         Explanation(
-            "ingest", .changeNotARecord,
+            .changes, .changeNotARecord,
             "change \(change.sequence) is a \(change.type), no change of a record: nothing is pushed for it",
             [.init("type", change.type)])
     }
@@ -87,15 +87,18 @@ extension ExplainedAnswer {
         var differing = explanation
         differing.parts.append(
             Explanation(
-                "match", .replayDiffers, "by today's rules it watches the change, but the log holds no match for it"))
+                .matches, .replayDiffers, "by today's rules it watches the change, but the log holds no match for it"))
         return differing
     }
 
     private static func unexpected(_ flow: RecordedFlow) -> Explanation {
         Explanation(
-            "match", .replayDiffers,
+            .matches, .replayDiffers,
             "the log holds a match for \"\(flow.subscriptionID)\" of \(flow.user), which by today's rules there is not",
-            [.init(Member.subscriptionID.description, flow.subscriptionID.string), .init("match", flow.match.sequence)])
+            [
+                .init(Member.subscriptionID.description, flow.subscriptionID.string),
+                .init(Member.match.description, flow.match.sequence),
+            ])
     }
 
     private static func with(_ flow: RecordedFlow, _ explanation: Explanation) -> Explanation {
@@ -111,16 +114,16 @@ extension ExplainedAnswer {
     private static func unmatched(
         _ explanations: [Explanation], _ subject: ResolvedSubject, _ isPending: Bool
     ) -> Explanation {
-        if isPending { return Explanation("match", .outcomePending, "match has not come so far yet") }
+        if isPending { return Explanation(.matches, .outcomePending, "match has not come so far yet") }
         guard explanations.count == 1, let only = explanations.first else {
             return Explanation(
-                "match", .subscriptionNotMatched,
+                .matches, .subscriptionNotMatched,
                 "none of the \(explanations.count) subscriptions of \(subject.user) watched it")
         }
         if let differing = only.parts.last, differing.code == .replayDiffers { return differing }
         guard only.code == .subscriptionNotMatched else { return only }
         let failed = only.parts.first { ExplanationPrinter.mark(of: $0.code) == .bad }
-        return Explanation("match", failed?.code ?? only.code, only.text, failed?.details ?? [])
+        return Explanation(.matches, failed?.code ?? only.code, only.text, failed?.details ?? [])
     }
 }
 
@@ -160,7 +163,9 @@ extension ExplainedAnswer {
             let retired = state?.code == .deviceRegistered ? try retirement(of: name, by: moment, in: logs) : nil
             let answer = device(name, retired ?? state, told, flows, unmatched)
             devices.append(answer)
-            if told.isEmpty, !flows.isEmpty, answer.reason.stage == "deliver" { explanations.append(answer.reason) }
+            if told.isEmpty, !flows.isEmpty, answer.reason.stage == LogKind.outcomes.stage {
+                explanations.append(answer.reason)
+            }
         }
         reason = verdict(flows, unmatched)
     }
@@ -177,21 +182,21 @@ extension ExplainedAnswer {
         }
         if flows.isEmpty { return Device(name: name, isPushed: false, reason: unmatched) }
         if let end = flows.compactMap(\.end).first { return Device(name: name, isPushed: false, reason: end) }
-        let none = Explanation("deliver", .deviceNone, "\(subject.user) had no device \(name) there")
+        let none = Explanation(.outcomes, .deviceNone, "\(subject.user) had no device \(name) there")
         let reason = state.map { $0.code == .deviceRegistered ? missing(name) : $0 } ?? none
         return Device(name: name, isPushed: false, reason: reason)
     }
 
     /// Why deliver did not know the device any more, though it was registered.
     private func retirement(of name: ExactText, by moment: Instant, in logs: RecordedLogs) throws -> Explanation? {
-        guard let stage = logs.stage(ofKind: "deliver"), let log = logs.existingLog(of: stage) else { return nil }
+        guard let stage = logs.stage(writing: .outcomes), let log = logs.existingLog(of: stage) else { return nil }
         var found: Explanation?
         _ = try LogScan.events(in: log, from: .epoch, holding: [.text("device.retired"), .text(name)]) { event in
             guard event.now <= moment, event.json[.type]?.equals(EventName.deviceRetired) ?? false,
                 event.json[.user]?.exact == subject.user, event.json[.device]?.exact == name
             else { return }
             found = Explanation(
-                "deliver", .deviceRetired, "\(name) was retired: its token was no longer one",
+                .outcomes, .deviceRetired, "\(name) was retired: its token was no longer one",
                 ["device", "status", "reason", "since", "registered"].compactMap { key in
                     event.json.member(key).map { .init(key, $0) }
                 })
@@ -203,7 +208,7 @@ extension ExplainedAnswer {
 
     private func missing(_ name: ExactText) -> Explanation {
         Explanation(
-            "deliver", .replayDiffers, "\(name) was registered by then, but the log holds no outcome for it",
+            .outcomes, .replayDiffers, "\(name) was registered by then, but the log holds no outcome for it",
             [.init("device", name.string)])
     }
 
@@ -217,7 +222,7 @@ extension ExplainedAnswer {
         return codes.count == 1
             ? devices[0].reason
             : Explanation(
-                "deliver", devices[0].reason.code, devices.map { $0.reason.text }.joined(separator: "; "))
+                .outcomes, devices[0].reason.code, devices.map { $0.reason.text }.joined(separator: "; "))
     }
 }
 

@@ -206,7 +206,7 @@ extension NotificationSearch.Trail {
             : "\(replacements) newer notifications replaced it one after the other, the last one of change \(change)"
         return [
             Explanation(
-                "coalesce", .coalescedInto, text,
+                .notifications, .coalescedInto, text,
                 [
                     .init("replacedBy", match), .init("replacedByChange", change), .init("times", UInt64(replacements)),
                 ])

@@ -26,10 +26,10 @@ struct FlowPursuit {
     mutating func run(behind stage: PipelineStage) throws {
         var open = flows.indices.map { Position(flow: $0, event: flows[$0].match) }
         for stage in logs.path.drop(while: { $0.name != stage.name }).dropFirst() {
-            switch stage.kind {
-            case "coalesce": open = try notifications(of: open, stage)
-            case "payload": open = try pushes(of: open, stage)
-            case "deliver":
+            switch stage.writes {
+            case .notifications: open = try notifications(of: open, stage)
+            case .pushes: open = try pushes(of: open, stage)
+            case .outcomes:
                 for position in open { flows[position.flow].pushed = position.event.now }
                 return try findOutcomes(of: open, stage)
             default: open = try pass(open, through: stage)

@@ -33,7 +33,7 @@ struct MatchReason {
 
     private var none: Explanation {
         Explanation(
-            "match", .subscriptionNone,
+            .matches, .subscriptionNone,
             subscriptionID.map { "\(user) never had a subscription \"\($0)\"" } ?? "\(user) never had a subscription")
     }
 
@@ -42,7 +42,7 @@ struct MatchReason {
     private func rerun(
         _ histories: [SubscriptionHistory]
     ) throws -> (told: [UInt64: Explanation], spent: [SubscriptionHistory.Identity: UInt64]) {
-        guard let stage = logs.stage(ofKind: "match"),
+        guard let stage = logs.stage(writing: .matches),
             var fresh = try FreshStage.make(stage, try logs.context(of: stage))
         else { return ([:], [:]) }
         let spent = try Spenders(of: histories, before: change.sequence).find(in: logs, finder)
@@ -66,7 +66,7 @@ extension MatchReason {
         _ code: ExplanationCode, _ text: String, _ id: SubscriptionHistory.Identity, _ sequence: UInt64
     ) -> Explanation {
         Explanation(
-            "match", code, text,
+            .matches, code, text,
             [
                 .init(Member.subscriptionID.description, id.subscriptionID.string),
                 .init(Member.user.description, id.user.string),

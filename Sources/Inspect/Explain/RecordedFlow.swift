@@ -47,7 +47,7 @@ struct RecordedFlows {
     init(
         of change: ExplainedChange, user: ExactText, subscriptionID: ExactText?, in logs: RecordedLogs
     ) throws {
-        guard let stage = logs.stage(ofKind: "match"), let log = logs.log(ofKind: "match") else {
+        guard let stage = logs.stage(writing: .matches), let log = logs.existingLog(.matches) else {
             (flows, isPending, isUnwatched) = ([], true, false)
             return
         }

@@ -31,7 +31,7 @@ struct RecordedOutcome {
             .compactMap { key in
                 json.member(key).map { Explanation.Detail(key, $0) }
             }
-        explanation = Explanation("deliver", explained, text, details)
+        explanation = Explanation(.outcomes, explained, text, details)
     }
 
     private static func end(_ code: OutcomeCode, _ json: JSONValue) -> (ExplanationCode, String) {

@@ -25,7 +25,7 @@ struct Spenders {
 
     /// None for those that have not fired.
     func find(in logs: RecordedLogs, _ finder: any EventFinder) throws -> [Identity: UInt64] {
-        guard let user = saves.keys.first?.user, let log = logs.log(ofKind: "match") else { return [:] }
+        guard let user = saves.keys.first?.user, let log = logs.existingLog(.matches) else { return [:] }
         guard saves.count <= Spenders.soughtAloneMax else { return try find(saves, [.receiver(user)], log, finder) }
         var spenders: [Identity: UInt64] = [:]
         for (id, save) in saves {

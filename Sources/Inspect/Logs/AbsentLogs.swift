@@ -1,3 +1,4 @@
+import BuiltIns
 import EventLog
 import Foundation
 import PipelineKit
@@ -75,7 +76,9 @@ package enum AbsentLogs {
     private static func missing(from place: String, _ present: [String]) throws -> [ToolFailure] {
         let folder = try LogPlace.folder(place)
         guard LogPlace.isFile(place) else { return try missing(fromFolder: folder, present) }
-        return try PipelineFile.load(path: place).stagesInOrder.filter { !present.contains($0.logName) }.map { stage in
+        return try PipelineFile.load(path: place, registry: .builtIns).stagesInOrder.filter {
+            !present.contains($0.logName)
+        }.map { stage in
             missing(stage.logName, "which stage \(stage.name) of \(place) writes", folder)
         }
     }

@@ -1,6 +1,5 @@
 import BuiltIns
 import PipelineKit
-import PipelineRuntime
 import StageTool
 
 extension CheckedPipeline {
@@ -11,6 +10,6 @@ extension CheckedPipeline {
 
     /// - Throws: ``PipelineFileError`` with everything wrong with it.
     package init(_ text: PipelineText) throws {
-        try self.init(text, check: StageCheck(registry: .builtIns).callAsFunction)
+        try self.init(text, all: .builtIns)
     }
 }

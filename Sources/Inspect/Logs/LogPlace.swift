@@ -161,6 +161,6 @@ private enum CheckedFile {
     /// A file need not be right in every stage for its logs to be read.
     static func logs(of path: String) throws -> String {
         try PipelineArgument.check(path)
-        return try PipelineFile.load(path: path).data + "/logs"
+        return try PipelineFile.load(path: path, registry: .builtIns).data + "/logs"
     }
 }

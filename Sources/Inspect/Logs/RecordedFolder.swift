@@ -1,5 +1,6 @@
 import BuiltIns
 import EventLog
+import Events
 import JSON
 import PipelineKit
 import PipelineRuntime
@@ -33,7 +34,7 @@ struct RecordedFolder {
         }
         if isCompleted { try writeRest(after: builtIns, to: &text) }
         text.append("}}")
-        return try PipelineFile.parse(text.text, file: folder, folder: folder, check: check)
+        return try PipelineFile.parse(text.text, file: folder, folder: folder, registry: .builtIns, check: check)
     }
 
     /// No log tells what a plugin's program is called.
@@ -43,15 +44,33 @@ struct RecordedFolder {
 
     /// Nothing where the logs are not those of the first built-in stages.
     private func writeRest(after logs: [String], to text: inout ByteBuffer) throws {
-        let kinds = ["ingest", "match", "coalesce", "payload", "deliver"]
-        guard try Set(logs.map { try entry(of: $0).kind }) == Set(kinds.prefix(logs.count)) else { return }
-        for (before, kind) in zip(kinds, kinds.dropFirst()).dropFirst(logs.count - 1) {
+        let first = LogKind.allCases.prefix(logs.count).map(\.stage)
+        guard try Set(logs.map { try entry(of: $0).kind }) == Set(first) else { return }
+        RecordedFolder.write(LogKind.allCases.dropFirst(first.count), after: first.last, to: &text)
+    }
+
+    /// The built-in stages alone, for logs that do not tell of theirs.
+    static func standardPipeline() throws -> PipelineFile {
+        var text = ByteBuffer()
+        text.append("{\"pipeline\":\"recorded\",\"data\":\"/\",\"stages\":{")
+        text.appendJSON(LogKind.changes.stage)
+        text.append(":{}")
+        write(LogKind.allCases.dropFirst(), after: LogKind.changes.stage, to: &text)
+        text.append("}}")
+        return try PipelineFile.parse(text.text, file: "the folder's logs", registry: .builtIns)
+    }
+
+    /// The stages that write some logs, each behind the one before it.
+    private static func write(_ logs: ArraySlice<LogKind>, after first: String?, to text: inout ByteBuffer) {
+        var before = first ?? ""
+        for log in logs {
             text.append(",")
-            text.appendJSON(kind)
+            text.appendJSON(log.stage)
             text.append(":{\"from\":")
             text.appendJSON(before)
-            if kind == "deliver" { text.append(",\"transports\":{\"none\":{\"use\":\"console\"}}") }
+            if log == .outcomes { text.append(",\"transports\":{\"none\":{\"use\":\"console\"}}") }
             text.append("}")
+            before = log.stage
         }
     }
 

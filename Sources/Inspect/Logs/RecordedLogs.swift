@@ -1,5 +1,6 @@
 import BuiltIns
 import EventLog
+import Events
 import Foundation
 import JSON
 import PipelineKit
@@ -24,7 +25,7 @@ package struct RecordedLogs {
         file = try isOwn ? CheckedPipeline(path: place).file : RecordedLogs.recorded(in: folder)
         path = RecordedLogs.path(of: file)
         try AbsentLogs.check(logs ?? place)
-        let changes = folder + "/" + (path.first?.logName ?? "changes")
+        let changes = folder + "/" + (path.first?.logName ?? LogKind.changes.rawValue)
         guard FileManager.default.fileExists(atPath: changes + "/log.json") else {
             throw ToolFailure(.noInput, "there is no log of changes in \(folder); \(hint(place))")
         }
@@ -45,16 +46,14 @@ package struct RecordedLogs {
     package func log(of stage: PipelineStage) -> String { folder + "/" + stage.logName }
 
     /// Nil where the pipeline has no such stage, or the stage never ran.
-    func log(ofKind kind: String) -> String? {
-        path.first { $0.kind == kind }.flatMap(existingLog)
-    }
+    func existingLog(_ log: LogKind) -> String? { stage(writing: log).flatMap(existingLog) }
 
     /// Nil where the stage never ran.
     func existingLog(of stage: PipelineStage) -> String? {
         FileManager.default.fileExists(atPath: log(of: stage) + "/log.json") ? log(of: stage) : nil
     }
 
-    func stage(ofKind kind: String) -> PipelineStage? { path.first { $0.kind == kind } }
+    func stage(writing log: LogKind) -> PipelineStage? { path.first { $0.writes == log } }
 
     /// What the stage knew of where it stood.
     func context(of stage: PipelineStage) throws -> StageContext {
@@ -69,7 +68,7 @@ package struct RecordedLogs {
     private static func path(of file: PipelineFile) -> [PipelineStage] {
         let ends = file.stagesInOrder.filter { file.downstream(of: $0).isEmpty }
         var path: [PipelineStage] = []
-        var next = ends.first { $0.kind == "deliver" } ?? ends.first
+        var next = ends.first { $0.writes == .outcomes } ?? ends.first
         while let stage = next {
             path.insert(stage, at: 0)
             next = file.upstream(of: stage)
@@ -78,25 +77,13 @@ package struct RecordedLogs {
     }
 
     /// The logs of the built-in stages, in the order in which they are made from each other.
-    package static let standardNames = ["changes", "matches", "notifications", "pushes", "outcomes"]
+    package static let standardNames = LogKind.allCases.map(\.rawValue)
 
     /// The pipeline that the logs tell of, with the settings that it had last; the built-in stages where they do not say
     /// enough.
     static func recorded(in folder: String) throws -> PipelineFile {
-        do { return try RecordedFolder(folder).pipeline(isCompleted: true) } catch { return try standard() }
-    }
-
-    private static func standard() throws -> PipelineFile {
-        try PipelineFile.parse(
-            """
-            pipeline: recorded
-            data: /
-            stages:
-              ingest: {}
-              match: {from: ingest}
-              coalesce: {from: match}
-              payload: {from: coalesce}
-              deliver: {from: payload, transports: {none: {use: console}}}
-            """, file: "the folder's logs")
+        do { return try RecordedFolder(folder).pipeline(isCompleted: true) } catch {
+            return try RecordedFolder.standardPipeline()
+        }
     }
 }

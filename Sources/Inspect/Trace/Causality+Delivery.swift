@@ -6,7 +6,7 @@ import JSON
 extension Causality {
     /// - Parameter event: Of any log.
     func aftermath(of event: TraceEvent) throws -> [TraceEvent] {
-        guard let log = logs.log(named: event.log), log.role == .deliver else { return [] }
+        guard let log = logs.log(named: event.log), log.role == .making(.outcomes) else { return [] }
         switch event.type {
         case EventName.outcome: return try retirement(by: event, in: log)
         case EventName.deviceRetired: return try notices(of: event, in: log)

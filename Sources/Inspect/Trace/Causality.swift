@@ -56,10 +56,10 @@ package final class Causality {
 
 extension Causality {
     private func effects(of event: TraceEvent, in log: TracedLog, user: ExactText?) throws -> [TraceEvent] {
-        if event.facts.isChange, log.role == .match { return try matches(of: event, in: log, user: user) }
+        if event.facts.isChange, log.role == .making(.matches) { return try matches(of: event, in: log, user: user) }
         switch event.type {
         case EventName.match, EventName.notification, EventName.push: return try next(of: event, in: log)
-        case EventName.pushRedrive where log.role == .deliver: return try outcomes(ofRedrive: event, in: log)
+        case EventName.pushRedrive where log.role == .making(.outcomes): return try outcomes(ofRedrive: event, in: log)
         case EventName.coalesced, EventName.notMatched, EventName.outcome, EventName.attempt, EventName.appStopped,
             EventName.appResumed:
             return []
@@ -75,7 +75,7 @@ extension Causality {
 
     private func matches(of change: UInt64, in log: TracedLog, user: ExactText?) throws -> [TraceEvent] {
         func isWanted(_ facts: EventFacts) -> Bool {
-            facts.type == "match" && facts.change == change && (user == nil || user == facts.user)
+            facts.type == EventName.match.description && facts.change == change && (user == nil || user == facts.user)
         }
         guard let user else {
             return try logs.events(.change(change), in: log, limit: Causality.matchesMax, where: isWanted)
@@ -112,7 +112,7 @@ extension Causality {
         if let events = told[question], events.count < Causality.toldMax { return events }
         guard let user = facts.user, let subscription = facts.subscriptionID else { return [] }
         // An outcome names no subscription.
-        return try log.role == .deliver
+        return try log.role == .making(.outcomes)
             ? logs.events(.change(change), .user(user), in: log)
             : logs.events(.change(change), .userSubscription(user: user, subscription), in: log)
     }
@@ -189,5 +189,7 @@ extension EventFacts {
     /// The change that an event's place in the story is looked for by.
     fileprivate var anchor: UInt64? { change ?? causes.last }
 
-    fileprivate var changeNamed: [UInt64] { type == "match" || type == "coalesced" ? change.map { [$0] } ?? [] : [] }
+    fileprivate var changeNamed: [UInt64] {
+        [EventName.match, EventName.coalesced].contains { $0.description == type } ? change.map { [$0] } ?? [] : []
+    }
 }

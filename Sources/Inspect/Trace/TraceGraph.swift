@@ -1,3 +1,4 @@
+import Events
 import JSON
 import Time
 
@@ -114,8 +115,9 @@ extension TraceEvent {
     /// The log in which something must follow from an event of this type; nil where nothing need.
     fileprivate func expected(in logs: TraceLogs) -> String? {
         switch type {
-        case "record.save", "record.delete", "match", "notification", "push": logs.downstream(of: log).first?.name
-        case "coalesced": log
+        case EventName.recordSave, EventName.recordDelete, EventName.match, EventName.notification, EventName.push:
+            logs.downstream(of: log).first?.name
+        case EventName.coalesced: log
         default: nil
         }
     }

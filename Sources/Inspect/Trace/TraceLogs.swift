@@ -34,7 +34,7 @@ package final class TraceLogs {
 
     /// The log whose positions matches call `change`.
     package var changes: TracedLog? {
-        let read = logs.first { $0.role == .match }?.upstream
+        let read = logs.first { $0.role == .making(.matches) }?.upstream
         return read.flatMap(log(named:)) ?? logs(as: .source).first
     }
 

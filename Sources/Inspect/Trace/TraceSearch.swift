@@ -1,3 +1,4 @@
+import Events
 import JSON
 import StageTool
 
@@ -79,9 +80,9 @@ package struct TraceSearch {
     private func looked(for kinds: [TraceIDKind]) -> [String] {
         let searched: [(TraceIDKind, String, [TracedLog.Role])] = [
             (.record, "no record of that name", [.source]),
-            (.notification, "no notification of that ID", [.coalesce, .match]),
-            (.apnsID, "no outcome with that apns-id", [.deliver]),
-            (.device, "no device of that name", [.deliver, .source]),
+            (.notification, "no notification of that ID", [.making(.notifications), .making(.matches)]),
+            (.apnsID, "no outcome with that apns-id", [.making(.outcomes)]),
+            (.device, "no device of that name", [.making(.outcomes), .source]),
         ]
         return searched.filter { kinds.contains($0.0) }.map { _, text, roles in
             "\(text) in \(roles.flatMap(logs.logs(as:)).map(\.name).joined(separator: " or "))"
@@ -94,9 +95,9 @@ extension TraceSearch {
         switch kind {
         case .change: []
         case .record: try newest(.record(id), .source) { $0.recordName == id && $0.isChange }
-        case .apnsID: try newest(.apnsID(id), .deliver) { $0.apnsID == id }
+        case .apnsID: try newest(.apnsID(id), .making(.outcomes)) { $0.apnsID == id }
         case .device:
-            try newest(.device(id), .deliver) { $0.device == id }
+            try newest(.device(id), .making(.outcomes)) { $0.device == id }
                 + newest(.device(id), .source) { $0.device == id || $0.originDevice == id }
         case .notification: try notifications(id)
         }
@@ -112,10 +113,10 @@ extension TraceSearch {
 
     /// The notifications of an ID; the matches, where none was made of them.
     private func notifications(_ id: ExactText) throws -> [TraceEvent] {
-        for (role, type) in [(TracedLog.Role.coalesce, "notification"), (.match, "match")] {
-            let events = try logs.logs(as: role).flatMap { log in
+        for (log, type) in [(LogKind.notifications, EventName.notification), (.matches, EventName.match)] {
+            let events = try logs.logs(as: .making(log)).flatMap { log in
                 try logs.events(.notification(id), in: log, limit: TraceSearch.notificationsMax) {
-                    $0.notificationID == id && $0.type == type
+                    $0.notificationID == id && $0.type == type.description
                 }
             }
             if !events.isEmpty { return events }

@@ -13,7 +13,8 @@ package struct TraceText {
             lines.append(painter.dim("(\(graph.changesLeftOut.of("earlier change")) left out)"))
         }
         if graph.isCut {
-            lines.append(painter.dim("(of a change, only the first \(Causality.matchesMax.of("match")))"))
+            lines.append(
+                painter.dim("(of a change, only the first \(Causality.matchesMax.of(EventName.match.description)))"))
         }
         return lines + graph.trees(tree).flatMap { $0 }
     }

@@ -1,3 +1,5 @@
+import BuiltIns
+import Events
 import Foundation
 import PipelineKit
 import StageTool
@@ -5,8 +7,10 @@ import StageTool
 /// One log of a pipeline, as a trace sees it.
 package struct TracedLog: Hashable, Sendable {
     enum Role: Hashable, Sendable {
-        case source, match, coalesce, payload, deliver
-        /// A stage of a plugin: what it does with an event can be told from the event alone.
+        case source
+        /// A stage whose doings are known by the log that it writes.
+        case making(LogKind)
+        /// Any other stage: what it does with an event can be told from the event alone.
         case other
         case deadLetters
     }
@@ -25,7 +29,9 @@ extension TracedLog {
     /// - Parameter logs: Where the logs are instead.
     static func all(in place: String, logs: String? = nil) throws -> [TracedLog] {
         let folder = try LogPlace.folder(logs ?? place)
-        let file = try LogPlace.isFile(place) ? PipelineFile.load(path: place) : RecordedLogs.recorded(in: folder)
+        let file =
+            try LogPlace.isFile(place)
+            ? PipelineFile.load(path: place, registry: .builtIns) : RecordedLogs.recorded(in: folder)
         let found = all(of: file, in: folder)
         if found.isEmpty { throw ToolFailure(.noInput, try nothing(in: logs ?? place, folder)) }
         return found
@@ -40,14 +46,7 @@ extension TracedLog {
 
     private static func role(_ stage: PipelineStage) -> Role {
         if stage.from == nil { return .source }
-        guard stage.command.isEmpty else { return .other }
-        switch stage.kind {
-        case "match": return .match
-        case "coalesce": return .coalesce
-        case "payload": return .payload
-        case "deliver": return .deliver
-        default: return .other
-        }
+        return stage.command.isEmpty ? stage.writes.map(Role.making) ?? .other : .other
     }
 
     /// A stage's log and its dead letters'.

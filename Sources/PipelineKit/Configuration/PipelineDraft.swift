@@ -59,13 +59,13 @@ struct PipelineDraft {
 
     /// The pipeline, if nothing is wrong with it.
     mutating func pipeline(
-        logName: (String) -> String?, check: (PipelineStage) throws(PipelineFileError) -> Void
+        _ registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void
     ) throws(PipelineFileError) -> PipelineFile {
         checkUpstreams()
         checkSource()
         checkCycles()
         checkKeys()
-        let stages = entries.compactMap { stage($0, logName) }
+        let stages = entries.compactMap { stage($0, registry) }
         checkUnique(stages, key: "log", of: \.logName, hint: "give one of them another name with \"log\"")
         checkUnique(stages, key: "bind", of: \.bind, hint: nil)
         for stage in stages {
@@ -80,15 +80,16 @@ struct PipelineDraft {
             sourceStage: source)
     }
 
-    private mutating func stage(_ entry: Entry, _ logName: (String) -> String?) -> PipelineStage? {
+    private mutating func stage(_ entry: Entry, _ registry: Registry) -> PipelineStage? {
         let common = entry.common
         let kind = common.kind ?? entry.name
+        let writes = registry.log(ofKind: kind)
         do throws(Complaint) {
             let standard = "\(header?.data.path ?? ".")/\(entry.name).link"
             let bind = if let bind = common.bind { bind } else { try LinkAddress.ipc(standard) }
             return PipelineStage(
                 name: entry.name, kind: kind, from: common.from, bind: bind,
-                logName: common.logName ?? logName(kind) ?? entry.name, command: common.command,
+                writes: writes, logName: common.logName ?? writes?.rawValue ?? entry.name, command: common.command,
                 directory: common.directory, curve: common.curve, isOpen: common.isOpen,
                 settings: entry.reader)
         } catch {

@@ -16,9 +16,8 @@ extension PipelineFile {
 
 extension PipelineStage {
     func bound(to endpoint: String) -> PipelineStage {
-        PipelineStage(
-            name: name, kind: kind, from: from, bind: endpoint, logName: logName, command: command,
-            directory: directory,
-            curve: nil, isOpen: isOpen, settings: settings)
+        var stage = self
+        (stage.bind, stage.curve) = (endpoint, nil)
+        return stage
     }
 }

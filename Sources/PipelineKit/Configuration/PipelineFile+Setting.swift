@@ -20,9 +20,9 @@ extension PipelineStage {
     }
 
     func with(_ settings: SettingsReader) -> PipelineStage {
-        PipelineStage(
-            name: name, kind: kind, from: from, bind: bind, logName: logName, command: command, directory: directory,
-            curve: curve, isOpen: isOpen, settings: settings)
+        var stage = self
+        stage.settings = settings
+        return stage
     }
 }
 

@@ -22,13 +22,14 @@ public struct PipelineFile: Sendable {
 
     /// Reads and checks a file. Paths in it become absolute.
     ///
-    /// - Parameter check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
+    /// - Parameters:
+    ///   - registry: The stages there are, which say what their logs tell of.
+    ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
     /// - Throws: Everything that is wrong with it.
     public static func load(
-        path: String, logName: (String) -> String? = PipelineFile.logName,
-        check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
+        path: String, registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
     ) throws(PipelineFileError) -> PipelineFile {
-        try parse(try PipelineText(path: path), logName: logName, check: check)
+        try parse(try PipelineText(path: path), registry: registry, check: check)
     }
 
     /// Reads and checks a text.
@@ -36,24 +37,16 @@ public struct PipelineFile: Sendable {
     /// - Parameters:
     ///   - file: What errors call the text.
     ///   - folder: Where relative paths begin; the file's folder if nil.
-    ///   - logName: The log that a kind of stage writes unless it says otherwise; nil for the stage's own name.
+    ///   - registry: The stages there are, which say what their logs tell of.
     ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
     public static func parse(
-        _ text: String, file: String, folder: String? = nil, logName: (String) -> String? = PipelineFile.logName,
+        _ text: String, file: String, folder: String? = nil, registry: Registry,
         check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
     ) throws(PipelineFileError) -> PipelineFile {
         var errors: [SettingsError] = []
         let reader = try SettingsReader(text: text, file: file, folder: folder, errors: &errors)
         var draft = PipelineDraft(reader, errors: errors)
-        return try draft.pipeline(logName: logName, check: check)
-    }
-
-    /// The logs of the built-in stages.
-    public static func logName(ofKind kind: String) -> String? {
-        [
-            "ingest": "changes", "match": "matches", "coalesce": "notifications", "payload": "pushes",
-            "deliver": "outcomes",
-        ][kind]
+        return try draft.pipeline(registry, check: check)
     }
 }
 

@@ -1,3 +1,5 @@
+import Events
+
 /// One entry of a pipeline file's `stages`.
 public struct PipelineStage: Sendable {
     /// Letters a-z, digits and hyphens; unique in its file.
@@ -7,7 +9,9 @@ public struct PipelineStage: Sendable {
     /// The upstream stage; nil for the source.
     public let from: String?
     /// The address its consumers connect to.
-    public let bind: String
+    public internal(set) var bind: String
+    /// What its log tells of; nil where that is nothing known.
+    package let writes: LogKind?
     /// The name of its log, and of the log's folder.
     public let logName: String
     /// The program that runs this stage in place of a built-in one, and its arguments; empty for a built-in.
@@ -15,11 +19,11 @@ public struct PipelineStage: Sendable {
     /// Where `command` is started; nil: where the host was.
     public let directory: String?
     /// Nil where its links are not encrypted.
-    public let curve: CurveSettings?
+    public internal(set) var curve: CurveSettings?
     /// Whether others than this machine may reach its link and its door without a key.
     public let isOpen: Bool
     /// Everything else, for ``SettingsReader/decode(_:)`` with the stage's own settings. Knows the keys above.
-    public let settings: SettingsReader
+    public internal(set) var settings: SettingsReader
 
     /// The keys that are no stage's own.
     package static let commonKeys: Set<String> = [

@@ -38,12 +38,14 @@ package struct PipelineText: Hashable, Sendable {
 extension PipelineFile {
     /// Reads and checks a text. Paths in it become absolute.
     ///
-    /// - Parameter check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
+    /// - Parameters:
+    ///   - registry: The stages there are, which say what their logs tell of.
+    ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
     /// - Throws: Everything that is wrong with it.
     package static func parse(
-        _ text: PipelineText, logName: (String) -> String? = PipelineFile.logName,
+        _ text: PipelineText, registry: Registry,
         check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
     ) throws(PipelineFileError) -> PipelineFile {
-        try parse(text.text, file: text.path, folder: text.folder, logName: logName, check: check)
+        try parse(text.text, file: text.path, folder: text.folder, registry: registry, check: check)
     }
 }

@@ -19,8 +19,9 @@ public protocol StageCore: SendableMetatype {
     /// The word a pipeline file names the stage by.
     static var kind: String { get }
 
-    /// The name of the log that the stage's output goes to, unless the pipeline file gives another.
-    static var logName: String { get }
+    /// What the stage's log tells of, by which tools find the stage; its log has that name unless the pipeline file gives
+    /// another. Nil: something else, and the log is called as the stage is in its file.
+    static var writes: LogKind? { get }
 
     /// Whether the stage is fed by producers at its door instead of by another stage's log.
     static var isSource: Bool { get }
@@ -49,6 +50,7 @@ public protocol StageCore: SendableMetatype {
 }
 
 extension StageCore {
+    public static var writes: LogKind? { nil }
     public static var isSource: Bool { false }
     public var deadline: Instant? { nil }
     public mutating func wake(at now: Instant, into out: inout Outbox) {}

@@ -20,7 +20,8 @@ enum SampleEvents {
     /// - Parameter registry: Has the stages that Belfry brings along.
     static func logged(_ registry: Registry) throws -> [SampleEvent] {
         let chain = try Chain(
-            try PipelineFile.parse(yaml, file: "the sample pipeline"), registry: registry, seed: "conformance")
+            try PipelineFile.parse(yaml, file: "the sample pipeline", registry: registry), registry: registry,
+            seed: "conformance")
         for command in commandLines { try chain.send(command) }
         try chain.finish()
         let events = chain.logs.flatMap { log in chain.events(of: log).map { SampleEvent(time: $0.now, line: $0.text) }

@@ -51,9 +51,10 @@ private struct TriedStage<S: Stage>: Sendable {
     let registry: Registry
 
     func fresh() throws -> S {
-        let log = LogIdentity(seed: "conformance", name: S.logName)
+        let own = S.writes?.rawValue ?? S.kind
+        let log = LogIdentity(seed: "conformance", name: own)
         let upstream = S.isSource ? log : LogIdentity(seed: "conformance", name: "upstream")
-        let name = S.isSource ? S.logName : "upstream"
+        let name = S.isSource ? own : "upstream"
         return try S(
             settings, context: StageContext(log: log, upstream: upstream, upstreamName: name, registry: registry))
     }

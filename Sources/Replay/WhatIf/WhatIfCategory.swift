@@ -25,7 +25,9 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
         if let left, let right, left.isObject, right.isObject, !isLeaf(path) {
             return compareMembers(left, right, path, &found)
         }
-        if path == ["payload", "aps", "alert"], let left, let right { return compareAlerts(left, right, &found) }
+        if path == [Member.payload.description, "aps", "alert"], let left, let right {
+            return compareAlerts(left, right, &found)
+        }
         if let category = optionalCategory(of: path) { found.insert(category) }
     }
 
@@ -38,7 +40,7 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
         }
         if parts["body"].map({ !$0.raw.elementsEqual(text.raw) }) ?? true { found.insert(.alertText) }
         for (key, _) in parts.members where !key.equals("body") {
-            found.insert(category(of: ["payload", "aps", "alert", key.string ?? ""]))
+            found.insert(category(of: [Member.payload.description, "aps", "alert", key.string ?? ""]))
         }
     }
 
@@ -62,14 +64,14 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
     }
 
     private static func category(of path: [String]) -> WhatIfCategory {
-        switch (path.first, path.dropFirst().first, path.last ?? "") {
-        case (Member.causes.description, _, _): .coalescing
+        switch (path.first ?? "", path.dropFirst().first ?? "", path.last ?? "") {
+        case (Member.causes, _, _): .coalescing
         case ("headers", _, _): .headers
-        case ("payload", "aps", "badge"): .badge
-        case ("payload", "aps", "sound"): .sound
-        case ("payload", "aps", let key) where path.contains("alert"): isTitle(key) ? .title : .alertText
-        case ("payload", "ck", "af"): .fields
-        case ("payload", "ck", "p"): .pruned
+        case (Member.payload, "aps", "badge"): .badge
+        case (Member.payload, "aps", "sound"): .sound
+        case (Member.payload, "aps", let key) where path.contains("alert"): isTitle(key) ? .title : .alertText
+        case (Member.payload, "ck", "af"): .fields
+        case (Member.payload, "ck", "p"): .pruned
         default: .other
         }
     }

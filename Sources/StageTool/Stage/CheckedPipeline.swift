@@ -10,16 +10,19 @@ package struct CheckedPipeline {
     /// - Parameter path: What messages call it.
     package init(path: String, file: PipelineFile) { (self.path, self.file) = (path, file) }
 
+    /// Checks the settings of every stage.
+    ///
     /// - Throws: ``PipelineFileError`` with everything wrong with it.
-    package init(_ text: PipelineText, check: (PipelineStage) throws(PipelineFileError) -> Void) throws {
+    package init(_ text: PipelineText, all registry: Registry) throws {
         path = text.path
-        file = try PipelineFile.parse(text, check: check)
+        file = try PipelineFile.parse(text, registry: registry, check: StageCheck(registry: registry).callAsFunction)
     }
 
     /// Checks the settings of the stages that a program has; those of the others are for theirs to check.
     package init(_ text: PipelineText, of registry: Registry) throws {
         let check = StageCheck(registry: registry)
-        try self.init(text) { stage throws(PipelineFileError) in
+        path = text.path
+        file = try PipelineFile.parse(text, registry: registry) { stage throws(PipelineFileError) in
             if registry.stages[stage.kind] != nil { try check(stage) }
         }
     }

@@ -4,7 +4,7 @@ import PipelineRuntime
 import ZeroMQ
 
 /// `belfry-ingest`: the source stage, which also takes files and standard input.
-struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand, HangupTaker {
+struct IngestProgram<Kind: StageKind>: AsyncParsableCommand, HangupTaker {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "belfry-ingest",
@@ -39,9 +39,7 @@ struct IngestProgram<Linked: LinkedStages>: AsyncParsableCommand, HangupTaker {
     }
 
     func run() async throws {
-        let runner = try StageRunner(Linked.registry, options.pipeline) { [options] in
-            try options.read($0, kind: "ingest", Linked.registry)
-        }
+        let runner = try StageRunner(Kind.registry, options.pipeline) { [options] in try options.read($0, Kind.self) }
         let sources = inputs.map(InputSource.init(path:)).filter { !($0.isStandardInput && StageRunner.isSupervised) }
         try InputSource.check(sources)
         let feed = IngestFeed(stage: runner.running, context: runner.context, sources: sources)

@@ -12,8 +12,8 @@ struct StageOptions: ParsableArguments {
     @OptionGroup(visibility: .hidden) var worker: WorkerOptions
 
     /// Checks what the file says.
-    func read(_ text: PipelineText, kind: String, _ registry: Registry) throws -> ReadStage {
-        let checked = try CheckedPipeline(text, of: registry)
-        return ReadStage(checked, try checked.stage(self, kind: kind))
+    func read<Kind: StageKind>(_ text: PipelineText, _ kind: Kind.Type) throws -> ReadStage {
+        let checked = try CheckedPipeline(text, of: Kind.registry)
+        return ReadStage(checked, try checked.stage(self, kind: Kind.kind))
     }
 }

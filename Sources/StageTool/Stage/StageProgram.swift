@@ -1,22 +1,23 @@
 import ArgumentParser
 import PipelineKit
 
-/// What tells the programs of the built-in stages apart.
-protocol StageKind: SendableMetatype {
+/// A program that runs the stages of one kind, each in a process of its own.
+package protocol StageKind: SendableMetatype {
     /// The word a pipeline file names the stage by.
     static var kind: String { get }
+    /// What the program can run, with the policies and transports for it.
+    static var registry: Registry { get }
+}
+
+/// What the help of a program says, where its stage reads another.
+package protocol DescribedStageKind: StageKind {
     static var abstract: String { get }
     static var reads: String { get }
     static var writes: String { get }
 }
 
-/// What a program can do: the stages, policies and transports that are linked into it.
-package protocol LinkedStages: SendableMetatype {
-    static var registry: Registry { get }
-}
-
 /// `belfry-match` and its like: one stage of one kind, in a process of its own.
-struct StageProgram<Kind: StageKind, Linked: LinkedStages>: AsyncParsableCommand, HangupTaker {
+struct StageProgram<Kind: DescribedStageKind>: AsyncParsableCommand, HangupTaker {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "belfry-\(Kind.kind)",
@@ -34,11 +35,8 @@ struct StageProgram<Kind: StageKind, Linked: LinkedStages>: AsyncParsableCommand
     @OptionGroup var options: StageOptions
 
     func run() async throws {
-        let registry = Linked.registry
-        guard !options.worker.replayWorker else { return try options.worker.run(registry) }
-        try await StageRunner(registry, options.pipeline) { [options] in
-            try options.read($0, kind: Kind.kind, registry)
-        }.run()
+        guard !options.worker.replayWorker else { return try options.worker.run(Kind.registry) }
+        try await StageRunner(Kind.registry, options.pipeline) { [options] in try options.read($0, Kind.self) }.run()
     }
 }
 
@@ -53,32 +51,4 @@ extension CheckedPipeline {
         }
         return stage
     }
-}
-
-enum MatchProgram: StageKind {
-    static let kind = "match"
-    static let abstract = "Finds the subscriptions that watch each change."
-    static let reads = "ingest's changes"
-    static let writes = "one match for each change and subscription"
-}
-
-enum CoalesceProgram: StageKind {
-    static let kind = "coalesce"
-    static let abstract = "Holds notifications for a moment, so that a newer one can replace an older one."
-    static let reads = "matches"
-    static let writes = "notifications"
-}
-
-enum PayloadProgram: StageKind {
-    static let kind = "payload"
-    static let abstract = "Builds the payload and headers of each push."
-    static let reads = "notifications"
-    static let writes = "pushes"
-}
-
-enum DeliverProgram: StageKind {
-    static let kind = "deliver"
-    static let abstract = "Sends each push to its user's devices through transports."
-    static let reads = "pushes"
-    static let writes = "one outcome for each push and device"
 }

@@ -12,7 +12,7 @@ import Time
 /// Time is event time: what is due at a moment leaves before what arrives at that moment.
 public struct CoalesceStage: Stage {
     public static let kind = "coalesce"
-    public static let logName = "notifications"
+    public static let writes: LogKind? = .notifications
 
     private let policy: any CoalescingPolicy
     private let memory: Duration

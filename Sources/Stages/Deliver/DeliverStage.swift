@@ -16,7 +16,7 @@ public struct DeliverStage: Stage {
     public typealias Settings = DeliverSettings
 
     public static let kind = "deliver"
-    public static let logName = "outcomes"
+    public static let writes: LogKind? = .outcomes
 
     var registry: DeviceRegistry
     /// Pushes that were handed out, and are not answered.

@@ -12,7 +12,7 @@ import Time
 /// `subscription.save` stands a `subscription.delete` for each other database where the user had that ID.
 public struct IngestStage: Stage {
     public static let kind = "ingest"
-    public static let logName = "changes"
+    public static let writes: LogKind? = .changes
     public static let isSource = true
 
     private let check: CommandCheck

@@ -9,7 +9,7 @@ import Time
 /// subscriptions were saved. A change that nobody watches is counted in a `not_matched` event.
 public struct MatchStage: Stage {
     public static let kind = "match"
-    public static let logName = "matches"
+    public static let writes: LogKind? = .matches
 
     private let context: StageContext
     let settings: MatchSettings

@@ -9,7 +9,7 @@ import Time
 /// same bytes. A `badge.set` sets what badges count from, and ends here.
 public struct PayloadStage: Stage {
     public static let kind = "payload"
-    public static let logName = "pushes"
+    public static let writes: LogKind? = .pushes
 
     private let settings: PayloadSettings
     var badges = BadgeCounters()

@@ -1,3 +1,4 @@
+import BuiltIns
 import EventLog
 import Foundation
 import PipelineKit
@@ -28,7 +29,7 @@ final class TracedLogs {
         _ name: String, of owner: String? = nil, in pipeline: String = "quickstart"
     ) async throws -> TracedLogs {
         let logs = try TracedLogs()
-        let file = try PipelineFile.load(path: pipelines + "/\(pipeline).yaml")
+        let file = try PipelineFile.load(path: pipelines + "/\(pipeline).yaml", registry: .builtIns)
         let input = pipelines + "/\(owner ?? pipeline).scenarios/\(name).ndjson"
         let run = PipelineRun(
             file, data: logs.folder.path, sources: [InputSource(path: input)], writer: PushWriter { _ in })

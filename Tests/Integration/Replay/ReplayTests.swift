@@ -22,7 +22,7 @@ import Time
 
     @Test(arguments: [("v1/live/live.yaml", "v1/live/logs"), ("v1/tour/quickstart.yaml", "v1/tour")])
     func logsOfEveryVersionReplayIdentically(_ file: String, _ logs: String) async throws {
-        let file = try PipelineFile.load(path: Self.fixtures + "/" + file)
+        let file = try PipelineFile.load(path: Self.fixtures + "/" + file, registry: .builtIns)
         let results = try await Self.replay(file, Self.fixtures + "/" + logs)
         #expect(results.count == 5)
         #expect(results.compactMap(\.difference).isEmpty)

@@ -25,7 +25,7 @@ import Testing
 
     @Test(arguments: [("v1/live/live.yaml", "v1/live/logs"), ("v1/tour/quickstart.yaml", "v1/tour")])
     func nothingChangedMakesNoDifference(_ file: String, _ logs: String) throws {
-        let file = try PipelineFile.load(path: Self.fixtures + "/" + file)
+        let file = try PipelineFile.load(path: Self.fixtures + "/" + file, registry: .builtIns)
         let report = try Self.whatIf(file, Self.fixtures + "/" + logs)
         #expect(report.isSame, "\(report)")
         #expect(report.pushes > 10)

@@ -12,7 +12,7 @@ struct WorkerTests {
 
     /// What a replay of match says of a shell script in its place.
     private func complaint(of script: String) async throws -> String {
-        let file = try PipelineFile.load(path: Self.fixture + "/live.yaml")
+        let file = try PipelineFile.load(path: Self.fixture + "/live.yaml", registry: .builtIns)
         var factory = MachineFactory(registry: .builtIns, programs: ["match": ["/bin/sh", "-c", script]])
         factory.patience = .milliseconds(300)
         let recorded = try RecordedPipeline(file, logs: Self.fixture + "/logs")

@@ -1,3 +1,4 @@
+import BuiltIns
 import PipelineKit
 
 extension PipelineFile {
@@ -23,6 +24,6 @@ extension PipelineFile {
               coalesce: \(stage(coalesce, from: "match"))
               payload: \(stage(payload, from: "coalesce"))
               deliver: {from: payload, transports: \(transports)}
-            """, file: "five.yaml")
+            """, file: "five.yaml", registry: .builtIns)
     }
 }

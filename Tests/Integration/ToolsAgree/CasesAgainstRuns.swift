@@ -16,7 +16,7 @@ struct CasesAgainstRuns {
 
     /// - Parameter oneIn: Of so many outcomes one is exported, or all of them.
     func check(oneIn: Int, _ random: inout Seeded) async throws {
-        for outcome in try run.events(of: run.log("deliver")) where outcome.type == "outcome" && random.isOneIn(oneIn) {
+        for outcome in try run.events(of: run.log(.outcomes)) where outcome.type == "outcome" && random.isOneIn(oneIn) {
             do { try await check(outcome) } catch let failure as ToolFailure {
                 Issue.record("\(run.name), outcome \(outcome.sequence): \(failure.message)")
             }
@@ -28,11 +28,11 @@ struct CasesAgainstRuns {
             .outcome(outcome.sequence))
         let (again, pushes) = try await Self.run(made.text, run.file)
         let word = outcome.text("outcome")
-        let ofDevices = try again.events(of: again.log("deliver")).map { $0.text("outcome") }
+        let ofDevices = try again.events(of: again.log(.outcomes)).map { $0.text("outcome") }
         let what: Comment = "\(run.name), outcome \(outcome.sequence), \(word): \(made.expectation)\n\(made.text)"
         #expect(ofDevices.contains(word), what)
         if word == "accepted" { #expect(pushes.contains { made.expectation.hasSuffix($0) }, what) }
-        #expect(try again.events(of: again.log("ingest")).count >= made.kept, what)
+        #expect(try again.events(of: again.log(.changes)).count >= made.kept, what)
     }
 
     /// The logs of `belfry run`, and what is to be said of each of its pushes.

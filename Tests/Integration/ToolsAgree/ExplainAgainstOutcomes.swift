@@ -18,7 +18,7 @@ struct ExplainAgainstOutcomes {
 
     init(_ run: LoggedRun, _ finder: any EventFinder = LogScan()) throws {
         (self.run, self.finder) = (run, finder)
-        for event in try run.events(of: run.log("deliver")) where event.type == "outcome" {
+        for event in try run.events(of: run.log(.outcomes)) where event.type == "outcome" {
             for change in event.causes {
                 let question = Question(change: change, user: event.text("user"), device: event.text("device"))
                 outcomes[question, default: []].insert(event.text("outcome"))
@@ -28,7 +28,7 @@ struct ExplainAgainstOutcomes {
 
     /// - Parameter oneIn: Of so many questions one is asked, or all of them.
     func check(oneIn: Int, _ random: inout Seeded) throws {
-        let changes = try run.events(of: run.log("ingest"))
+        let changes = try run.events(of: run.log(.changes))
         let devices = Set(
             changes.filter { $0.type == "device.register" }.map { [$0.text("user"), $0.text("device")] })
         for change in changes where change.type.hasPrefix("record.") {

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import Foundation
 import PipelineKit
 import TestSupport
@@ -37,7 +38,7 @@ struct LoggedRun: @unchecked Sendable {
     var recorded: RecordedLogs { RecordedLogs(file: file, folder: logs) }
 
     /// The log of the stage of a kind.
-    func log(_ kind: String) -> String { recorded.stage(ofKind: kind)?.logName ?? kind }
+    func log(_ log: LogKind) -> String { recorded.stage(writing: log)?.logName ?? log.rawValue }
 
     func events(of log: String) throws -> [Event] {
         let reader = try EventLogReader(directory: logs + "/" + log, from: .beginning)

@@ -1,3 +1,4 @@
+import BuiltIns
 import Foundation
 import PipelineKit
 import TestSupport
@@ -20,7 +21,7 @@ enum RespellingPlugin {
               payload: {from: coalesce}
               second: {from: payload, command: [\(Python.program), \(program), push, "5"]}
               deliver: {from: second, transports: {apns: {use: console}}}
-            """, file: "respelt.yaml")
+            """, file: "respelt.yaml", registry: .builtIns)
     }
 
     /// Leaves out the events of a type: all of them, or every so many.

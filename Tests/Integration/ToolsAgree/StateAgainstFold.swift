@@ -15,7 +15,7 @@ struct StateAgainstFold {
         self.run = run
         states = PipelineState(
             try RecordedPipeline(run.file, logs: run.logs), MachineFactory(registry: .builtIns))
-        changes = try run.events(of: run.log("ingest"))
+        changes = try run.events(of: run.log(.changes))
     }
 
     /// - Parameter count: At so many drawn changes, and at the end.
@@ -31,7 +31,7 @@ struct StateAgainstFold {
     private func check(at sequence: Int, _ position: PipelinePosition) throws {
         var fold = ChangesFold()
         for change in changes.prefix(sequence) { fold.take(change) }
-        let matches = try run.events(of: run.log("match")).filter { $0.type == "match" }
+        let matches = try run.events(of: run.log(.matches)).filter { $0.type == "match" }
         let spent = Set(matches.map { ChangesFold.place($0) + ChangesFold.app($0.json) })
         try check("records", fold.records, position) {
             [$0.text("database"), $0.text("owner"), ChangesFold.zone($0), $0.text("recordName")]

@@ -1,3 +1,4 @@
+import BuiltIns
 import Foundation
 import PipelineKit
 import TestSupport
@@ -40,7 +41,7 @@ import Testing
     }
 
     private static func check(_ scenario: Scenarios.Scenario, _ effort: Effort) async throws {
-        let file = try PipelineFile.load(path: scenario.pipelineFile)
+        let file = try PipelineFile.load(path: scenario.pipelineFile, registry: .builtIns)
         guard file.stages.allSatisfy(\.command.isEmpty) || Python.hasZeroMQ else {
             return print("\(scenario.testDescription): skipped, \(Python.missing)")
         }
@@ -56,7 +57,7 @@ import Testing
     @Test(.full) func toolsAgreeOverLogsOfALivePipeline() async throws {
         let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Logs/v1/live")
-        let file = try PipelineFile.load(path: fixture.appending(path: "live.yaml").path)
+        let file = try PipelineFile.load(path: fixture.appending(path: "live.yaml").path, registry: .builtIns)
         let run = LoggedRun("live", file, logs: fixture.appending(path: "logs").path, owner: fixture as NSURL)
         try await Self.check(run, Effort(questionsOneIn: 60, eventsOneIn: 20, casesOneIn: nil))
     }

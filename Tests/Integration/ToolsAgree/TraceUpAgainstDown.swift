@@ -21,7 +21,7 @@ struct TraceUpAgainstDown {
 
     /// - Parameter oneIn: Of so many changes one is traced down, and of so many other events one is traced up.
     func check(oneIn: Int, _ random: inout Seeded) throws {
-        let changes = run.log("ingest")
+        let changes = run.log(.changes)
         let changeCount = try run.events(of: changes).count
         let sources = (1...UInt64(max(changeCount, 1))).filter { _ in random.isOneIn(oneIn) }.prefix(changeCount)
         let down = try Dictionary(uniqueKeysWithValues: sources.map { ($0, try places(from: changes, $0)) })

@@ -1,3 +1,4 @@
+import BuiltIns
 import EventLog
 import Foundation
 import PipelineKit
@@ -19,7 +20,8 @@ import Testing
         let commands = try String(contentsOf: tour.input, encoding: .utf8)
         let input = try folder.write(commands + device, to: "in.ndjson")
         _ = try await PipelineRun(
-            try PipelineFile.load(path: tour.pipelineFile), data: folder.path, sources: [InputSource(path: input)],
+            try PipelineFile.load(path: tour.pipelineFile, registry: .builtIns), data: folder.path,
+            sources: [InputSource(path: input)],
             writer: PushWriter { _ in }
         ).run()
         return try LogPlace.logs(in: folder.file("logs"))

@@ -9,7 +9,7 @@ enum WhatIfOfNothing {
         let recorded = try RecordedPipeline(run.file, logs: run.logs)
         let report = try WhatIf(recorded, WhatIfChange(run.file), registry: .builtIns).run()
         #expect(report.isSame, "\(run.name): \(report)")
-        let outcomes = try run.events(of: run.log("deliver")).filter { $0.type == "outcome" }
+        let outcomes = try run.events(of: run.log(.outcomes)).filter { $0.type == "outcome" }
         let handedOut = outcomes.filter { !unsent.contains($0.text("outcome")) }
         #expect(report.pushes == handedOut.count, "\(run.name)")
     }

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct DataSettingsTests {
     private func file(_ data: String) throws -> PipelineFile {
-        try PipelineFile.parse("pipeline: p\n\(data)\nstages: {ingest: {}}\n", file: "/srv/p.yaml")
+        try PipelineFile.parse(
+            "pipeline: p\n\(data)\nstages: {ingest: {}}\n", file: "/srv/p.yaml", registry: Registry())
     }
 
     @Test(

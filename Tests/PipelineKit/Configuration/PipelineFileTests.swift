@@ -1,6 +1,8 @@
+import Events
 import Foundation
 import TestSupport
 import Testing
+import Time
 
 @testable import PipelineKit
 
@@ -35,7 +37,9 @@ import Testing
         """
 
     private func quickstart() throws -> PipelineFile {
-        try PipelineFile.parse(Self.quickstart, file: "Pipelines/quickstart.yaml")
+        var registry = Registry()
+        registry.register(Matching.self)
+        return try PipelineFile.parse(Self.quickstart, file: "Pipelines/quickstart.yaml", registry: registry)
     }
 
     @Test func everythingWrittenIsRead() throws {
@@ -54,11 +58,13 @@ import Testing
         #expect(file.stages.map(\.name) == ["coalesce", "ingest", "filter", "match", "tally"])
         #expect(file.stages.map(\.kind) == ["coalesce", "ingest", "filter", "match", "match"])
         #expect(file.stages.map(\.from) == ["filter", nil, "match", "ingest", "ingest"])
-        #expect(file.stages.map(\.logName) == ["notifications", "changes", "filter", "matches", "tallies"])
+        #expect(file.stages.map(\.logName) == ["coalesce", "ingest", "filter", "matches", "tallies"])
+        #expect(file.stages.map(\.writes) == [nil, nil, nil, .matches, .matches])
     }
 
     @Test func nothingIsRemovedUnlessTheFileSaysSo() throws {
-        let file = try PipelineFile.parse("pipeline: a\nlog: {retention: {}}\nstages: {s: {}}\n", file: "p.yaml")
+        let file = try PipelineFile.parse(
+            "pipeline: a\nlog: {retention: {}}\nstages: {s: {}}\n", file: "p.yaml", registry: Registry())
         #expect(file.log == .standard && !file.log.retention.isOn && file.log.snapshotBytes == 64 << 20)
         let byBytes = RetentionSettings(bytes: 1 << 30)
         #expect(byBytes.isOn && byBytes.deadLettersAge == .seconds(30 * 86_400))
@@ -80,7 +86,8 @@ import Testing
     }
 
     @Test func theShortestFileTakesAllDefaults() throws {
-        let file = try PipelineFile.parse("pipeline: a\nstages: {ingest: }\n", file: "a.yaml", folder: "/etc/belfry")
+        let file = try PipelineFile.parse(
+            "pipeline: a\nstages: {ingest: }\n", file: "a.yaml", folder: "/etc/belfry", registry: Registry())
         #expect(file.data == "/etc/belfry/.belfry/a")
         #expect(file.log == .standard)
         #expect(file.seed == nil)
@@ -106,7 +113,7 @@ import Testing
                 $0 == 0 ? "  s0: {}" : "  s\($0): {from: s\(Int.random(in: 0..<$0, using: &choices))}"
             }
             let text = "pipeline: a\nstages:\n" + lines.shuffled(using: &choices).joined(separator: "\n")
-            let names = try PipelineFile.parse(text, file: "p.yaml").stagesInOrder
+            let names = try PipelineFile.parse(text, file: "p.yaml", registry: Registry()).stagesInOrder
             #expect(names.count == 20, "seed \(seed)")
             for (index, stage) in names.enumerated() where stage.from != nil {
                 #expect(names[..<index].contains { $0.name == stage.from }, "seed \(seed)")
@@ -121,7 +128,7 @@ import Testing
             }
         }
         let text = Self.quickstart.replacing("window: 2s", with: "windw: 2s\n    bnd: x")
-        let file = try PipelineFile.parse(text, file: "p.yaml")
+        let file = try PipelineFile.parse(text, file: "p.yaml", registry: Registry())
         let stage = try #require(file.stage(named: "coalesce"))
         let error = #expect(throws: PipelineFileError.self) { try stage.settings.decode(Coalesce.self) }
         let known = "known: stage, from, bind, log, command, directory, curve, open, window"
@@ -148,7 +155,7 @@ import Testing
     ])
     func anAddressMayBeReachedByThisMachineAloneOrByAllThatAFileLetsIn(entry: String) throws {
         let text = "pipeline: a\nstages:\n  s: {\(entry)}\n"
-        let stage = try PipelineFile.parse(text, file: "p.yaml").sourceStage
+        let stage = try PipelineFile.parse(text, file: "p.yaml", registry: Registry()).sourceStage
         #expect(stage.isOpen == entry.contains("open"))
     }
 
@@ -158,7 +165,7 @@ import Testing
         let section = try #require(readme.components(separatedBy: "\n## Keys\n").last)
         let example = try #require(section.components(separatedBy: "```yaml\n").dropFirst().first)
         let stages = try #require(example.components(separatedBy: "```").first)
-        let file = try PipelineFile.parse("pipeline: keys\nstages:\n" + stages, file: "p.yaml")
+        let file = try PipelineFile.parse("pipeline: keys\nstages:\n" + stages, file: "p.yaml", registry: Registry())
         #expect(file.stagesInOrder.map(\.name) == ["ingest", "match", "coalesce", "payload", "deliver"])
     }
 
@@ -171,7 +178,7 @@ import Testing
               s: {curve: {publicKey: ['\(key)', '\(next)'], secretKey: {$env: KEY}, producers: {shop: '\(key)'},
                 readers: {screen: ['\(key)', '\(next)']}}}
             """
-        let curve = try #require(try PipelineFile.parse(text, file: "p.yaml").sourceStage.curve)
+        let curve = try #require(try PipelineFile.parse(text, file: "p.yaml", registry: Registry()).sourceStage.curve)
         #expect(curve.publicKeys == [key, next])
         #expect(curve.producers == [CurveSettings.Client(name: "shop", keys: [key])])
         #expect(curve.readers == [CurveSettings.Client(name: "screen", keys: [key, next])])
@@ -196,7 +203,7 @@ import Testing
             }
             let text = String(String.UnicodeScalarView(scalars))
             do {
-                _ = try PipelineFile.parse(text, file: "p.yaml")
+                _ = try PipelineFile.parse(text, file: "p.yaml", registry: Registry())
             } catch {
                 #expect(
                     error.errors.allSatisfy { $0.line > 0 && !$0.reason.isEmpty }, "seed \(seed): \(error)\n\(text)")
@@ -210,7 +217,7 @@ import Testing
         try withFolder { folder in
             let path = "\(folder)/p.yaml"
             try Data("\u{FEFF}pipeline: a\r\nstages:\r\n  s: {}\r\n".utf8).write(to: URL(filePath: path))
-            #expect(try PipelineFile.load(path: path).data == "\(folder)/.belfry/a")
+            #expect(try PipelineFile.load(path: path, registry: Registry()).data == "\(folder)/.belfry/a")
             try Data([0x61, 0x3A, 0x20, 0x0A, 0x62, 0xFF, 0x0A]).write(to: URL(filePath: path))
             #expect(message(path) == "\(path):2:2: a byte that is not UTF-8; save the file as UTF-8")
             try Data(repeating: 0x23, count: 1 << 20 + 1).write(to: URL(filePath: path))
@@ -221,6 +228,14 @@ import Testing
     }
 
     private func message(_ path: String) -> String? {
-        #expect(throws: PipelineFileError.self) { try PipelineFile.load(path: path) }?.description
+        #expect(throws: PipelineFileError.self) { try PipelineFile.load(path: path, registry: Registry()) }?.description
     }
+}
+
+/// A stage that says what it writes.
+private struct Matching: Stage {
+    static let kind = "match"
+    static let writes: LogKind? = .matches
+    init(_ settings: NoSettings, context: StageContext) throws(SettingsError) {}
+    mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {}
 }

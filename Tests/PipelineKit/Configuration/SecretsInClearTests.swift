@@ -74,7 +74,7 @@ import Testing
                   one: {url: https://example.com/, headers: {a: {$file: x}, b: plain}}
                   two: {url: "https://example.com/?key=7", headers: {}}
               plugin: {from: ingest, command: [x]}
-            """, file: "p.yaml")
+            """, file: "p.yaml", registry: Registry())
         let found = file.secretsInClear(under: Self.keys)
         #expect(
             found.map(\.keyPath) == ["stages.deliver.transports.one.headers.b", "stages.deliver.transports.two.url"])

@@ -11,7 +11,6 @@ struct Gate: Stage {
     }
 
     static let kind = "gate"
-    static let logName = "gate"
     static let isSource = true
     static let snapshotVersion: Int? = 1
 
@@ -39,7 +38,6 @@ struct Relay: Stage {
     }
 
     static let kind = "relay"
-    static let logName = "relay"
     private let copies: Int
 
     init(_ settings: Settings, context: StageContext) throws(SettingsError) { copies = settings.copies }
@@ -54,7 +52,6 @@ struct Fifth: Stage {
     struct Settings: PluginSettings { init(from settings: inout SettingsReader) throws(SettingsError) {} }
 
     static let kind = "fifth"
-    static let logName = "fifth"
     static let snapshotVersion: Int? = 1
     private var count = 0
 
@@ -77,7 +74,6 @@ struct Sluggish: Stage {
     struct Settings: PluginSettings { init(from settings: inout SettingsReader) throws(SettingsError) {} }
 
     static let kind = "sluggish"
-    static let logName = "sluggish"
     static let snapshotVersion: Int? = 1
     static let first = HeldUp()
     private var count = 0

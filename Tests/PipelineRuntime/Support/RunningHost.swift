@@ -89,6 +89,6 @@ extension PipelineFile {
             stages:
               gate: \(gate)
               relay: \(relay)
-            """, file: "runtime.yaml", logName: { $0 })
+            """, file: "runtime.yaml", registry: Registry())
     }
 }

@@ -10,7 +10,7 @@ import Time
 /// Loses one outcome in twenty.
 struct ForgetfulDeliver: Stage {
     static let kind = DeliverStage.kind
-    static let logName = DeliverStage.logName
+    static let writes = DeliverStage.writes
     private var stage: DeliverStage
     private var said = 0
 
@@ -60,7 +60,7 @@ struct ImpatientCoalesce: Stage {
     @TaskLocal static var wall: @Sendable () -> Instant = { Instant.wall() }
 
     static let kind = CoalesceStage.kind
-    static let logName = CoalesceStage.logName
+    static let writes = CoalesceStage.writes
     private var stage: CoalesceStage
 
     init(_ settings: CoalesceSettings, context: StageContext) throws(SettingsError) {

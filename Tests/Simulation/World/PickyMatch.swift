@@ -7,7 +7,7 @@ import Time
 /// Match, which takes offence at some records for no reason, so that there are dead letters.
 struct PickyMatch: Stage {
     static let kind = MatchStage.kind
-    static let logName = MatchStage.logName
+    static let writes = MatchStage.writes
     static let snapshotVersion = MatchStage.snapshotVersion
     private var stage: MatchStage
 

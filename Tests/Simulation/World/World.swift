@@ -1,3 +1,4 @@
+import BuiltIns
 import EventLog
 import PipelineKit
 import PipelineRuntime
@@ -77,7 +78,7 @@ final class World {
                 from: payload
                 transports: {apns: {use: console}, courier: {use: console}}
                 retired: {use: console}
-            """, file: "simulation.yaml")
+            """, file: "simulation.yaml", registry: .builtIns)
     }
 
     /// Runs the world to its end.

@@ -8,7 +8,7 @@ package struct StageCheck: Sendable {
 
     package init(registry: Registry) { self.registry = registry }
 
-    /// For ``PipelineFile/load(path:logName:check:)``.
+    /// For ``PipelineFile/load(path:registry:check:)``.
     ///
     /// - Throws: All mistakes that can be told apart.
     package func callAsFunction(_ stage: PipelineStage) throws(PipelineFileError) {
@@ -39,7 +39,7 @@ package struct StageCheck: Sendable {
         let settings = try reader.decode(S.Settings.self)
         let errors = S.transports(of: settings).flatMap(errors)
         guard errors.isEmpty else { throw PipelineFileError(errors) }
-        let identity = LogIdentity(seed: "check", name: S.logName)
+        let identity = LogIdentity(seed: "check", name: S.kind)
         do throws(SettingsError) {
             let context = StageContext(
                 log: identity, upstream: identity, upstreamName: "check", registry: registry)
