@@ -71,7 +71,7 @@ var libraries: [Target] {
         .target(
             name: "LocalAPNs",
             dependencies: [
-                "JSON", "Signing",
+                "JSON", "Time", "Signing",
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
             ] + network

@@ -32,14 +32,6 @@ package enum DeviceToken {
     /// In lower case; nil for what is no token: 2 to 512 hex digits, an even number.
     package static func normalized(_ text: some StringProtocol) -> String? {
         guard (2...512).contains(text.utf8.count), text.utf8.count % 2 == 0 else { return nil }
-        return text.utf8.allSatisfy(isDigit) ? text.lowercased() : nil
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): true
-        default: false
-        }
+        return text.allSatisfy { $0.isASCII && $0.isHexDigit } ? text.lowercased() : nil
     }
 }

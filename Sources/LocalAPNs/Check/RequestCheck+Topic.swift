@@ -50,14 +50,10 @@ extension RequestCheck {
 package enum TopicText {
     package static func isWellFormed(_ topic: String) -> Bool {
         let parts = topic.split(separator: ".", omittingEmptySubsequences: false)
-        return topic.utf8.count <= 255 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isLetter) }
+        return topic.utf8.count <= 255 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(isLetter) }
     }
 
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
-        }
+    private static func isLetter(_ letter: Character) -> Bool {
+        letter.isASCII && (letter.isLetter || letter.isNumber || letter == "-" || letter == "_")
     }
 }

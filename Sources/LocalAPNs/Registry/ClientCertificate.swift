@@ -2,19 +2,9 @@
 package struct ClientCertificate: Sendable, Equatable {
     /// Bundle IDs with their suffixes; the first is the subject's user ID.
     package var topics: [String]
-    package var environments: Set<Environment>
+    package var environments = Set(Environment.allCases)
     /// Whether it comes from an authority of ours.
-    package var isKnown: Bool
+    package var isKnown = true
     /// Milliseconds since 1970.
-    package var validity: ClosedRange<Int64>
-
-    package init(
-        topics: [String], environments: Set<Environment> = Set(Environment.allCases), isKnown: Bool = true,
-        validity: ClosedRange<Int64> = 0...Int64.max
-    ) {
-        self.topics = topics
-        self.environments = environments
-        self.isKnown = isKnown
-        self.validity = validity
-    }
+    package var validity: ClosedRange<Int64> = 0...Int64.max
 }

@@ -22,14 +22,7 @@ package struct Conditions: Sendable, Equatable {
     package struct Rate: Sendable, Equatable {
         package var count: Int
         package var seconds: Int
-
-        package init(count: Int, seconds: Int) {
-            self.count = count
-            self.seconds = seconds
-        }
     }
-
-    package init() {}
 
     func fit(_ facts: RequestFacts) -> Bool {
         token?.fits(facts.token) != false && topic?.fits(facts.topic) != false
@@ -81,12 +74,4 @@ package struct RequestFacts: Sendable {
     package var connection: Int
     /// Of the connection so far.
     package var errors: Int
-
-    package init(token: String?, topic: String?, type: String?, connection: Int = 1, errors: Int = 0) {
-        self.token = token
-        self.topic = topic
-        self.type = type
-        self.connection = connection
-        self.errors = errors
-    }
 }

@@ -20,8 +20,6 @@ package struct Conduct: Sendable, Equatable {
         case drop
     }
 
-    package init() {}
-
     /// What the other says where this says nothing.
     mutating func complete(by other: Conduct) {
         if answer == nil, ending == nil { (answer, ending) = (other.answer, other.ending) }
@@ -38,12 +36,6 @@ package struct ScriptedAnswer: Sendable, Equatable {
     package var reason: String?
     /// Milliseconds since 1970.
     package var timestamp: Int64?
-
-    package init(status: Int, reason: String? = nil, timestamp: Int64? = nil) {
-        self.status = status
-        self.reason = reason
-        self.timestamp = timestamp
-    }
 }
 
 /// The end of a connection, announced.
@@ -68,6 +60,4 @@ package struct GoAway: Sendable, Equatable {
     package var isTwice = false
     /// Whether the connection is closed when its streams are done; else it stays open and looks alive.
     package var closes = true
-
-    package init() {}
 }

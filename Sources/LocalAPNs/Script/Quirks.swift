@@ -29,8 +29,6 @@ package struct Quirks: Sendable, Equatable {
     package var ignorePings = false
     /// Ends a connection after so many 4xx other than 410; nil: never.
     package var goAwayAfterErrors: Int?
-
-    package init() {}
 }
 
 extension Quirks {

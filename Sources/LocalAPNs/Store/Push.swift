@@ -4,33 +4,16 @@ package struct Push: Sendable, Equatable {
     package var address: DeviceApp
     package var collapseID: String?
     /// Milliseconds since 1970 after which nobody wants it any more.
-    package var expiresAt: Int64
+    package var expiresAt = Int64.max
     /// Whether it waits for a device that is offline: not with `apns-expiration: 0`.
-    package var isStored: Bool
-    package var notice: Notice
-
-    package init(
-        id: String, address: DeviceApp, collapseID: String? = nil, expiresAt: Int64 = .max, isStored: Bool = true,
-        notice: Notice = Notice()
-    ) {
-        self.id = id
-        self.address = address
-        self.collapseID = collapseID
-        self.expiresAt = expiresAt
-        self.isStored = isStored
-        self.notice = notice
-    }
+    package var isStored = true
+    package var notice = Notice()
 }
 
 /// Where a push goes: an app on a device.
 package struct DeviceApp: Hashable, Sendable, Comparable {
     package var token: String
     package var bundle: String
-
-    package init(token: String, bundle: String) {
-        self.token = token
-        self.bundle = bundle
-    }
 
     package static func < (left: DeviceApp, right: DeviceApp) -> Bool {
         (left.token, left.bundle) < (right.token, right.bundle)
