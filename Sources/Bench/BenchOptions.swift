@@ -26,6 +26,21 @@ protocol BenchReport {
 }
 
 extension BenchOptions {
+    /// Measures as often as asked, each time in a folder of its own.
+    ///
+    /// - Parameter value: The measure by which the run in the middle is chosen.
+    func measure<Measure>(
+        by value: (Measure) -> Double, keepsFolder: Bool = false, _ run: (ScratchFolder) async throws -> Measure
+    ) async throws -> (median: Measure, all: [Measure]) {
+        var all: [Measure] = []
+        for _ in 0..<runs {
+            let scratch = try ScratchFolder(in: folder, isKept: keepsFolder)
+            defer { scratch.finish() }
+            all.append(try await run(scratch))
+        }
+        return (all.sorted { value($0) < value($1) }[(all.count - 1) / 2], all)
+    }
+
     /// - Parameter values: What each run came to, by the measure that the median was chosen by.
     func print(_ report: some BenchReport, ofRuns values: [Double] = []) throws {
         if json || !StandardOutput.isTerminal {
@@ -36,6 +51,18 @@ extension BenchOptions {
                 let all = values.map { $0.text(decimals: 0) }.joined(separator: ", ")
                 try StandardOutput.write(line: "\nthe middle one of \(values.count) runs: \(all)")
             }
+        }
+    }
+}
+
+/// `--subscriptions` of the benches that send the lines of a ``Workload``.
+struct SubscriptionsOption: ParsableArguments {
+    @Option(help: "How many subscriptions to save first.")
+    var subscriptions = 10_000
+
+    func validate() throws {
+        guard (1..<Workload.foreignTopics).contains(subscriptions) else {
+            throw ValidationError("--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1)")
         }
     }
 }

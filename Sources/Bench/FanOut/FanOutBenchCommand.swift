@@ -49,16 +49,8 @@ struct FanOutBenchCommand: AsyncParsableCommand {
         BuildKind.warn()
         let options = FanOutBenchOptions(watchers: subscriptions, rate: rate, seconds: seconds, sync: disk.sync)
         let bench = FanOutBench(options: options, interruption: .watch())
-        var measures: [FanOutMeasure] = []
-        for _ in 0..<common.runs { measures.append(try await measure(bench)) }
-        guard let median = measures.median(by: \.lastPush) else { return }
-        try common.print(FanOutReport(options: options, measure: median), ofRuns: measures.map(\.lastPush))
-        if !measures.allSatisfy(\.isRight) { throw ToolFailure(.no) }
-    }
-
-    private func measure(_ bench: FanOutBench) async throws -> FanOutMeasure {
-        let scratch = try ScratchFolder(in: common.folder, isKept: keep)
-        defer { scratch.finish() }
-        return try await bench.run(in: scratch)
+        let runs = try await common.measure(by: \.lastPush, keepsFolder: keep) { try await bench.run(in: $0) }
+        try common.print(FanOutReport(options: options, measure: runs.median), ofRuns: runs.all.map(\.lastPush))
+        if !runs.all.allSatisfy(\.isRight) { throw ToolFailure(.no) }
     }
 }

@@ -32,14 +32,13 @@ struct LinkBenchCommand: AsyncParsableCommand {
     func run() async throws {
         BuildKind.warn()
         let interruption = Interruption.watch()
-        let scratch = try ScratchFolder(in: common.folder)
-        defer { scratch.finish() }
-        let bench = LinkBench(events: events, batch: batch, folder: scratch.path, interruption: interruption)
         var medians: [LinkBench.Measure] = []
         for transport in ["ipc", "tcp"] {
-            var measures: [LinkBench.Measure] = []
-            for _ in 0..<common.runs { measures.append(try await bench.run(transport)) }
-            if let median = measures.median(by: \.ratio) { medians.append(median) }
+            let runs = try await common.measure(by: \.ratio) {
+                let bench = LinkBench(events: events, batch: batch, folder: $0.path, interruption: interruption)
+                return try await bench.run(transport)
+            }
+            medians.append(runs.median)
         }
         try common.print(LinkReport(measures: medians, events: events, batch: batch, runs: common.runs))
     }
@@ -56,15 +55,12 @@ struct LinkReport: BenchReport {
         var table = TextTable("LINK", "events/s", "MB/s", "PUSH to PULL", "link / plain")
         for measure in measures {
             table.add(
-                measure.transport, measure.perSecond.text(decimals: 0), megabytes(measure.perSecond),
+                measure.transport, measure.perSecond.text(decimals: 0),
+                Workload.megabytes(measure.perSecond).text(decimals: 0),
                 measure.baseline.text(decimals: 0), measure.ratio.text(decimals: 2))
         }
         let title = "\(events.of("event")) of \(Workload.lineBytes) bytes in batches of \(batch), \(runs.of("run"))"
         return [title, ""] + table.lines
-    }
-
-    private func megabytes(_ perSecond: Double) -> String {
-        (perSecond * Double(Workload.lineBytes) / 1e6).text(decimals: 0)
     }
 
     var json: ReportValue {
@@ -75,7 +71,7 @@ struct LinkReport: BenchReport {
                 measures.map {
                     .object([
                         "transport": .text($0.transport), "eventsPerSecond": .number($0.perSecond),
-                        "megabytesPerSecond": .number($0.perSecond * Double(Workload.lineBytes) / 1e6),
+                        "megabytesPerSecond": .number(Workload.megabytes($0.perSecond)),
                         "baselineEventsPerSecond": .number($0.baseline), "ratio": .number($0.ratio),
                     ])
                 }),

@@ -64,8 +64,9 @@ struct LogReport: BenchReport {
         var table = TextTable("APPEND", "batch", "events/s", "MB/s", "plain file", "log / plain", "fdatasyncs")
         for row in appends {
             table.add(
-                row.policy.description, row.batch.grouped, row.perSecond.text(decimals: 0), megabytes(row.perSecond),
-                row.baseline.text(decimals: 0), row.ratio.text(decimals: 2), row.syncs.grouped)
+                row.policy.description, row.batch.grouped, row.perSecond.text(decimals: 0),
+                Workload.megabytes(row.perSecond).text(decimals: 0), row.baseline.text(decimals: 0),
+                row.ratio.text(decimals: 2), row.syncs.grouped)
         }
         return ["\(events.of("event")) of \(Workload.lineBytes) bytes, \(runs.of("run")), \(BuildKind.word) build", ""]
             + table.lines + readLines
@@ -77,10 +78,6 @@ struct LogReport: BenchReport {
         return [
             "", "read with CRC: \(log) MB/s; plain scan and copy: \(plain) MB/s; ratio \(read.ratio.text(decimals: 2))",
         ]
-    }
-
-    private func megabytes(_ perSecond: Double) -> String {
-        (perSecond * Double(Workload.lineBytes) / 1e6).text(decimals: 0)
     }
 
     var json: ReportValue {

@@ -35,8 +35,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "Changes a second, sent a few each millisecond (default: as fast as they are taken).")
     var rate: Int?
 
-    @Option(help: "How many subscriptions to save first.")
-    var subscriptions = 10_000
+    @OptionGroup var users: SubscriptionsOption
 
     @Option(help: "How many records the changes save.")
     var records = 100_000
@@ -60,9 +59,6 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     func validate() throws {
         if changes == 0 { throw ValidationError("--changes takes a number from 1 on") }
         if rate.map({ $0 < 1 }) == true { throw ValidationError("--rate takes a number from 1 on") }
-        guard (1..<Workload.foreignTopics).contains(subscriptions) else {
-            throw ValidationError("--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1)")
-        }
         guard (1..<100_000_000).contains(records) else {
             throw ValidationError("--records takes a number from 1 to 99999999")
         }
@@ -71,19 +67,15 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     func run() async throws {
         BuildKind.warn()
         let options = PipelineBenchOptions(
-            changes: changes, rate: rate, subscriptions: subscriptions, records: records,
+            changes: changes, rate: rate, subscriptions: users.subscriptions, records: records,
             snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: disk.sync, seed: seed)
         let bench = PipelineBench(options: options, interruption: .watch())
-        var measures: [PipelineMeasure] = []
-        for _ in 0..<common.runs { measures.append(try await measure(bench)) }
-        guard let median = measures.median(by: \.perSecond) else { return }
-        try common.print(PipelineReport(options: options, measure: median), ofRuns: measures.map(\.perSecond))
-        if !measures.allSatisfy(\.isRight) { throw ToolFailure(.no) }
+        let runs = try await common.measure(by: \.perSecond, keepsFolder: keep) { try await measure(bench, $0) }
+        try common.print(PipelineReport(options: options, measure: runs.median), ofRuns: runs.all.map(\.perSecond))
+        if !runs.all.allSatisfy(\.isRight) { throw ToolFailure(.no) }
     }
 
-    private func measure(_ bench: PipelineBench) async throws -> PipelineMeasure {
-        let scratch = try ScratchFolder(in: common.folder, isKept: keep)
-        defer { scratch.finish() }
+    private func measure(_ bench: PipelineBench, _ scratch: ScratchFolder) async throws -> PipelineMeasure {
         var measure = try await bench.run(in: scratch)
         guard rate == nil, changes >= UInt64(PipelineBenchCommand.baselineBatch) else { return measure }
         let lines = Int(min(changes, PipelineBenchCommand.baselineLines))

@@ -18,6 +18,9 @@ struct Workload {
 
     /// Every change takes this many bytes with its line feed.
     static let lineBytes = 390
+
+    /// Of so many lines.
+    static func megabytes(_ lines: Double) -> Double { lines * Double(lineBytes) / 1e6 }
     static let subscriptionsPerUser = 5
     /// Topics from here on are nobody's.
     static let foreignTopics = 5_000_000

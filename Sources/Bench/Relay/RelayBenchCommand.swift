@@ -29,14 +29,10 @@ struct RelayBenchCommand: AsyncParsableCommand {
     func run() async throws {
         BuildKind.warn()
         let interruption = Interruption.watch()
-        let scratch = try ScratchFolder(in: common.folder)
-        defer { scratch.finish() }
         var medians: [RelayBench.Measure] = []
         for batch in RelayBenchCommand.batches {
             let bench = RelayBench(lines: lines, batch: batch, interruption: interruption)
-            var measures: [RelayBench.Measure] = []
-            for _ in 0..<common.runs { measures.append(try await bench.run(in: scratch.path)) }
-            if let median = measures.median(by: \.perSecond) { medians.append(median) }
+            medians.append(try await common.measure(by: \.perSecond) { try await bench.run(in: $0.path) }.median)
         }
         try common.print(RelayReport(measures: medians, runs: common.runs))
     }
@@ -52,8 +48,7 @@ struct RelayReport: BenchReport {
         for measure in measures {
             table.add(
                 measure.batch.grouped, measure.lines.grouped, measure.seconds.text(decimals: 2),
-                measure.perSecond.text(decimals: 0),
-                (measure.perSecond * Double(Workload.lineBytes) / 1e6).text(decimals: 0))
+                measure.perSecond.text(decimals: 0), Workload.megabytes(measure.perSecond).text(decimals: 0))
         }
         return ["five processes pass lines of \(Workload.lineBytes) bytes on, \(runs.of("run"))", ""] + table.lines
     }

@@ -17,30 +17,20 @@ struct ReplayBenchCommand: AsyncParsableCommand {
     @Option(help: "How many changes to send.")
     var changes: UInt64 = 500_000
 
-    @Option(help: "How many subscriptions to save first.")
-    var subscriptions = 10_000
+    @OptionGroup var users: SubscriptionsOption
 
     @OptionGroup var common: BenchOptions
 
     func validate() throws {
         if changes == 0 { throw ValidationError("--changes takes a number from 1 on") }
-        guard (1..<Workload.foreignTopics).contains(subscriptions) else {
-            throw ValidationError("--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1)")
-        }
     }
 
     func run() async throws {
         BuildKind.warn()
         let bench = ReplayBench(
-            options: PipelineBenchOptions(changes: changes, subscriptions: subscriptions), interruption: .watch())
-        var measures: [ReplayMeasure] = []
-        for _ in 0..<common.runs {
-            let scratch = try ScratchFolder(in: common.folder)
-            defer { scratch.finish() }
-            measures.append(try await bench.run(in: scratch))
-        }
-        guard let median = measures.median(by: \.ratio) else { return }
-        try common.print(ReplayBenchReport(measure: median, runs: common.runs), ofRuns: measures.map(\.whole))
+            options: PipelineBenchOptions(changes: changes, subscriptions: users.subscriptions), interruption: .watch())
+        let runs = try await common.measure(by: \.ratio) { try await bench.run(in: $0) }
+        try common.print(ReplayBenchReport(measure: runs.median, runs: common.runs), ofRuns: runs.all.map(\.whole))
     }
 }
 

@@ -17,8 +17,7 @@ struct RestartBenchCommand: AsyncParsableCommand {
     @Option(help: "How many changes to send before.")
     var events: UInt64 = 1_000_000
 
-    @Option(help: "How many subscriptions to save first.")
-    var subscriptions = 10_000
+    @OptionGroup var users: SubscriptionsOption
 
     @OptionGroup var disk: SyncOption
 
@@ -29,25 +28,14 @@ struct RestartBenchCommand: AsyncParsableCommand {
 
     func validate() throws {
         if events == 0 { throw ValidationError("--events takes a number from 1 on") }
-        guard (1..<Workload.foreignTopics).contains(subscriptions) else {
-            throw ValidationError("--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1)")
-        }
     }
 
     func run() async throws {
         BuildKind.warn()
-        let options = PipelineBenchOptions(changes: events, subscriptions: subscriptions, sync: disk.sync)
+        let options = PipelineBenchOptions(changes: events, subscriptions: users.subscriptions, sync: disk.sync)
         let bench = RestartBench(options: options, interruption: .watch())
-        var measures: [RestartMeasure] = []
-        for _ in 0..<common.runs { measures.append(try await measure(bench)) }
-        guard let median = measures.median(by: \.slowest) else { return }
-        try common.print(RestartReport(options: options, measure: median), ofRuns: measures.map(\.slowest))
-    }
-
-    private func measure(_ bench: RestartBench) async throws -> RestartMeasure {
-        let scratch = try ScratchFolder(in: common.folder, isKept: keep)
-        defer { scratch.finish() }
-        return try await bench.run(in: scratch)
+        let runs = try await common.measure(by: \.slowest, keepsFolder: keep) { try await bench.run(in: $0) }
+        try common.print(RestartReport(options: options, measure: runs.median), ofRuns: runs.all.map(\.slowest))
     }
 }
 
