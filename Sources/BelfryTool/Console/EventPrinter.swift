@@ -45,13 +45,12 @@ struct EventPrinter {
         case .events: buffer.append(line)
         case .people: buffer.append(raw: EventSummary.text(line, sequence, time, painter))
         case .envelopes:
-            buffer.append("{")
-            buffer.append("sequence", sequence)
-            buffer.append(",\"now\":\"")
-            buffer.append(raw: time)
-            buffer.append("\",\"event\":")
-            buffer.append(line)
-            buffer.append("}")
+            buffer.object {
+                $0.append("sequence", sequence)
+                $0.append("now", time)
+                $0.append(member: "event")
+                $0.append(line)
+            }
         }
         buffer.append(byte: UInt8(ascii: "\n"))
     }

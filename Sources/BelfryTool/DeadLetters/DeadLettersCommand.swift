@@ -70,8 +70,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
         help: "Show so many letters at most, the newest (default: 20 on a terminal, all in a pipe; 0: counts alone).")
     var limit: Int?
 
-    @Flag(help: "Print JSON, also on a terminal.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
         if let limit, limit < 0 { throw ValidationError("--limit takes a number from 0 on") }
@@ -79,7 +78,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let text = LetterListText(found: try place.find(options.filter), limit: limit)
-        if json || !StandardOutput.isTerminal {
+        if output.isWanted {
             try text.json { try StandardOutput.write(line: $0) }
         } else {
             for line in text.lines { try StandardOutput.write(line: line) }

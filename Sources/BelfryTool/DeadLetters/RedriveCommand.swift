@@ -57,8 +57,7 @@ struct RedriveCommand: AsyncParsableCommand {
     @Option(help: "Seconds to wait for the door's answer.")
     var timeout: Double = 10
 
-    @Flag(help: "Print JSON, also on a terminal.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws {
         if door != nil, keys.key != nil {
@@ -79,7 +78,7 @@ struct RedriveCommand: AsyncParsableCommand {
         let plan = RedrivePlan(try place.find(options.filter, including: include), limit: limit)
         let commands = RedriveCommands(folder: plan.found.logs.folder, now: .wall())
         var text = RedriveText(plan: plan, content: commands.content)
-        let isForPeople = !json && StandardOutput.isTerminal
+        let isForPeople = !output.isWanted
         if isForPeople { try write(text.preview()) }
         if yes, plan.redrivable > 0 { text.sent = try await send(plan, commands) }
         if isForPeople {

@@ -18,8 +18,7 @@ struct APNsDoctorCommand: AsyncParsableCommand {
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
     var pipeline: String
 
-    @Flag(help: "Print JSON, also on a terminal.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)
@@ -27,7 +26,7 @@ struct APNsDoctorCommand: AsyncParsableCommand {
         guard !routes.isEmpty else {
             throw ToolFailure(.configuration, "\(pipeline) sets up no APNs transport (use: apns)")
         }
-        var report = DoctorReport(isJSON: json || !StandardOutput.isTerminal, isColoured: StandardOutput.isTerminal)
+        var report = DoctorReport(isJSON: output.isWanted, isColoured: StandardOutput.isTerminal)
         for route in routes {
             for line in report.add(await Self.findings(route), of: "apns") { try StandardOutput.write(line: line) }
         }

@@ -21,8 +21,7 @@ struct LogListCommand: ParsableCommand {
     @Argument(help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
     var place: String
 
-    @Flag(help: "Print JSON, also on a terminal.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() throws {
         var logs: [LogSummary] = []
@@ -33,18 +32,13 @@ struct LogListCommand: ParsableCommand {
                 failures.append(error)
             }
         }
-        try show(logs)
+        try output.print(LogTable.rows(logs), json: logs.map(LogTable.json))
         if logs.isEmpty, failures.isEmpty, absent.isEmpty {
             throw ToolFailure(.noInput, try LogPlace.nothing(in: place))
         }
         for failure in failures { StandardError.write(failure.description) }
         try AbsentLogs.check(absent + logs.compactMap { try AbsentLogs.gap(ofLogAt: $0.directory) })
         if let failure = failures.first { throw ToolFailure(ToolFailure.status(of: failure)) }
-    }
-
-    private func show(_ logs: [LogSummary]) throws(OutputError) {
-        let asJSON = json || !StandardOutput.isTerminal
-        for line in asJSON ? logs.map(LogTable.json) : LogTable.rows(logs) { try StandardOutput.write(line: line) }
     }
 }
 
@@ -69,25 +63,18 @@ enum LogTable {
     }
 
     static func json(_ log: LogSummary) -> String {
-        var buffer = ByteBuffer()
-        buffer.append("{")
-        buffer.append("name", log.name)
-        buffer.append(.first, log.firstSequence)
-        buffer.append(.last, log.lastSequence)
-        buffer.append(",\"firstNow\":")
-        append(log.firstNow, to: &buffer)
-        buffer.append(",\"lastNow\":")
-        append(log.lastNow, to: &buffer)
-        buffer.append("bytes", log.bytes)
-        buffer.append("segments", log.segments)
-        buffer.append("identity", log.identity.description)
-        buffer.append("directory", log.directory)
-        buffer.append("tornTail", log.hasTornTail)
-        buffer.append("}")
-        return buffer.text
-    }
-
-    private static func append(_ time: Instant?, to buffer: inout ByteBuffer) {
-        if let time { buffer.appendJSON(time.rfc3339) } else { buffer.append("null") }
+        func text(_ time: Instant?) -> String { time.map { "\"\($0.rfc3339)\"" } ?? "null" }
+        return ByteBuffer.object {
+            $0.append("name", log.name)
+            $0.append(.first, log.firstSequence)
+            $0.append(.last, log.lastSequence)
+            $0.append("firstNow", raw: text(log.firstNow))
+            $0.append("lastNow", raw: text(log.lastNow))
+            $0.append("bytes", log.bytes)
+            $0.append("segments", log.segments)
+            $0.append("identity", log.identity.description)
+            $0.append("directory", log.directory)
+            $0.append("tornTail", log.hasTornTail)
+        }.text
     }
 }

@@ -20,17 +20,15 @@ struct LogMigrateCommand: ParsableCommand {
     @Flag(help: "Only say what would be done.")
     var dryRun = false
 
-    @Flag(help: "Print JSON, also on a terminal.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     @Argument(help: "A log, or a place: then all logs in it.", completion: .file())
     var place: String
 
     func run() throws {
-        let asJSON = json || !StandardOutput.isTerminal
         for directory in try LogPlace.oneOrAll(place).whole() {
             let report = try LogMigration.run(directory, isDryRun: dryRun)
-            try StandardOutput.write(line: asJSON ? report.json : report.text)
+            try output.print([report.text], json: [report.json])
         }
     }
 }

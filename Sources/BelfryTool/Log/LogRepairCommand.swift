@@ -35,8 +35,7 @@ struct LogRepairCommand: ParsableCommand {
     @Option(help: "The time that names the copy (RFC 3339); now where it is not given.")
     var now: Instant?
 
-    @Flag(help: "Print JSON, also on a terminal.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() throws {
         let directory = try LogPlace.folder(ofLog: log, pipeline: pipeline)
@@ -44,10 +43,7 @@ struct LogRepairCommand: ParsableCommand {
         let repair = try LogRepairCommand.look(at: directory) { progress.add($0) }
         progress.end()
         let copy = yes ? try repair.apply(at: now ?? .wall()) : nil
-        let lines =
-            json || !StandardOutput.isTerminal
-            ? [RepairText.json(repair.plan, copy)] : RepairText.lines(repair.plan, copy)
-        for line in lines { try StandardOutput.write(line: line) }
+        try output.print(RepairText.lines(repair.plan, copy), json: [RepairText.json(repair.plan, copy)])
         if !repair.plan.isSound, copy == nil { throw ToolFailure(.no) }
     }
 

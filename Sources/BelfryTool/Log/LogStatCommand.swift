@@ -16,18 +16,16 @@ struct LogStatCommand: ParsableCommand {
     @Argument(help: "A log, or a place: then all logs in it.", completion: .file())
     var place: String
 
-    @Flag(help: "Print JSON, also on a terminal.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() throws {
-        let asJSON = json || !StandardOutput.isTerminal
         let choice = try LogPlace.oneOrAll(place)
         for directory in choice.logs {
             var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
             defer { progress.end() }
             let stat = try LogStat.read(directory) { progress.add($0) }
             progress.end()
-            for line in asJSON ? [StatText.json(stat)] : StatText.lines(stat) { try StandardOutput.write(line: line) }
+            try output.print(StatText.lines(stat), json: [StatText.json(stat)])
         }
         try choice.finish()
     }

@@ -25,20 +25,16 @@ struct LogVerifyCommand: ParsableCommand {
     @Argument(help: "A log, or a place: then all logs in it.", completion: .file())
     var place: String
 
-    @Flag(help: "Print JSON, also on a terminal.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() throws {
-        let asJSON = json || !StandardOutput.isTerminal
         var isSound = true
         let choice = try LogPlace.oneOrAll(place)
         for directory in choice.logs {
             let report = try verify(directory)
             let name = LogPlace.name(ofLogAt: directory)
             isSound = isSound && report.isSound
-            for line in asJSON ? [VerifyText.json(name, report)] : VerifyText.lines(name, report) {
-                try StandardOutput.write(line: line)
-            }
+            try output.print(VerifyText.lines(name, report), json: [VerifyText.json(name, report)])
         }
         try AbsentLogs.check(choice.absent)
         if !isSound { throw ToolFailure(.no) }
@@ -71,18 +67,16 @@ enum VerifyText {
     }
 
     static func json(_ name: String, _ report: VerifyReport) -> String {
-        var buffer = ByteBuffer()
-        buffer.append("{")
-        buffer.append("name", name)
-        buffer.append("sound", report.isSound)
-        buffer.append("events", report.events)
-        buffer.append("batches", report.batches)
-        buffer.append("bytes", report.bytes)
-        buffer.append("problems", report.problems) { $0.append(raw: json($1)) }
-        buffer.append("notes", report.notes) { $0.append(raw: json($1)) }
-        buffer.append("tornTail", raw: report.tornTail.map(json))
-        buffer.append("}")
-        return buffer.text
+        ByteBuffer.object {
+            $0.append("name", name)
+            $0.append("sound", report.isSound)
+            $0.append("events", report.events)
+            $0.append("batches", report.batches)
+            $0.append("bytes", report.bytes)
+            $0.append("problems", report.problems) { $0.append(raw: json($1)) }
+            $0.append("notes", report.notes) { $0.append(raw: json($1)) }
+            $0.append("tornTail", raw: report.tornTail.map(json))
+        }.text
     }
 
     static func json(_ problem: VerifyReport.Problem) -> String {

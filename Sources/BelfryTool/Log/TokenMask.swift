@@ -1,4 +1,5 @@
 import EventLog
+import Inspect
 import JSON
 import PipelineRuntime
 import Signing
@@ -14,7 +15,7 @@ struct TokenMask {
 
     static func mask(_ token: String) -> String {
         let count = token.utf8.count
-        guard token.utf8.allSatisfy(isHexDigit) else { return "masked-" + digits(of: token, digitsMin) }
+        guard token.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return "masked-" + digits(of: token, digitsMin) }
         // APNs takes an even number of digits.
         let length = count < digitsMin ? digitsMin + count % 2 : count
         return digits(of: token.lowercased(), length)
@@ -29,13 +30,6 @@ struct TokenMask {
             block += 1
         }
         return String(text.prefix(count))
-    }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        switch byte | 0x20 {
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): true
-        default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-        }
     }
 }
 
@@ -66,21 +60,14 @@ extension TokenMask {
     /// An event with its own `token`, and that of the event that a dead letter has as text.
     private static func write(_ event: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) throws {
         var parser = JSONParser(limits: limits)
-        let json = try parser.parse(event)
-        buffer.append(byte: UInt8(ascii: "{"))
-        var isFirst = true
-        for (key, value) in json.members {
-            if !isFirst { buffer.append(byte: UInt8(ascii: ",")) }
-            isFirst = false
-            buffer.append(key.raw)
-            buffer.append(byte: UInt8(ascii: ":"))
+        buffer.rewrite(try parser.parse(event)) { key, value, buffer in
             switch (key.string, value.string) {
             case ("token", let token?): buffer.appendJSON(mask(token))
             case ("event", let text?): buffer.appendJSON(masked(event: text))
             default: buffer.append(value.raw)
             }
+            return true
         }
-        buffer.append(byte: UInt8(ascii: "}"))
     }
 
     /// What is no event has no token that could be told from the rest of it, and is left out.

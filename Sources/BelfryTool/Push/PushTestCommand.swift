@@ -36,8 +36,7 @@ struct PushTestCommand: AsyncParsableCommand {
     @Flag(help: "Send it silently: background, priority 5.")
     var silent = false
 
-    @Flag(help: "Print JSON, also on a terminal.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func validate() throws { try target.check() }
 
@@ -53,7 +52,7 @@ struct PushTestCommand: AsyncParsableCommand {
         let answer = try await Self.answer(of: transport, to: push.delivery)
         await transport.close()
         let report = PushTestReport(answer, device, push, remedy: Self.remedy(answer, route))
-        try StandardOutput.write(line: json || !StandardOutput.isTerminal ? report.json : report.text)
+        try output.print([report.text], json: [report.json])
         if answer.outcome != .accepted { throw ToolFailure(.no) }
     }
 

@@ -1,4 +1,5 @@
 import Events
+import Inspect
 import JSON
 import Replay
 
@@ -72,18 +73,13 @@ struct ReplayReport {
 
 extension ReplayReport {
     var json: String {
-        var buffer = ByteBuffer()
-        buffer.append("{")
-        buffer.append("result", verdict.rawValue)
-        buffer.append("compared", stages.reduce(0) { $0 + $1.compared.count })
-        if let difference {
-            buffer.append(",\"difference\":")
-            ReplayReport.write(difference, to: &buffer)
-        }
-        buffer.append("stages", stages) { ReplayReport.write($1, to: &$0) }
-        if let sent { ReplayReport.write(sent, to: &buffer) }
-        buffer.append("}")
-        return buffer.text
+        ByteBuffer.object {
+            $0.append("result", verdict.rawValue)
+            $0.append("compared", stages.reduce(0) { $0 + $1.compared.count })
+            $0.append("difference", raw: difference.map(ReplayReport.json))
+            $0.append("stages", stages) { $0.append(raw: ReplayReport.json($1)) }
+            $0.append("sent", raw: sent.map(ReplayReport.json))
+        }.text
     }
 
     private static func write(_ compared: ComparedEvents, to buffer: inout ByteBuffer) {
@@ -93,59 +89,45 @@ extension ReplayReport {
         buffer.append(.last, range.upperBound)
     }
 
-    private static func write(_ sent: SentPushes, to buffer: inout ByteBuffer) {
-        buffer.append(",\"sent\":{\"transport\":")
-        buffer.appendJSON(sent.transport)
-        buffer.append("accepted", sent.accepted)
-        buffer.append("refused", sent.refused)
-        buffer.append("deferred", sent.deferred)
-        buffer.append("}")
+    private static func json(_ sent: SentPushes) -> String {
+        ByteBuffer.object {
+            $0.append("transport", sent.transport)
+            $0.append("accepted", sent.accepted)
+            $0.append("refused", sent.refused)
+            $0.append("deferred", sent.deferred)
+        }.text
     }
 
-    private static func write(_ stage: PipelineReplay.StageResult, to buffer: inout ByteBuffer) {
-        buffer.append("{")
-        buffer.append("stage", stage.stage)
-        buffer.append(.log, stage.log)
-        buffer.append("result", stage.verdict.rawValue)
-        buffer.append("events", stage.events)
-        buffer.append("untaken", stage.untaken)
-        write(stage.compared, to: &buffer)
-        if let difference = stage.difference {
-            buffer.append(",\"difference\":")
-            write(difference, to: &buffer)
-        }
-        buffer.append("}")
+    private static func json(_ stage: PipelineReplay.StageResult) -> String {
+        ByteBuffer.object {
+            $0.append("stage", stage.stage)
+            $0.append(.log, stage.log)
+            $0.append("result", stage.verdict.rawValue)
+            $0.append("events", stage.events)
+            $0.append("untaken", stage.untaken)
+            write(stage.compared, to: &$0)
+            $0.append("difference", raw: stage.difference.map(json))
+        }.text
     }
 
-    private static func write(_ difference: ReplayDifference, to buffer: inout ByteBuffer) {
-        buffer.append("{")
-        buffer.append("stage", difference.stage)
-        buffer.append(.log, difference.log)
-        buffer.append(.sequence, difference.sequence)
-        buffer.append(",\"pointer\":")
-        write(text: difference.pointer, to: &buffer)
-        buffer.append("recorded", raw: difference.recorded ?? "null")
-        buffer.append("replayed", raw: difference.replayed ?? "null")
-        write(difference.cause, to: &buffer)
-        buffer.append("}")
+    private static func json(_ difference: ReplayDifference) -> String {
+        ByteBuffer.object {
+            $0.append("stage", difference.stage)
+            $0.append(.log, difference.log)
+            $0.append(.sequence, difference.sequence)
+            if difference.pointer == nil { $0.append("pointer", raw: "null") }
+            $0.append("pointer", difference.pointer)
+            $0.append("recorded", raw: difference.recorded ?? "null")
+            $0.append("replayed", raw: difference.replayed ?? "null")
+            $0.append("input", raw: json(difference.cause))
+        }.text
     }
 
-    private static func write(text: String?, to buffer: inout ByteBuffer) {
-        if let text { buffer.appendJSON(text) } else { buffer.append("null") }
-    }
-
-    private static func write(_ cause: ReplayDifference.Cause, to buffer: inout ByteBuffer) {
+    private static func json(_ cause: ReplayDifference.Cause) -> String? {
         switch cause {
-        case .event(let log, let sequence, _):
-            buffer.append(",\"input\":{\"log\":")
-            buffer.appendJSON(log)
-            buffer.append(.sequence, sequence)
-            buffer.append("}")
-        case .wake(let now):
-            buffer.append(",\"input\":{\"time\":")
-            buffer.appendJSON(now.rfc3339)
-            buffer.append("}")
-        case .unknown: break
+        case .event(let log, let sequence, _): EventPlace(log: log, sequence: sequence).json
+        case .wake(let now): ByteBuffer.object { $0.append("time", now.rfc3339) }.text
+        case .unknown: nil
         }
     }
 }

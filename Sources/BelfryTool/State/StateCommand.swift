@@ -39,8 +39,7 @@ struct StateCommand: ParsableCommand {
     @Option(help: "Show what concerns this user alone.")
     var user: String?
 
-    @Flag(help: "Print JSON, also on a terminal.")
-    var json = false
+    @OptionGroup var output: JSONOption
 
     func run() throws {
         let recorded = try RecordedPlace(pipeline, logs: logs).recorded
@@ -53,10 +52,8 @@ struct StateCommand: ParsableCommand {
             let names = states.names.isEmpty ? "none" : states.names.joined(separator: ", ")
             throw ToolFailure(.usage, "no stage of \(pipeline) has a state '\(state)'; there are: \(names)")
         }
-        let asJSON = json || !StandardOutput.isTerminal
-        let table = try StateTable(text, user: user, needsRows: !asJSON)
-        let lines = asJSON ? table.lines : table.rows
-        for line in lines { try StandardOutput.write(line: line) }
+        let table = try StateTable(text, user: user, needsRows: !output.isWanted)
+        try output.print(table.rows, json: table.lines)
     }
 
     /// What lies beyond the end is the end.

@@ -48,29 +48,21 @@ struct ValidateCommand: ParsableCommand {
     }
 
     static func report(_ errors: [SettingsError], _ warnings: [SettingsError] = []) -> String {
-        var buffer = ByteBuffer()
-        buffer.append("{")
-        buffer.append("valid", errors.isEmpty)
-        buffer.append(",\"errors\":")
-        write(errors, to: &buffer)
-        buffer.append(",\"warnings\":")
-        write(warnings, to: &buffer)
-        buffer.append("}")
-        return buffer.text
+        ByteBuffer.object {
+            $0.append("valid", errors.isEmpty)
+            $0.append("errors", errors, write)
+            $0.append("warnings", warnings, write)
+        }.text
     }
 
-    private static func write(_ errors: [SettingsError], to buffer: inout ByteBuffer) {
-        buffer.list(errors) { write($1, to: &$0) }
-    }
-
-    private static func write(_ error: SettingsError, to buffer: inout ByteBuffer) {
-        buffer.append("{")
-        buffer.append("file", error.file)
-        buffer.append("line", error.line)
-        buffer.append("column", error.column)
-        buffer.append("key", error.keyPath)
-        buffer.append(.reason, error.reason)
-        buffer.append("hint", error.hint)
-        buffer.append("}")
+    private static func write(to buffer: inout ByteBuffer, _ error: SettingsError) {
+        buffer.object {
+            $0.append("file", error.file)
+            $0.append("line", error.line)
+            $0.append("column", error.column)
+            $0.append("key", error.keyPath)
+            $0.append(.reason, error.reason)
+            $0.append("hint", error.hint)
+        }
     }
 }

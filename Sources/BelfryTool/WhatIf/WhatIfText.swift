@@ -46,25 +46,21 @@ struct WhatIfText {
     }
 
     private static func json(_ group: WhatIfReport.Group) -> String {
-        var buffer = ByteBuffer()
-        buffer.begin(event: "subscription")
-        buffer.append(.user, group.user.string)
-        buffer.append(.subscriptionID, group.subscription.string)
-        write(group.added, group.removed, group.changed, group.categories, to: &buffer)
-        if group.example != .max {
-            buffer.append(.change, group.example)
-        }
-        buffer.append("}")
-        return buffer.text
+        ByteBuffer.object {
+            $0.append("type", "subscription")
+            $0.append(.user, group.user.string)
+            $0.append(.subscriptionID, group.subscription.string)
+            write(group.added, group.removed, group.changed, group.categories, to: &$0)
+            if group.example != .max { $0.append(.change, group.example) }
+        }.text
     }
 
     private var summaryJSON: String {
-        var buffer = ByteBuffer()
-        buffer.append("{\"type\":\"summary\",\"pushes\":")
-        buffer.appendJSON(report.pushes)
-        WhatIfText.write(report.added, report.removed, report.changed, report.categories, to: &buffer)
-        buffer.append("}")
-        return buffer.text
+        ByteBuffer.object {
+            $0.append("type", "summary")
+            $0.append("pushes", report.pushes)
+            WhatIfText.write(report.added, report.removed, report.changed, report.categories, to: &$0)
+        }.text
     }
 
     private static func write(
@@ -73,12 +69,13 @@ struct WhatIfText {
         buffer.append("added", added)
         buffer.append("removed", removed)
         buffer.append("changed", changed)
-        buffer.append(",\"categories\":{")
-        for category in WhatIfCategory.allCases {
-            guard let count = categories[category] else { continue }
-            buffer.append(key: category.rawValue)
-            buffer.appendJSON(count)
+        buffer.append(member: "categories")
+        buffer.object {
+            for category in WhatIfCategory.allCases {
+                guard let count = categories[category] else { continue }
+                $0.append(key: category.rawValue)
+                $0.appendJSON(count)
+            }
         }
-        buffer.append("}")
     }
 }

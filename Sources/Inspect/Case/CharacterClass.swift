@@ -38,24 +38,16 @@ struct CharacterClass: Hashable {
     static func row(of scalar: Unicode.Scalar) -> [Unicode.Scalar] {
         guard let own = CharacterClass(scalar) else { return [] }
         let start = scalar.value / rowLength * rowLength
-        let below = neighbours(stride(from: Int64(scalar.value) - 1, through: Int64(start), by: -1), own)
-        let above = neighbours(stride(from: Int64(scalar.value) + 1, to: Int64(start + rowLength), by: 1), own)
+        let below = neighbours((start..<scalar.value).reversed(), own)
+        let above = neighbours(scalar.value + 1..<start + rowLength, own)
         return below.reversed() + [scalar] + above
     }
 
     /// Up to the first character of another class; capitals do not count, since none stands in lower case.
-    private static func neighbours(_ values: StrideThrough<Int64>, _ own: CharacterClass) -> [Unicode.Scalar] {
-        neighbours(Array(values), own)
-    }
-
-    private static func neighbours(_ values: StrideTo<Int64>, _ own: CharacterClass) -> [Unicode.Scalar] {
-        neighbours(Array(values), own)
-    }
-
-    private static func neighbours(_ values: [Int64], _ own: CharacterClass) -> [Unicode.Scalar] {
+    private static func neighbours(_ values: some Sequence<UInt32>, _ own: CharacterClass) -> [Unicode.Scalar] {
         var found: [Unicode.Scalar] = []
         for value in values {
-            guard let scalar = Unicode.Scalar(UInt32(value)) else { return found }
+            guard let scalar = Unicode.Scalar(value) else { return found }
             if scalar.properties.generalCategory == .uppercaseLetter { continue }
             guard CharacterClass(scalar) == own else { return found }
             found.append(scalar)

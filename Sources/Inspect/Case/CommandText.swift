@@ -113,12 +113,10 @@ extension CommandText {
     /// Fields that `%K` stands for keep their names.
     private func arguments(_ arguments: JSONValue, of predicate: String, into buffer: inout ByteBuffer) {
         let names = RecordPredicate.namePlaceholders(in: predicate)
-        buffer.append(byte: UInt8(ascii: "["))
-        for (index, argument) in arguments.elements.enumerated() {
-            if index > 0 { buffer.append(byte: UInt8(ascii: ",")) }
-            if names.contains(index) { buffer.append(argument.raw) } else { fieldValue(argument, into: &buffer) }
+        buffer.list(arguments.elements.enumerated()) { buffer, argument in
+            names.contains(argument.offset)
+                ? buffer.append(argument.element.raw) : fieldValue(argument.element, into: &buffer)
         }
-        buffer.append(byte: UInt8(ascii: "]"))
     }
 
     private func fieldValue(_ fieldValue: JSONValue, into buffer: inout ByteBuffer) {
@@ -131,15 +129,11 @@ extension CommandText {
     }
 
     private func filters(_ filters: JSONValue, into buffer: inout ByteBuffer) {
-        buffer.append(byte: UInt8(ascii: "["))
-        for (index, filter) in filters.elements.enumerated() {
-            if index > 0 { buffer.append(byte: UInt8(ascii: ",")) }
+        buffer.list(filters.elements) { buffer, filter in
             members(filter, into: &buffer) { key, value, buffer in
-                guard key == "fieldValue" else { return buffer.append(value.raw) }
-                fieldValue(value, into: &buffer)
+                key == "fieldValue" ? fieldValue(value, into: &buffer) : buffer.append(value.raw)
             }
         }
-        buffer.append(byte: UInt8(ascii: "]"))
     }
 }
 
@@ -173,16 +167,6 @@ extension CommandText {
     private func object(
         _ object: JSONValue, into buffer: inout ByteBuffer, _ write: (String, JSONValue, inout ByteBuffer) -> Bool
     ) {
-        guard object.isObject else { return buffer.append(object.raw) }
-        buffer.append(byte: UInt8(ascii: "{"))
-        var isFirst = true
-        for (key, value) in object.members {
-            let start = buffer.count
-            if !isFirst { buffer.append(byte: UInt8(ascii: ",")) }
-            buffer.append(key.raw)
-            buffer.append(byte: UInt8(ascii: ":"))
-            if write(key.string ?? "", value, &buffer) { isFirst = false } else { buffer.truncate(to: start) }
-        }
-        buffer.append(byte: UInt8(ascii: "}"))
+        buffer.rewrite(object) { write($0.string ?? "", $1, &$2) }
     }
 }

@@ -60,11 +60,9 @@ struct CommandHistory {
         }
         // Only where commands are looked for, each event must be looked at.
         let shared: [HeldValue] = things.isEmpty ? [.text(ExactText(Member.redriveOf.description))] : []
-        _ = try LogScan.events(in: log, from: .epoch, holding: shared) { event in
+        try LogScan.events(in: log, from: .epoch, holding: shared) { event in
             progress(UInt64(event.line.count))
             take(event, things)
-        } isEnough: { _ in
-            false
         }
     }
 

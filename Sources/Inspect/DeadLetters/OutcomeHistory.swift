@@ -21,11 +21,9 @@ struct OutcomeHistory {
 
     /// - Parameter pushes: Is told of the devices that were retired.
     init(of log: String, _ pushes: inout PushHistory, upstream: String, _ progress: (UInt64) -> Void) throws {
-        _ = try LogScan.events(in: log, from: .epoch) { event in
+        try LogScan.events(in: log, from: .epoch) { event in
             progress(UInt64(event.line.count))
             take(event, &pushes, upstream)
-        } isEnough: { _ in
-            false
         }
         for item in waiting { note(item.push, item.device, pushes) }
     }

@@ -48,11 +48,9 @@ struct PushHistory {
     init(_ letters: [Letter], in log: String, _ progress: (UInt64) -> Void) throws {
         names = Set(letters.compactMap(Self.name))
         let wanted = Dictionary(grouping: letters.indices, by: { letters[$0].subject.sequence })
-        _ = try LogScan.events(in: log, from: .epoch) { event in
+        try LogScan.events(in: log, from: .epoch) { event in
             progress(UInt64(event.line.count))
             try take(event, wanted[event.sequence] ?? [], letters)
-        } isEnough: { _ in
-            false
         }
     }
 

@@ -67,10 +67,8 @@ package struct RedriveCommands: Sendable {
         buffer.begin(event: EventName.pushRedrive)
         for member in [.container, .environment, .user] as [Member] { buffer.append(member, push[member]) }
         buffer.append(.device, letter.device?.string ?? "")
-        buffer.append(",\"redriveOf\":{\"log\":")
-        buffer.appendJSON(letter.subject.log)
-        buffer.append(.sequence, letter.subject.sequence)
-        buffer.append("},\"push\":")
+        buffer.append(.redriveOf, raw: letter.subject.json)
+        buffer.append(member: .push)
         write(push, leavingOut, letter.past, to: &buffer)
         buffer.append("}")
         return Array(buffer.bytes)
@@ -82,21 +80,20 @@ package struct RedriveCommands: Sendable {
     ) {
         let leavesBadge = past?.isBadgeOld ?? false
         let isExpired = past?.expiresAt.map { $0 <= now } ?? false
-        var separator = "{"
-        for key in Self.pushMembers where !leavingOut.contains(key) {
-            guard let value = push.member(key) else { continue }
-            buffer.append(raw: separator + "\"\(key)\":")
-            switch key {
-            case "headers" where isExpired: Self.writeForOneAttempt(value, to: &buffer)
-            case Member.payload where leavesBadge, Member.unpruned where leavesBadge:
-                Self.writeWithoutBadge(value, to: &buffer)
-            case "payloadByTopic" where leavesBadge:
-                Self.members(value, to: &buffer) { Self.writeWithoutBadge($1, to: &$2) }
-            default: buffer.append(value.raw)
+        buffer.object { buffer in
+            for key in Self.pushMembers where !leavingOut.contains(key) {
+                guard let value = push.member(key) else { continue }
+                buffer.append(key: key)
+                switch key {
+                case Member.headers where isExpired: Self.writeForOneAttempt(value, to: &buffer)
+                case Member.payload where leavesBadge, Member.unpruned where leavesBadge:
+                    Self.writeWithoutBadge(value, to: &buffer)
+                case Member.payloadByTopic where leavesBadge:
+                    Self.members(value, to: &buffer) { Self.writeWithoutBadge($1, to: &$2) }
+                default: buffer.append(value.raw)
+                }
             }
-            separator = ","
         }
-        buffer.append("}")
     }
 
     /// APNs: an expiration of 0 is for one attempt (Sending notification requests to APNs).
@@ -118,16 +115,10 @@ package struct RedriveCommands: Sendable {
         _ object: JSONValue, except unwanted: StaticString = "", to buffer: inout ByteBuffer,
         _ write: (_ key: JSONValue, _ value: JSONValue, inout ByteBuffer) -> Void
     ) {
-        guard object.isObject else { return buffer.append(object.raw) }
-        var separator: StaticString = "{"
-        for (key, value) in object.members where !key.equals(unwanted) {
-            buffer.append(separator)
-            buffer.append(key.raw)
-            buffer.append(":")
-            write(key, value, &buffer)
-            separator = ","
+        buffer.rewrite(object) { key, value, buffer in
+            if !key.equals(unwanted) { write(key, value, &buffer) }
+            return !key.equals(unwanted)
         }
-        buffer.append(object.members.contains { !$0.key.equals(unwanted) } ? "}" : "{}")
     }
 
     private func event(_ letter: Letter) throws -> [UInt8] {

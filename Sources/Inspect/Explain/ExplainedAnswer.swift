@@ -244,41 +244,30 @@ extension ExplainedAnswer {
 
     /// One object.
     package var json: String {
-        var buffer = ByteBuffer()
-        buffer.append("{")
-        buffer.append("change", change.sequence)
-        append("event", change.text, to: &buffer)
-        append("now", change.event.now.rfc3339, to: &buffer)
-        append(.user, subject.user.string, to: &buffer)
-        if let device = subject.device { append("device", device.string, to: &buffer) }
-        if let id = subject.subscriptionID { append("subscription", id.string, to: &buffer) }
-        buffer.append(isPushed ? ",\"pushed\":true" : ",\"pushed\":false")
-        append("verdict", verdict, to: &buffer)
-        append("code", reason.code.rawValue, to: &buffer)
-        appendDevices(to: &buffer)
-        buffer.append(",\"explanations\":")
-        Explanation.write(explanations, into: &buffer)
-        buffer.append("}")
-        return buffer.text
+        ByteBuffer.object {
+            $0.append("change", change.sequence)
+            $0.append("event", change.text)
+            $0.append("now", change.event.now.rfc3339)
+            $0.append(.user, subject.user.string)
+            $0.append("device", subject.device?.string)
+            $0.append("subscription", subject.subscriptionID?.string)
+            $0.append("pushed", isPushed)
+            $0.append("verdict", verdict)
+            $0.append("code", reason.code.rawValue)
+            $0.append("devices", devices) { $0.append(raw: $1.json) }
+            $0.append(member: "explanations")
+            Explanation.write(explanations, into: &$0)
+        }.text
     }
+}
 
-    private func append(_ key: StaticString, _ text: String, to buffer: inout ByteBuffer) {
-        buffer.append(",\"")
-        buffer.append(key)
-        buffer.append("\":")
-        buffer.appendJSON(text)
-    }
-
-    private func appendDevices(to buffer: inout ByteBuffer) {
-        buffer.append(",\"devices\":[")
-        for (index, device) in devices.enumerated() {
-            buffer.append(index > 0 ? ",{\"device\":" : "{\"device\":")
-            buffer.appendJSON(device.name.string)
-            buffer.append(device.isPushed ? ",\"pushed\":true" : ",\"pushed\":false")
-            append("code", device.reason.code.rawValue, to: &buffer)
-            append("text", device.reason.text, to: &buffer)
-            buffer.append("}")
-        }
-        buffer.append("]")
+extension ExplainedAnswer.Device {
+    fileprivate var json: String {
+        ByteBuffer.object {
+            $0.append("device", name.string)
+            $0.append("pushed", isPushed)
+            $0.append("code", reason.code.rawValue)
+            $0.append("text", reason.text)
+        }.text
     }
 }

@@ -143,7 +143,7 @@ extension FlowPursuit {
         of flowsOf: [UInt64: [Int]], from start: Instant, in log: String, to told: inout [Int: [RecordedOutcome]]
     ) throws {
         var flowsOf = flowsOf
-        _ = try LogScan.events(
+        try LogScan.events(
             in: log, from: start, holding: [.text(user), .text(ExactText(Member.redriveOf.description))]
         ) { event in
             guard event.json.tellsOfPush, event.json[.user]?.equals(user.string) ?? false,
@@ -152,8 +152,6 @@ extension FlowPursuit {
             else { return }
             if let push = event.json[.push]?.sequence { flowsOf[push] = flows }
             for flow in flows { told[flow, default: []].append(RecordedOutcome(event.json, sequence: event.sequence)) }
-        } isEnough: { _ in
-            false
         }
     }
 }

@@ -19,7 +19,7 @@ extension EventPlace {
         self.init(log: log, sequence: sequence)
     }
 
-    var json: String {
+    package var json: String {
         ByteBuffer.object {
             $0.append("log", log)
             $0.append("sequence", sequence)

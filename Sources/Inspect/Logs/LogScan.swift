@@ -42,9 +42,10 @@ package struct LogScan: EventFinder {
     ///
     /// - Parameter values: Events that do not hold all of them are passed over; some that do not may come too.
     /// - Returns: Whether the log had come so far.
+    @discardableResult
     static func events(
         in log: String, from now: Instant, holding values: [HeldValue] = [], body: (Event) throws -> Void,
-        isEnough: (BatchHeader) -> Bool
+        isEnough: (BatchHeader) -> Bool = { _ in false }
     ) throws -> Bool {
         let filter = LineFilter(values)
         var wasEnough = false

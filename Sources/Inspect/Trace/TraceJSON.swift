@@ -8,60 +8,45 @@ package enum TraceJSON {
     /// `{"log":…,"sequence":…,"now":…,"sinceCauseMicroseconds":…,"type":…,"target":true,"event":{…},"waitsFor":…,
     /// "effects":[node, …]}`, and where it was met before, `"repeated":true` in place of event and effects.
     package static func text(_ graph: TraceGraph, asked: String, as kind: TraceIDKind) -> String {
-        var buffer = start(asked)
-        buffer.append("as", kind.rawValue)
-        buffer.append("targets", graph.targetsInOrder.map(\.description))
-        buffer.append("changesLeftOut", graph.changesLeftOut)
-        buffer.append("isCut", graph.isCut)
-        buffer.append("trace", raw: list(graph.trees(node)))
-        buffer.append("}")
-        return buffer.text
+        ByteBuffer.object {
+            $0.append("asked", asked)
+            $0.append("as", kind.rawValue)
+            $0.append("targets", graph.targetsInOrder.map(\.description))
+            $0.append("changesLeftOut", graph.changesLeftOut)
+            $0.append("isCut", graph.isCut)
+            $0.append("trace", raw: list(graph.trees(node)))
+        }.text
     }
 
     /// `{"asked":…,"hits":[{"as":…,"log":…,"sequence":…,"now":…,"type":…,"event":{…}}, …],"hasMore":false}`.
     package static func text(_ hits: [TraceHit], hasMore: Bool, asked: String) -> String {
-        var buffer = start(asked)
-        buffer.append("hits", raw: list(hits.map(text)))
-        buffer.append("hasMore", hasMore)
-        buffer.append("}")
-        return buffer.text
-    }
-
-    private static func start(_ asked: String) -> ByteBuffer {
-        var buffer = ByteBuffer(capacity: 4096)
-        buffer.append("{")
-        buffer.append("asked", asked)
-        return buffer
+        ByteBuffer.object {
+            $0.append("asked", asked)
+            $0.append("hits", raw: list(hits.map(text)))
+            $0.append("hasMore", hasMore)
+        }.text
     }
 
     private static func list(_ texts: [String]) -> String { "[" + texts.joined(separator: ",") + "]" }
 
     private static func text(_ hit: TraceHit) -> String {
-        var buffer = ByteBuffer(capacity: 1024)
-        buffer.append("{")
-        buffer.append("as", hit.kind.rawValue)
-        append(hit.event, to: &buffer)
-        append(event: hit.event, to: &buffer)
-        buffer.append("}")
-        return buffer.text
+        ByteBuffer.object {
+            $0.append("as", hit.kind.rawValue)
+            append(hit.event, to: &$0)
+            append(event: hit.event, to: &$0)
+        }.text
     }
 
     private static func node(_ visit: TraceGraph.Visit, _ effects: [String]) -> String {
-        var buffer = ByteBuffer(capacity: 1024)
-        buffer.append("{")
-        append(visit.node.event, to: &buffer)
-        buffer.append("sinceCauseMicroseconds", visit.since?.microseconds)
-        if visit.isTarget { buffer.append("target", true) }
-        if visit.isRepeated {
-            buffer.append("repeated", true)
-            buffer.append("}")
-            return buffer.text
-        }
-        append(event: visit.node.event, to: &buffer)
-        buffer.append("waitsFor", visit.node.waitsFor)
-        buffer.append("effects", raw: list(effects))
-        buffer.append("}")
-        return buffer.text
+        ByteBuffer.object {
+            append(visit.node.event, to: &$0)
+            $0.append("sinceCauseMicroseconds", visit.since?.microseconds)
+            if visit.isTarget { $0.append("target", true) }
+            guard !visit.isRepeated else { return $0.append("repeated", true) }
+            append(event: visit.node.event, to: &$0)
+            $0.append("waitsFor", visit.node.waitsFor)
+            $0.append("effects", raw: list(effects))
+        }.text
     }
 
     private static func append(_ event: TraceEvent, to buffer: inout ByteBuffer) {

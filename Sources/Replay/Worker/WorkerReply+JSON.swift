@@ -8,28 +8,29 @@ extension WorkerReply {
     func write(into header: inout ByteBuffer) -> [UInt8] {
         switch self {
         case .ready(let snapshots, let deadline):
-            header.begin(event: "ready")
-            if let snapshots { header.append(raw: ",\"snapshots\":\(snapshots)") }
-            WorkerReply.write(deadline, into: &header)
+            header.object {
+                $0.append("type", "ready")
+                $0.append("snapshots", snapshots)
+                $0.append("deadline", deadline?.microseconds)
+            }
             return []
         case .done(let output):
             return output.write(into: &header)
         case .deliver(let delivery):
-            header.append(raw: "{\"type\":\"deliver\"")
-            delivery.id.write(into: &header)
-            header.append(.transport, delivery.transport)
-            header.append(raw: ",\"bytes\":\(delivery.byteCount)}")
+            header.object {
+                $0.append("type", "deliver")
+                delivery.id.write(into: &$0)
+                $0.append(.transport, delivery.transport)
+                $0.append("bytes", delivery.byteCount)
+            }
             return delivery.line
         case .failed(let reason):
-            header.begin(event: "error")
-            header.append(.reason, reason)
-            header.append("}")
+            header.object {
+                $0.append("type", "error")
+                $0.append(.reason, reason)
+            }
             return []
         }
-    }
-
-    fileprivate static func write(_ deadline: Instant?, into header: inout ByteBuffer) {
-        header.append(raw: deadline.map { ",\"deadline\":\($0.microseconds)}" } ?? "}")
     }
 
     init(_ json: JSONValue, _ body: [UInt8]) throws(WorkerNonsense) {
@@ -54,31 +55,28 @@ extension WorkerOutput {
     /// The bytes are the events, each with its line feed, and behind them the rejected lines.
     fileprivate func write(into header: inout ByteBuffer) -> [UInt8] {
         let rejectedBytes = rejected.reduce(0) { $0 + $1.line.count }
-        header.append(
-            raw: "{\"type\":\"done\",\"events\":\(count),\"bytes\":\(lines.count + rejectedBytes),\"marks\":[")
-        for (index, mark) in marks.enumerated() {
-            if index > 0 { header.append(",") }
-            let input = mark.input.map { "\($0)" } ?? "null"
-            header.append(raw: "[\(input),\(mark.now.microseconds),\(mark.bytes),\(mark.events)]")
+        header.object {
+            $0.append("type", "done")
+            $0.append("events", count)
+            $0.append("bytes", lines.count + rejectedBytes)
+            $0.append("marks", marks) { header, mark in
+                let input = mark.input.map { "\($0)" } ?? "null"
+                header.append(raw: "[\(input),\(mark.now.microseconds),\(mark.bytes),\(mark.events)]")
+            }
+            $0.append("rejected", rejected, WorkerOutput.write)
+            $0.append("deadline", deadline?.microseconds)
         }
-        header.append("],\"rejected\":[")
-        for (index, rejected) in rejected.enumerated() {
-            if index > 0 { header.append(",") }
-            WorkerOutput.write(rejected, into: &header)
-        }
-        header.append("]")
-        WorkerReply.write(deadline, into: &header)
         return lines + rejected.flatMap(\.line)
     }
 
-    private static func write(_ rejected: Outbox.Rejected, into header: inout ByteBuffer) {
-        header.append(raw: "{\"sequence\":\(rejected.sequence),\"bytes\":\(rejected.line.count)")
-        let rejection = rejected.rejection
-        for (key, text) in [("code", rejection.code), ("reason", rejection.reason), ("path", rejection.path)] {
-            header.append(raw: ",\"\(key)\":")
-            header.appendJSON(text)
+    private static func write(into header: inout ByteBuffer, _ rejected: Outbox.Rejected) {
+        header.object {
+            $0.append(.sequence, rejected.sequence)
+            $0.append("bytes", rejected.line.count)
+            $0.append("code", rejected.rejection.code)
+            $0.append(.reason, rejected.rejection.reason)
+            $0.append("path", rejected.rejection.path)
         }
-        header.append("}")
     }
 
     init(_ json: JSONValue, _ body: [UInt8]) throws(WorkerNonsense) {
