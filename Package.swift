@@ -95,7 +95,7 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
-                "Inspect", "BuiltIns", "PipelineTestKit", "BelfryTestKit", "Deliver", "Match", "LocalAPNs", "Signing",
+                "Inspect", "BuiltIns", "PipelineTestKit", "BelfryTestKit", "LocalAPNs", "Signing",
                 "TransportAPNs", "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]

@@ -67,6 +67,15 @@ import Testing
         #expect(!seen.contains { $0.hasPrefix("BuiltIn") || $0.hasPrefix("Transport") || $0.hasPrefix("NIO") })
     }
 
+    @Test func aToolIsMadeOfNoBuiltInStage() throws {
+        let modules = try Self.modules.get()
+        let stages = Set(modules.filter { $0.folder.path.contains("Sources/Stages/") }.map(\.name))
+        for name in ["PipelineKit", "PipelineRuntime", "Replay", "StageTool", "Inspect", "BelfryTool"] {
+            let tool = try #require(modules.first { $0.name == name })
+            #expect(tool.dependencies.isDisjoint(with: stages), "\(name)")
+        }
+    }
+
     @Test func aStageKnowsNoStorageEngine() throws {
         let stages = try Self.modules.get().filter { $0.folder.path.contains("Sources/Stages/") }
         #expect(stages.count >= 5)

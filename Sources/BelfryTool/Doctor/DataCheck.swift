@@ -3,7 +3,7 @@ import Inspect
 
 /// Whether logs and snapshots can be written, and by whom they can be read.
 struct DataCheck: DoctorCheck {
-    static let name = "data"
+    let name = "data"
 
     /// Below this a full disk is near: a segment and a snapshot may each take as much.
     static let lowBytes: UInt64 = 1 << 30

@@ -5,7 +5,7 @@ import ZeroMQ
 /// Something about a pipeline that may be wrong. A new check is a type, and a line in ``PipelineDoctorCommand/checks``.
 protocol DoctorCheck: Sendable {
     /// One word.
-    static var name: String { get }
+    var name: String { get }
 
     /// What it found; one finding that is ``Finding/Severity/ok`` where all is well, nothing where there is nothing to
     /// check.

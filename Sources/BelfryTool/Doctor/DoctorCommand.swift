@@ -54,12 +54,13 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON, also on a terminal, and all that was found.")
     var json = false
 
-    static let checks: [any DoctorCheck] = [
-        FileCheck(), DataCheck(), LogsCheck(), HealthCheck(), SubscriptionsCheck(), AppsCheck(),
-    ]
+    static let checks: [any DoctorCheck] =
+        [
+            FileCheck(), DataCheck(), LogsCheck(), HealthCheck(),
+        ] + StateCheck.all
 
     func validate() throws {
-        let names = Self.checks.map { type(of: $0).name }
+        let names = Self.checks.map(\.name)
         for name in only where !names.contains(name) {
             throw ValidationError("there is no check '\(name)'; there are: \(names.joined(separator: ", "))")
         }
@@ -69,9 +70,8 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
         let patient = try Patient(pipeline, logs: logs, keys: keys.pair())
         var report = DoctorReport(isJSON: json || !StandardOutput.isTerminal, isColoured: StandardOutput.isTerminal)
         for check in Self.checks {
-            let name = type(of: check).name
-            guard only.isEmpty || only.contains(name) else { continue }
-            for line in report.add(await Self.findings(of: check, patient), of: name) {
+            guard only.isEmpty || only.contains(check.name) else { continue }
+            for line in report.add(await Self.findings(of: check, patient), of: check.name) {
                 try StandardOutput.write(line: line)
             }
         }
@@ -83,7 +83,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
     private static func findings(of check: any DoctorCheck, _ patient: Patient) async -> [Finding] {
         do { return try await check.findings(in: patient) } catch {
             let reason = ToolFailure(explaining: error)?.message ?? "\(error)"
-            return [Finding(.error, "\(type(of: check).name).unchecked", "cannot be checked: \(reason)")]
+            return [Finding(.error, "\(check.name).unchecked", "cannot be checked: \(reason)")]
         }
     }
 }

@@ -2,7 +2,7 @@ import PipelineKit
 
 /// Whether the pipeline file is right, as `belfry validate` sees it.
 struct FileCheck: DoctorCheck {
-    static let name = "file"
+    let name = "file"
 
     func findings(in patient: Patient) throws -> [Finding] {
         if patient.isFolder { return [] }

@@ -6,7 +6,7 @@ import ZeroMQ
 
 /// Whether the stages answer, where the pipeline runs at all, and what they say.
 struct HealthCheck: DoctorCheck {
-    static let name = "health"
+    let name = "health"
     /// How long all of them together are waited for.
     static let patience = Duration.seconds(1)
 

@@ -7,7 +7,7 @@ import Time
 
 /// Whether every log is there and whole where it is read first, and what was set aside.
 struct LogsCheck: DoctorCheck {
-    static let name = "logs"
+    let name = "logs"
 
     func findings(in patient: Patient) throws -> [Finding] {
         guard let place = patient.logPlace else { return [] }

@@ -69,7 +69,8 @@ public struct Explanation: Sendable, Hashable {
             self.init(name, buffer)
         }
 
-        private init(_ name: String, _ buffer: borrowing ByteBuffer) {
+        /// - Parameter buffer: Holds one JSON value.
+        package init(_ name: String, _ buffer: borrowing ByteBuffer) {
             self.name = name
             json = Array(buffer.bytes)
         }

@@ -15,6 +15,14 @@ public protocol InspectableStage: StageCore {
     /// Writes what ``otherStateNames`` names, in the same form.
     func writeState(_ name: String, into lines: inout ByteBuffer)
 
+    /// What `belfry doctor` calls its look at the stage's state, such as `apps`. Nil: it has no look at it.
+    static var checkName: String? { get }
+
+    /// Says what in the state somebody should know or mend, what matters most first. Changes nothing.
+    ///
+    /// - Parameter name: What the pipeline file calls the stage.
+    func findings(of name: String) -> [StageFinding]
+
     /// Says what the stage, as it stands, would make of an event for a subject, and why. Changes nothing.
     ///
     /// - Parameter now: The event's recorded time.
@@ -26,6 +34,8 @@ extension InspectableStage {
     public func writeState(into lines: inout ByteBuffer) {}
     public static var otherStateNames: [String] { [] }
     public func writeState(_ name: String, into lines: inout ByteBuffer) {}
+    public static var checkName: String? { nil }
+    public func findings(of name: String) -> [StageFinding] { [] }
     public func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] { [] }

@@ -38,6 +38,15 @@ package struct PipelineState: Sendable {
         return lines.text
     }
 
+    /// What the stages that have a check of that name say of their state at the end of their logs.
+    package func findings(_ check: String) throws -> [StageFinding] {
+        try recorded.stages.flatMap { stage in
+            let type = stage.stage.command.isEmpty ? factory.registry.stages[stage.stage.kind] : nil
+            guard type?.checkName == check else { return [StageFinding]() }
+            return try machine(of: stage, at: .end).0.findings(of: stage.name)
+        }
+    }
+
     private func names(of stage: RecordedStage) -> [String] {
         guard let type = factory.registry.stages[stage.stage.kind] else { return [] }
         return [type.stateName].compactMap(\.self) + type.otherStateNames

@@ -23,6 +23,9 @@ package protocol StatefulMachine: RestorableMachine {
     /// The part of it that has that name, in the same form.
     func writeState(_ name: String, into lines: inout ByteBuffer)
 
+    /// What in it somebody should know or mend; see ``InspectableStage/findings(of:)``.
+    func findings(of name: String) -> [StageFinding]
+
     /// The state as a snapshot holds it.
     func state() -> [UInt8]
 
@@ -46,6 +49,8 @@ extension SwiftMachine: StatefulMachine {
         let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
         return clock.stage.explain(event, at: now, for: subject)
     }
+
+    package func findings(of name: String) -> [StageFinding] { clock.stage.findings(of: name) }
 
     package func writeState(into lines: inout ByteBuffer) { clock.stage.writeState(into: &lines) }
 

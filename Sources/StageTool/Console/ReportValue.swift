@@ -24,10 +24,12 @@ package indirect enum ReportValue: Hashable, Sendable {
     package static func count(_ number: Int) -> ReportValue { .count(UInt64(max(0, number))) }
 
     /// One line.
-    package var json: String {
+    package var json: String { buffer.text }
+
+    package var buffer: ByteBuffer {
         var buffer = ByteBuffer(capacity: 4096)
         write(to: &buffer)
-        return buffer.text
+        return buffer
     }
 
     fileprivate func write(to buffer: inout ByteBuffer) {

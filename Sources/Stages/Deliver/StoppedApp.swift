@@ -3,25 +3,25 @@ import Time
 
 extension DeliverStage {
     /// An app whose pushes wait until its transport takes one of them.
-    package struct StoppedApp: Sendable {
-        package let transport: String
-        package let container: String
-        package let environment: String
-        package let topic: String?
-        package let probeAt: Instant
+    struct StoppedApp: Sendable {
+        let transport: String
+        let container: String
+        let environment: String
+        let topic: String?
+        let probeAt: Instant
         /// How many of its pushes wait.
-        package let waiting: Int
+        let waiting: Int
         /// Whether nothing but unknown devices was met: no other question to the other side shows what is wrong.
-        package let isOfUnknownDevices: Bool
+        let isOfUnknownDevices: Bool
 
         /// What to do about devices that are all unknown.
-        package static let remedyOfSuspicion =
+        static let remedyOfSuspicion =
             "Compare the transport's host and the app's environment and topic with what the app is built for, and the "
             + "tokens with what it was given (a probe does not show which tokens are known)"
     }
 
     /// In the order in which they were stopped.
-    package var stoppedApps: [StoppedApp] {
+    var stoppedApps: [StoppedApp] {
         registry.apps.held.compactMap { place in
             guard let hold = registry.apps[place].hold else { return nil }
             let key = registry.apps.keys[place]

@@ -2,29 +2,29 @@ import Predicates
 
 /// Subscriptions that are looked at for every change of their record type, because nothing that they ask for narrows
 /// them; all in one kind of database, to one record type, and of the same shape.
-package struct UnindexedSubscriptions: Sendable {
+struct UnindexedSubscriptions: Sendable {
     /// A part of the predicate, all of which must hold.
-    package struct Part: Sendable {
+    struct Part: Sendable {
         /// As it would stand in a predicate's text; without its values where they differ.
-        package fileprivate(set) var text: String
+        fileprivate(set) var text: String
         /// The same without its values.
-        package let shape: String
+        let shape: String
         /// Why the index has no place for it.
-        package let reason: String
+        let reason: String
         /// What to write instead, where there is something.
-        package let instead: String?
+        let instead: String?
     }
 
-    package fileprivate(set) var group: QueryGroup
-    package fileprivate(set) var parts: [Part]
+    fileprivate(set) var group: QueryGroup
+    fileprivate(set) var parts: [Part]
     /// How many unindexed subscriptions, of whatever shape, are looked at for a change in the place that has most.
-    package fileprivate(set) var lookedAt = 1
+    fileprivate(set) var lookedAt = 1
 }
 
 extension MatchStage {
     /// The subscriptions that no part of their predicate narrows: those that most are looked at with first, then in the
     /// order in which they were saved. One without a predicate asks for every record, and is none of them.
-    package var unindexed: [UnindexedSubscriptions] {
+    var unindexed: [UnindexedSubscriptions] {
         var (groups, numbers) = ([UnindexedSubscriptions](), [QueryGroup.Key: Int]())
         var lists: [SavedQuery.Place: Int] = [:]
         var places: [Set<SavedQuery.Place>] = []

@@ -1,15 +1,15 @@
 /// Saved queries that are alike, of which the first are named and the others counted.
-package struct QueryGroup: Sendable {
+struct QueryGroup: Sendable {
     /// How many are named.
-    package static let namedMax = 100
+    static let namedMax = 100
 
     /// In the order in which they were saved; never empty.
-    package private(set) var named: [SavedQuery]
-    package private(set) var count = 1
+    private(set) var named: [SavedQuery]
+    private(set) var count = 1
 
     init(_ first: SavedQuery) { named = [first] }
 
-    package var first: SavedQuery { named[0] }
+    var first: SavedQuery { named[0] }
 
     mutating func add(_ query: SavedQuery) {
         count += 1

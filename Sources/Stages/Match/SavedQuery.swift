@@ -2,17 +2,17 @@ import JSON
 import Predicates
 
 /// A query subscription by what names it, for people and for tools.
-package struct SavedQuery: Sendable {
-    package let container: String
-    package let environment: String
-    package let database: String
-    package let user: String
-    package let subscriptionID: String
-    package let recordType: String
+struct SavedQuery: Sendable {
+    let container: String
+    let environment: String
+    let database: String
+    let user: String
+    let subscriptionID: String
+    let recordType: String
     /// The sequence of the event that saved it.
-    package let savedAt: UInt64
+    let savedAt: UInt64
     /// As text, whichever way it was written.
-    package let predicate: String
+    let predicate: String
 
     init(_ subscription: Subscription, _ saved: UInt64) {
         let identity = subscription.identity
@@ -44,10 +44,10 @@ package struct SavedQuery: Sendable {
 
 extension MatchStage {
     /// How many subscriptions are saved.
-    package var subscriptionCount: Int { index.count }
+    var subscriptionCount: Int { index.count }
 
     /// The subscriptions that can never match, by the reason, in the order in which the first was saved.
-    package var neverTrue: [(group: QueryGroup, reason: String)] {
+    var neverTrue: [(group: QueryGroup, reason: String)] {
         var (groups, numbers) = ([(group: QueryGroup, reason: String)](), [QueryGroup.Key: Int]())
         for found in index.savedOrder {
             let never = index.store.withSubscription(found.slot) { subscription in

@@ -279,6 +279,10 @@ import Time
         #expect(bench.said.count == 1)
         #expect(bench.said.first?.hasPrefix("\(app): nothing more is sent: 20 devices are unknown there") == true)
         #expect(bench.stage.stoppedApps.map(\.isOfUnknownDevices) == [true])
+        let found = bench.stage.findings(of: "out")
+        let what = "out: apns takes nothing from iCloud.Notes development com.example.Notes: "
+        #expect(found.count == 1 && found[0].code == "app.stopped" && found[0].text.hasPrefix(what), "\(found)")
+        #expect(found[0].fix?.hasPrefix("its devices are unknown there, and none was known yet: Compare") == true)
         try bench.feed(push())
         bench.advance(to: 62)
         answers(&bench, .unknownAddress)
@@ -296,6 +300,8 @@ import Time
         answers(&bench, .stopped)
         bench.advance(to: 2)
         #expect(bench.stage.stoppedApps.map(\.isOfUnknownDevices) == [false])
+        let fix = "belfry doctor apns says what is wrong; app.stopped in the log of out has the answer"
+        #expect(bench.stage.findings(of: "out").map(\.fix) == [fix])
         #expect(bench.said == [])
     }
 

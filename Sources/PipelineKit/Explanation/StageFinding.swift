@@ -1,0 +1,29 @@
+/// Something in a stage's state that whoever runs the pipeline should know: what ``InspectableStage/findings(of:)`` tells.
+public struct StageFinding: Sendable, Hashable {
+    /// How much a finding matters: `belfry doctor` exits with 1 after a warning or an error.
+    public enum Severity: String, Sendable, CaseIterable {
+        case ok, note, warning, error
+    }
+
+    /// How much it matters.
+    public let severity: Severity
+    /// Stable over versions: what it is about, and what of that, as in `app.stopped`.
+    public let code: String
+    /// In one line.
+    public let text: String
+    /// More lines, for people.
+    public let lines: [String]
+    /// What to do; nil where there is nothing to do.
+    public let fix: String?
+    /// More members, for programs.
+    public let details: [Explanation.Detail]
+
+    /// Without lines, a fix and details, the text says all.
+    public init(
+        _ severity: Severity, _ code: String, _ text: String, lines: [String] = [], fix: String? = nil,
+        _ details: [Explanation.Detail] = []
+    ) {
+        (self.severity, self.code, self.text) = (severity, code, text)
+        (self.lines, self.fix, self.details) = (lines, fix, details)
+    }
+}
