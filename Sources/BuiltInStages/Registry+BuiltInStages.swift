@@ -6,8 +6,8 @@ import Payload
 import PipelineKit
 
 extension Registry {
-    /// The stages and coalescing policies that Belfry brings along. Programs of one stage link them for the names of their
-    /// logs.
+    /// The stages and coalescing policies that Belfry brings along. The program of one stage links all of them, because it
+    /// needs the standard names of their logs.
     public static var builtInStages: Registry {
         var registry = Registry()
         registry.register(IngestStage.self)

@@ -1,5 +1,4 @@
-/// What a stage's log tells of. The cases are in the order in which one log is made from another; a log's standard name is
-/// its raw value.
+/// Belfry's logs, in the order in which one is made from another. The raw value is the log's standard name.
 public enum LogKind: String, CaseIterable, Sendable {
     /// What producers sent: ``EventType/commands``.
     case changes

@@ -2,7 +2,7 @@ import Events
 
 /// The plugins that a program carries, by the words pipeline files use.
 public struct Registry: Sendable {
-    /// What the logs of stages tell of, by ``StageCore/kind``.
+    /// Which of Belfry's logs stages write, by ``StageCore/kind``.
     private var logs: [String: LogKind] = [:]
     /// Stages by their ``Stage/kind``.
     public private(set) var stages: [String: any Stage.Type] = [:]
@@ -35,14 +35,14 @@ public struct Registry: Sendable {
 }
 
 extension Registry {
-    /// For a program that runs one kind of stage: the same without the other stages, of which it only knows what they write.
+    /// A copy that can run stages of one kind only. It still knows which logs the other kinds write.
     package func running(_ kind: String) -> Registry {
         var registry = self
         registry.stages = stages.filter { $0.key == kind }
         return registry
     }
 
-    /// What the logs of a kind of stage tell of; nil where that is nothing known, or no such stage was registered.
+    /// Which of Belfry's logs a kind of stage writes; nil where it writes none of them or was not registered.
     package func log(ofKind kind: String) -> LogKind? { logs[kind] }
 
     /// The kind of stage that writes a log; the first by name, where several do.

@@ -90,8 +90,8 @@ import Testing
         }
     }
 
-    /// They know stages by what their logs tell of, so that a new stage needs no change in them. The words that are left are
-    /// members of the protocol with replay workers and of a report.
+    /// Tools find a stage by the log that it writes, so a new stage needs no change in them. The two words that are allowed
+    /// belong to the protocol with replay workers and to a report.
     @Test func neitherTheKitNorTheToolsNameABuiltInStage() throws {
         let kinds = Registry.builtIns.stages.keys.map { "\"\($0)\"" }
         #expect(kinds.count == 5)

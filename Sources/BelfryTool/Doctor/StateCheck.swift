@@ -6,10 +6,10 @@ import PipelineRuntime
 import Replay
 import Synchronization
 
-/// What stages say of their state: which of them have a check, and what it finds, they know themselves.
+/// A check that stages make themselves; see ``InspectableStage/findings(of:)``.
 struct StateCheck: DoctorCheck {
     let name: String
-    /// Whether it tells of snapshots that cannot be used; one check is enough for that.
+    /// Whether it reports snapshots that cannot be used. Only the first check does.
     private let tellsOfSnapshots: Bool
 
     /// One for each name, in the order in which the stages' logs are made from each other.

@@ -8,7 +8,7 @@ import StageTool
 package struct TracedLog: Hashable, Sendable {
     enum Role: Hashable, Sendable {
         case source
-        /// A stage whose doings are known by the log that it writes.
+        /// A stage that writes one of Belfry's logs.
         case making(LogKind)
         /// Any other stage: what it does with an event can be told from the event alone.
         case other

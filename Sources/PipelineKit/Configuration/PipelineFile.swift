@@ -23,7 +23,7 @@ public struct PipelineFile: Sendable {
     /// Reads and checks a file. Paths in it become absolute.
     ///
     /// - Parameters:
-    ///   - registry: The stages there are, which say what their logs tell of.
+    ///   - registry: The known stages, which give logs their standard names.
     ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
     /// - Throws: Everything that is wrong with it.
     public static func load(
@@ -37,7 +37,7 @@ public struct PipelineFile: Sendable {
     /// - Parameters:
     ///   - file: What errors call the text.
     ///   - folder: Where relative paths begin; the file's folder if nil.
-    ///   - registry: The stages there are, which say what their logs tell of.
+    ///   - registry: The known stages, which give logs their standard names.
     ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
     public static func parse(
         _ text: String, file: String, folder: String? = nil, registry: Registry,

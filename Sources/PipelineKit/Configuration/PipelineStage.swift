@@ -10,7 +10,7 @@ public struct PipelineStage: Sendable {
     public let from: String?
     /// The address its consumers connect to.
     public internal(set) var bind: String
-    /// What its log tells of; nil where that is nothing known.
+    /// Which of Belfry's logs it writes; nil where it writes none of them.
     package let writes: LogKind?
     /// The name of its log, and of the log's folder.
     public let logName: String

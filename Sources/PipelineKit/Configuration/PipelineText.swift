@@ -39,7 +39,7 @@ extension PipelineFile {
     /// Reads and checks a text. Paths in it become absolute.
     ///
     /// - Parameters:
-    ///   - registry: The stages there are, which say what their logs tell of.
+    ///   - registry: The known stages, which give logs their standard names.
     ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
     /// - Throws: Everything that is wrong with it.
     package static func parse(

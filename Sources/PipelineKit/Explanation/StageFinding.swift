@@ -1,4 +1,4 @@
-/// Something in a stage's state that whoever runs the pipeline should know: what ``InspectableStage/findings(of:)`` tells.
+/// Something that an operator should know about a stage's state. Made by ``InspectableStage/findings(of:)``.
 public struct StageFinding: Sendable, Hashable {
     /// How much a finding matters: `belfry doctor` exits with 1 after a warning or an error.
     public enum Severity: String, Sendable, CaseIterable {
@@ -18,7 +18,7 @@ public struct StageFinding: Sendable, Hashable {
     /// More members, for programs.
     public let details: [Explanation.Detail]
 
-    /// Without lines, a fix and details, the text says all.
+    /// Made by a stage in its `findings`.
     public init(
         _ severity: Severity, _ code: String, _ text: String, lines: [String] = [], fix: String? = nil,
         _ details: [Explanation.Detail] = []

@@ -15,12 +15,13 @@ public protocol InspectableStage: StageCore {
     /// Writes what ``otherStateNames`` names, in the same form.
     func writeState(_ name: String, into lines: inout ByteBuffer)
 
-    /// What `belfry doctor` calls its look at the stage's state, such as `apps`. Nil: it has no look at it.
+    /// The name of the check in `belfry doctor` that looks at the stage's state, such as `apps`. A stage without a check
+    /// returns nil.
     static var checkName: String? { get }
 
-    /// Says what in the state somebody should know or mend, what matters most first. Changes nothing.
+    /// Says what an operator should know about the state, the most important first. Changes nothing.
     ///
-    /// - Parameter name: What the pipeline file calls the stage.
+    /// - Parameter name: The stage's name in the pipeline file.
     func findings(of name: String) -> [StageFinding]
 
     /// Says what the stage, as it stands, would make of an event for a subject, and why. Changes nothing.

@@ -19,8 +19,8 @@ public protocol StageCore: SendableMetatype {
     /// The word a pipeline file names the stage by.
     static var kind: String { get }
 
-    /// What the stage's log tells of, by which tools find the stage; its log has that name unless the pipeline file gives
-    /// another. Nil: something else, and the log is called as the stage is in its file.
+    /// Which of Belfry's logs the stage writes. Tools find the stage by it, and it names the stage's log unless the pipeline
+    /// file gives another name. Nil: none of them; the log then has the name that the stage has in the pipeline file.
     static var writes: LogKind? { get }
 
     /// Whether the stage is fed by producers at its door instead of by another stage's log.

@@ -38,7 +38,7 @@ package struct PipelineState: Sendable {
         return lines.text
     }
 
-    /// What the stages that have a check of that name say of their state at the end of their logs.
+    /// The findings of the stages that have a check of that name, at the end of their logs.
     package func findings(_ check: String) throws -> [StageFinding] {
         try recorded.stages.flatMap { stage in
             let type = stage.stage.command.isEmpty ? factory.registry.stages[stage.stage.kind] : nil

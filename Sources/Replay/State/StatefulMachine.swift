@@ -23,7 +23,7 @@ package protocol StatefulMachine: RestorableMachine {
     /// The part of it that has that name, in the same form.
     func writeState(_ name: String, into lines: inout ByteBuffer)
 
-    /// What in it somebody should know or mend; see ``InspectableStage/findings(of:)``.
+    /// What an operator should know about it; see ``InspectableStage/findings(of:)``.
     func findings(of name: String) -> [StageFinding]
 
     /// The state as a snapshot holds it.
