@@ -7,6 +7,8 @@ struct PipelineBenchOptions: Sendable {
     var rate: Int?
     var subscriptions = 10_000
     var records = 100_000
+    /// Fewer than one for each user count as one for each.
+    var devices = 0
     /// Input between two snapshots of a stage, as pipeline files take it; nil for their default.
     var snapshotBytes: String?
     var sync = "interval 50ms"

@@ -40,6 +40,9 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "How many records the changes save.")
     var records = 100_000
 
+    @Option(help: "How many devices to register first, if more than one for each user.")
+    var devices = 0
+
     @Option(help: "Input between two snapshots of a stage (default: 32 MiB with --rate, else as in pipeline files).")
     var snapshotBytes: String?
 
@@ -59,6 +62,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     func validate() throws {
         if changes == 0 { throw ValidationError("--changes takes a number from 1 on") }
         if rate.map({ $0 < 1 }) == true { throw ValidationError("--rate takes a number from 1 on") }
+        guard (0...1_000_000).contains(devices) else { throw ValidationError("--devices takes a number up to 1000000") }
         guard (1..<100_000_000).contains(records) else {
             throw ValidationError("--records takes a number from 1 to 99999999")
         }
@@ -68,7 +72,8 @@ struct PipelineBenchCommand: AsyncParsableCommand {
         BuildKind.warn()
         let options = PipelineBenchOptions(
             changes: changes, rate: rate, subscriptions: users.subscriptions, records: records,
-            snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: disk.sync, seed: seed)
+            devices: devices, snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: disk.sync,
+            seed: seed)
         let bench = PipelineBench(options: options, interruption: .watch())
         let runs = try await common.measure(by: \.perSecond, keepsFolder: keep) { try await measure(bench, $0) }
         try common.print(PipelineReport(options: options, measure: runs.median), ofRuns: runs.all.map(\.perSecond))

@@ -39,7 +39,7 @@ final class PipelineDrive {
     }
 
     func run(outcomes: String) throws {
-        try producer.setUp(workload.setUp())
+        try producer.setUp(workload.setUp(devices: options.devices))
         times.pausesBefore = try producer.pauses()
         let before = try producer.uses()
         let ownBefore = ProcessUse(pid: getpid())

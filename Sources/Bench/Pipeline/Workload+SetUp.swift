@@ -1,9 +1,11 @@
 import Events
 
 extension Workload {
-    /// A device for each user, then the subscriptions: one command a line, in blocks that a producer can send.
-    func setUp(blockLines: Int = 500) -> [[String]] {
-        let lines = (0..<users).map(Workload.device) + (0..<subscriptions).map(Workload.subscription)
+    /// The devices, then the subscriptions: one command a line, in blocks that a producer can send.
+    ///
+    /// - Parameter devices: At least one for each user; further ones belong to users without subscriptions.
+    func setUp(devices: Int = 0, blockLines: Int = 500) -> [[String]] {
+        let lines = (0..<max(users, devices)).map(Workload.device) + (0..<subscriptions).map(Workload.subscription)
         return stride(from: 0, to: lines.count, by: blockLines).map {
             Array(lines[$0..<min($0 + blockLines, lines.count)])
         }
