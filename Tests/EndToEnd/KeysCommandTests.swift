@@ -223,7 +223,7 @@ struct KeysCommandTests {
     }
 
     @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
-    func `a producer in Python has a key`() async throws {
+    func `a producer and a consumer in Python have keys`() async throws {
         let notes = try Notes()
         let ingest = try await keyed(notes).ingest
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
@@ -232,19 +232,25 @@ struct KeysCommandTests {
             try await Program.run(
                 Python.program,
                 [
-                    Python.folder + "/../producers/send.py", "ipc://\(notes.folder)/data/ingest.door", "orders",
-                    "--key",
+                    Python.clients + "/producer.py", "ipc://\(notes.folder)/data/ingest.door", "orders", "--key",
                     "\(notes.folder)/\(key).key", "--server-key", ingest,
                 ], input: lines)
         }
         let lines = Notes.phone() + Notes.change("n1")
         #expect(try await send(lines, "shop").errors.hasSuffix("3 lines sent, 0 refused\n"))
         let again = try await send(lines + "garbage\n", "shop")
-        #expect(again.status == 65 && again.errors.hasPrefix("3 lines taken in an earlier run\n"), "\(again)")
+        #expect(again.status == 65 && again.errors.hasPrefix("3 lines sent in an earlier run, 0 refused\n"), "\(again)")
         let other = try await send("other lines\n" + lines, "shop")
         #expect(other.status == 65 && other.errors.contains("does not begin with the 4 lines"), "\(other)")
         let refused = try await send(lines, "screen")
         #expect(refused.status == 77 && refused.errors.contains("not listed for producing"), "\(refused)")
+        func read(_ key: String) async throws -> Program.Result {
+            let link = ["ipc://\(notes.folder)/data/ingest.link", "\(notes.folder)/position", "--limit", "1"]
+            let keys = ["--key", "\(notes.folder)/\(key).key", "--server-key", ingest]
+            return try await Program.run(Python.program, [Python.clients + "/consumer.py"] + link + keys)
+        }
+        #expect(try await read("screen").output.hasPrefix(#"{"sequence":1,"event":{"#))
+        #expect(try await read("shop").errors == "the key is not listed for reading there\n")
         program.signal(SIGTERM)
         #expect(await program.result().status == 0)
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The example plugin in Python, where this machine can run it.
+/// The examples in Python, where this machine can run them.
 public enum Python {
     public static let program = "/usr/bin/python3"
 
@@ -18,6 +18,9 @@ public enum Python {
 
     /// Where the examples' plugins are in this package.
     public static let folder = package + "/Pipelines/plugins"
+
+    /// Where the examples' producer and consumer are.
+    public static let clients = package + "/Pipelines/clients"
 
     private static var package: String {
         var path = Substring(#filePath)

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""A Belfry producer: sends the lines of a file or of standard input through a door, each once.
+
+    producer.py ipc:///var/lib/belfry/ingest.door orders orders.ndjson --secret orders.secret
+    producer.py tcp://10.0.0.7:7410 orders --key orders.key --server-key KEY < orders.ndjson
+
+It reads the whole input, waits for the door as long as it takes, and goes on behind the last line that the door has.
+Exit status: 0 all lines are taken; 65 a line was refused, or the input begins with other lines than those sent before;
+69 another error; 77 the door does not let in the key, or the name belongs to somebody else.
+The page "Wire protocol" of the manual describes the frames.
+"""
+
+import argparse
+import functools
+import json
+import sys
+
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+SILENCE = 500  # Milliseconds until the door is asked again.
+PARCEL = 50  # Lines in a message: with the longest lines 50 MB, less than a frame may have.
+LINE_MAX = 1_000_000  # Bytes; the door refuses longer lines.
+CRC = [functools.reduce(lambda crc, _: crc >> 1 ^ (0x82F63B78 if crc & 1 else 0), range(8), n) for n in range(256)]
+
+
+def crc32c(lines: list[bytes]) -> int:
+    crc = 0xFFFFFFFF
+    for byte in b"".join(line + b"\n" for line in lines):
+        crc = crc >> 8 ^ CRC[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+def tell(text: str, status: int | None = None) -> None:
+    print(text, file=sys.stderr, flush=True)
+    if status is not None:
+        sys.exit(status)
+
+
+class Door:
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.who = {"producer": options.name}
+        self.address, self.silences = options.door, 0
+        self.socket = zmq.Context.instance().socket(zmq.DEALER)
+        self.socket.immediate, self.socket.sndtimeo, self.socket.linger = True, SILENCE, 0
+        if options.key:
+            secret = open(options.key, "rb").read().strip()
+            self.key = zmq.curve_public(secret)
+            self.socket.curve_secretkey, self.socket.curve_publickey = secret, self.key
+            self.socket.curve_serverkey = options.server_key.encode()
+        if options.secret:
+            self.who["secret"] = open(options.secret).read().strip()
+        self.monitor = self.socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_FAILED_AUTH)
+        self.socket.connect(options.door)
+        self.poller = zmq.Poller()
+        self.poller.register(self.socket, zmq.POLLIN)
+        self.poller.register(self.monitor, zmq.POLLIN)
+
+    def say(self, frame: dict, *lines: bytes) -> None:
+        try:
+            self.socket.send_multipart([json.dumps(frame | self.who).encode(), *lines])
+        except zmq.Again:
+            pass  # There is no connection. The silence that follows leads to `hello`.
+
+    def hear(self) -> dict | None:
+        """The next frame; None after a silence."""
+        ready = dict(self.poller.poll(SILENCE))
+        if self.monitor in ready:
+            recv_monitor_message(self.monitor)
+            tell(f"the key {self.key.decode()} is not listed for producing at {self.address}", 77)
+        self.silences = 0 if self.socket in ready else self.silences + 1
+        if self.silences == 20:
+            tell(f"no answer from {self.address}; still trying")
+        return json.loads(self.socket.recv_multipart()[0]) if self.socket in ready else None
+
+
+def check(welcome: dict, lines: list[bytes]) -> None:
+    """Ends the program unless the input begins with the lines that the door has."""
+    done = welcome["after"]
+    sent = crc32c(lines[:done])
+    if done > len(lines) or welcome.get("checksum", sent) != sent:
+        tell(f"the input does not begin with the {done} lines that were sent before under this name", 65)
+    if done:
+        tell(f"{done} lines sent in an earlier run, {welcome.get('refused', 'unknown')} refused")
+
+
+def send(door: Door, lines: list[bytes]) -> int:
+    """Returns how many of all lines are refused."""
+    done, refused, sent = None, 0, None
+    door.say({"type": "hello", "protocol": 1})
+    while done is None or done < len(lines):
+        frame = door.hear()
+        if frame is None or frame.get("code") == "door.gap":
+            sent = None
+            door.say({"type": "hello", "protocol": 1})
+            continue
+        if frame["type"] == "error":
+            status = 77 if frame["code"] in ("door.owner", "door.secret") else 69
+            tell(f"{frame['reason']} ({frame['code']})", status)
+        elif frame["type"] == "welcome":
+            if done is None:
+                check(frame, lines)
+            elif frame.get("refused", 0) > refused:
+                tell(f"{frame['refused'] - refused} more lines are refused; the answer that said why was lost")
+            done, refused = frame["after"], frame.get("refused", refused)
+        elif frame["type"] == "answer":
+            for each in frame["refusals"]:
+                place = f"{each['path']}: " if each["path"] else ""
+                tell(f"line {each['line']}: {place}{each['reason']} ({each['code']})")
+            done, refused = frame["through"], refused + frame["refused"]
+        if done < len(lines) and sent != done:
+            sent = done  # A second welcome does not send the same lines again.
+            parcel = b"".join(line + b"\n" for line in lines[done : done + PARCEL])
+            door.say({"type": "produce", "first": done + 1}, parcel)
+    return refused
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Sends lines through a Belfry door.")
+    parser.add_argument("door")
+    parser.add_argument("name")
+    parser.add_argument("input", nargs="?", type=argparse.FileType("rb"), default=sys.stdin.buffer)
+    parser.add_argument("--key")
+    parser.add_argument("--server-key")
+    parser.add_argument("--secret")
+    options = parser.parse_args()
+    if bool(options.key) != bool(options.server_key) or not (options.key or options.secret):
+        parser.error("give --secret, or --key and --server-key")
+    lines = options.input.read().split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    refused = send(Door(options), [line[: LINE_MAX + 1] for line in lines])
+    tell(f"{len(lines)} lines sent, {refused} refused", 65 if refused else 0)
+
+
+if __name__ == "__main__":
+    main()
