@@ -1,0 +1,53 @@
+import EventLog
+import Foundation
+import JSON
+import PipelineRuntime
+import Testing
+
+/// The manual's pages of the wire protocol say what the code does.
+@Suite struct WireProtocolPageTests {
+    private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    private static let runtime = package.appending(path: "Sources/PipelineRuntime")
+
+    private let pages: String
+
+    init() throws {
+        let folder = Self.package.appending(path: "Sources/BelfryTool/Belfry.docc/Extending")
+        pages = try ["WireProtocol.md", "WireProtocolPlugins.md"].map {
+            try String(contentsOf: folder.appending(path: $0), encoding: .utf8)
+        }.joined()
+    }
+
+    @Test func `they list every error code, and no other`() throws {
+        var codes: Set<String> = []
+        let files = try #require(FileManager.default.enumerator(at: Self.runtime, includingPropertiesForKeys: nil))
+        for case let file as URL in files where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for code in text.matches(of: /"((?:door|link)\.[a-z_]+)"/) { codes.insert(String(code.1)) }
+        }
+        // What a client of ours says where the other side gives no code.
+        codes.subtract(["door.error", "link.error"])
+        #expect(Set(pages.matches(of: /`((?:door|link)\.[a-z_]+)`/).map { String($0.1) }) == codes)
+    }
+
+    @Test(arguments: ["Link/LinkFrame.swift", "Door/Admission+Answer.swift", "Host/Health/HostHealth.swift"])
+    func `they name every frame and every member`(file: String) throws {
+        let text = try String(contentsOf: Self.runtime.appending(path: file), encoding: .utf8)
+        for member in text.matches(of: /append\((?:member: )?"([A-Za-z]+)"/) {
+            let isExplained = pages.contains("`\(member.1)`") || pages.contains("`\"\(member.1)\":")
+            #expect(isExplained, "the pages do not explain \(member.1)")
+        }
+        for type in text.matches(of: /frame\("([a-z]+)"\)/) {
+            #expect(pages.contains("{\"type\":\"\(type.1)\""), "the pages have no example of \(type.1)")
+        }
+    }
+
+    @Test func `they have the limits`() {
+        let limits = [
+            DoorLimits.lineBytesMax, JSONLimits().depthMax, LinkServer.creditMin, EventLogLimits.eventBytesMax,
+            EventLogLimits.batchBytesMax,
+        ]
+        for limit in limits { #expect(pages.contains(limit.formatted(.number.locale(Locale(identifier: "en_US"))))) }
+        #expect(pages.contains("for \(LinkServer.silenceMax.components.seconds) seconds, and does not tell it"))
+    }
+}
