@@ -7,7 +7,7 @@ import TransportWebhook
 
 extension Registry {
     /// The stages, transports and coalescing policies that Belfry brings along.
-    public static var builtIns: Registry {
+    package static var builtIns: Registry {
         var registry = Registry.builtInStages
         registry.register(APNsTransport.self)
         registry.register(CourierTransport.self)

@@ -4,17 +4,17 @@ import Glibc
 /// the umask of the process is.
 ///
 /// A file or a folder that exists keeps its mode: `belfry doctor` names those that are wider.
-public struct DataMode: Hashable, Sendable {
+package struct DataMode: Hashable, Sendable {
     /// The permissions of folders, as `0o700`.
-    public let folders: UInt32
+    package let folders: UInt32
     /// The permissions of files: those of folders without the right to execute.
-    public var files: UInt32 { folders & 0o666 }
+    package var files: UInt32 { folders & 0o666 }
 
     /// Records and tokens are nobody else's to read.
-    public static let owner = DataMode(folders: 0o700)
+    package static let owner = DataMode(folders: 0o700)
 
     /// Bits beyond `0o777` are left out.
-    public init(folders: UInt32) { self.folders = folders & 0o777 }
+    package init(folders: UInt32) { self.folders = folders & 0o777 }
 
     /// The mode that new files of an existing folder get: the folder's own.
     package init(of folder: String) {

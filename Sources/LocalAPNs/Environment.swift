@@ -1,5 +1,5 @@
 /// One of the two services, each with its own device tokens.
-public enum Environment: String, Sendable, CaseIterable {
+package enum Environment: String, Sendable, CaseIterable {
     case development
     case production
 }

@@ -10,9 +10,9 @@ import NIOSSL
 ///     for await request in apns.requests { … }
 ///     try await apns.control(#"{"clock":"+25m"}"#)
 ///     try await apns.stop()
-public final class LocalAPNs: Sendable {
+package final class LocalAPNs: Sendable {
     /// Where it listens.
-    public let port: Int
+    package let port: Int
     package let credentials: Credentials
     private let journal: Journal
     private let group: MultiThreadedEventLoopGroup
@@ -34,7 +34,7 @@ public final class LocalAPNs: Sendable {
     /// Makes keys and certificates where there are none, and listens.
     ///
     /// - Throws: ``StartError``.
-    public static func start(_ configuration: Configuration) async throws -> LocalAPNs {
+    package static func start(_ configuration: Configuration) async throws -> LocalAPNs {
         let credentials = try Credentials(configuration)
         let tls = try Listener.tls(
             credentials, names: ["localhost", "127.0.0.1", "::1", configuration.host] + configuration.names)
@@ -88,24 +88,24 @@ public final class LocalAPNs: Sendable {
 
 extension LocalAPNs {
     /// What happened so far, the newest at least.
-    public var records: [Record] { journal.records }
+    package var records: [Record] { journal.records }
 
     /// The requests so far.
-    public var received: [RecordedRequest] { journal.records.compactMap(\.request) }
+    package var received: [RecordedRequest] { journal.records.compactMap(\.request) }
 
     /// How many requests came since the start, those that were refused included.
-    public var receivedCount: Int { journal.requestCount }
+    package var receivedCount: Int { journal.requestCount }
 
     /// All that is kept, then all that happens, until the server stops.
-    public var events: AsyncStream<Record> { journal.listen() }
+    package var events: AsyncStream<Record> { journal.listen() }
 
     /// The requests so far, then all that come, until the server stops.
-    public var requests: AsyncCompactMapSequence<AsyncStream<Record>, RecordedRequest> {
+    package var requests: AsyncCompactMapSequence<AsyncStream<Record>, RecordedRequest> {
         journal.listen().compactMap(\.request)
     }
 
     /// Milliseconds since 1970, by the server's clock.
-    public func now() async throws -> Int64 {
+    package func now() async throws -> Int64 {
         let shell = shell
         return try await group.next().submit { shell.value.service.now }.get()
     }
@@ -115,14 +115,14 @@ extension LocalAPNs {
     /// - Returns: What was done, in words.
     /// - Throws: ``FieldError`` with nothing done.
     @discardableResult
-    public func control(_ command: String) async throws -> String {
+    package func control(_ command: String) async throws -> String {
         let command = try Command.read(command)
         let shell = shell
         return try await group.next().submit { shell.value.obey(command) }.get()
     }
 
     /// Closes all connections. Whoever listens has seen all by then.
-    public func stop() async throws {
+    package func stop() async throws {
         let shell = shell
         try await channel.close()
         _ = try await group.next().submit { shell.value.obey(.drop) }.get()

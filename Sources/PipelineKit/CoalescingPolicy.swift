@@ -87,7 +87,7 @@ extension Registry {
     /// The policy that a pipeline file chose.
     ///
     /// - Throws: Where none of that name is registered, with the nearest; where it refuses its settings.
-    public func policy(_ choice: PluginChoice, times: CoalescingTimes) throws(SettingsError) -> any CoalescingPolicy {
+    package func policy(_ choice: PluginChoice, times: CoalescingTimes) throws(SettingsError) -> any CoalescingPolicy {
         guard let type = policies[choice.kind] else { throw choice.unknown("policy", known: policies.keys.sorted()) }
         return try Registry.policy(type, choice, times)
     }

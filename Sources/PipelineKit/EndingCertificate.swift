@@ -44,13 +44,13 @@ public struct EndingCertificate: Hashable, Sendable {
     }
 
     /// A sentence for the operator, without a full stop and without the app.
-    public var text: String {
+    package var text: String {
         if isOver { return "the certificate \(path) is over since \(end): \(consequence)" }
         return "the certificate \(path) ends on \(end), \(Self.words(days))"
     }
 
     /// With the app that it is of.
-    public var textWithApp: String { app.map { "\($0): \(text)" } ?? text }
+    package var textWithApp: String { app.map { "\($0): \(text)" } ?? text }
 }
 
 /// Tells the operator of certificates that end, once a day.

@@ -1,7 +1,7 @@
 /// What becomes of a push at a device in the end: every `outcome` in the outcomes log has one of these words.
 ///
 /// The words are stable; README.md lists them.
-public enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
+package enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
     case accepted
     case failed
     case unregistered
@@ -12,7 +12,7 @@ public enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
     case noDevice = "no_device"
 
     /// What it says, in one sentence.
-    public var meaning: String {
+    package var meaning: String {
         switch self {
         case .accepted: "The transport's other side took the push. Nobody says whether the device showed it."
         case .failed: "Given up: `reason` says why, in the other side's words or ours."
@@ -31,7 +31,7 @@ public enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
     ///
     /// Left out are pushes that nobody was to have: the device's own changes, what a newer push stands for, and users
     /// without a device.
-    public var isDeadLetter: Bool {
+    package var isDeadLetter: Bool {
         switch self {
         case .failed, .unregistered, .expired, .unknownTransport: true
         case .accepted, .superseded, .excludedOrigin, .noDevice: false

@@ -5,11 +5,11 @@ public struct Registry: Sendable {
     /// Which of Belfry's logs stages write, by ``StageCore/kind``.
     private var logs: [String: LogKind] = [:]
     /// Stages by their ``Stage/kind``.
-    public private(set) var stages: [String: any Stage.Type] = [:]
+    package private(set) var stages: [String: any Stage.Type] = [:]
     /// Transports by their ``Transport/kind``.
-    public private(set) var transports: [String: any Transport.Type] = [:]
+    package private(set) var transports: [String: any Transport.Type] = [:]
     /// Coalescing policies by their ``CoalescingPolicy/kind``.
-    public private(set) var policies: [String: any CoalescingPolicy.Type] = [:]
+    package private(set) var policies: [String: any CoalescingPolicy.Type] = [:]
 
     /// A registry without any plugin.
     public init() {}

@@ -144,7 +144,7 @@ public struct TransportContext: Sendable {
     /// When the pipeline's logs reach the disk: what a transport accepts is to be as durable.
     public var sync: SyncPolicy
     /// Who may use the files and folders that a transport makes.
-    public var mode = DataMode.owner
+    package var mode = DataMode.owner
     /// What it shares with the other transports of its stage.
     public var commons = TransportCommons()
 
@@ -264,6 +264,7 @@ public struct TransportAnswer: Sendable, Hashable {
     /// When a stage took the answer, in one that it reads back from its log; nil in a transport's own.
     public var taken: Instant?
 
+    /// What became of a push at its device, after one attempt unless said otherwise.
     public init(
         _ id: Delivery.ID, _ outcome: Outcome, status: Int? = nil, reason: String? = nil, attempts: Int = 1,
         until: Instant? = nil, since: Instant? = nil, mayRepeat: Bool = false, receipt: String? = nil,

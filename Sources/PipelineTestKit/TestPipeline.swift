@@ -7,7 +7,7 @@ import Time
 
 /// A whole pipeline inside a test: the real stages on real ZeroMQ `inproc` sockets, with a clock that only the test moves.
 ///
-///     let belfry = try await TestPipeline.start(pipelineFile: "Pipelines/quickstart.yaml", registry: .builtIns)
+///     let belfry = try await TestPipeline.start(pipelineFile: "notes.yaml", registry: registry)
 ///     try await belfry.send(#"{"type":"record.save", ...}"#)
 ///     try await belfry.advance(by: .seconds(5))
 ///     #expect(belfry.pushes.count == 1)

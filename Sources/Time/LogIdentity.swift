@@ -55,11 +55,11 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A UUID of version 8 (RFC 9562, section 5.8) that names a position in a log.
-public struct PositionID: Hashable, Sendable, CustomStringConvertible {
+package struct PositionID: Hashable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
-    public let high: UInt64
+    package let high: UInt64
     /// The last eight bytes, big-endian.
-    public let low: UInt64
+    package let low: UInt64
 
     init(text: UUIDText) {
         high = text.high
@@ -72,7 +72,7 @@ public struct PositionID: Hashable, Sendable, CustomStringConvertible {
     /// The number of bytes that ``writeUUID(into:)`` writes.
     package static let textBytes = UUIDText.byteCount
 
-    public var description: String { UUIDText(high: high, low: low).string }
+    package var description: String { UUIDText(high: high, low: low).string }
 
     /// Writes ``description`` as 36 bytes of ASCII.
     package func writeUUID(into target: UnsafeMutableRawPointer) {

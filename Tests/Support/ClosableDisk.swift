@@ -3,12 +3,12 @@ import Glibc
 import Synchronization
 
 /// A disk that is full while the test says so.
-public final class ClosableDisk: Sendable {
+package final class ClosableDisk: Sendable {
     private let full = Mutex(false)
 
-    public init() {}
+    package init() {}
 
-    public var isFull: Bool {
+    package var isFull: Bool {
         get { full.withLock { $0 } }
         set { full.withLock { $0 = newValue } }
     }

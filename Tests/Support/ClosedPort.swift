@@ -1,11 +1,11 @@
 import Glibc
 
 /// A port of this machine where nobody listens, and nobody else will while this is held.
-public final class ClosedPort: Sendable {
-    public let number: Int
+package final class ClosedPort: Sendable {
+    package let number: Int
     private let descriptor: Int32
 
-    public init() throws {
+    package init() throws {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         descriptor = socket
         var address = sockaddr_in()

@@ -4,9 +4,9 @@ import Foundation
 import JSON
 
 /// Holds what is in logs against how `Events` declares it.
-public enum DeclaredEvents {
+package enum DeclaredEvents {
     /// What is not as declared in the logs of a folder, each kind of problem once.
-    public static func problems(inLogsUnder folder: String) throws -> [String] {
+    package static func problems(inLogsUnder folder: String) throws -> [String] {
         let logs = try FileManager.default.contentsOfDirectory(atPath: folder).sorted().map { folder + "/" + $0 }
         var problems: [String] = []
         var parser = JSONParser()

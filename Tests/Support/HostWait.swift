@@ -1,10 +1,10 @@
 import PipelineRuntime
 
 /// Something that a test waited for did not come.
-public struct WaitedInVain: Error, CustomStringConvertible {
-    public let description: String
+package struct WaitedInVain: Error, CustomStringConvertible {
+    package let description: String
 
-    public init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }
 
 extension StageHost {
@@ -12,7 +12,7 @@ extension StageHost {
     ///
     /// - Parameter what: What is waited for, in words.
     /// - Throws: ``WaitedInVain`` with the last report, when the host ends without or it takes too long.
-    public func wait(
+    package func wait(
         for what: String, within limit: Duration = .seconds(60),
         until condition: @escaping @Sendable (HostReport) -> Bool
     ) async throws {

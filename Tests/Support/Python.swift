@@ -1,23 +1,23 @@
 import Glibc
 
 /// The examples in Python, where this machine can run them.
-public enum Python {
-    public static let program = "/usr/bin/python3"
+package enum Python {
+    package static let program = "/usr/bin/python3"
 
     /// Why a test that needs it is skipped.
-    public static let missing = "Debian's python3-zmq is missing: apt-get install python3-zmq"
+    package static let missing = "Debian's python3-zmq is missing: apt-get install python3-zmq"
 
-    public static let hasZeroMQ = access("/usr/lib/python3/dist-packages/zmq/__init__.py", R_OK) == 0
+    package static let hasZeroMQ = access("/usr/lib/python3/dist-packages/zmq/__init__.py", R_OK) == 0
 
     /// The stage as a pipeline file has it.
-    public static let filter = """
+    package static let filter = """
           filter:
             from: match
             command: [\(program), \(folder)/quiet_types.py, Draft]
         """
 
     /// Where the examples' plugins are in this package.
-    public static let folder = package + "/Pipelines/plugins"
+    package static let folder = package + "/Pipelines/plugins"
 
     /// Where the examples' producer and consumer are.
     public static let clients = package + "/Pipelines/clients"

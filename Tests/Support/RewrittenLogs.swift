@@ -2,11 +2,11 @@ import EventLog
 import Foundation
 
 /// A copy of a pipeline's logs in which events can be changed: with right CRCs, so that only a replay can tell.
-public final class RewrittenLogs {
-    public let folder: Folder
-    public var path: String { folder.file("logs") }
+package final class RewrittenLogs {
+    package let folder: Folder
+    package var path: String { folder.file("logs") }
 
-    public init(of logs: String) throws {
+    package init(of logs: String) throws {
         folder = try Folder()
         try FileManager.default.copyItem(atPath: logs, toPath: folder.file("logs"))
     }
@@ -14,7 +14,7 @@ public final class RewrittenLogs {
     /// Writes a log anew; `change` gets each event with its sequence, and returns what stands there instead.
     ///
     /// - Parameter segmentBytes: Where segments are cut; nil: where every log's are.
-    public func rewrite(
+    package func rewrite(
         _ log: String, segmentBytes: Int? = nil, _ change: (UInt64, String) -> [String] = { [$1] }
     ) throws {
         try rewrite(log, segmentBytes: segmentBytes, batches: .max, change)
@@ -22,7 +22,7 @@ public final class RewrittenLogs {
 
     /// Takes all batches behind so many away, with all that lies beside the log but its notes: as if its stage had been
     /// killed just then.
-    public func cut(_ log: String, after batches: Int) throws { try rewrite(log, batches: batches) { [$1] } }
+    package func cut(_ log: String, after batches: Int) throws { try rewrite(log, batches: batches) { [$1] } }
 
     private func rewrite(
         _ log: String, segmentBytes: Int? = nil, batches: Int, _ change: (UInt64, String) -> [String]

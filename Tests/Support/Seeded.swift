@@ -1,12 +1,12 @@
 import Glibc
 
 /// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed, everywhere.
-public struct Seeded: RandomNumberGenerator {
+package struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
-    public init(_ seed: UInt64) { state = seed }
+    package init(_ seed: UInt64) { state = seed }
 
-    public mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var word = state
         word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -14,14 +14,14 @@ public struct Seeded: RandomNumberGenerator {
         return word ^ word >> 31
     }
 
-    public mutating func below(_ limit: Int, file: StaticString = #fileID, line: UInt = #line) -> Int {
+    package mutating func below(_ limit: Int, file: StaticString = #fileID, line: UInt = #line) -> Int {
         precondition(limit > 0, "a number below \(limit) was asked for", file: file, line: line)
         return Int.random(in: 0..<limit, using: &self)
     }
 
-    public mutating func isOneIn(_ count: Int) -> Bool { below(count) == 0 }
+    package mutating func isOneIn(_ count: Int) -> Bool { below(count) == 0 }
 
-    public mutating func one<Element>(
+    package mutating func one<Element>(
         of items: [Element], file: StaticString = #fileID, line: UInt = #line
     ) -> Element {
         precondition(!items.isEmpty, "there is nothing to choose from", file: file, line: line)
@@ -31,9 +31,9 @@ public struct Seeded: RandomNumberGenerator {
 
 extension Seeded {
     /// The seed of this run of the tests: `BELFRY_SEED`, which `deploy/test` draws anew for each run, or one drawn here.
-    public static let ofThisRun: UInt64 =
+    package static let ofThisRun: UInt64 =
         getenv("BELFRY_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 1...999_999)
 
     /// The seed of this run; in the full check, three that stay beside it.
-    public static let seeds: [UInt64] = (Tier.current == .full ? [1, 2, 3] : []) + [ofThisRun]
+    package static let seeds: [UInt64] = (Tier.current == .full ? [1, 2, 3] : []) + [ofThisRun]
 }

@@ -3,30 +3,30 @@ import PipelineKit
 import Time
 
 /// A stage that is fed lines of a log as its host would feed it, each answer coming at once.
-public struct StageRun<S: Stage> {
+package struct StageRun<S: Stage> {
     /// A line of the log before the stage's, and when it arrives there.
-    public struct Arrival: Sendable {
-        public var line: String
-        public var microseconds: Int64
+    package struct Arrival: Sendable {
+        package var line: String
+        package var microseconds: Int64
 
-        public init(_ line: String, at microseconds: Int64 = 0) {
+        package init(_ line: String, at microseconds: Int64 = 0) {
             self.line = line
             self.microseconds = microseconds
         }
     }
 
-    public private(set) var clock: StageClock<S>
-    public private(set) var sequence: UInt64
+    package private(set) var clock: StageClock<S>
+    package private(set) var sequence: UInt64
     private let answer: (Delivery) -> TransportAnswer
 
-    public init(_ stage: S, answer: @escaping (Delivery) -> TransportAnswer = { TransportAnswer($0.id, .accepted) }) {
+    package init(_ stage: S, answer: @escaping (Delivery) -> TransportAnswer = { TransportAnswer($0.id, .accepted) }) {
         clock = StageClock(stage)
         sequence = 0
         self.answer = answer
     }
 
     /// Feeds one line and gives all that came of it: events, rejections and deliveries.
-    public mutating func receive(_ arrival: Arrival) throws -> [String] {
+    package mutating func receive(_ arrival: Arrival) throws -> [String] {
         sequence += 1
         var out = Outbox()
         var parser = JSONParser()
@@ -46,7 +46,7 @@ public struct StageRun<S: Stage> {
     /// Serves the deadlines that are left, as long as there are any.
     ///
     /// - Parameter wakesMax: More are not served.
-    public mutating func finish(wakesMax: Int = 10_000) -> [String] {
+    package mutating func finish(wakesMax: Int = 10_000) -> [String] {
         var out = Outbox()
         var said: [String] = []
         for _ in 0..<wakesMax where clock.stage.deadline != nil { said += wake(&out) }
@@ -74,20 +74,20 @@ public struct StageRun<S: Stage> {
     }
 
     /// What `belfry state` shows, line by line.
-    public var state: [String] {
+    package var state: [String] {
         var lines = ByteBuffer()
         clock.stage.writeState(into: &lines)
         return lines.text.split(separator: "\n").map(String.init)
     }
 
-    public var snapshot: [UInt8] {
+    package var snapshot: [UInt8] {
         var writer = SnapshotWriter()
         clock.stage.snapshot(into: &writer)
         return Array(writer.bytes)
     }
 
     /// Where this run stands, with another stage that has taken over the state.
-    public func resumed(with fresh: S, from snapshot: [UInt8]) throws -> StageRun {
+    package func resumed(with fresh: S, from snapshot: [UInt8]) throws -> StageRun {
         var (stage, run) = (fresh, self)
         try snapshot.withUnsafeBytes { bytes in
             var reader = SnapshotReader(bytes)
@@ -100,15 +100,15 @@ public struct StageRun<S: Stage> {
 }
 
 /// What the rest of a history brought out of a stage.
-public struct Aftermath: Equatable {
+package struct Aftermath: Equatable {
     /// What was said to each line, and at the end.
-    public var said: [[String]] = []
+    package var said: [[String]] = []
     /// Some of the snapshots on the way, and the last.
-    public var snapshots: [[UInt8]] = []
-    public var state: [String] = []
+    package var snapshots: [[UInt8]] = []
+    package var state: [String] = []
 
     /// Where two differ first; nil where they are the same.
-    public func difference(from other: Aftermath) -> String? {
+    package func difference(from other: Aftermath) -> String? {
         if let step = said.indices.first(where: { said[$0] != other.said[$0] }) {
             return
                 "after line \(step): \(said[step].joined(separator: " ")) | \(other.said[step].joined(separator: " "))"
@@ -122,7 +122,7 @@ public struct Aftermath: Equatable {
 
 extension StageRun {
     /// Takes a snapshot after `cut` lines, and feeds the rest to the stage itself and to one that took over from it.
-    public static func split(
+    package static func split(
         _ history: [Arrival], at cut: Int, answer: @escaping (Delivery) -> TransportAnswer, fresh: () throws -> S
     ) throws -> (itself: Aftermath, restored: Aftermath) {
         var run = StageRun(try fresh(), answer: answer)
@@ -131,7 +131,7 @@ extension StageRun {
         return (try run.aftermath(of: history[cut...]), try other.aftermath(of: history[cut...]))
     }
 
-    public static func split(
+    package static func split(
         _ history: [Arrival], at cut: Int, fresh: () throws -> S
     ) throws -> (itself: Aftermath, restored: Aftermath) {
         try split(history, at: cut, answer: { TransportAnswer($0.id, .accepted) }, fresh: fresh)
@@ -154,17 +154,17 @@ extension StageRun {
 // MARK: - Damage
 
 /// How a stage took damaged snapshots.
-public struct DamageReport: Equatable {
-    public var prefixesTaken = 0
-    public var changesTaken = 0
-    public var changesRefused = 0
+package struct DamageReport: Equatable {
+    package var prefixesTaken = 0
+    package var changesTaken = 0
+    package var changesRefused = 0
 }
 
 extension StageRun {
     /// Restores a fresh stage from every beginning of this one's snapshot, and from it with any one byte changed; what
     /// is taken must go on with the history without a crash. The ordinary check takes every tenth place of a snapshot that
     /// is long, from one that the run's seed draws.
-    public func damaged(fresh: () throws -> S, then history: [Arrival]) throws -> DamageReport {
+    package func damaged(fresh: () throws -> S, then history: [Arrival]) throws -> DamageReport {
         let whole = snapshot
         let step = Tier.rounds(whole.count < 500 ? 1 : 10, full: 1)
         let places = stride(from: Int(Seeded.ofThisRun % UInt64(step)), to: whole.count, by: step)

@@ -2,15 +2,15 @@ import Glibc
 import Synchronization
 
 /// A small HTTP server on threads of its own, which answers as a test says.
-public final class TestServer: Sendable {
-    public struct Request: Sendable {
-        public let line: String
+package final class TestServer: Sendable {
+    package struct Request: Sendable {
+        package let line: String
         /// Names in lower case.
-        public let headers: [String: String]
-        public let body: String
+        package let headers: [String: String]
+        package let body: String
     }
 
-    public enum Reply: Sendable {
+    package enum Reply: Sendable {
         case status(Int, headers: [String: String] = [:], body: String = "")
         /// Closes the connection without a word.
         case drop
@@ -20,13 +20,13 @@ public final class TestServer: Sendable {
         case unfinished(Int)
     }
 
-    public let port: UInt16
+    package let port: UInt16
     private let listener: CInt
     private let log = Mutex<[Request]>([])
     private let reply: @Sendable (Request, Int) -> Reply
 
     /// - Parameter reply: Takes a request and how many came before it. Runs on the connection's thread, so it may wait.
-    public init(_ reply: @escaping @Sendable (Request, Int) -> Reply) {
+    package init(_ reply: @escaping @Sendable (Request, Int) -> Reply) {
         self.reply = reply
         listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -44,12 +44,12 @@ public final class TestServer: Sendable {
         spawn { self.accept() }
     }
 
-    public var url: String { "http://127.0.0.1:\(port)/pushes" }
+    package var url: String { "http://127.0.0.1:\(port)/pushes" }
 
-    public var requests: [Request] { log.withLock { $0 } }
+    package var requests: [Request] { log.withLock { $0 } }
 
     /// Ends the accepting thread, and with it the server.
-    public func stop() { _ = shutdown(listener, CInt(SHUT_RDWR)) }
+    package func stop() { _ = shutdown(listener, CInt(SHUT_RDWR)) }
 
     private func accept() {
         while true {

@@ -5,28 +5,28 @@ import Testing
 ///
 /// `deploy/test` runs the ordinary tier, `deploy/test --full` both. What a test of the ordinary tier may cost is stated
 /// in `Tests/tiers.json` and nowhere else; `deploy/test` fails a test that costs more.
-public enum Tier: String, Sendable {
+package enum Tier: String, Sendable {
     case ordinary, full
 
     /// What `BELFRY_TIER` says; the ordinary tier without it.
-    public static let current = getenv("BELFRY_TIER").flatMap { Tier(rawValue: String(cString: $0)) } ?? .ordinary
+    package static let current = getenv("BELFRY_TIER").flatMap { Tier(rawValue: String(cString: $0)) } ?? .ordinary
 
     /// How many rounds a test makes: few after every change, more in the full check, where rounds add up.
-    public static func rounds(_ ordinary: Int, full: Int) -> Int { current == .full ? full : ordinary }
+    package static func rounds(_ ordinary: Int, full: Int) -> Int { current == .full ? full : ordinary }
 
     /// Cases that are costly and much alike: one that the seed of the run draws, or all in the full check.
-    public static func some<Case>(of cases: [Case]) -> [Case] {
+    package static func some<Case>(of cases: [Case]) -> [Case] {
         current == .full ? cases : [cases[Int(Seeded.ofThisRun % UInt64(cases.count))]]
     }
 }
 
 extension Trait where Self == ConditionTrait {
     /// The test costs more than the ordinary check allows: it runs in `deploy/test --full` only.
-    public static var full: Self { .enabled(if: Tier.current == .full, "runs in deploy/test --full") }
+    package static var full: Self { .enabled(if: Tier.current == .full, "runs in deploy/test --full") }
 }
 
 /// What makes a test slow. `deploy/test` adds up what each test spends.
-public enum Cost: String, Sendable {
+package enum Cost: String, Sendable {
     /// Programs that the test starts; `belfry up` counts with the stages that it starts.
     case processes
     /// Simulated worlds.
@@ -35,7 +35,7 @@ public enum Cost: String, Sendable {
     case kills
 
     /// Counts towards the test that runs now, from any thread.
-    public static func spend(_ cost: Cost, _ count: Int = 1) {
+    package static func spend(_ cost: Cost, _ count: Int = 1) {
         guard ledger >= 0 else { return }
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
@@ -44,7 +44,7 @@ public enum Cost: String, Sendable {
     }
 
     /// Counts a program that the test starts: `belfry up` starts five stages.
-    public static func spend(onProgram words: [String]) {
+    package static func spend(onProgram words: [String]) {
         spend(.processes, words.contains("up") && !words.contains("--in-process") ? 6 : 1)
     }
 

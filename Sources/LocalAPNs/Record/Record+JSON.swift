@@ -2,7 +2,7 @@ import JSON
 
 extension Record {
     /// One line of NDJSON, without its end.
-    public var json: String {
+    package var json: String {
         switch self {
         case .request(let request): request.json
         case .connection(let event): event.json

@@ -58,22 +58,22 @@ package struct Registry: Sendable {
 }
 
 /// An app on a device, as APNs knows it.
-public struct Device: Sendable, Equatable {
+package struct Device: Sendable, Equatable {
     /// An offline device gets the last push of each app when it is active again.
-    public enum State: String, Sendable, CaseIterable { case active, unregistered, expired, offline }
+    package enum State: String, Sendable, CaseIterable { case active, unregistered, expired, offline }
 
     /// Hex digits in lower case.
-    public var token: String
+    package var token: String
     /// The app's bundle ID, which pushes name as their topic.
-    public var bundle: String
+    package var bundle: String
     /// nil: whichever is asked for.
-    public var environment: Environment?
+    package var environment: Environment?
     /// Pushes to an unregistered or expired device are refused with status 410.
-    public var state: State
+    package var state: State
     /// Since when it is in that state, in milliseconds since 1970.
-    public var since: Int64?
+    package var since: Int64?
 
-    public init(
+    package init(
         token: String, bundle: String, environment: Environment? = nil, state: State = .active, since: Int64? = nil
     ) {
         self.token = token.lowercased()

@@ -1,22 +1,22 @@
 import JSON
 
 /// A notification as the device would show it.
-public struct Notice: Sendable, Equatable {
+package struct Notice: Sendable, Equatable {
     /// The alert's, or the key that the app would look up.
-    public var title: String?
+    package var title: String?
     /// The alert's, or the key that the app would look up.
-    public var subtitle: String?
+    package var subtitle: String?
     /// The alert's, or the key that the app would look up.
-    public var body: String?
+    package var body: String?
     /// The number on the app's icon; 0 takes it away.
-    public var badge: Int?
+    package var badge: Int?
     /// The name of the sound file, or `default`.
-    public var sound: String?
+    package var sound: String?
     /// Nothing to see: the app is woken.
-    public var isBackground = false
+    package var isBackground = false
 
     /// A notice that says nothing.
-    public init() {}
+    package init() {}
 
     /// Reads a payload; what it does not say stays nil.
     package init(payload: [UInt8], isBackground: Bool = false) {

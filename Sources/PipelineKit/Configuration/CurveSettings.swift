@@ -1,28 +1,28 @@
 /// The CURVE keys of one stage, for links that leave the machine. Public keys are Z85 text of 40 characters.
 ///
 /// Wherever a public key stands, two may: the old one and the new one, while its owner changes to the new one.
-public struct CurveSettings: PluginSettings {
+package struct CurveSettings: PluginSettings {
     /// A program that may connect, and its keys.
-    public struct Client: Sendable, Equatable {
+    package struct Client: Sendable, Equatable {
         /// Letters a-z, digits and hyphens, as the pipeline file has it.
-        public let name: String
+        package let name: String
         /// One public key, or two while the program changes to another.
-        public let keys: [String]
+        package let keys: [String]
     }
 
     /// The stage's own. One of them belongs to ``secretKey``.
-    public let publicKeys: [String]
+    package let publicKeys: [String]
     /// Where the secret half is read from when the stage starts.
-    public let secretKey: Secret
+    package let secretKey: Secret
     /// The keys of which the upstream stage must prove to have one; empty: those of the stage in this file.
-    public let upstreamKeys: [String]
+    package let upstreamKeys: [String]
     /// Who may send through the stage's door.
-    public let producers: [Client]
+    package let producers: [Client]
     /// Who may read the stage's log, beside the stages of this file that read from it.
-    public let readers: [Client]
+    package let readers: [Client]
 
     /// Throws where a key is not Z85 text of 40 characters, or two clients share one.
-    public init(from settings: inout SettingsReader) throws(SettingsError) {
+    package init(from settings: inout SettingsReader) throws(SettingsError) {
         publicKeys = try settings.required("publicKey", placeholder: []) { node throws(Complaint) in
             try SettingsReader.z85Keys(node)
         }

@@ -1,23 +1,23 @@
 import EventLog
 
 /// How the logs of a pipeline are written and how long they are kept.
-public struct LogSettings: PluginSettings, Equatable {
+package struct LogSettings: PluginSettings, Equatable {
     /// When appended events are forced to the disk.
-    public let sync: SyncPolicy
+    package let sync: SyncPolicy
     /// A segment is closed before it would grow larger; one batch may be larger alone.
-    public let segmentBytes: Int
+    package let segmentBytes: Int
     /// Input that a stage takes between two snapshots of its state, in bytes; nil: it takes none.
-    public let snapshotBytes: Int?
+    package let snapshotBytes: Int?
     /// What of the logs may be removed; without it, nothing ever is.
-    public let retention: RetentionSettings
+    package let retention: RetentionSettings
 
     /// What a file without `log` gets: nothing acknowledged is lost.
-    public static let standard = LogSettings(sync: .always)
+    package static let standard = LogSettings(sync: .always)
     static let segmentBytesRange = 64 << 10...4 << 30
     static let snapshotBytesRange = 4 << 10...1 << 40
     static let intervalRange = Duration.milliseconds(1)...Duration.seconds(60)
 
-    public init(
+    package init(
         sync: SyncPolicy, segmentBytes: Int = 128 << 20, snapshotBytes: Int? = 64 << 20,
         retention: RetentionSettings = RetentionSettings()
     ) {
@@ -27,7 +27,7 @@ public struct LogSettings: PluginSettings, Equatable {
         self.retention = retention
     }
 
-    public init(from settings: inout SettingsReader) throws(SettingsError) {
+    package init(from settings: inout SettingsReader) throws(SettingsError) {
         let policy = try settings.optional("sync") { node throws(Complaint) in try Self.policy(node) }
         sync = policy ?? Self.standard.sync
         segmentBytes = try settings.bytes(

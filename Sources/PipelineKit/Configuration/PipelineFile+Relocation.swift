@@ -4,7 +4,7 @@ extension PipelineFile {
     /// - Parameters:
     ///   - data: The folder for its logs, absolute.
     ///   - seed: Log identities are derived from it.
-    public func inProcess(data: String, seed: String, log: LogSettings) -> PipelineFile {
+    package func inProcess(data: String, seed: String, log: LogSettings) -> PipelineFile {
         let moved = stages.map { stage in stage.bound(to: "inproc://\(stage.name)") }
         guard let source = moved.first(where: { $0.from == nil }) else {
             preconditionFailure("a pipeline has a source")

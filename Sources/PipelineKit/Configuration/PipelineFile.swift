@@ -4,21 +4,21 @@ import EventLog
 ///
 /// Reading one checks everything that can be known without starting anything. The stages' own settings are
 /// checked when their types decode them.
-public struct PipelineFile: Sendable {
+package struct PipelineFile: Sendable {
     /// What the file calls the pipeline.
-    public let name: String
+    package let name: String
     /// The folder of its logs.
-    public let data: String
+    package let data: String
     /// Who may use what is in it.
-    public let dataMode: DataMode
+    package let dataMode: DataMode
     /// When present, log identities are derived from it instead of drawn.
-    public let seed: String?
+    package let seed: String?
     /// How the stages of the pipeline keep their logs.
-    public let log: LogSettings
+    package let log: LogSettings
     /// In the order of the file.
-    public let stages: [PipelineStage]
+    package let stages: [PipelineStage]
     /// The stage that reads from no other.
-    public let sourceStage: PipelineStage
+    package let sourceStage: PipelineStage
 
     /// Reads and checks a file. Paths in it become absolute.
     ///
@@ -26,7 +26,7 @@ public struct PipelineFile: Sendable {
     ///   - registry: The known stages, which give logs their standard names.
     ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
     /// - Throws: Everything that is wrong with it.
-    public static func load(
+    package static func load(
         path: String, registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
     ) throws(PipelineFileError) -> PipelineFile {
         try parse(try PipelineText(path: path), registry: registry, check: check)
@@ -39,7 +39,7 @@ public struct PipelineFile: Sendable {
     ///   - folder: Where relative paths begin; the file's folder if nil.
     ///   - registry: The known stages, which give logs their standard names.
     ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
-    public static func parse(
+    package static func parse(
         _ text: String, file: String, folder: String? = nil, registry: Registry,
         check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
     ) throws(PipelineFileError) -> PipelineFile {
@@ -52,22 +52,22 @@ public struct PipelineFile: Sendable {
 
 extension PipelineFile {
     /// Nil where the file has no stage of that name.
-    public func stage(named name: String) -> PipelineStage? {
+    package func stage(named name: String) -> PipelineStage? {
         stages.first { $0.name == name }
     }
 
     /// The stage that `stage` reads from; nil for the source.
-    public func upstream(of stage: PipelineStage) -> PipelineStage? {
+    package func upstream(of stage: PipelineStage) -> PipelineStage? {
         stage.from.flatMap(self.stage(named:))
     }
 
     /// The stages that read from `stage`, in the order of the file.
-    public func downstream(of stage: PipelineStage) -> [PipelineStage] {
+    package func downstream(of stage: PipelineStage) -> [PipelineStage] {
         stages.filter { $0.from == stage.name }
     }
 
     /// Every stage after the one it reads from; otherwise by distance from the source, then as in the file.
-    public var stagesInOrder: [PipelineStage] {
+    package var stagesInOrder: [PipelineStage] {
         var ordered = [sourceStage]
         var next = ordered.startIndex
         while next < ordered.endIndex {
@@ -78,7 +78,7 @@ extension PipelineFile {
     }
 
     /// Runs a check on every stage, to report what all of them have to say.
-    public func forEachStage(
+    package func forEachStage(
         _ check: (PipelineStage) throws(PipelineFileError) -> Void
     ) throws(PipelineFileError) {
         var errors: [SettingsError] = []

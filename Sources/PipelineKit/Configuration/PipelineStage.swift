@@ -1,29 +1,29 @@
 import Events
 
 /// One entry of a pipeline file's `stages`.
-public struct PipelineStage: Sendable {
+package struct PipelineStage: Sendable {
     /// Letters a-z, digits and hyphens; unique in its file.
-    public let name: String
+    package let name: String
     /// What the stage is registered under; its name unless `stage:` says otherwise.
-    public let kind: String
+    package let kind: String
     /// The upstream stage; nil for the source.
-    public let from: String?
+    package let from: String?
     /// The address its consumers connect to.
-    public internal(set) var bind: String
+    package internal(set) var bind: String
     /// Which of Belfry's logs it writes; nil where it writes none of them.
     package let writes: LogKind?
     /// The name of its log, and of the log's folder.
-    public let logName: String
+    package let logName: String
     /// The program that runs this stage in place of a built-in one, and its arguments; empty for a built-in.
-    public let command: [String]
+    package let command: [String]
     /// Where `command` is started; nil: where the host was.
-    public let directory: String?
+    package let directory: String?
     /// Nil where its links are not encrypted.
-    public internal(set) var curve: CurveSettings?
+    package internal(set) var curve: CurveSettings?
     /// Whether others than this machine may reach its link and its door without a key.
-    public let isOpen: Bool
+    package let isOpen: Bool
     /// Everything else, for ``SettingsReader/decode(_:)`` with the stage's own settings. Knows the keys above.
-    public internal(set) var settings: SettingsReader
+    package internal(set) var settings: SettingsReader
 
     /// The keys that are no stage's own.
     package static let commonKeys: Set<String> = [

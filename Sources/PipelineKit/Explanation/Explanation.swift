@@ -91,7 +91,7 @@ public struct Explanation: Sendable, Hashable {
 
 extension Explanation {
     /// `{"stage":…,"code":…,"text":…,"details":{…},"parts":[…]}`; the last two only where they hold something.
-    public func write(into buffer: inout ByteBuffer) {
+    package func write(into buffer: inout ByteBuffer) {
         buffer.append("{")
         buffer.append("stage", stage)
         buffer.append(.code, code.rawValue)
@@ -105,7 +105,7 @@ extension Explanation {
     }
 
     /// A JSON array.
-    public static func write(_ explanations: [Explanation], into buffer: inout ByteBuffer) {
+    package static func write(_ explanations: [Explanation], into buffer: inout ByteBuffer) {
         buffer.list(explanations) { $1.write(into: &$0) }
     }
 

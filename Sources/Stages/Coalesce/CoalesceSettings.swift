@@ -1,6 +1,6 @@
 import PipelineKit
 
-public struct CoalesceSettings: PluginSettings {
+package struct CoalesceSettings: PluginSettings {
     /// How long each notification is held.
     package var policy: PluginChoice
     /// How long a notification waits for a newer one to replace it; zero: nothing is held.
@@ -19,7 +19,7 @@ public struct CoalesceSettings: PluginSettings {
     private static let pendingPerUserRange = 1...1_000_000_000
 
     /// There was one policy, and no limit.
-    public static let changedDefaults = [
+    package static let changedDefaults = [
         policy,
         ChangedDefault(
             "pendingPerUser", before: "\(pendingPerUserRange.upperBound)", now: "\(pendingPerUserDefault)"),
@@ -37,7 +37,7 @@ public struct CoalesceSettings: PluginSettings {
         precondition(self.maximumDelay >= window, "a notification is held for one window at least")
     }
 
-    public init(from settings: inout SettingsReader) throws(SettingsError) {
+    package init(from settings: inout SettingsReader) throws(SettingsError) {
         policy = try settings.plugin("policy", default: CoalesceSettings.policy.now)
         window = try settings.duration("window", default: .seconds(1), in: .zero ... .seconds(3600))
         maximumDelay = try settings.duration("maximumDelay", default: window * 10, in: window ... .seconds(36_000))

@@ -10,9 +10,9 @@ import Time
 /// deletion after a creation is still told.
 ///
 /// Time is event time: what is due at a moment leaves before what arrives at that moment.
-public struct CoalesceStage: Stage {
-    public static let kind = "coalesce"
-    public static let writes: LogKind? = .notifications
+package struct CoalesceStage: Stage {
+    package static let kind = "coalesce"
+    package static let writes: LogKind? = .notifications
 
     private let policy: any CoalescingPolicy
     private let memory: Duration
@@ -20,9 +20,9 @@ public struct CoalesceStage: Stage {
     private let pendingPerUser: Int
     private let atLimit: AtLimit
     var held = HeldNotifications()
-    public private(set) var isUnfinished = false
+    package private(set) var isUnfinished = false
 
-    public init(_ settings: CoalesceSettings, context: StageContext) throws(SettingsError) {
+    package init(_ settings: CoalesceSettings, context: StageContext) throws(SettingsError) {
         policy = try context.registry.policy(settings.policy, times: settings.times)
         memory = min(max(policy.memory, .zero), .seconds(36_000))
         maximumDelay = settings.maximumDelay
@@ -30,9 +30,9 @@ public struct CoalesceStage: Stage {
         atLimit = settings.atLimit
     }
 
-    public var deadline: Instant? { held.deadline }
+    package var deadline: Instant? { held.deadline }
 
-    public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+    package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         if event.isOfType(EventName.match) {
             take(event, at: now, into: &out)
         } else if !event.isOfType(EventName.notMatched) {
@@ -40,9 +40,9 @@ public struct CoalesceStage: Stage {
         }
     }
 
-    public mutating func wake(at now: Instant, into out: inout Outbox) { release(dueAt: now, into: &out) }
+    package mutating func wake(at now: Instant, into out: inout Outbox) { release(dueAt: now, into: &out) }
 
-    public mutating func proceed(at now: Instant, into out: inout Outbox) { release(dueAt: now, into: &out) }
+    package mutating func proceed(at now: Instant, into out: inout Outbox) { release(dueAt: now, into: &out) }
 
     /// One part of what is due: a public change may have been held for a hundred thousand users.
     private mutating func release(dueAt now: Instant, into out: inout Outbox) {

@@ -5,7 +5,7 @@ import Time
 
 extension DeliverStage {
     /// Explains a push, device by device in the order of their names.
-    public func explain(
+    package func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
         guard event.isOfType(EventName.push) else { return [] }

@@ -11,7 +11,7 @@ import PipelineKit
 ///     retired: { url: "https://example.com/retired", secret: { $file: retired.secret } }
 ///
 /// `use` names the plugin; the other keys are the plugin's own. That of `retired` is the webhook where none is named.
-public struct DeliverSettings: PluginSettings {
+package struct DeliverSettings: PluginSettings {
     /// In the order of the file. Never empty.
     package let transports: [TransportBinding]
     /// The longest that a push waits, from when it came.
@@ -62,9 +62,9 @@ public struct DeliverSettings: PluginSettings {
 
     /// Pushes were handed out whatever their age, and again to where they were handed out first; devices could have any
     /// token.
-    public static let changedDefaults = [expired, retryTo, tokens]
+    package static let changedDefaults = [expired, retryTo, tokens]
 
-    public init(from settings: inout SettingsReader) throws(SettingsError) {
+    package init(from settings: inout SettingsReader) throws(SettingsError) {
         let named = try settings.mappings("transports")
         guard !named.isEmpty else {
             throw settings.fail("transports", "name at least one transport", hint: Self.example)

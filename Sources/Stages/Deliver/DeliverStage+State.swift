@@ -4,11 +4,11 @@ import PipelineKit
 import Time
 
 extension DeliverStage {
-    public static let snapshotVersion: Int? = 4
-    public static let stateName: String? = "devices"
-    public static let otherStateNames = ["pending"]
+    package static let snapshotVersion: Int? = 4
+    package static let stateName: String? = "devices"
+    package static let otherStateNames = ["pending"]
 
-    public func snapshot(into snapshot: inout SnapshotWriter) {
+    package func snapshot(into snapshot: inout SnapshotWriter) {
         registry.write(into: &snapshot)
         snapshot.write(notBefore)
         snapshot.write(all: settings.transports) { transport, snapshot in
@@ -25,7 +25,7 @@ extension DeliverStage {
         snapshot.write(all: effects) { $0.write(registry.apps, into: &$1) }
     }
 
-    public mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+    package mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         try registry.read(from: &snapshot)
         notBefore = try snapshot.instant()
         let changed = try readChangedTransports(&snapshot)
@@ -65,16 +65,16 @@ extension DeliverStage {
         return { former[$0] != present[$0] }
     }
 
-    public func writeState(into lines: inout ByteBuffer) {
+    package func writeState(into lines: inout ByteBuffer) {
         registry.writeState(pending: PendingCounts(pending), into: &lines)
     }
 
-    public func writeState(_ name: String, into lines: inout ByteBuffer) {
+    package func writeState(_ name: String, into lines: inout ByteBuffer) {
         for push in pending.inOrder { push.writeState(into: &lines) }
     }
 
     /// The answer in an event that records one; nil for outcomes and attempts that needed none.
-    public static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? {
+    package static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? {
         let isNotice = event.isOfType(EventName.noticeOutcome) || event.isOfType(EventName.noticeAttempt)
         guard isNotice || event.isOfType(EventName.outcome) || event.isOfType(EventName.attempt) else { return nil }
         let json = event.json

@@ -7,7 +7,7 @@ extension DeliverStage {
     /// What one wake hands out at most; the rest follows with the next.
     private static let handOutBytesMax = 1 << 20
 
-    public mutating func wake(at now: Instant, into out: inout Outbox) {
+    package mutating func wake(at now: Instant, into out: inout Outbox) {
         bringAbout(through: now, into: &out)
         handOutDue(at: now, into: &out)
         for app in registry.apps.held { probe(app, at: now, into: &out) }
@@ -194,7 +194,7 @@ extension DeliverStage {
         return delivery
     }
 
-    public func handOutAgain(at now: Instant, into out: inout Outbox) {
+    package func handOutAgain(at now: Instant, into out: inout Outbox) {
         let repeats = pending.outInOrder.map { ($0.key, delivery(of: $0, at: now)) }
         let first = ledger.deliveries().map { (PendingKey($0.id), $0) }
         for (_, delivery) in (repeats + first).sorted(by: { $0.0 < $1.0 }) { out.deliver(delivery) }

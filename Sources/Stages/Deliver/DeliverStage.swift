@@ -12,11 +12,11 @@ import Time
 ///
 /// Where the settings say so, each device that is retired is told to the app's backend, as durably as a push: see
 /// ``RetirementNotice``.
-public struct DeliverStage: Stage {
-    public typealias Settings = DeliverSettings
+package struct DeliverStage: Stage {
+    package typealias Settings = DeliverSettings
 
-    public static let kind = "deliver"
-    public static let writes: LogKind? = .outcomes
+    package static let kind = "deliver"
+    package static let writes: LogKind? = .outcomes
 
     var registry: DeviceRegistry
     /// Pushes that were handed out, and are not answered.
@@ -27,20 +27,20 @@ public struct DeliverStage: Stage {
     var effects: [ComingEffect] = []
     /// What is left over of a wake is for the next one.
     var notBefore = Instant.epoch
-    public private(set) var deadline: Instant?
+    package private(set) var deadline: Instant?
     let settings: DeliverSettings
     let upstream: LogIdentity
     /// What tells whether a token is one; none where any is taken.
     private let tokenRules: TokenRules
 
-    public init(_ settings: DeliverSettings, context: StageContext) throws(SettingsError) {
+    package init(_ settings: DeliverSettings, context: StageContext) throws(SettingsError) {
         registry = DeviceRegistry(transports: Set(settings.transports.map(\.name)))
         self.settings = settings
         upstream = context.upstream
         tokenRules = TokenRules(settings, context.registry)
     }
 
-    public static func transports(of settings: DeliverSettings) -> [TransportBinding] {
+    package static func transports(of settings: DeliverSettings) -> [TransportBinding] {
         settings.transports + (settings.retired.map { [$0] } ?? [])
     }
 
@@ -50,7 +50,7 @@ public struct DeliverStage: Stage {
     ]
 
     /// Events of other types end here: nothing reads on behind this stage.
-    public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+    package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
             if event.isOfType(EventName.push) {
                 let push = try Push(event.json)
@@ -74,10 +74,10 @@ public struct DeliverStage: Stage {
         }
     }
 
-    public var firstOut: UInt64? { ledger.first }
+    package var firstOut: UInt64? { ledger.first }
 
     /// Records the answer. One to a push and device that wait for none changes nothing.
-    public mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {
+    package mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {
         if pending.takesAnswer(to: answer.id) {
             fold(answer, toRepeatOf: PendingKey(answer.id), at: now, into: &out)
         } else if let settled = ledger.settle(answer.id) {

@@ -1,7 +1,7 @@
 import PipelineKit
 
 /// What a pipeline file says about ingest.
-public struct IngestSettings: PluginSettings {
+package struct IngestSettings: PluginSettings {
     /// Where the host takes commands from producers; nil for none but its input.
     package var door: String?
     /// Takes each form of subscription in each database, which CloudKit does not.
@@ -24,7 +24,7 @@ public struct IngestSettings: PluginSettings {
         self.predicates = predicates
     }
 
-    public init(from settings: inout SettingsReader) throws(SettingsError) {
+    package init(from settings: inout SettingsReader) throws(SettingsError) {
         door = try settings.optionalAddress("door")
         subscriptionsInAnyDatabase = try settings.boolean("subscriptionsInAnyDatabase", default: false)
         predicates = try settings.choice("predicates", default: .cloudKit)

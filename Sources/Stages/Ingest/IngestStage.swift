@@ -10,22 +10,22 @@ import Time
 /// A command goes to the log as it came, without `time` (its batch carries it). A record's command ends with what ingest
 /// found out: `change`, and for a delete the fields last seen as `before`, and a `recordType` that it lacks. Before a
 /// `subscription.save` stands a `subscription.delete` for each other database where the user had that ID.
-public struct IngestStage: Stage {
-    public static let kind = "ingest"
-    public static let writes: LogKind? = .changes
-    public static let isSource = true
+package struct IngestStage: Stage {
+    package static let kind = "ingest"
+    package static let writes: LogKind? = .changes
+    package static let isSource = true
 
     private let check: CommandCheck
     var memory = RecordMemory()
     var homes = SubscriptionHomes()
 
-    public init(_ settings: IngestSettings, context: StageContext) throws(SettingsError) {
+    package init(_ settings: IngestSettings, context: StageContext) throws(SettingsError) {
         check = CommandCheck(
             takesAnySubscription: settings.subscriptionsInAnyDatabase,
             predicates: PredicateReader(settings.predicates == .extended ? .extended : .cloudKit))
     }
 
-    public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+    package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do {
             let passed = try check(event.json)
             append(event.json, passed, into: &out)
@@ -34,7 +34,7 @@ public struct IngestStage: Stage {
         }
     }
 
-    public mutating func recall(_ event: borrowing InputEvent, at now: Instant) {
+    package mutating func recall(_ event: borrowing InputEvent, at now: Instant) {
         if event.isOfType(EventName.recordSave) {
             _ = memory.save(event.json, of: event.json[.owner])
         } else if event.isOfType(EventName.recordDelete) {

@@ -7,7 +7,7 @@ import Time
 extension MatchStage {
     /// Explains a change of a record: for each subscription that fits the subject, every check in order, in the order
     /// in which they were saved.
-    public func explain(
+    package func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
         let isDelete = event.isOfType(EventName.recordDelete)

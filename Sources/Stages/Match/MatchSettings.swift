@@ -1,7 +1,7 @@
 import PipelineKit
 
 /// What a pipeline file says about match.
-public struct MatchSettings: PluginSettings, Hashable {
+package struct MatchSettings: PluginSettings, Hashable {
     /// What `recordType` does on a zone or database subscription.
     package var strictRecordType: StrictRecordType
 
@@ -14,7 +14,7 @@ public struct MatchSettings: PluginSettings, Hashable {
 
     package init(strictRecordType: StrictRecordType = .narrow) { self.strictRecordType = strictRecordType }
 
-    public init(from settings: inout SettingsReader) throws(SettingsError) {
+    package init(from settings: inout SettingsReader) throws(SettingsError) {
         strictRecordType = try settings.choice("strictRecordType", default: .narrow)
     }
 }

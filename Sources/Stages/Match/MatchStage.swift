@@ -7,9 +7,9 @@ import Time
 ///
 /// A saved subscription watches each change after it. Matches of one change come in the order in which their
 /// subscriptions were saved. A change that nobody watches is counted in a `not_matched` event.
-public struct MatchStage: Stage {
-    public static let kind = "match"
-    public static let writes: LogKind? = .matches
+package struct MatchStage: Stage {
+    package static let kind = "match"
+    package static let writes: LogKind? = .matches
 
     private let context: StageContext
     let settings: MatchSettings
@@ -20,16 +20,16 @@ public struct MatchStage: Stage {
     /// What is under way where one event has more matches than one part holds.
     private var fanOut: FanOut?
 
-    public init(_ settings: MatchSettings, context: StageContext) throws(SettingsError) {
+    package init(_ settings: MatchSettings, context: StageContext) throws(SettingsError) {
         self.context = context
         self.settings = settings
     }
 
-    public var deadline: Instant? { tally.deadline }
+    package var deadline: Instant? { tally.deadline }
 
-    public mutating func wake(at now: Instant, into out: inout Outbox) { tally.wake(into: &out) }
+    package mutating func wake(at now: Instant, into out: inout Outbox) { tally.wake(into: &out) }
 
-    public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+    package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         tally.begin(event.sequence, into: &out)
         do {
             try take(event, at: now, into: &out)
@@ -39,9 +39,9 @@ public struct MatchStage: Stage {
         if fanOut == nil { tally.end(event.sequence, into: &out) }
     }
 
-    public var isUnfinished: Bool { fanOut != nil }
+    package var isUnfinished: Bool { fanOut != nil }
 
-    public mutating func proceed(at now: Instant, into out: inout Outbox) {
+    package mutating func proceed(at now: Instant, into out: inout Outbox) {
         guard var fanOut = fanOut.take() else { return }
         fanOut.withChange(at: now) { fanOut.written = write($0, from: fanOut.written, into: &out) }
         guard fanOut.written == found.count else {

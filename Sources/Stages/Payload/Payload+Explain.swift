@@ -5,7 +5,7 @@ import Time
 
 extension PayloadStage {
     /// Explains a notification: silent or not, and what its payload loses to the limit.
-    public func explain(
+    package func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
         guard event.isOfType(EventName.notification) else { return [] }

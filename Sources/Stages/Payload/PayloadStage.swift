@@ -7,16 +7,16 @@ import Time
 ///
 /// Keys stand in alphabetical order, and strings are written with the fewest escapes, so the same notification is the
 /// same bytes. A `badge.set` sets what badges count from, and ends here.
-public struct PayloadStage: Stage {
-    public static let kind = "payload"
-    public static let writes: LogKind? = .pushes
+package struct PayloadStage: Stage {
+    package static let kind = "payload"
+    package static let writes: LogKind? = .pushes
 
     private let settings: PayloadSettings
     var badges = BadgeCounters()
 
-    public init(_ settings: PayloadSettings, context: StageContext) throws(SettingsError) { self.settings = settings }
+    package init(_ settings: PayloadSettings, context: StageContext) throws(SettingsError) { self.settings = settings }
 
-    public mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+    package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
             if event.isOfType(EventName.notification) {
                 try push(event.json, at: now, into: &out)

@@ -12,7 +12,7 @@ import PipelineKit
 ///           team: ABCDE12345
 ///           key: KEY1234567
 ///           keyFile: { $file: /etc/belfry/AuthKey_KEY1234567.p8 }
-public struct APNsSettings: PluginSettings {
+package struct APNsSettings: PluginSettings {
     /// In the order of the file; never empty. No two have container, environment and topic in common.
     let apps: [APNsApp]
     /// Instead of Apple's servers.
@@ -34,9 +34,9 @@ public struct APNsSettings: PluginSettings {
     /// How old a provider token becomes.
     let tokenAge: Duration
 
-    public static let fileKeys: Set<String> = ["certificate", "trust"]
+    package static let fileKeys: Set<String> = ["certificate", "trust"]
 
-    public init(from settings: inout SettingsReader) throws(SettingsError) {
+    package init(from settings: inout SettingsReader) throws(SettingsError) {
         host = try settings.optionalString("host")
         port = try settings.integer("port", default: 443, in: 1...65_535)
         trust = try settings.optionalPath("trust")
@@ -55,7 +55,7 @@ public struct APNsSettings: PluginSettings {
         try Self.check(apps, settings)
     }
 
-    public func secretErrors() -> [any Error] { apps.compactMap { $0.credentialError() } }
+    package func secretErrors() -> [any Error] { apps.compactMap { $0.credentialError() } }
 
     private static func check(_ apps: [APNsApp], _ settings: SettingsReader) throws(SettingsError) {
         guard !apps.isEmpty else {

@@ -10,10 +10,10 @@ import Synchronization
 /// as deferred; its last answer follows when it comes, and handed out again, the push joins what is still under way.
 ///
 /// Rules: Sending notification requests to APNs; Handling notification responses from APNs; RFC 9113.
-public final class APNsTransport: ContinuousTransport {
-    public typealias Settings = APNsSettings
+package final class APNsTransport: ContinuousTransport {
+    package typealias Settings = APNsSettings
 
-    public static let kind = "apns"
+    package static let kind = "apns"
 
     private let context: TransportContext
     private let surroundings: Surroundings
@@ -45,14 +45,14 @@ public final class APNsTransport: ContinuousTransport {
     }
 
     /// In lower case: as tokens are compared and sent.
-    public static func address(_ token: String) throws(Rejection) -> String {
+    package static func address(_ token: String) throws(Rejection) -> String {
         guard DeviceToken.isToken(token.utf8) else {
             throw Rejection(code: "device.token", reason: DeviceToken.rule, path: "token")
         }
         return token.lowercased()
     }
 
-    public convenience init(_ settings: APNsSettings, context: TransportContext) throws(SettingsError) {
+    package convenience init(_ settings: APNsSettings, context: TransportContext) throws(SettingsError) {
         self.init(
             settings, context: context,
             Surroundings(now: { .wall() }, jitter: { .random(in: 0...1) }))
@@ -68,7 +68,7 @@ public final class APNsTransport: ContinuousTransport {
 
     private var settings: APNsSettings { state.withLock { $0.settings } }
 
-    public func open() async throws(TransportError) {
+    package func open() async throws(TransportError) {
         let settings = settings
         let plans = try PoolPlans(settings, token: token(of:))
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: min(plans.pools.count, System.coreCount))
@@ -114,7 +114,7 @@ public final class APNsTransport: ContinuousTransport {
         do { return try await made.get() } catch { throw TransportError("cannot start: \(error)") }
     }
 
-    public func close() async {
+    package func close() async {
         let work = state.withLock { state in
             defer { state.work = nil }
             return state.work
@@ -126,7 +126,7 @@ public final class APNsTransport: ContinuousTransport {
 
     /// As many streams as the servers allow now on the connections that stand, less those whose pushes take longer than a
     /// window.
-    public var inFlightMax: Int {
+    package var inFlightMax: Int {
         state.withLock { state in
             let allowed = state.work?.pools.values.reduce(0) { $0 + $1.allowance.count } ?? 1
             return min(allowed, state.settings.inFlightMax)
@@ -136,7 +136,7 @@ public final class APNsTransport: ContinuousTransport {
     var lines: [AppLine] { state.withLock { $0.work?.lines } ?? [] }
 
     /// The streams of the app's own pool: no other pool's server can take its room.
-    public func room(for app: Delivery.App?) -> TransportRoom {
+    package func room(for app: Delivery.App?) -> TransportRoom {
         state.withLock { state in
             guard let work = state.work, let place = work.lines.firstIndex(where: { $0.app.isOf(app) }) else {
                 return TransportRoom(channel: -1, pushesMax: .max)
@@ -149,7 +149,7 @@ public final class APNsTransport: ContinuousTransport {
         }
     }
 
-    public func take(_ pushes: [Delivery], answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
+    package func take(_ pushes: [Delivery], answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         guard !lines.isEmpty else {
             return answered(
                 pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) })
@@ -201,7 +201,7 @@ public final class APNsTransport: ContinuousTransport {
 
     // MARK: Other settings
 
-    public func change(to settings: APNsSettings) async throws(TransportError) -> TransportChange? {
+    package func change(to settings: APNsSettings) async throws(TransportError) -> TransportChange? {
         guard let work = state.withLock({ $0.work }) else { return nil }
         let plans = try PoolPlans(settings, token: token(of:))
         let pools = try await pools(plans, beside: work.pools, on: work.threads)

@@ -9,7 +9,7 @@ extension APNsSettings {
         + "file read again (SIGHUP)"
 
     /// In the order of the apps.
-    public func endingCertificates(at now: Instant) -> [EndingCertificate] {
+    package func endingCertificates(at now: Instant) -> [EndingCertificate] {
         apps.compactMap { EndingCertificate($0, at: now) }
     }
 }

@@ -2,7 +2,7 @@ import PipelineKit
 import Time
 
 /// Settings of ``CourierTransport``.
-public struct CourierSettings: PluginSettings {
+package struct CourierSettings: PluginSettings {
     /// Where clients connect.
     package let host: String
     /// 0: any free one.
@@ -20,9 +20,9 @@ public struct CourierSettings: PluginSettings {
     /// What it encrypts with; nil: it speaks plain HTTP.
     let tls: CourierTLS?
 
-    public static let fileKeys: Set<String> = ["certificate"]
+    package static let fileKeys: Set<String> = ["certificate"]
 
-    public init(from settings: inout SettingsReader) throws(SettingsError) {
+    package init(from settings: inout SettingsReader) throws(SettingsError) {
         (host, port) = try Self.listen(&settings)
         // Read also where it is not needed, so that it may stay when the address changes.
         let isBehindTLS = try settings.boolean("behindTLS", default: false)
@@ -45,13 +45,13 @@ public struct CourierSettings: PluginSettings {
         origins = try Self.origins(&settings)
     }
 
-    public func secretErrors() -> [any Error] {
+    package func secretErrors() -> [any Error] {
         guard let tls, tls.key.isReadable else { return [] }
         do throws(TransportError) { _ = try tls.open() } catch { return [error] }
         return []
     }
 
-    public func endingCertificates(at now: Instant) -> [EndingCertificate] {
+    package func endingCertificates(at now: Instant) -> [EndingCertificate] {
         [tls?.endingCertificate(at: now)].compactMap(\.self)
     }
 

@@ -13,10 +13,10 @@ import Time
 ///
 /// Rules: CloudKit Web Services, tokens/create (the courier's URL); CKFetchNotificationChangesOperation;
 /// CKMarkNotificationsReadOperation.
-public final class CourierTransport: Transport {
-    public typealias Settings = CourierSettings
+package final class CourierTransport: Transport {
+    package typealias Settings = CourierSettings
 
-    public static let kind = "courier"
+    package static let kind = "courier"
 
     /// Between two attempts to store what the disk does not take.
     private static let pause = Duration.seconds(1)
@@ -30,7 +30,7 @@ public final class CourierTransport: Transport {
     /// The settings by which its certificate is read.
     private let present: Mutex<CourierSettings>
 
-    public convenience init(_ settings: CourierSettings, context: TransportContext) throws(SettingsError) {
+    package convenience init(_ settings: CourierSettings, context: TransportContext) throws(SettingsError) {
         self.init(settings, context: context, now: { .wall() })
     }
 
@@ -43,7 +43,7 @@ public final class CourierTransport: Transport {
         present = Mutex(settings)
     }
 
-    public func open() async throws(TransportError) {
+    package func open() async throws(TransportError) {
         guard let store = settings.store ?? context.folder.map({ "\($0)/\(context.name).sqlite" }) else {
             throw TransportError("the courier needs a folder: give it a store")
         }
@@ -60,7 +60,7 @@ public final class CourierTransport: Transport {
 
     /// Another certificate is shown to those who connect from then on. With other changes the courier is made anew: where it
     /// is to listen elsewhere, once somebody else is known not to listen there.
-    public func change(to settings: CourierSettings) async throws(TransportError) -> TransportChange? {
+    package func change(to settings: CourierSettings) async throws(TransportError) -> TransportChange? {
         let tls = try settings.tls?.open()
         if let tls, let server = server.withLock({ $0 }), settings.hasSameRest(as: self.settings) {
             let isSame = server.tls.value?.certificate == tls.certificate
@@ -105,7 +105,7 @@ public final class CourierTransport: Transport {
         }
     }
 
-    public func close() async {
+    package func close() async {
         guard let server = server.withLock({ $0.take() }) else { return }
         do {
             try await server.stopListening()
@@ -117,7 +117,7 @@ public final class CourierTransport: Transport {
     }
 
     /// What the disk does not take now is deferred.
-    public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+    package func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         certificates.look(at: present.withLock { $0 }, now: now())
         var reader = PushReader()
         var (taken, answers): ([CourierPush], [TransportAnswer]) = ([], [])

@@ -2,8 +2,8 @@ import JSON
 import PipelineKit
 
 /// Shows each push to the person who watches.
-public struct ConsoleTransport: Transport {
-    public struct Settings: PluginSettings {
+package struct ConsoleTransport: Transport {
+    package struct Settings: PluginSettings {
         package enum Format: String, Sendable, CaseIterable {
             /// A line for people, in no fixed form.
             case text
@@ -13,22 +13,22 @@ public struct ConsoleTransport: Transport {
 
         package let format: Format
 
-        public init(from settings: inout SettingsReader) throws(SettingsError) {
+        package init(from settings: inout SettingsReader) throws(SettingsError) {
             format = try settings.choice("format", default: .text)
         }
     }
 
-    public static let kind = "console"
+    package static let kind = "console"
 
     private let format: Settings.Format
     private let console: @Sendable (String) throws -> Void
 
-    public init(_ settings: Settings, context: TransportContext) throws(SettingsError) {
+    package init(_ settings: Settings, context: TransportContext) throws(SettingsError) {
         format = settings.format
         console = context.console
     }
 
-    public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+    package func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         pushes.map(show)
     }
 

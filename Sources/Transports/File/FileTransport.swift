@@ -8,8 +8,8 @@ import Synchronization
 /// ``close()`` on. A batch of lines is one write: if it fails, the file is cut back to its last whole line and every push
 /// of the batch is answered `failed` with the system's reason. Files are for whom the data folder is (`data.mode`), as
 /// pushes hold device tokens.
-public final class FileTransport: Transport {
-    public struct Settings: PluginSettings {
+package final class FileTransport: Transport {
+    package struct Settings: PluginSettings {
         package enum Form: String, Sendable, CaseIterable {
             /// One file of pushes, one JSON object a line.
             case ndjson
@@ -21,7 +21,7 @@ public final class FileTransport: Transport {
         /// The file, or the folder. Missing folders are made.
         package let path: String
 
-        public init(from settings: inout SettingsReader) throws(SettingsError) {
+        package init(from settings: inout SettingsReader) throws(SettingsError) {
             form = try settings.choice("as", default: .ndjson)
             path = try Self.path(&settings, form)
         }
@@ -33,7 +33,7 @@ public final class FileTransport: Transport {
         }
     }
 
-    public static let kind = "file"
+    package static let kind = "file"
 
     private let form: Settings.Form
     private let path: String
@@ -42,7 +42,7 @@ public final class FileTransport: Transport {
     /// Writing may wait for the disk, which the threads of the cooperative pool must not.
     private let queue = DispatchQueue(label: "belfry.transport.file")
 
-    public convenience init(_ settings: Settings, context: TransportContext) throws(SettingsError) {
+    package convenience init(_ settings: Settings, context: TransportContext) throws(SettingsError) {
         var calls = FileCalls()
         calls.mode = context.mode
         self.init(path: settings.path, as: settings.form, calls: calls)
@@ -54,11 +54,11 @@ public final class FileTransport: Transport {
         self.calls = calls
     }
 
-    public func open() async throws(TransportError) {
+    package func open() async throws(TransportError) {
         if let error = await onQueue({ self.openPlace() }) { throw error }
     }
 
-    public func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
+    package func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         await onQueue {
             self.place.withLock { place in
                 place?.take(pushes)
@@ -69,7 +69,7 @@ public final class FileTransport: Transport {
         }
     }
 
-    public func close() async {
+    package func close() async {
         await onQueue {
             self.place.withLock { place in
                 place?.synchronize()

@@ -1,7 +1,7 @@
 import PipelineKit
 
 /// Settings of ``WebhookTransport``.
-public struct WebhookSettings: PluginSettings {
+package struct WebhookSettings: PluginSettings {
     /// Where pushes are posted.
     let url: Secret
     /// How long one attempt may take, its answer included.
@@ -18,7 +18,7 @@ public struct WebhookSettings: PluginSettings {
     let secrets: [Secret]
     let rules: HTTPRules
 
-    public init(from settings: inout SettingsReader) throws(SettingsError) {
+    package init(from settings: inout SettingsReader) throws(SettingsError) {
         let networks = try settings.choice("privateNetworks", default: PrivateNetworks.refuse)
         rules = HTTPRules(allowsPrivateNetworks: networks == .allow, trust: try settings.optionalPath("trust"))
         url = try settings.secretOrText("url")
@@ -37,9 +37,9 @@ public struct WebhookSettings: PluginSettings {
         }
     }
 
-    public static let secretKeys: Set<String> = ["url", "headers"]
+    package static let secretKeys: Set<String> = ["url", "headers"]
 
-    public func secretErrors() -> [any Error] { WebhookTarget.errors(self) }
+    package func secretErrors() -> [any Error] { WebhookTarget.errors(self) }
 
     private enum PrivateNetworks: String, CaseIterable { case refuse, allow }
 

@@ -15,10 +15,10 @@ import Time
 ///
 /// Pushes that are under way when the transport is closed are deferred: they are to be sent again, and the server knows a
 /// repeat by its `webhook-id`.
-public final class WebhookTransport: ContinuousTransport {
-    public typealias Settings = WebhookSettings
+package final class WebhookTransport: ContinuousTransport {
+    package typealias Settings = WebhookSettings
 
-    public static let kind = "webhook"
+    package static let kind = "webhook"
 
     private let settings: WebhookSettings
     private let pause: @Sendable (Duration) async throws -> Void
@@ -33,7 +33,7 @@ public final class WebhookTransport: ContinuousTransport {
         let requests: WebhookLine
     }
 
-    public convenience init(_ settings: WebhookSettings, context: TransportContext) throws(SettingsError) {
+    package convenience init(_ settings: WebhookSettings, context: TransportContext) throws(SettingsError) {
         self.init(settings, jitter: { .random(in: 0...1) }, pause: { try await Task.sleep(for: $0) })
     }
 
@@ -51,7 +51,7 @@ public final class WebhookTransport: ContinuousTransport {
         self.pause = pause
     }
 
-    public func open() async throws(TransportError) {
+    package func open() async throws(TransportError) {
         let (target, signer) = (try WebhookTarget(settings), try WebhookSigner(settings.secrets))
         try checkTrust()
         let opened = try HTTPSession(connections: settings.concurrency, settings.rules)
@@ -76,7 +76,7 @@ public final class WebhookTransport: ContinuousTransport {
 
     /// Another URL, other headers, secrets and times count from the next attempt on. Connections are kept, unless other
     /// ones are to be trusted or allowed, or another number of them.
-    public func change(to settings: WebhookSettings) async throws(TransportError) -> TransportChange? {
+    package func change(to settings: WebhookSettings) async throws(TransportError) -> TransportChange? {
         guard let sender = line.withLock({ $0?.sender }) else { return nil }
         let present = sender.value
         guard settings.rules == present.settings.rules, settings.concurrency == present.settings.concurrency else {
@@ -88,13 +88,13 @@ public final class WebhookTransport: ContinuousTransport {
         return TransportChange(said: said) { sender.value = present.with(settings, target, signer) }
     }
 
-    public func close() async {
+    package func close() async {
         let closed = line.withLock { $0.take() }
         closed?.requests.close()
         closed?.session.close()
     }
 
-    public func take(_ pushes: [Delivery], answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
+    package func take(_ pushes: [Delivery], answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         guard let line = line.withLock({ $0 }) else {
             return answered(
                 pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) })
@@ -113,9 +113,9 @@ public final class WebhookTransport: ContinuousTransport {
     }
 
     /// As many requests as may be under way, less those that take longer.
-    public func room(for app: Delivery.App?) -> TransportRoom {
+    package func room(for app: Delivery.App?) -> TransportRoom {
         line.withLock { $0?.requests.room } ?? TransportRoom(channel: 0, pushesMax: settings.concurrency)
     }
 
-    public var inFlightMax: Int { room(for: nil).pushesMax }
+    package var inFlightMax: Int { room(for: nil).pushesMax }
 }

@@ -3,7 +3,7 @@ import Synchronization
 import ZeroMQ
 
 /// The handle on a running host for everything outside its thread: stop it, see how it fares.
-public final class HostControl: Sendable {
+package final class HostControl: Sendable {
     let wake: WakeSignal
     private let state = Mutex(State())
 
@@ -14,16 +14,16 @@ public final class HostControl: Sendable {
     }
 
     /// Throws where the process has no file descriptors left.
-    public init() throws { wake = try WakeSignal() }
+    package init() throws { wake = try WakeSignal() }
 
     /// Asks the host to finish the batch in hand, make it durable and return.
-    public func stop() {
+    package func stop() {
         state.withLock { $0.stopAsked = true }
         wake.signal()
     }
 
     /// How the host fared at its last turn.
-    public var report: HostReport { state.withLock { $0.report } }
+    package var report: HostReport { state.withLock { $0.report } }
 
     /// Calls `body` after every turn until it returns true. It runs on the host's thread: be brief.
     func observe(_ body: @escaping @Sendable (HostReport) -> Bool) {
@@ -36,7 +36,7 @@ public final class HostControl: Sendable {
     ///
     /// - Returns: Whether the report is as wanted.
     @discardableResult
-    public func wait(until condition: @escaping @Sendable (HostReport) -> Bool) async -> Bool {
+    package func wait(until condition: @escaping @Sendable (HostReport) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             observe { report in
                 let isMet = condition(report)
@@ -65,9 +65,9 @@ public final class HostControl: Sendable {
 }
 
 /// What a host tells about itself: counts since it started, positions in logs.
-public struct HostReport: Sendable, Hashable {
+package struct HostReport: Sendable, Hashable {
     /// What a host is at. The words stand in its answer to `health`.
-    public enum Phase: String, Sendable, Hashable {
+    package enum Phase: String, Sendable, Hashable {
         case starting
         /// Connected to nothing yet.
         case waitingForUpstream = "waiting_for_upstream"
@@ -82,41 +82,41 @@ public struct HostReport: Sendable, Hashable {
     }
 
     /// What a full disk has no room for.
-    public struct Shortage: Sendable, Hashable {
+    package struct Shortage: Sendable, Hashable {
         /// The file that could not be written.
-        public var file: String
+        package var file: String
         /// 0 where it is not known.
-        public var bytesNeeded: Int
+        package var bytesNeeded: Int
     }
 
     /// What it was at when the last turn of its loop ended.
-    public var phase = Phase.starting
+    package var phase = Phase.starting
     /// What there is no room for; nil where there is.
-    public var shortage: Shortage?
+    package var shortage: Shortage?
     /// Events taken from the upstream or the door.
-    public var eventsIn: UInt64 = 0
+    package var eventsIn: UInt64 = 0
     /// Events appended to the stage's log.
-    public var eventsOut: UInt64 = 0
+    package var eventsOut: UInt64 = 0
     /// Events that were set aside with a reason.
-    public var deadLetters: UInt64 = 0
+    package var deadLetters: UInt64 = 0
     /// Messages that were refused since they do not keep to the link's protocol.
-    public var refusedFrames = 0
+    package var refusedFrames = 0
     /// How far the machine's clock is behind the log's time, which goes on meanwhile; negative where it went forward by
     /// more than a minute at once, and the log's time follows. Zero for less than ten seconds.
-    public var clockBehind = Duration.zero
+    package var clockBehind = Duration.zero
     /// The first sequence that the stage's own log still has.
-    public var first: UInt64 = 1
+    package var first: UInt64 = 1
     /// Last sequence of the stage's own log.
-    public var last: UInt64 = 0
+    package var last: UInt64 = 0
     /// Last sequence of the upstream's log that this stage has taken in.
-    public var taken: UInt64 = 0
+    package var taken: UInt64 = 0
     /// The highest mark that has passed with everything before it done.
-    public var mark: UInt64 = 0
+    package var mark: UInt64 = 0
     /// Where consumers connect, as bound.
-    public var endpoint = ""
+    package var endpoint = ""
     /// Where producers connect, as bound.
-    public var door: String?
+    package var door: String?
 
     /// The report of a host that has not had its first turn.
-    public init() {}
+    package init() {}
 }

@@ -91,12 +91,12 @@ struct CurvePlan: Sendable, Equatable {
 }
 
 /// What the hosts of one process share: the ZeroMQ context and the lists of clients that it lets in.
-public final class HostContext: Sendable {
+package final class HostContext: Sendable {
     package let zmq: ZMQContext
     private let authorization = Mutex<ClientAuthorization?>(nil)
 
     /// Throws where libzmq cannot make a context.
-    public init() throws { zmq = try ZMQContext() }
+    package init() throws { zmq = try ZMQContext() }
 
     /// Replaces the list of one socket's clients.
     func authorize(_ clients: [CurvePublicKey: String], in domain: String) throws -> ClientAuthorization {
@@ -109,7 +109,7 @@ public final class HostContext: Sendable {
     }
 
     /// Ends every wait on a socket of the context, which then throws `ETERM`.
-    public func shutdown() { zmq.shutdown() }
+    package func shutdown() { zmq.shutdown() }
 }
 
 /// Tells the operator which clients were refused: each once, and of very many not all.

@@ -6,7 +6,7 @@ import Time
 import ZeroMQ
 
 /// Where a host's time comes from.
-public enum HostClock: Sendable, Hashable {
+package enum HostClock: Sendable, Hashable {
     /// The machine's clock, never going back within a log.
     case wall
     /// The input's own times, passed down from stage to stage: `belfry run`, replay and tests. Nothing waits.
@@ -14,42 +14,42 @@ public enum HostClock: Sendable, Hashable {
 }
 
 /// All that a host must know to run one stage; made from a pipeline file.
-public struct HostPlan: Sendable {
+package struct HostPlan: Sendable {
     /// The stage's name in the pipeline file.
-    public var stage: String
+    package var stage: String
     /// Name of the stage's log.
-    public var logName: String
+    package var logName: String
     /// The folder that holds the logs of the pipeline.
-    public var logsDirectory: String
+    package var logsDirectory: String
     /// What a new log gets as its identity; nil: one is drawn.
-    public var identity: LogIdentity?
+    package var identity: LogIdentity?
     /// Of the folders and sockets that it makes.
-    public var mode: DataMode
+    package var mode: DataMode
     /// When the stage's appends are forced to the disk.
-    public var sync: SyncPolicy
+    package var sync: SyncPolicy
     /// A segment is closed before it would grow larger; one batch may be larger alone.
-    public var segmentBytesMax: Int
+    package var segmentBytesMax: Int
     /// Input between two snapshots of the stage's state; nil: none are taken.
-    public var snapshotBytes: Int?
+    package var snapshotBytes: Int?
     /// Which segments of the log, and which dead letters, may go.
-    public var retention: RetentionSettings
+    package var retention: RetentionSettings
     /// The stage's own settings, as they are kept beside its log.
     var settingsRecord: String
     /// The same for a log that kept none so far.
     var firstSettingsRecord: String
     let registry: Registry
     /// The stages of the pipeline file that read this one's log.
-    public var consumers: [String]
+    package var consumers: [String]
     /// Where consumers connect.
-    public var bind: String
+    package var bind: String
     /// Where the upstream's consumers connect; nil for a source.
-    public var upstream: String?
+    package var upstream: String?
     /// The folder of the upstream's log, if it is on this machine; nil for a source.
-    public var inputLog: String?
+    package var inputLog: String?
     /// Where producers connect; nil for any stage but a source.
-    public var door: String?
+    package var door: String?
     /// Where the host's time comes from.
-    public var clock: HostClock
+    package var clock: HostClock
     package var time = HostTime()
     /// How its logs reach the disk.
     package var calls = FileCalls()
@@ -60,14 +60,14 @@ public struct HostPlan: Sendable {
     /// How the stage's process before this one ended, if whoever started both says so.
     var endBefore: String?
     /// The pipeline's folder.
-    public var data: String
+    package var data: String
     var curve: CurvePlan?
     /// A program that does the stage's work over a link; nil for a stage of this process.
-    public var command: [String]
+    package var command: [String]
     /// The folder that the program starts in.
-    public var directory: String?
+    package var directory: String?
     /// Where the program connects.
-    public var pluginEndpoint: String
+    package var pluginEndpoint: String
 
     var logDirectory: String { logsDirectory + "/" + logName }
 

@@ -4,11 +4,11 @@ import ZeroMQ
 /// Runs one stage: sockets, log, time and shutdown are the host's, the fold is the stage's.
 ///
 /// The same host runs a stage as a process of its own or beside others in one process; the stage cannot tell which.
-public struct StageHost: Sendable {
+package struct StageHost: Sendable {
     /// The stage's settings from the pipeline file, with absolute paths.
-    public let plan: HostPlan
+    package let plan: HostPlan
     /// Stops the host and reads its reports, from any thread.
-    public let control: HostControl
+    package let control: HostControl
     private let stage: PipelineStage
     private let surroundings: HostSurroundings
     private var kind: String { stage.kind }
@@ -17,7 +17,7 @@ public struct StageHost: Sendable {
     private var context: HostContext { surroundings.context }
 
     /// - Throws: ``SettingsError`` when the pipeline file names a stage that is not registered.
-    public init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
+    package init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         let stage = surroundings.registry.sealed(stage)
         var plan = try HostPlan(
             stage, of: file, clock: surroundings.clock, registry: surroundings.registry,
@@ -32,13 +32,13 @@ public struct StageHost: Sendable {
     }
 
     /// Decodes the stage's settings and those of its transports, and touches nothing outside.
-    public func check() throws {
+    package func check() throws {
         guard plan.command.isEmpty else { return }
         try StageCheck(registry: registry).check(settings, kind: kind)
     }
 
     /// Returns when the host was stopped through its control and all it took in is durable.
-    public func run() async throws {
+    package func run() async throws {
         defer { control.end() }
         let transports = StageTransports()
         do { try await run(with: transports) } catch {

@@ -7,17 +7,17 @@ import Time
 import ZeroMQ
 
 /// Takes pushes, in order, in place of every transport that the pipeline file names.
-public typealias PushSink = @Sendable ([Delivery]) -> Void
+package typealias PushSink = @Sendable ([Delivery]) -> Void
 
 /// What a host is given by the program around it.
-public struct HostSurroundings: Sendable {
-    public var registry: Registry
-    public var context: HostContext
-    public var clock: HostClock
+package struct HostSurroundings: Sendable {
+    package var registry: Registry
+    package var context: HostContext
+    package var clock: HostClock
     /// Where the console transport writes its lines.
-    public var console: @Sendable (String) throws -> Void
+    package var console: @Sendable (String) throws -> Void
     /// For `belfry run` and tests: no transport is opened, every push goes here.
-    public var sink: PushSink?
+    package var sink: PushSink?
     package var time = HostTime()
     package var calls = FileCalls()
     /// How much of a step's outputs is appended at once.
@@ -29,7 +29,7 @@ public struct HostSurroundings: Sendable {
     /// The keys of a tool that speaks to stages and runs none: it needs no stage's secret key.
     package var toolKeys: CurveKeyPair?
 
-    public init(
+    package init(
         registry: Registry, context: HostContext, clock: HostClock = .wall,
         console: @escaping @Sendable (String) throws -> Void = { print($0) }, sink: PushSink? = nil
     ) {

@@ -2,7 +2,7 @@ import PipelineKit
 
 extension Registry {
     /// Adds the policies that Belfry brings along.
-    public mutating func registerPolicies() {
+    package mutating func registerPolicies() {
         register(Latest.self)
         register(Debounce.self)
         register(Uncoalesced.self)
