@@ -15,6 +15,7 @@ public struct BelfryUser: Hashable, Sendable {
     /// The user's record name.
     public var recordName: String
 
+    /// Names a user as CloudKit does; nothing is checked before a command is made.
     public init(_ recordName: String, container: String, environment: Environment = .production) {
         (self.recordName, self.container, self.environment) = (recordName, container, environment)
     }

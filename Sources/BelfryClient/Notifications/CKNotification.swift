@@ -35,6 +35,7 @@ open class CKNotification: NSObject, RemoteNotification {
         }
     }
 
+    /// What kind of subscription sent the push.
     open var notificationType: NotificationType { content.type }
     /// One for all pushes of one change.
     open var notificationID: ID? { content.notificationID }
@@ -47,20 +48,33 @@ open class CKNotification: NSObject, RemoteNotification {
     /// Whether something was left out because the payload would have been too long.
     open var isPruned: Bool { content.isPruned }
 
+    /// The text of the alert.
     open var alertBody: String? { content.alert.body }
+    /// The key of the alert's text in the app's `Localizable.strings`.
     open var alertLocalizationKey: String? { content.alert.localizationKey }
     /// The values that the record's fields had.
     open var alertLocalizationArgs: [String]? { content.alert.localizationArgs }
+    /// The title of the alert.
     open var title: String? { content.alert.title }
+    /// The key of the title in the app's `Localizable.strings`.
     open var titleLocalizationKey: String? { content.alert.titleLocalizationKey }
+    /// The values that the record's fields had, for the title.
     open var titleLocalizationArgs: [String]? { content.alert.titleLocalizationArgs }
+    /// The subtitle of the alert.
     open var subtitle: String? { content.alert.subtitle }
+    /// The key of the subtitle in the app's `Localizable.strings`.
     open var subtitleLocalizationKey: String? { content.alert.subtitleLocalizationKey }
+    /// The values that the record's fields had, for the subtitle.
     open var subtitleLocalizationArgs: [String]? { content.alert.subtitleLocalizationArgs }
+    /// The key of the action button's title in the app's `Localizable.strings`.
     open var alertActionLocalizationKey: String? { content.alert.actionLocalizationKey }
+    /// The launch image that the app shows when the user opens the alert.
     open var alertLaunchImage: String? { content.alert.launchImage }
+    /// The sound file in the app, or `default`.
     open var soundName: String? { content.alert.soundName }
+    /// The number on the app's icon.
     open var badge: NSNumber? { content.alert.badge }
+    /// The category whose actions the alert offers.
     open var category: String? { content.alert.category }
 
     /// Two are equal if they tell one subscription's user of one thing, pruned or both not.

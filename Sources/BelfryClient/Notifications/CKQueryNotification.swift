@@ -9,6 +9,7 @@ open class CKQueryNotification: CKNotification {
         case recordDeleted = 3
     }
 
+    /// The database of the record.
     open var databaseScope: CKDatabase.Scope { content.databaseScope }
     /// Created, where the payload says nothing else.
     open var queryNotificationReason: Reason { content.reason }

@@ -2,6 +2,7 @@
 open class CKRecordZoneNotification: CKNotification {
     /// Nil where it was left out of a pruned payload.
     open var recordZoneID: CKRecordZone.ID? { content.zoneID }
+    /// The database of the zone.
     open var databaseScope: CKDatabase.Scope { content.databaseScope }
 
     override var details: String {

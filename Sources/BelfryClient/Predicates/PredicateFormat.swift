@@ -19,6 +19,7 @@ extension PredicateFormat where Self == NSPredicate {
     ///     ``CKRecord/Reference``, ``CKRecord/ID`` or arrays of them.
     public init(format: String, _ arguments: Any...) { self.init(format: format, argumentArray: arguments) }
 
+    /// Makes a predicate from text, as ``init(format:_:)`` does, with the arguments in an array.
     public init(format: String, argumentArray arguments: [Any]?) {
         let arguments = (arguments ?? []).map { PredicateArgument($0) }
         self = TextPredicate(PredicateSource(format: format, arguments: arguments))

@@ -8,11 +8,14 @@ extension CKRecord {
 
 /// A record's name and its zone.
 open class CKRecordID: NSObject, NSCopying, NSSecureCoding {
+    /// The record's name, unique in its zone.
     open var recordName: String { name }
+    /// The zone of the record.
     open var zoneID: CKRecordZone.ID { zone }
     private let name: String
     private let zone: CKRecordZone.ID
 
+    /// - Parameter recordName: A random UUID where none is given.
     public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
         (name, zone) = (recordName, zoneID)
     }

@@ -19,11 +19,14 @@ open class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding {
     /// The user's own default zone.
     public static let `default` = CKRecordZoneID()
 
+    /// The zone's name, unique for its owner.
     open var zoneName: String { name }
+    /// The record name of the user who owns the zone.
     open var ownerName: String { owner }
     private let name: String
     private let owner: String
 
+    /// The default zone of the current user, unless another name or owner is given.
     public init(
         zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
     ) {

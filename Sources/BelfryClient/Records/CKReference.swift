@@ -14,11 +14,14 @@ extension CKRecord {
 
 /// A field's value that names another record.
 open class CKReference: NSObject, NSCopying, NSSecureCoding {
+    /// The record that is named.
     open var recordID: CKRecord.ID { target }
+    /// What becomes of the record that has the reference.
     open var action: CKRecord.ReferenceAction { consequence }
     private let target: CKRecord.ID
     private let consequence: CKRecord.ReferenceAction
 
+    /// References a record, which need not exist.
     public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
         (target, consequence) = (recordID, action)
     }

@@ -11,6 +11,7 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
     /// From -180 to 180.
     public var longitude: CLLocationDegrees
 
+    /// Takes both in degrees, unchecked.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         (self.latitude, self.longitude) = (latitude, longitude)
     }
@@ -20,9 +21,11 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
 ///
 /// Of what Core Location knows of a place it has what a payload carries: the coordinate.
 open class CLLocation: NSObject, NSCopying, NSSecureCoding {
+    /// The latitude and the longitude.
     open var coordinate: CLLocationCoordinate2D { place }
     private let place: CLLocationCoordinate2D
 
+    /// Takes both in degrees, unchecked.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         place = CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
     }

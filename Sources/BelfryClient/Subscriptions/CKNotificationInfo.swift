@@ -14,6 +14,7 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
     private let state: Mutex<NotificationProperties>
     private let formatArgument = FormatArgument()
 
+    /// Asks for nothing: set at least one property.
     public override init() { state = Mutex(NotificationProperties()) }
 
     convenience init(_ properties: NotificationProperties) {
@@ -47,6 +48,7 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
 
     open override var description: String { "<CKNotificationInfo \(properties.json)>" }
 
+    /// The text of the alert.
     open var alertBody: String? {
         get { properties[text: .alertBody] }
         set { state.withLock { $0[text: .alertBody] = newValue } }
@@ -61,6 +63,7 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[list: .alertLocalizationArgs] }
         set { state.withLock { $0[list: .alertLocalizationArgs] = newValue } }
     }
+    /// The title of the alert.
     open var title: String? {
         get { properties[text: .title] }
         set { state.withLock { $0[text: .title] = newValue } }
@@ -70,10 +73,12 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[text: .titleLocalizationKey] }
         set { state.withLock { $0[text: .titleLocalizationKey] = newValue } }
     }
+    /// Fields whose values stand for the variables of the localized title.
     open var titleLocalizationArgs: [CKRecord.FieldKey]? {
         get { properties[list: .titleLocalizationArgs] }
         set { state.withLock { $0[list: .titleLocalizationArgs] = newValue } }
     }
+    /// The subtitle of the alert.
     open var subtitle: String? {
         get { properties[text: .subtitle] }
         set { state.withLock { $0[text: .subtitle] = newValue } }
@@ -83,14 +88,17 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[text: .subtitleLocalizationKey] }
         set { state.withLock { $0[text: .subtitleLocalizationKey] = newValue } }
     }
+    /// Fields whose values stand for the variables of the localized subtitle.
     open var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
         get { properties[list: .subtitleLocalizationArgs] }
         set { state.withLock { $0[list: .subtitleLocalizationArgs] = newValue } }
     }
+    /// The key of the action button's title in the app's `Localizable.strings`.
     open var alertActionLocalizationKey: String? {
         get { properties[text: .alertActionLocalizationKey] }
         set { state.withLock { $0[text: .alertActionLocalizationKey] = newValue } }
     }
+    /// The launch image that the app shows when the user opens the alert.
     open var alertLaunchImage: String? {
         get { properties[text: .alertLaunchImage] }
         set { state.withLock { $0[text: .alertLaunchImage] = newValue } }
@@ -110,14 +118,17 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[flag: .shouldBadge] }
         set { state.withLock { $0[flag: .shouldBadge] = newValue } }
     }
+    /// Wakes the app in the background (`content-available`).
     open var shouldSendContentAvailable: Bool {
         get { properties[flag: .shouldSendContentAvailable] }
         set { state.withLock { $0[flag: .shouldSendContentAvailable] = newValue } }
     }
+    /// Lets the app's notification service extension change the push (`mutable-content`).
     open var shouldSendMutableContent: Bool {
         get { properties[flag: .shouldSendMutableContent] }
         set { state.withLock { $0[flag: .shouldSendMutableContent] = newValue } }
     }
+    /// The category whose actions the alert offers.
     open var category: String? {
         get { properties[text: .category] }
         set { state.withLock { $0[text: .category] = newValue } }
@@ -135,6 +146,7 @@ extension CKNotificationInfo: CVarArg {
 }
 
 extension CKNotificationInfo {
+    /// Sets every property at once.
     public convenience init(
         alertBody: String? = nil,
         alertLocalizationKey: String? = nil,

@@ -2,7 +2,9 @@ import Foundation
 
 /// Watches the records of one type that fulfil a predicate, in a public or private database.
 open class CKQuerySubscription: CKSubscription {
+    /// The type of the records that are watched.
     open var recordType: CKRecord.RecordType { form.recordType ?? "" }
+    /// Which changes of a record the subscription fires on.
     open var querySubscriptionOptions: Options { form.options }
     /// The zone whose records are watched; nil for those of every zone.
     open var zoneID: CKRecordZone.ID? {

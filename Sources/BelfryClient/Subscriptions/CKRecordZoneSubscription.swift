@@ -2,6 +2,7 @@ import Foundation
 
 /// Watches one zone of a private database.
 open class CKRecordZoneSubscription: CKSubscription {
+    /// The zone that is watched.
     open var zoneID: CKRecordZone.ID { form.zoneID ?? .default }
     /// Narrows it to records of one type; nil for all.
     open var recordType: CKRecord.RecordType? {
@@ -15,6 +16,7 @@ open class CKRecordZoneSubscription: CKSubscription {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
     }
 
+    /// Watches one zone under a subscription ID of the app's own.
     public init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         var form = SubscriptionForm(subscriptionID: subscriptionID, type: .recordZone)
         form.zoneID = zoneID

@@ -22,7 +22,9 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding {
     /// - Note: Where the archive is damaged, the coder is told, and the ID is empty.
     public required init(coder: NSCoder) { state = Mutex(SubscriptionForm(from: coder)) }
 
+    /// The name under which the subscription is saved.
     open var subscriptionID: ID { form.subscriptionID }
+    /// What the subscription watches.
     open var subscriptionType: SubscriptionType { form.type }
     /// What the pushes show, kept as a copy; nil for silent ones.
     open var notificationInfo: NotificationInfo? {

@@ -13,6 +13,7 @@ public struct SettingsError: Error, Hashable, Sendable {
     /// What the operator may do about it.
     public var hint: String?
 
+    /// Without a line and a column, the mistake is the whole file's.
     public init(
         file: String, line: Int = 0, column: Int = 0, keyPath: String = "", reason: String, hint: String? = nil
     ) {
