@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+/// `public` is for authors of plugins and apps, who read what each declaration is.
+@Suite struct PublicSurface {
+    private static let sources = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources")
+    /// The products, and what their declarations show of other modules.
+    private static let modules = [
+        "BelfryClient", "BelfryTestKit", "EventLog", "Events", "JSON", "PipelineKit", "PipelineTestKit", "Time",
+    ]
+
+    @Test(arguments: modules) func everyDeclarationIsDocumented(module: String) throws {
+        let files = try Self.files(of: module)
+        #expect(files.contains { $0.text.contains("public ") })
+        for (file, text) in files {
+            let required = Self.requirements(in: text)
+            for declaration in Self.undocumented(in: text) where !Self.isRequired(declaration, required) {
+                Issue.record("\(file): \(declaration)")
+            }
+        }
+    }
+
+    @Test func noOtherModuleDeclaresAnything() throws {
+        for module in try FileManager.default.contentsOfDirectory(atPath: Self.sources.path)
+        where !Self.modules.contains(module) {
+            for (file, text) in try Self.files(of: module) {
+                let declarations = text.split(separator: "\n").filter(Self.isPublic)
+                #expect(declarations.allSatisfy { $0.contains("init?(argument:") }, "\(file)")
+            }
+        }
+    }
+
+    private static func files(of module: String) throws -> [(file: String, text: String)] {
+        let folder = sources.appending(path: module)
+        return try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+            .map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
+    }
+
+    private static func isPublic(_ line: Substring) -> Bool {
+        ["public ", "open "].contains { line.contains($0) } && line.contains(/^ *(@\w+ )*(public|open) (?!import)[a-z]/)
+    }
+
+    /// A doc comment stands above the attributes.
+    private static func undocumented(in text: String) -> [Substring] {
+        let between = /(?m)^ *(\/\/[^\/].*|@\w+(\(\w+\))?|@available\((?s:.*?)"\n? *\))\n/
+        let lines = text.replacing(between, with: "").split(separator: "\n")
+        return zip([""] + lines, lines).filter { isPublic($1) && !$0.contains("///") }.map(\.1)
+    }
+
+    /// What a protocol requires is documented there, ours in the same file as its defaults.
+    private static func requirements(in text: String) -> Set<Substring> {
+        let bodies = text.matches(of: /public protocol (?s:.*?)\n}/)
+        return Set(bodies.flatMap { $0.output.matches(of: /(?:func|var) (\w+)/).map(\.1) })
+    }
+
+    private static func isRequired(_ declaration: Substring, _ required: Set<Substring>) -> Bool {
+        let function = /func (==|<|hash|encode|copy|isEqual|next)[( ]|init\??\((from|coder|rawValue|_ description)\b/
+        let variable = /var (hash|description|supportsSecureCoding|underestimatedCount|_cVarArgEncoding):/
+        if declaration.contains(function) || declaration.contains(variable) { return true }
+        return declaration.firstMatch(of: /(?:func|var) (\w+)/).map { required.contains($0.1) } ?? false
+    }
+}
