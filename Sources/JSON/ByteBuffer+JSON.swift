@@ -6,7 +6,7 @@ extension ByteBuffer {
     }
 
     /// Appends valid UTF-8 as a JSON string.
-    public mutating func appendJSON(utf8 text: UnsafeRawBufferPointer) {
+    package mutating func appendJSON(utf8 text: UnsafeRawBufferPointer) {
         reserve(text.count + 2)
         append(byte: UInt8(ascii: "\""))
         var start = 0

@@ -19,37 +19,40 @@
     /// How many bytes were written.
     @inlinable public var count: Int { written }
     /// How many bytes fit before it grows.
-    @inlinable public var capacity: Int { room }
+    @inlinable package var capacity: Int { room }
     /// Whether nothing was written since it was made or emptied.
     @inlinable public var isEmpty: Bool { written == 0 }
 
     /// The bytes written so far; valid until the next write.
-    @inlinable public var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: written) }
+    @inlinable package var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: written) }
 
     /// Forgets the bytes and keeps the memory.
-    @inlinable public mutating func removeAll() { written = 0 }
+    @inlinable package mutating func removeAll() { written = 0 }
 
     /// Forgets all bytes from `count` on.
     @inlinable
-    public mutating func truncate(to count: Int) {
+    package mutating func truncate(to count: Int) {
         precondition(count >= 0 && count <= written, "a buffer can only be cut inside its bytes")
         written = count
     }
 
     /// Gives memory back when more than `limit` bytes are held: one huge event must not be paid for ever.
-    public mutating func shrink(to limit: Int) {
+    package mutating func shrink(to limit: Int) {
         guard room > max(limit, 16), written <= limit else { return }
         reallocate(to: max(limit, 16))
     }
 
     /// Copies the bytes.
     @inlinable
-    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
         reserve(bytes.count)
         unsafe (base + written).copyMemory(from: start, byteCount: bytes.count)
         written += bytes.count
     }
+
+    /// Copies the bytes.
+    public mutating func append(_ bytes: RawSpan) { unsafe bytes.withUnsafeBytes { unsafe append($0) } }
 
     // Inlined, a copy of so many bytes as the literal has is a few moves.
     /// Appends the UTF-8 of a literal.

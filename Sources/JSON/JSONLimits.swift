@@ -1,17 +1,17 @@
 /// What a parser takes at most; a text beyond it is refused, never half read.
-public struct JSONLimits: Sendable, Hashable {
+package struct JSONLimits: Sendable, Hashable {
     /// The most ``bytesMax`` may be: 128 MiB, so that offsets fit 32 bits and the number of elements fits 26.
-    public static let bytesMaxHighest = 128 << 20
+    package static let bytesMaxHighest = 128 << 20
 
     /// The longest text, in bytes; ``bytesMaxHighest`` at most.
-    public var bytesMax: Int
+    package var bytesMax: Int
     /// How many arrays and objects may be open at once; a number or a string alone needs none.
-    public var depthMax: Int
+    package var depthMax: Int
     /// Refuses an object that names a key twice, which RFC 8259 leaves to the reader.
-    public var refusesDuplicateKeys: Bool
+    package var refusesDuplicateKeys: Bool
 
     /// Stops the program where a limit is negative or above ``bytesMaxHighest``.
-    public init(bytesMax: Int = 2 << 20, depthMax: Int = 128, refusesDuplicateKeys: Bool = false) {
+    package init(bytesMax: Int = 2 << 20, depthMax: Int = 128, refusesDuplicateKeys: Bool = false) {
         self.bytesMax = bytesMax
         self.depthMax = depthMax
         self.refusesDuplicateKeys = refusesDuplicateKeys

@@ -1,15 +1,15 @@
 /// Checks a JSON text once, strictly (RFC 8259), and notes where each value stands; values are decoded when asked for.
 ///
 /// One parser is reused for many texts: its notes (16 bytes a value) stay allocated.
-@safe public struct JSONParser: ~Copyable {
+@safe package struct JSONParser: ~Copyable {
     /// Of each text, not of all together.
-    public let limits: JSONLimits
+    package let limits: JSONLimits
     private var nodes: UnsafeMutablePointer<JSONNode>
     private var nodesCapacity: Int
     private let open: UnsafeMutablePointer<UInt32>
 
     /// Takes memory for its notes as texts need it, and keeps it.
-    public init(limits: JSONLimits = JSONLimits()) {
+    package init(limits: JSONLimits = JSONLimits()) {
         limits.check()
         self.limits = limits
         nodesCapacity = 128
@@ -26,7 +26,7 @@
     ///
     /// - Returns: A view, valid while `text` is and until the next ``parse(_:)`` or ``shrink()``.
     /// - Throws: The first thing wrong, with its byte offset. Keys are compared last, in a text that is right otherwise.
-    public mutating func parse(_ text: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
+    package mutating func parse(_ text: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         guard text.count <= limits.bytesMax else {
             throw JSONError(.tooLong(bytes: text.count, limit: limits.bytesMax), at: limits.bytesMax)
         }
@@ -41,7 +41,7 @@
     }
 
     /// Gives back memory that an unusually large text needed.
-    public mutating func shrink() {
+    package mutating func shrink() {
         guard nodesCapacity > 65_536 else { return }
         unsafe nodes.deallocate()
         nodesCapacity = 128

@@ -1,18 +1,18 @@
 extension JSONValue {
     /// The first member with that key; nil when there is none or this is no object.
     @inlinable
-    public subscript(key: StaticString) -> JSONValue? {
+    package subscript(key: StaticString) -> JSONValue? {
         unsafe member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
     }
 
     /// As ``subscript(_:)``, for a key that is not a literal.
-    public func member(_ key: String) -> JSONValue? {
+    package func member(_ key: String) -> JSONValue? {
         var key = key
         return key.withUTF8 { unsafe member(UnsafeRawBufferPointer($0)) }
     }
 
     /// As ``subscript(_:)``, for a key of UTF-8 bytes.
-    public func member(_ key: UnsafeRawBufferPointer) -> JSONValue? {
+    @usableFromInline package func member(_ key: UnsafeRawBufferPointer) -> JSONValue? {
         guard isObject else { return nil }
         var next = index + 1
         let end = Int(node.next)
@@ -26,14 +26,14 @@ extension JSONValue {
 
     /// The members in the order of the text; empty when this is no object.
     @inlinable
-    public var members: Members { Members(of: self, remaining: isObject ? count : 0) }
+    package var members: Members { Members(of: self, remaining: isObject ? count : 0) }
 
     /// The elements in order; empty when this is no array.
     @inlinable
-    public var elements: Elements { Elements(of: self, remaining: isArray ? count : 0) }
+    package var elements: Elements { Elements(of: self, remaining: isArray ? count : 0) }
 
     /// Goes through an object without making anything.
-    public struct Members: Sequence, IteratorProtocol {
+    @usableFromInline package struct Members: Sequence, IteratorProtocol {
         @usableFromInline let container: JSONValue
         @usableFromInline var index: Int
         @usableFromInline var remaining: Int
@@ -45,10 +45,10 @@ extension JSONValue {
             self.remaining = remaining
         }
 
-        @inlinable public var underestimatedCount: Int { remaining }
+        @inlinable package var underestimatedCount: Int { remaining }
 
         @inlinable
-        public mutating func next() -> (key: JSONValue, value: JSONValue)? {
+        package mutating func next() -> (key: JSONValue, value: JSONValue)? {
             guard remaining > 0 else { return nil }
             remaining -= 1
             let key = unsafe JSONValue(nodes: container.nodes, bytes: container.bytes, index: index)
@@ -59,7 +59,7 @@ extension JSONValue {
     }
 
     /// Goes through an array without making anything.
-    public struct Elements: Sequence, IteratorProtocol {
+    @usableFromInline package struct Elements: Sequence, IteratorProtocol {
         @usableFromInline let container: JSONValue
         @usableFromInline var index: Int
         @usableFromInline var remaining: Int
@@ -71,10 +71,10 @@ extension JSONValue {
             self.remaining = remaining
         }
 
-        @inlinable public var underestimatedCount: Int { remaining }
+        @inlinable package var underestimatedCount: Int { remaining }
 
         @inlinable
-        public mutating func next() -> JSONValue? {
+        package mutating func next() -> JSONValue? {
             guard remaining > 0 else { return nil }
             remaining -= 1
             let element = unsafe JSONValue(nodes: container.nodes, bytes: container.bytes, index: index)

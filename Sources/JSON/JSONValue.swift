@@ -1,9 +1,9 @@
 /// A view of one value in a parsed text; nothing is decoded or copied until asked for.
 ///
 /// Valid while the text is and until its parser reads the next text. Copying a view costs nothing.
-@safe public struct JSONValue {
+@usableFromInline @safe package struct JSONValue {
     /// What a value is by its first byte.
-    public enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
+    @usableFromInline package enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
 
     @usableFromInline let nodes: UnsafePointer<JSONNode>
     @usableFromInline let bytes: UnsafePointer<UInt8>
@@ -20,39 +20,39 @@
     /// Read from the parser's note, not from the text.
     @inlinable
     @inline(__always)
-    public var kind: Kind { node.kind }
+    package var kind: Kind { node.kind }
 
     /// The value's exact text, quotes included.
     @inlinable
-    public var raw: UnsafeRawBufferPointer {
+    package var raw: UnsafeRawBufferPointer {
         let node = node
         return unsafe UnsafeRawBufferPointer(start: bytes + Int(node.start), count: node.length)
     }
 
     /// Byte offset of the value in its text.
-    @inlinable public var offset: Int { Int(node.start) }
+    @inlinable package var offset: Int { Int(node.start) }
 
     /// Number of members or elements; 0 for anything else.
-    @inlinable public var count: Int { node.count }
+    @inlinable package var count: Int { node.count }
 }
 
 // MARK: - Scalars
 
 extension JSONValue {
     /// Whether it is the word `null`.
-    @inlinable public var isNull: Bool { node.isKind(.null) }
+    @inlinable package var isNull: Bool { node.isKind(.null) }
     /// Whether it is a text in quotes.
-    @inlinable public var isString: Bool { node.isKind(.string) }
+    @inlinable package var isString: Bool { node.isKind(.string) }
     /// Whether it is a number, of any size and precision.
-    @inlinable public var isNumber: Bool { node.isKind(.number) }
+    @inlinable package var isNumber: Bool { node.isKind(.number) }
     /// Whether it has ``members``.
-    @inlinable public var isObject: Bool { node.isKind(.object) }
+    @inlinable package var isObject: Bool { node.isKind(.object) }
     /// Whether it has ``elements``.
-    @inlinable public var isArray: Bool { node.isKind(.array) }
+    @inlinable package var isArray: Bool { node.isKind(.array) }
 
     /// Nil where it is neither `true` nor `false`.
     @inlinable
-    public var bool: Bool? {
+    package var bool: Bool? {
         switch kind {
         case .true: true
         case .false: false
@@ -61,23 +61,23 @@ extension JSONValue {
     }
 
     /// The whole number written without fraction or exponent, when it fits 64 bits exactly.
-    public var int64: Int64? { unsafe isNumber && node.isWhole ? JSONNumber.int64(raw) : nil }
+    package var int64: Int64? { unsafe isNumber && node.isWhole ? JSONNumber.int64(raw) : nil }
 
     /// The nearest double; nil when this is no number, or one beyond the range of a double.
     ///
     /// What is too small for a double is 0 with its sign.
-    public var double: Double? { unsafe isNumber ? JSONNumber.double(raw) : nil }
+    package var double: Double? { unsafe isNumber ? JSONNumber.double(raw) : nil }
 }
 
 // MARK: - Strings
 
 extension JSONValue {
     /// The decoded text; nil when this is no string.
-    public var string: String? { unsafe withUTF8 { unsafe String(decoding: $0, as: UTF8.self) } }
+    package var string: String? { unsafe withUTF8 { unsafe String(decoding: $0, as: UTF8.self) } }
 
     /// Calls `body` with the decoded UTF-8; nil when this is no string. Costs nothing where there are no escapes.
     @inlinable
-    public func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+    package func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         if let plain = unsafe plain { return unsafe body(plain) }
         guard isString else { return nil }
         let inner = unsafe UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)])
@@ -89,7 +89,7 @@ extension JSONValue {
     /// The string's bytes as they stand, when it is a string without escapes.
     @inlinable
     @inline(__always)
-    public var plain: UnsafeRawBufferPointer? {
+    package var plain: UnsafeRawBufferPointer? {
         let node = node
         guard node.isPlainString else { return nil }
         return unsafe UnsafeRawBufferPointer(start: bytes + Int(node.start) + 1, count: node.length - 2)
@@ -107,14 +107,14 @@ extension JSONValue {
     /// Whether this is a string with just that text.
     @inlinable
     @inline(__always)
-    public func equals(_ text: StaticString) -> Bool {
+    package func equals(_ text: StaticString) -> Bool {
         unsafe equals(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     // A literal is to be compared where it stands.
     /// Whether it is a string of those characters, once its escapes are resolved.
     @_disfavoredOverload
-    public func equals(_ text: String) -> Bool {
+    package func equals(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { unsafe equals(UnsafeRawBufferPointer($0)) }
     }

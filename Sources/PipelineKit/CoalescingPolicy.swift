@@ -47,7 +47,7 @@ public struct CoalescingTimes: Sendable, Hashable {
 }
 
 /// A match that may replace another of its key, or be replaced, as it comes.
-public struct CoalescingArrival {
+public struct CoalescingArrival: ~Escapable {
     /// What is held of the same key, and the arrival will replace.
     public struct Held: Sendable, Hashable {
         /// When the first that it stands for came.
@@ -67,15 +67,16 @@ public struct CoalescingArrival {
 
     /// When the match came, by the log's time.
     public var now: Instant
-    /// The match as its stage wrote it. Valid during the call only.
-    public var match: JSONValue
+    /// The match as its stage wrote it.
+    public var match: JSONView
     /// Nil where nothing of the same key is held.
     public var held: Held?
     /// When the last one of the same key left, where that is not longer ago than ``CoalescingPolicy/memory``.
     public var lastLeft: Instant?
 
     /// For tests of a policy; coalesce makes its own.
-    public init(now: Instant, match: JSONValue, held: Held? = nil, lastLeft: Instant? = nil) {
+    @_lifetime(copy match)
+    public init(now: Instant, match: JSONView, held: Held? = nil, lastLeft: Instant? = nil) {
         self.now = now
         self.match = match
         self.held = held

@@ -2,29 +2,29 @@ import Events
 import JSON
 
 /// A push's line, read: what a transport needs of it. Its values are valid during the call that is given it.
-public struct DeliveredPush {
+public struct DeliveredPush: ~Escapable {
     /// The whole line.
-    public let json: JSONValue
+    public let json: JSONView
 
     /// Whose device it is for.
-    public var user: JSONValue? { json[.user] }
+    public var user: JSONView? { @_lifetime(copy self) get { json[.user] } }
     /// The name under which the user registered the device.
-    public var device: JSONValue? { json[.device] }
+    public var device: JSONView? { @_lifetime(copy self) get { json[.device] } }
     /// As the device registered it.
-    public var token: JSONValue? { json[.token] }
+    public var token: JSONView? { @_lifetime(copy self) get { json[.token] } }
     /// The same for each device that gets the notification.
-    public var notificationID: JSONValue? { json[.notificationID] }
+    public var notificationID: JSONView? { @_lifetime(copy self) get { json[.notificationID] } }
     /// Those of APNs, by their names.
-    public var headers: JSONValue? { json[.headers] }
+    public var headers: JSONView? { @_lifetime(copy self) get { json[.headers] } }
     /// What the device gets.
-    public var payload: JSONValue? { json[.payload] }
+    public var payload: JSONView? { @_lifetime(copy self) get { json[.payload] } }
 
     /// The header `apns-id`.
-    public var apnsID: JSONValue? { headers?[.apnsID] }
+    public var apnsID: JSONView? { @_lifetime(copy self) get { headers?[.apnsID] } }
     /// The header `apns-topic`; nil where the device registered none.
-    public var topic: JSONValue? { headers?[.apnsTopic] }
+    public var topic: JSONView? { @_lifetime(copy self) get { headers?[.apnsTopic] } }
     /// The header `apns-collapse-id`.
-    public var collapseID: JSONValue? { headers?[.apnsCollapseID] }
+    public var collapseID: JSONView? { @_lifetime(copy self) get { headers?[.apnsCollapseID] } }
 
     /// The header `apns-expiration`: seconds since 1970, or 0 for one attempt; nil where there is no such number.
     package static func expiration(_ headers: JSONValue) -> Int64? {
@@ -61,9 +61,10 @@ public struct PushReader: ~Copyable {
         line += head
         line += rest
         let read = line.withUnsafeBytes { line -> Result<Value, JSONError> in
-            do throws(JSONError) { return .success(body(DeliveredPush(json: try parser.parse(line)))) } catch {
-                return .failure(error)
-            }
+            do throws(JSONError) {
+                let json = try parser.parse(line)
+                return .success(body(DeliveredPush(json: JSONView(json))))
+            } catch { return .failure(error) }
         }
         return try read.get()
     }

@@ -54,7 +54,7 @@ public struct Outbox: ~Copyable {
 
     /// Sets an event aside: a source's producer is told, any other stage's host keeps it as a dead letter.
     public mutating func reject(_ event: borrowing InputEvent, _ rejection: Rejection) {
-        reject(sequence: event.sequence, line: event.line, rejection)
+        event.line.withUnsafeBytes { reject(sequence: event.sequence, line: $0, rejection) }
     }
 
     package mutating func reject(sequence: UInt64, line: UnsafeRawBufferPointer, _ rejection: Rejection) {
@@ -87,7 +87,9 @@ public struct Outbox: ~Copyable {
     package mutating func beginPart() { partStart = events.count }
 
     /// The events as they go to the log: one JSON object a line.
-    public var lines: UnsafeRawBufferPointer { events.bytes }
+    package var lines: UnsafeRawBufferPointer { events.bytes }
+    /// The same as text, for tests of a stage.
+    public var text: String { events.text }
 
     /// How much of anything a stage has put in; grows while the stage is asked.
     @inline(__always)

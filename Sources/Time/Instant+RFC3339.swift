@@ -12,7 +12,7 @@ extension Instant: CustomStringConvertible {
     }
 
     /// The moment that RFC 3339 bytes name; see ``init(rfc3339:)-(StringProtocol)``.
-    public init?(rfc3339 bytes: UnsafeRawBufferPointer) {
+    package init?(rfc3339 bytes: UnsafeRawBufferPointer) {
         var scanner = DateScanner(bytes: bytes)
         guard let moment = scanner.moment(), moment >= .epoch, moment <= .distantFuture else { return nil }
         self = moment

@@ -43,7 +43,7 @@ import Testing
 
     /// A doc comment stands above the attributes.
     private static func undocumented(in text: String) -> [Substring] {
-        let between = /(?m)^ *(\/\/[^\/].*|@\w+(\(\w+\))?|@available\((?s:.*?)"\n? *\))\n/
+        let between = /(?m)^ *(\/\/[^\/].*|@\w+(\([\w ]+\))?|@available\((?s:.*?)"\n? *\))\n/
         let lines = text.replacing(between, with: "").split(separator: "\n")
         return zip([""] + lines, lines).filter { isPublic($1) && !$0.contains("///") }.map(\.1)
     }

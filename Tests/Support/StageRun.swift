@@ -83,17 +83,15 @@ package struct StageRun<S: Stage> {
     package var snapshot: [UInt8] {
         var writer = SnapshotWriter()
         clock.stage.snapshot(into: &writer)
-        return Array(writer.bytes)
+        return Array(writer.buffer.bytes)
     }
 
     /// Where this run stands, with another stage that has taken over the state.
     package func resumed(with fresh: S, from snapshot: [UInt8]) throws -> StageRun {
         var (stage, run) = (fresh, self)
-        try snapshot.withUnsafeBytes { bytes in
-            var reader = SnapshotReader(bytes)
-            try stage.restore(from: &reader)
-            if !reader.isAtEnd { throw reader.error("more than the stage's state is there") }
-        }
+        var reader = SnapshotReader(snapshot.span.bytes)
+        try stage.restore(from: &reader)
+        if !reader.isAtEnd { throw reader.error("more than the stage's state is there") }
         run.clock = StageClock(stage, now: clock.now)
         return run
     }

@@ -193,17 +193,15 @@ extension MatchBench {
         measure.writeSeconds = try timed {
             var writer = SnapshotWriter()
             watchers.write(into: &writer)
-            try store.write(MatchBench.header, state: writer.bytes)
-            measure.bytes = writer.bytes.count
+            try store.write(MatchBench.header, state: writer.buffer.bytes)
+            measure.bytes = writer.buffer.count
         }
         watchers = Watchers()
         measure.loadSeconds = try timed {
             let newest = try store.newest(where: { _ in true }) { StandardError.write($0) }
             guard let newest else { throw ToolFailure(.software, "the snapshot just written is not there") }
-            try newest.state.withUnsafeBytes { bytes in
-                var reader = SnapshotReader(bytes)
-                try watchers.read(from: &reader)
-            }
+            var reader = SnapshotReader(newest.state.span.bytes)
+            try watchers.read(from: &reader)
         }
         return measure
     }

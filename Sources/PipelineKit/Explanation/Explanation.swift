@@ -53,7 +53,9 @@ public struct Explanation: Sendable, Hashable {
         }
 
         /// A copy of the value as it was written.
-        public init(_ name: String, _ value: JSONValue) {
+        public init(_ name: String, _ value: JSONView) { self.init(name, value.value) }
+
+        package init(_ name: String, _ value: JSONValue) {
             self.name = name
             json = Array(value.raw)
         }

@@ -1,26 +1,27 @@
 import Time
 
-/// Reads back what ``SnapshotWriter`` wrote. Views are valid as long as the bytes that it was made with.
-public struct SnapshotReader {
-    private let bytes: UnsafeRawBufferPointer
+/// Reads back what ``SnapshotWriter`` wrote.
+public struct SnapshotReader: ~Escapable {
+    private let bytes: RawSpan
     private var offset = 0
     private var progress = SnapshotProgress()
 
-    /// Begins at the first byte; the bytes must outlive the reader.
-    public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    /// Begins at the first byte.
+    @_lifetime(copy bytes)
+    public init(_ bytes: RawSpan) { self.bytes = bytes }
 
     /// Calls back each time that so much more was read that some time has passed.
     package mutating func onProgress(_ body: @escaping () -> Void) { progress.begin(at: offset, body) }
 
     /// Whether all was read.
-    public var isAtEnd: Bool { offset == bytes.count }
+    public var isAtEnd: Bool { offset == bytes.byteCount }
 
     /// What was written as a `UInt64`.
     public mutating func number() throws(SnapshotError) -> UInt64 {
         if offset >= progress.next { progress.note(offset) }
         var (number, shift) = (UInt64(0), UInt64(0))
-        while offset < bytes.count, shift < 64 {
-            let byte = bytes[offset]
+        while offset < bytes.byteCount, shift < 64 {
+            let byte = byte(at: offset)
             offset += 1
             number |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return number }
@@ -37,10 +38,15 @@ public struct SnapshotReader {
 
     /// What was written as a `Bool`; a byte other than 0 and 1 is an error.
     public mutating func flag() throws(SnapshotError) -> Bool {
-        guard offset < bytes.count, bytes[offset] <= 1 else { throw SnapshotError("expected a flag", at: offset) }
+        guard offset < bytes.byteCount, byte(at: offset) <= 1 else {
+            throw SnapshotError("expected a flag", at: offset)
+        }
         offset += 1
-        return bytes[offset - 1] == 1
+        return byte(at: offset - 1) == 1
     }
+
+    @inline(__always)
+    private func byte(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
     /// A moment between ``EventLog/Instant/epoch`` and ``EventLog/Instant/distantFuture``, as all moments of a log are.
     public mutating func instant() throws(SnapshotError) -> Instant {
@@ -53,22 +59,23 @@ public struct SnapshotReader {
     }
 
     /// What was written as bytes or as a text, without a copy.
-    public mutating func view() throws(SnapshotError) -> UnsafeRawBufferPointer {
+    @_lifetime(copy self)
+    public mutating func view() throws(SnapshotError) -> RawSpan {
         let count = try number()
-        guard count <= UInt64(bytes.count - offset) else {
+        guard count <= UInt64(bytes.byteCount - offset) else {
             throw SnapshotError("\(count) bytes are not there", at: offset)
         }
         defer { offset += Int(count) }
-        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(count)])
+        return bytes.extracting(offset..<offset + Int(count))
     }
 
     /// A copy of what was written as bytes.
-    public mutating func array() throws(SnapshotError) -> [UInt8] { Array(try view()) }
+    public mutating func array() throws(SnapshotError) -> [UInt8] { try view().withUnsafeBytes { Array($0) } }
 
     /// What was written as a text; bytes that are not UTF-8 are an error.
     public mutating func text() throws(SnapshotError) -> String {
         let start = offset
-        guard let text = String(validating: try view(), as: UTF8.self) else {
+        guard let text = try view().withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else {
             throw SnapshotError("a text is not UTF-8", at: start)
         }
         return text
@@ -86,7 +93,7 @@ public struct SnapshotReader {
     public mutating func count(bytesEach: Int = 1) throws(SnapshotError) -> Int {
         let start = offset
         let count = try number()
-        guard count <= UInt64((bytes.count - offset) / bytesEach) else {
+        guard count <= UInt64((bytes.byteCount - offset) / bytesEach) else {
             throw SnapshotError("\(count) of them are not there", at: start)
         }
         return Int(count)

@@ -15,7 +15,10 @@ public struct SnapshotWriter: ~Copyable {
     package mutating func onProgress(_ body: @escaping () -> Void) { progress.begin(at: buffer.count, body) }
 
     /// What was written so far.
-    public var bytes: UnsafeRawBufferPointer { buffer.bytes }
+    public var bytes: RawSpan {
+        @_lifetime(borrow self)
+        get { _overrideLifetime(buffer.bytes.bytes, borrowing: self) }
+    }
 
     /// Makes room for that many bytes more: a stage with much to write saves copies of what it has written.
     public mutating func reserve(_ bytes: Int) { buffer.reserve(bytes) }
@@ -41,10 +44,13 @@ public struct SnapshotWriter: ~Copyable {
     public mutating func write(_ instant: Instant) { write(Int(instant.microseconds)) }
 
     /// Writes how many bytes there are, then the bytes.
-    public mutating func write(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func write(_ bytes: UnsafeRawBufferPointer) {
         write(UInt64(bytes.count))
         buffer.append(bytes)
     }
+
+    /// Writes how many bytes there are, then the bytes.
+    public mutating func write(_ bytes: RawSpan) { bytes.withUnsafeBytes { write($0) } }
 
     /// Writes how many bytes there are, then the bytes.
     public mutating func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { write($0) } }

@@ -79,24 +79,41 @@ public struct StageContext: Sendable {
 }
 
 /// One event as a stage receives it. Views are valid during the call only.
-public struct InputEvent: ~Copyable {
+public struct InputEvent: ~Copyable, ~Escapable {
     /// Position in the log it comes from; for a source, the producer's line number.
     public let sequence: UInt64
     /// The event, already checked: a JSON object.
-    public let json: JSONValue
+    public let json: JSONView
     /// The event's text as it stands in the log, without its line feed.
-    public let line: UnsafeRawBufferPointer
+    public let line: RawSpan
+
+    /// ``json`` without the compiler's promise.
+    @inline(__always)
+    package var value: JSONValue { json.value }
 
     /// `json` must be the object that `line` holds.
-    public init(sequence: UInt64, json: JSONValue, line: UnsafeRawBufferPointer) {
+    @_lifetime(borrow line)
+    package init(sequence: UInt64, json: JSONValue, line: UnsafeRawBufferPointer) {
         self.sequence = sequence
-        self.json = json
-        self.line = line
+        self.json = _overrideLifetime(JSONView(json), borrowing: line)
+        self.line = line.bytes
+    }
+
+    /// Reads one event from its text, for tests of a stage.
+    ///
+    /// - Throws: ``JSON/JSONError`` where the text is not JSON; what `body` throws.
+    public static func read<Result>(
+        _ line: String, sequence: UInt64, _ body: (borrowing InputEvent) throws -> Result
+    ) throws -> Result {
+        var parser = JSONParser()
+        return try Array(line.utf8).withUnsafeBytes { line in
+            try body(InputEvent(sequence: sequence, json: try parser.parse(line), line: line))
+        }
     }
 
     /// Whether the event's `type` is that word.
     @inline(__always)
-    public func isOfType(_ type: StaticString) -> Bool { json[.type]?.equals(type) ?? false }
+    public func isOfType(_ type: StaticString) -> Bool { value[.type]?.equals(type) ?? false }
 }
 
 /// Why one event could not be used: an answer to its producer at the door, a dead letter anywhere else.

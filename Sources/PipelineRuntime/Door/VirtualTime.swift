@@ -7,7 +7,7 @@ import Time
 package enum VirtualTime {
     /// The time a line gives itself; without one it happens when the line before it did. Nil where it is rejected.
     package static func of(_ event: borrowing InputEvent, after now: Instant, into out: inout Outbox) -> Instant? {
-        guard let text = event.json[.time] else { return now }
+        guard let text = event.value[.time] else { return now }
         guard let time = text.string.flatMap({ Instant(rfc3339: $0) }) else {
             out.reject(
                 event,

@@ -198,13 +198,11 @@ private struct TriedStage<S: Stage>: Sendable {
 
     private func restored(_ state: [UInt8], at drive: StageDrive<S>, behind cut: Int) throws -> StageDrive<S> {
         var stage = try fresh()
-        try state.withUnsafeBytes { bytes in
-            var reader = SnapshotReader(bytes)
-            do throws(SnapshotError) { try stage.restore(from: &reader) } catch {
-                throw Breach("its own snapshot behind event \(cut) is refused: \(error)")
-            }
-            if !reader.isAtEnd { throw Breach("of its own snapshot behind event \(cut) the stage reads only a part") }
+        var reader = SnapshotReader(state.span.bytes)
+        do throws(SnapshotError) { try stage.restore(from: &reader) } catch {
+            throw Breach("its own snapshot behind event \(cut) is refused: \(error)")
         }
+        if !reader.isAtEnd { throw Breach("of its own snapshot behind event \(cut) the stage reads only a part") }
         return StageDrive(stage, now: drive.clock.now, sequence: drive.sequence)
     }
 
@@ -214,10 +212,10 @@ private struct TriedStage<S: Stage>: Sendable {
         for sample in samples { try drive.receive(sample) }
         let state = drive.snapshot()
         for count in stride(from: 0, to: state.count, by: max(1, state.count / 200)) {
-            try state[..<count].withUnsafeBytes { bytes in
-                var (stage, reader) = (try fresh(), SnapshotReader(bytes))
-                do throws(SnapshotError) { try stage.restore(from: &reader) } catch { return }
-            }
+            let part = state[..<count]
+            var stage = try fresh()
+            var reader = SnapshotReader(part.span.bytes)
+            do throws(SnapshotError) { try stage.restore(from: &reader) } catch { continue }
         }
     }
 

@@ -87,7 +87,7 @@ final class StageDrive<S: Stage> {
     func snapshot() -> [UInt8] {
         var writer = SnapshotWriter()
         clock.stage.snapshot(into: &writer)
-        return Array(writer.bytes)
+        return Array(writer.buffer.bytes)
     }
 
     private func take(_ sequence: UInt64?) throws {

@@ -74,9 +74,10 @@ package final class SwiftMachine<S: Stage>: StageMachine {
 
 extension SwiftMachine {
     /// Takes over the state of a snapshot, and the time when it was taken.
-    package func restore(_ state: UnsafeRawBufferPointer, _ header: SnapshotHeader) throws {
+    package func restore(_ state: [UInt8], _ header: SnapshotHeader) throws {
         epochs = try SettingsEpochs(history, else: settings, from: header.position)
-        var (stage, reader) = (try S(epochs.first, context: context), SnapshotReader(state))
+        var stage = try S(epochs.first, context: context)
+        var reader = SnapshotReader(state.span.bytes)
         try stage.restore(from: &reader)
         guard reader.isAtEnd else { throw SnapshotError("there is more than the stage reads", at: 0) }
         clock = StageClock(stage, now: header.now)

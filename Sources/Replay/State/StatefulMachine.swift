@@ -9,7 +9,7 @@ package protocol RestorableMachine: StageMachine {
     /// Takes over the state of a snapshot, before anything else.
     ///
     /// - Throws: ``SnapshotError`` where the state is not what it can take over; another may be tried.
-    func restore(_ state: UnsafeRawBufferPointer, _ header: SnapshotHeader) throws
+    func restore(_ state: [UInt8], _ header: SnapshotHeader) throws
 }
 
 /// A machine whose state can also be shown.
@@ -39,7 +39,7 @@ extension SwiftMachine: StatefulMachine {
     package func state() -> [UInt8] {
         var writer = SnapshotWriter()
         clock.stage.snapshot(into: &writer)
-        return Array(writer.bytes)
+        return Array(writer.buffer.bytes)
     }
 
     package func explain(
@@ -97,7 +97,7 @@ package struct SnapshotSearch: Sendable {
         }
         let header = snapshot.header
         do {
-            try snapshot.state.withUnsafeBytes { try machine.restore($0, header) }
+            try machine.restore(snapshot.state, header)
         } catch let error as SnapshotError {
             problem("\(snapshot.path): \(error)")
             return try restore(machine, where: { isWanted($0) && $0.sequence < header.sequence }, problem: problem)

@@ -178,7 +178,7 @@ package struct PipelineReplay: Sendable {
         guard let machine = machine as? any RestorableMachine, let snapshot = try snapshot(header, of: stage) else {
             throw ReplayError.unreadable(stage.log.directory, "a snapshot went away while it was replayed")
         }
-        try snapshot.state.withUnsafeBytes { try machine.restore($0, header) }
+        try machine.restore(snapshot.state, header)
         return StageStart(header)
     }
 

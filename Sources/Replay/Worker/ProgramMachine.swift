@@ -80,7 +80,7 @@ package final class ProgramMachine: StageMachine {
 }
 
 extension ProgramMachine: RestorableMachine {
-    package func restore(_ state: UnsafeRawBufferPointer, _ header: SnapshotHeader) throws {
+    package func restore(_ state: [UInt8], _ header: SnapshotHeader) throws {
         guard snapshots == header.version else {
             let form = snapshots.map { "takes snapshots of form \($0)" } ?? "takes no snapshots"
             throw SnapshotError("\(stage)'s program \(form)", at: 0)
@@ -88,6 +88,6 @@ extension ProgramMachine: RestorableMachine {
         try start(
             .restore(
                 version: header.version, position: header.position, sequence: header.sequence, now: header.now,
-                state: Array(state)), "go on from a snapshot")
+                state: state), "go on from a snapshot")
     }
 }

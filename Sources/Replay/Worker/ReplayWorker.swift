@@ -69,7 +69,7 @@ package struct ReplayWorker {
             let header = SnapshotHeader(
                 stage: "", version: version, log: none, upstream: none, cursor: Cursor(["": position]),
                 sequence: sequence, now: now)
-            try state.withUnsafeBytes { try machine.restore($0, header) }
+            try machine.restore(state, header)
             try pipe.send(.ready(snapshots: form, deadline: machine.deadline))
         case .answer(let answer):
             machine.receive(answer)

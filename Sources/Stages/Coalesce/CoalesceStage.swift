@@ -53,8 +53,8 @@ package struct CoalesceStage: Stage {
     }
 
     private mutating func take(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
-        if event.json.namesTypeFirst {
-            do throws(Rejection) { take(try Match(event.json, event.sequence), at: now, into: &out) } catch {
+        if event.value.namesTypeFirst {
+            do throws(Rejection) { take(try Match(event.value, event.sequence), at: now, into: &out) } catch {
                 out.reject(event, error)
             }
         } else {
@@ -64,7 +64,7 @@ package struct CoalesceStage: Stage {
 
     /// A plugin before this stage may write its members in any order; what is written from here on begins with the type.
     private mutating func takeReordered(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
-        let text = event.json.withTypeFirst
+        let text = event.value.withTypeFirst
         var parser = JSONParser(limits: HeldMatch.limits)
         let refusal = text.withUnsafeBytes { text -> Rejection? in
             do throws(JSONError) {
@@ -112,7 +112,7 @@ package struct CoalesceStage: Stage {
             }
         }
         let arrival = CoalescingArrival(
-            now: now, match: match.json, held: earlier, lastLeft: slot.flatMap { held.lastLeft($0) })
+            now: now, match: JSONView(match.json), held: earlier, lastLeft: slot.flatMap { held.lastLeft($0) })
         return max(now, min(policy.due(arrival), notification?.limit ?? now.advanced(by: maximumDelay)))
     }
 

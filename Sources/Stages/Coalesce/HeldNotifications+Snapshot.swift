@@ -107,9 +107,10 @@ extension HeldMatch {
 extension Match {
     /// Views into the snapshot, valid until the parser reads the next.
     fileprivate init(_ snapshot: inout SnapshotReader, _ parser: inout JSONParser) throws(SnapshotError) {
-        let (sequence, text) = (try snapshot.number(), try snapshot.view())
+        let sequence = try snapshot.number()
+        let text = try snapshot.view()
         do {
-            let json = try parser.parse(text)
+            let json = try text.withUnsafeBytes { try parser.parse($0) }
             guard json.namesTypeFirst else {
                 throw Rejection(code: "match.type", reason: "it does not begin with its type", path: "type")
             }

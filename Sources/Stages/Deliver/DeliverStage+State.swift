@@ -77,7 +77,7 @@ extension DeliverStage {
     package static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? {
         let isNotice = event.isOfType(EventName.noticeOutcome) || event.isOfType(EventName.noticeAttempt)
         guard isNotice || event.isOfType(EventName.outcome) || event.isOfType(EventName.attempt) else { return nil }
-        let json = event.json
+        let json = event.value
         let word = json[.answer] ?? json[.outcome]
         guard let outcome = word?.string.flatMap(TransportAnswer.Outcome.init(rawValue:)),
             let push = json[.push]?.int64, push > 0,

@@ -53,17 +53,17 @@ package struct DeliverStage: Stage {
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
             if event.isOfType(EventName.push) {
-                let push = try Push(event.json)
+                let push = try Push(event.value)
                 send(push, to: registry.devices(of: push.user) ?? [], event.sequence, at: now, into: &out)
             } else if event.isOfType(EventName.pushRedrive) {
-                let redrive = try Redrive(event.json)
+                let redrive = try Redrive(event.value)
                 let devices = registry.device(redrive.device).map { [$0] } ?? []
                 send(redrive.push, to: devices, event.sequence, redriveOf: redrive.former, at: now, into: &out)
             } else if event.isOfType(EventName.deviceRegister) {
-                try registry.register(Registration(event.json, tokenRules), at: now)
+                try registry.register(Registration(event.value, tokenRules), at: now)
             } else if event.isOfType(EventName.deviceUnregister) {
-                registry.unregister(try DeviceName(event.json))
-            } else if let missing = Self.unfinished.first(where: { event.json[.type]?.equals($0.type) ?? false }) {
+                registry.unregister(try DeviceName(event.value))
+            } else if let missing = Self.unfinished.first(where: { event.value[.type]?.equals($0.type) ?? false }) {
                 throw Rejection(
                     code: "event.unfinished",
                     reason: "a \(missing.type) has come this far: put a \(missing.stage) stage before deliver",

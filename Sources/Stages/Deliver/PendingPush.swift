@@ -164,7 +164,7 @@ struct WaitingHeaders {
     ///   - rest: Its second.
     init(head: [UInt8], rest: [UInt8]) {
         var reader = PushReader()
-        do throws(JSONError) { self = try reader.read(head, rest) { WaitingHeaders($0.headers) } } catch {
+        do throws(JSONError) { self = try reader.read(head, rest) { WaitingHeaders($0.headers?.value) } } catch {
             self.init(nil)
         }
     }

@@ -51,7 +51,7 @@ struct PushLine {
         var reader = PushReader()
         do throws(JSONError) {
             return try reader.read(line, []) { push in
-                guard let notificationID = push.notificationID, let user = push.user else { return nil }
+                guard let notificationID = push.notificationID?.value, let user = push.user?.value else { return nil }
                 return head(notificationID.raw, user.raw, device, id)
             }
         } catch { return nil }

@@ -27,8 +27,8 @@ package struct IngestStage: Stage {
 
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do {
-            let passed = try check(event.json)
-            append(event.json, passed, into: &out)
+            let passed = try check(event.value)
+            append(event.value, passed, into: &out)
         } catch {
             out.reject(event, Rejection(code: error.code, reason: error.reason, path: error.path))
         }
@@ -36,13 +36,13 @@ package struct IngestStage: Stage {
 
     package mutating func recall(_ event: borrowing InputEvent, at now: Instant) {
         if event.isOfType(EventName.recordSave) {
-            _ = memory.save(event.json, of: event.json[.owner])
+            _ = memory.save(event.value, of: event.value[.owner])
         } else if event.isOfType(EventName.recordDelete) {
-            _ = memory.delete(event.json, of: event.json[.owner])
+            _ = memory.delete(event.value, of: event.value[.owner])
         } else if event.isOfType(EventName.subscriptionSave) {
-            homes.recall(event.json)
+            homes.recall(event.value)
         } else if event.isOfType(EventName.subscriptionDelete) {
-            homes.delete(event.json)
+            homes.delete(event.value)
         }
     }
 

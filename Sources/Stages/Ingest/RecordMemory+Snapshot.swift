@@ -20,8 +20,11 @@ extension RecordMemory {
         for part in parts.indices { parts[part].reserveCapacity(count / parts.count) }
         for _ in 0..<count {
             let key = RecordKey(bytes: try snapshot.array())
-            let (type, fields) = (try snapshot.view(), try snapshot.view())
-            let known = KnownRecord(recordType: type, fields: fields)
+            let type = try snapshot.view()
+            let fields = try snapshot.view()
+            let known = type.withUnsafeBytes { type in
+                fields.withUnsafeBytes { KnownRecord(recordType: type, fields: $0) }
+            }
             guard parts[key.part].updateValue(known, forKey: key) == nil else {
                 throw snapshot.error("a record is there twice")
             }

@@ -90,7 +90,7 @@ struct Change {
     }
 
     init(_ event: borrowing InputEvent, isDelete: Bool, at now: Instant) throws(Rejection) {
-        let members = Members(of: event.json)
+        let members = Members(of: event.value)
         let record = try JSONValue.object(members.record, "record")
         let parts = RecordMembers(of: record)
         (self.record, self.now) = (record, now)

@@ -16,7 +16,7 @@ struct FanOut {
     init(_ event: borrowing InputEvent, written: Int) {
         sequence = event.sequence
         self.written = written
-        line = unsafe Array(event.line)
+        line = unsafe event.line.withUnsafeBytes { unsafe Array($0) }
         isDelete = event.isOfType(EventName.recordDelete)
     }
 

@@ -55,15 +55,15 @@ package struct MatchStage: Stage {
     private mutating func take(
         _ event: borrowing InputEvent, at now: Instant, into out: inout Outbox
     ) throws(Rejection) {
-        guard let type = event.json[.type] else { return out.pass(event) }
+        guard let type = event.value[.type] else { return out.pass(event) }
         if type.equals(EventName.recordSave) {
             match(event, try Change(event, isDelete: false, at: now), at: now, into: &out)
         } else if type.equals(EventName.recordDelete) {
             match(event, try Change(event, isDelete: true, at: now), at: now, into: &out)
         } else if type.equals(EventName.subscriptionSave) {
-            try index.save(SubscriptionReader.subscription(event.json, settings), at: event.sequence)
+            try index.save(SubscriptionReader.subscription(event.value, settings), at: event.sequence)
         } else if type.equals(EventName.subscriptionDelete) {
-            index.delete(try SubscriptionReader.identity(event.json, event.json, ""))
+            index.delete(try SubscriptionReader.identity(event.value, event.value, ""))
         } else {
             out.pass(event)
         }

@@ -19,9 +19,9 @@ package struct PayloadStage: Stage {
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
             if event.isOfType(EventName.notification) {
-                try push(event.json, at: now, into: &out)
+                try push(event.value, at: now, into: &out)
             } else if event.isOfType(EventName.badgeSet) {
-                try badges.set(BadgeSetting(event.json))
+                try badges.set(BadgeSetting(event.value))
             } else if !event.isOfType(EventName.coalesced) {
                 out.pass(event)
             }

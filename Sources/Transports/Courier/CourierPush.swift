@@ -97,11 +97,11 @@ struct CourierPush: Sendable {
 
         init?(_ push: DeliveredPush) {
             guard let user = push.user?.string, let token = push.token?.string, let apnsID = push.apnsID?.string,
-                let notificationID = push.notificationID?.string, let payload = push.payload, payload.isObject
+                let notificationID = push.notificationID?.string, let payload = push.payload?.value, payload.isObject
             else { return nil }
             (self.user, self.token, self.apnsID, self.notificationID) = (user, token, apnsID, notificationID)
             self.payload = Data(payload.raw)
-            expiration = Expiration(headers: push.headers)
+            expiration = Expiration(headers: push.headers?.value)
         }
     }
 }

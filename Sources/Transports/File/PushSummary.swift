@@ -15,10 +15,11 @@ enum PushSummary {
     }
 
     private static func text(of push: DeliveredPush) -> String {
-        let aps = push.payload?["aps"]
+        let payload = push.payload?.value
+        let aps = payload?["aps"]
         let collapse = push.collapseID?.string.map { "collapses as \(printable($0))" }
-        let details = [subscription(push.payload?["ck"]), badge(aps), collapse].compactMap { $0 }
-        let place = "\(word(push.user)) on \(word(push.device))"
+        let details = [subscription(payload?["ck"]), badge(aps), collapse].compactMap { $0 }
+        let place = "\(word(push.user?.value)) on \(word(push.device?.value))"
         return "\(place): \(visible(aps))" + (details.isEmpty ? "" : " (\(details.joined(separator: ", ")))")
     }
 

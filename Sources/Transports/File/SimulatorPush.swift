@@ -18,7 +18,7 @@ struct SimulatorPush {
     }
 
     private init?(_ delivery: Delivery, _ push: DeliveredPush) {
-        guard let id = push.apnsID?.string, let payload = push.payload, payload.isObject,
+        guard let id = push.apnsID?.string, let payload = push.payload?.value, payload.isObject,
             let topic = push.topic?.string ?? delivery.app?.topic
         else { return nil }
         name = Self.name(delivery.id, id)

@@ -42,13 +42,13 @@ extension StageClock {
     fileprivate var state: [UInt8] {
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
-        return Array(writer.bytes)
+        return Array(writer.buffer.bytes)
     }
 }
 
 extension SnapshotMaker {
     fileprivate func bytes(at moment: SnapshotMoment) throws -> [UInt8] {
         let writer = try state(at: moment) {}
-        return Array(writer.bytes)
+        return Array(writer.buffer.bytes)
     }
 }

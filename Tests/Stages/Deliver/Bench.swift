@@ -73,10 +73,8 @@ struct Bench {
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
         var bench = try Bench(transports: transports)
-        try Array(writer.bytes).withUnsafeBytes {
-            var reader = SnapshotReader($0)
-            try bench.stage.restore(from: &reader)
-        }
+        var reader = SnapshotReader(writer.bytes)
+        try bench.stage.restore(from: &reader)
         (bench.sequence, bench.now) = (sequence, now)
         return bench
     }

@@ -16,6 +16,7 @@ package struct EventReader: ~Copyable {
     package init(limits: JSONLimits) { parser = JSONParser(limits: limits) }
 
     /// The event, valid until the next is read; nil where the line was rejected, with the reason.
+    @_lifetime(borrow line)
     @inline(__always)
     package mutating func read(
         _ line: UnsafeRawBufferPointer, sequence: UInt64, into out: inout Outbox

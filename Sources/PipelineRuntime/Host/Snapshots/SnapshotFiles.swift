@@ -140,7 +140,7 @@ final class SnapshotFiles: Sendable {
 
     private static func bytes(_ writer: consuming SnapshotWriter) -> [UInt8] {
         defer { withExtendedLifetime(writer) {} }
-        return Array(writer.bytes)
+        return Array(writer.buffer.bytes)
     }
 
     private func writeLater(

@@ -86,6 +86,6 @@ struct SnapshotKeeper {
     ) {
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
-        files.write(moment, Array(writer.bytes), after: flush)
+        files.write(moment, Array(writer.buffer.bytes), after: flush)
     }
 }

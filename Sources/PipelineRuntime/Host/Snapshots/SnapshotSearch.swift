@@ -100,16 +100,11 @@ final class SnapshotSearch<S: Stage> {
         do { stage = try S(past.epochs(from: snapshot.header.position).first, context: context) } catch {
             throw SnapshotError("the stage's settings are refused: \(error)", at: 0)
         }
-        let result = snapshot.state.withUnsafeBytes { bytes -> Result<S, SnapshotError> in
-            var reader = SnapshotReader(bytes)
-            if let progress { reader.onProgress(progress) }
-            do throws(SnapshotError) {
-                try stage.restore(from: &reader)
-                guard reader.isAtEnd else { throw SnapshotError("there is more than the stage reads", at: 0) }
-                return .success(stage)
-            } catch { return .failure(error) }
-        }
-        return RestoredStage(stage: try result.get(), moment: SnapshotMoment(snapshot.header))
+        var reader = SnapshotReader(snapshot.state.span.bytes)
+        if let progress { reader.onProgress(progress) }
+        try stage.restore(from: &reader)
+        guard reader.isAtEnd else { throw SnapshotError("there is more than the stage reads", at: 0) }
+        return RestoredStage(stage: stage, moment: SnapshotMoment(snapshot.header))
     }
 
     private func removeLostPasts() throws {

@@ -29,10 +29,11 @@ extension SubscriptionIndex {
     private mutating func readOne(
         _ snapshot: inout SnapshotReader, _ parser: inout JSONParser, _ saved: UInt64, _ settings: MatchSettings
     ) throws(SnapshotError) {
+        let text = try snapshot.view()
         do {
-            try unsafe save(SubscriptionReader.subscription(parser.parse(try snapshot.view()), settings), at: saved)
-        } catch let error as SnapshotError {
-            throw error
+            try unsafe text.withUnsafeBytes { text in
+                try unsafe save(SubscriptionReader.subscription(parser.parse(text), settings), at: saved)
+            }
         } catch {
             throw snapshot.error("a subscription does not read: \(error)")
         }

@@ -91,7 +91,8 @@ struct APNsPushReader: ~Copyable {
     private static func push(
         _ delivery: Delivery, _ read: DeliveredPush, _ topic: String, _ collapsesRepeats: Bool
     ) throws(UnsendablePush) -> APNsPush {
-        guard let token = read.token.flatMap(DecodedText.init), let headers = read.headers, let payload = read.payload
+        guard let token = (read.token?.value).flatMap(DecodedText.init), let headers = read.headers?.value,
+            let payload = read.payload?.value
         else { throw UnsendablePush("not a push with a token, headers and a payload") }
         guard payload.isObject else { throw UnsendablePush("a payload that is no JSON object") }
         guard token.withBytes(DeviceToken.isToken) else { throw UnsendablePush(DeviceToken.rule) }
