@@ -25,7 +25,7 @@ let package = Package(
 for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
     // Views of an event that the compiler keeps from outliving it are declared there; who uses them needs no feature.
-    if ["JSON", "PipelineKit", "PipelineRuntime"].contains(target.name) {
+    if ["JSON", "PipelineKit", "PipelineRuntime", "Match", "Coalesce", "Payload", "Deliver"].contains(target.name) {
         target.swiftSettings?.append(.enableExperimentalFeature("Lifetimes"))
     }
     // Where bytes are reached by pointers, each such place says `unsafe`.

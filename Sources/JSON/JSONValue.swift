@@ -1,6 +1,7 @@
 /// A view of one value in a parsed text; nothing is decoded or copied until asked for.
 ///
-/// Valid while the text is and until its parser reads the next text. Copying a view costs nothing.
+/// Valid while the text is and until its parser reads the next text, which the compiler does not hold: arrays, `for` loops
+/// and `map` take no value that is not `Escapable`. A stage gets a ``JSONView``. Copying a view costs nothing.
 @usableFromInline @safe package struct JSONValue {
     /// What a value is by its first byte.
     @usableFromInline package enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }

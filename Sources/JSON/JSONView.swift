@@ -41,12 +41,18 @@
     /// The first member with that key; nil when there is none or this is no object.
     public subscript(key: StaticString) -> JSONView? {
         @_lifetime(copy self)
-        get { view(of: value[key]) }
+        get {
+            guard let member = value[key] else { return nil }
+            return view(of: member)
+        }
     }
 
     /// As ``subscript(_:)``, for a key that is not a literal.
     @_lifetime(copy self)
-    public func member(_ key: String) -> JSONView? { view(of: value.member(key)) }
+    public func member(_ key: String) -> JSONView? {
+        guard let member = value.member(key) else { return nil }
+        return view(of: member)
+    }
 
     /// Goes through the members in the order of the text; does nothing where this is no object.
     public func forEachMember<Failure: Error>(
@@ -60,9 +66,7 @@
         for element in value.elements { try body(JSONView(element)) }
     }
 
+    /// Another value of the same event.
     @_lifetime(copy self)
-    private func view(of found: JSONValue?) -> JSONView? {
-        guard let found else { return nil }
-        return unsafe _overrideLifetime(JSONView(found), copying: self)
-    }
+    package func view(of value: JSONValue) -> JSONView { unsafe _overrideLifetime(JSONView(value), copying: self) }
 }

@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// A push's line, read: what a transport needs of it. Its values are valid during the call that is given it.
+/// A push's line, read: what a transport needs of it. Nothing of it can be kept beyond the call that is given it.
 public struct DeliveredPush: ~Escapable {
     /// The whole line.
     public let json: JSONView

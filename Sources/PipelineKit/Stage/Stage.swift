@@ -78,7 +78,7 @@ public struct StageContext: Sendable {
     }
 }
 
-/// One event as a stage receives it. Views are valid during the call only.
+/// One event as a stage receives it. Neither the event nor a view of it can be kept beyond the call: the compiler refuses.
 public struct InputEvent: ~Copyable, ~Escapable {
     /// Position in the log it comes from; for a source, the producer's line number.
     public let sequence: UInt64

@@ -54,7 +54,7 @@ package struct CoalesceStage: Stage {
 
     private mutating func take(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         if event.value.namesTypeFirst {
-            do throws(Rejection) { take(try Match(event.value, event.sequence), at: now, into: &out) } catch {
+            do throws(Rejection) { take(try Match(event.json, event.sequence), at: now, into: &out) } catch {
                 out.reject(event, error)
             }
         } else {
@@ -69,7 +69,7 @@ package struct CoalesceStage: Stage {
         let refusal = text.withUnsafeBytes { text -> Rejection? in
             do throws(JSONError) {
                 let json = try parser.parse(text)
-                do throws(Rejection) { take(try Match(json, event.sequence), at: now, into: &out) } catch {
+                do throws(Rejection) { take(try Match(JSONView(json), event.sequence), at: now, into: &out) } catch {
                     return error
                 }
                 return nil

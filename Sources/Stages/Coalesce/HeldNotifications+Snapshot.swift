@@ -106,6 +106,7 @@ extension HeldMatch {
 
 extension Match {
     /// Views into the snapshot, valid until the parser reads the next.
+    @_lifetime(copy snapshot)
     fileprivate init(_ snapshot: inout SnapshotReader, _ parser: inout JSONParser) throws(SnapshotError) {
         let sequence = try snapshot.number()
         let text = try snapshot.view()
@@ -114,7 +115,7 @@ extension Match {
             guard json.namesTypeFirst else {
                 throw Rejection(code: "match.type", reason: "it does not begin with its type", path: "type")
             }
-            try self.init(json, sequence)
+            try self.init(_overrideLifetime(JSONView(json), copying: text), sequence)
         } catch {
             throw snapshot.error("a match does not read: \(error)")
         }

@@ -3,8 +3,8 @@ import Events
 import JSON
 import PipelineKit
 
-/// A match as this stage reads it: views into the event, valid as long as the event is.
-struct Match {
+/// A match as this stage reads it: views into the event, which it cannot outlive.
+struct Match: ~Escapable {
     /// Position in the matches log.
     let sequence: UInt64
     /// Position of its change in the changes log.
@@ -19,8 +19,10 @@ struct Match {
     let notificationInfo: JSONValue?
     let collapseID: JSONValue?
 
-    /// - Parameter json: Names its type first.
-    init(_ json: JSONValue, _ sequence: UInt64) throws(Rejection) {
+    /// - Parameter event: Names its type first.
+    @_lifetime(copy event)
+    init(_ event: JSONView, _ sequence: UInt64) throws(Rejection) {
+        let json = event.value
         (self.json, self.sequence) = (json, sequence)
         guard let change = json[.change]?.int64, change > 0 else {
             throw Rejection(

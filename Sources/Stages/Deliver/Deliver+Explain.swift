@@ -10,7 +10,7 @@ extension DeliverStage {
     ) -> [Explanation] {
         guard event.isOfType(EventName.push) else { return [] }
         do throws(Rejection) {
-            let push = try Push(event.value)
+            let push = try Push(event.json)
             guard subject.user.map({ push.userName.equals($0) }) ?? true else { return [] }
             let devices = registry.devices(of: push.user)?.filter { device in
                 subject.device.map { device.isNamed($0) } ?? true

@@ -53,10 +53,10 @@ package struct DeliverStage: Stage {
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
             if event.isOfType(EventName.push) {
-                let push = try Push(event.value)
+                let push = try Push(event.json)
                 send(push, to: registry.devices(of: push.user) ?? [], event.sequence, at: now, into: &out)
             } else if event.isOfType(EventName.pushRedrive) {
-                let redrive = try Redrive(event.value)
+                let redrive = try Redrive(event.json)
                 let devices = registry.device(redrive.device).map { [$0] } ?? []
                 send(redrive.push, to: devices, event.sequence, redriveOf: redrive.former, at: now, into: &out)
             } else if event.isOfType(EventName.deviceRegister) {

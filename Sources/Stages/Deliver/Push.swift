@@ -3,8 +3,8 @@ import JSON
 import PipelineKit
 import Time
 
-/// A `push` event, checked. Views are valid as long as the event.
-struct Push {
+/// A `push` event, checked: views into the event, which it cannot outlive.
+struct Push: ~Escapable {
     /// Container, environment and user, as a key.
     let user: [UInt8]
     let notificationID: JSONValue
@@ -20,7 +20,9 @@ struct Push {
     private let origin: JSONValue?
 
     /// - Parameter isRedriven: Whether it no longer counts who made the change.
-    init(_ event: JSONValue, isRedriven: Bool = false) throws(Rejection) {
+    @_lifetime(copy event)
+    init(_ event: JSONView, isRedriven: Bool = false) throws(Rejection) {
+        let event = event.value
         user = try event.userKey()
         userName = try event.required(.user, .string, "a text")
         notificationID = try event.required(.notificationID, .string, "a text")

@@ -5,7 +5,7 @@ import Time
 
 /// Writes the lines that transports get: a push for each device, as the contract prints it. What devices share is
 /// written once and never copied.
-struct PushLine {
+struct PushLine: ~Escapable {
     let push: Push
     /// The end of a line, and what payload it holds.
     private struct End {
@@ -19,6 +19,7 @@ struct PushLine {
 
     let unpruned: [UInt8]?
 
+    @_lifetime(copy push)
     init(_ push: Push) {
         self.push = push
         unpruned = push.unpruned.map { Array($0.raw) }

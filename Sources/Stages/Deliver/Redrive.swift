@@ -6,17 +6,18 @@ import PipelineKit
 ///
 /// What applies to a push applies to it, but for two things: that the device itself made the change was settled when the
 /// push came first, and an old push never takes the place of one that waits.
-struct Redrive {
+struct Redrive: ~Escapable {
     let device: DeviceName
     /// Where the push stood.
     let former: JSONValue
     let push: Push
 
-    init(_ event: JSONValue) throws(Rejection) {
-        device = try DeviceName(event)
-        former = try event.required(.redriveOf, .object, "an object")
-        let body = try event.required(.push, .object, "an object")
-        do throws(Rejection) { push = try Push(body, isRedriven: true) } catch {
+    @_lifetime(copy event)
+    init(_ event: JSONView) throws(Rejection) {
+        device = try DeviceName(event.value)
+        former = try event.value.required(.redriveOf, .object, "an object")
+        let body = try event.value.required(.push, .object, "an object")
+        do throws(Rejection) { push = try Push(event.view(of: body), isRedriven: true) } catch {
             throw Rejection(code: error.code, reason: error.reason, path: "push.\(error.path)")
         }
         guard push.user == device.user else {

@@ -62,8 +62,8 @@ struct Reason: OptionSet {
     var word: StaticString { self == .create ? "create" : self == .update ? "update" : "delete" }
 }
 
-/// A checked `record.save` or `record.delete`; views into the event, valid while it is received.
-struct Change {
+/// A checked `record.save` or `record.delete`; views into the event, which it cannot outlive.
+struct Change: ~Escapable {
     let sequence: UInt64
     let reason: Reason
     let container: JSONValue
@@ -89,6 +89,7 @@ struct Change {
         let owner: JSONValue?
     }
 
+    @_lifetime(copy event)
     init(_ event: borrowing InputEvent, isDelete: Bool, at now: Instant) throws(Rejection) {
         let members = Members(of: event.value)
         let record = try JSONValue.object(members.record, "record")

@@ -46,14 +46,16 @@ extension SubscriptionIndex {
 }
 
 /// One change held against one subscription, check by check.
-private struct ChangeCheck {
+private struct ChangeCheck: ~Escapable {
     let change: Change
     let subscription: Subscription
     let saved: UInt64
     let settings: MatchSettings
 
+    @_lifetime(copy change)
     init(_ change: Change, _ subscription: Subscription, _ saved: UInt64, _ settings: MatchSettings) {
-        (self.change, self.subscription, self.saved, self.settings) = (change, subscription, saved, settings)
+        self.change = change
+        (self.subscription, self.saved, self.settings) = (subscription, saved, settings)
     }
 
     private static let passed: Set<ExplanationCode> = [

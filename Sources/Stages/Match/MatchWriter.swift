@@ -4,7 +4,7 @@ import Predicates
 import Time
 
 /// Writes the `match` events of one change.
-struct MatchWriter {
+struct MatchWriter: ~Escapable {
     let change: Change
     /// Shared by all matches of one change, as CloudKit's pushes share `nid`.
     let notificationID: PositionID
@@ -14,8 +14,10 @@ struct MatchWriter {
     private var end: [UInt8] = []
     private var endInfo: Int32?
 
+    @_lifetime(copy change)
     init(change: Change, notificationID: PositionID) {
-        (self.change, self.notificationID) = (change, notificationID)
+        self.change = change
+        self.notificationID = notificationID
         var buffer = ByteBuffer()
         MatchWriter.write(change, to: &buffer)
         middle = unsafe Array(buffer.bytes)

@@ -49,6 +49,7 @@ package struct Watchers: ~Copyable {
         return found.count
     }
 
+    @_lifetime(borrow line)
     @inline(__always)
     private mutating func change(_ line: UnsafeRawBufferPointer) throws -> Change {
         sequence += 1

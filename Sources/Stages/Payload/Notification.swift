@@ -2,8 +2,8 @@ import Events
 import JSON
 import PipelineKit
 
-/// A notification as this stage reads it: views into the event, valid as long as the event is.
-struct Notification {
+/// A notification as this stage reads it: views into the event, which it cannot outlive.
+struct Notification: ~Escapable {
     let id: JSONValue
     let container: JSONValue
     let environmentName: JSONValue
@@ -23,8 +23,9 @@ struct Notification {
     let causes: JSONValue
     let info: NotificationInfo
 
-    init(_ event: JSONValue) throws(Rejection) {
-        let members = NotificationMembers(of: event)
+    @_lifetime(copy event)
+    init(_ event: JSONView) throws(Rejection) {
+        let members = NotificationMembers(of: event.value)
         causes = try members.causes.required(.causes, .array)
         id = try members.notificationID.required(.notificationID, .string)
         container = try members.container.required(.container, .string)

@@ -10,7 +10,7 @@ extension PayloadStage {
     ) -> [Explanation] {
         guard event.isOfType(EventName.notification) else { return [] }
         do throws(Rejection) {
-            let notification = try Notification(event.value)
+            let notification = try Notification(event.json)
             guard notification.fits(subject) else { return [] }
             var counters = badges
             let badge = notification.info.shouldBadge ? counters.increment(for: notification) : Badge()

@@ -19,7 +19,7 @@ package struct PayloadStage: Stage {
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
             if event.isOfType(EventName.notification) {
-                try push(event.value, at: now, into: &out)
+                try push(event.json, at: now, into: &out)
             } else if event.isOfType(EventName.badgeSet) {
                 try badges.set(BadgeSetting(event.value))
             } else if !event.isOfType(EventName.coalesced) {
@@ -30,7 +30,7 @@ package struct PayloadStage: Stage {
         }
     }
 
-    private mutating func push(_ event: JSONValue, at now: Instant, into out: inout Outbox) throws(Rejection) {
+    private mutating func push(_ event: JSONView, at now: Instant, into out: inout Outbox) throws(Rejection) {
         let notification = try Notification(event)
         let badge = notification.info.shouldBadge ? badges.increment(for: notification) : Badge()
         let push = Push(notification: notification, badge: badge, expiration: expiration(at: now))

@@ -1,7 +1,7 @@
 import JSON
 
 /// Writes the two dictionaries that a device receives, with the parts that are to stay.
-struct PayloadWriter {
+struct PayloadWriter: ~Escapable {
     let notification: Notification
     /// All parts that this notification has.
     let parts: PayloadParts
@@ -9,6 +9,7 @@ struct PayloadWriter {
 
     var info: NotificationInfo { notification.info }
 
+    @_lifetime(copy notification)
     init(_ notification: Notification) {
         self.notification = notification
         desiredFields = DesiredFields(notification)

@@ -2,7 +2,7 @@ import Events
 import JSON
 
 /// One push in the making: a notification, the badge it raises, and what fits.
-struct Push {
+struct Push: ~Escapable {
     /// APNs: a payload is at most 4,096 bytes (Sending notification requests to APNs).
     static let payloadBytesMax = 4096
     /// Leaves room for what always stays beside the two identifiers.
@@ -17,6 +17,12 @@ struct Push {
     let badge: Badge
     /// Nil: APNs keeps the push as long as it likes.
     let expiration: Expiration?
+
+    @_lifetime(copy notification)
+    init(notification: Notification, badge: Badge, expiration: Expiration?) {
+        self.notification = notification
+        (self.badge, self.expiration) = (badge, expiration)
+    }
 
     /// Writes the push; where a payload had to lose something, the whole one beside it, for whoever fetches it later.
     func write(into buffer: inout ByteBuffer) {
