@@ -23,11 +23,12 @@ let package = Package(
 )
 
 for target in package.targets where target.type != .system {
-    target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
-    // Views of an event that the compiler keeps from outliving it are declared there; who uses them needs no feature.
-    if ["JSON", "PipelineKit", "PipelineRuntime", "Match", "Coalesce", "Payload", "Deliver"].contains(target.name) {
-        target.swiftSettings?.append(.enableExperimentalFeature("Lifetimes"))
-    }
+    target.swiftSettings =
+        (target.swiftSettings ?? []) + [
+            .treatAllWarnings(as: .error),
+            // `@_lifetime`: views that cannot outlive their event. Who imports them needs no feature.
+            .enableExperimentalFeature("Lifetimes"),
+        ]
     // Where bytes are reached by pointers, each such place says `unsafe`.
     if ["JSON", "EventLog", "ZeroMQ", "Match"].contains(target.name) {
         target.swiftSettings?.append(.strictMemorySafety())

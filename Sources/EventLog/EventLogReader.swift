@@ -17,7 +17,7 @@ package final class EventLogReader {
         case end
     }
 
-    /// A batch. `body` is valid until the reader's next call.
+    /// A batch. `body` is valid until the reader's next call, which the compiler cannot hold of a class.
     @unsafe package struct Batch {
         package var header: BatchHeader
         package var body: UnsafeRawBufferPointer

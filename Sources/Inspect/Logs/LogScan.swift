@@ -8,14 +8,18 @@ import Time
 package struct LogScan: EventFinder {
     static let limits = JSONLimits(bytesMax: 64 << 20, depthMax: 512)
 
-    /// Valid during the call that it is given to.
-    package struct Event {
+    /// Ends with the call that it is given to.
+    package struct Event: ~Escapable {
         let sequence: UInt64
         let now: Instant
         let json: JSONValue
         let line: UnsafeRawBufferPointer
-
         let cursor: Cursor
+
+        @_lifetime(borrow line)
+        init(sequence: UInt64, now: Instant, json: JSONValue, line: UnsafeRawBufferPointer, cursor: Cursor) {
+            (self.sequence, self.now, self.json, self.line, self.cursor) = (sequence, now, json, line, cursor)
+        }
 
         var kept: LoggedEvent { LoggedEvent(sequence: sequence, now: now, cursor: cursor, line: Array(line)) }
     }

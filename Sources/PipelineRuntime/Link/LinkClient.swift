@@ -109,7 +109,7 @@ package final class LinkClient {
 
     /// Takes the next message that waits.
     ///
-    /// - Returns: nil when nothing waits. Views are valid until the next call.
+    /// - Returns: nil when nothing waits. Views are valid until the next call, which the compiler cannot hold of a class.
     package func receive() throws -> Arrival? {
         while true {
             switch try socket.receive(into: message, wait: false) {

@@ -15,7 +15,10 @@ package struct EventReader: ~Copyable {
 
     package init(limits: JSONLimits) { parser = JSONParser(limits: limits) }
 
-    /// The event, valid until the next is read; nil where the line was rejected, with the reason.
+    /// The event, which cannot outlive the line; nil where the line was rejected, with the reason.
+    ///
+    /// Valid until the next is read: the compiler cannot hold that too while `self` has both the reader and the stage
+    /// ("overlapping accesses to 'self'").
     @_lifetime(borrow line)
     @inline(__always)
     package mutating func read(

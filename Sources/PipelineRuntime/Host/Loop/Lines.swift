@@ -1,7 +1,8 @@
 import Glibc
 import JSON
 
-/// The lines of a frame, each without its line feed.
+/// The lines of a frame, each without its line feed; valid as long as the frame, which the compiler does not hold: what a
+/// `for` loop gives is `Escapable`.
 package struct Lines: Sequence, IteratorProtocol {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
