@@ -52,6 +52,7 @@
     }
 
     /// Copies the bytes.
+    @inlinable
     public mutating func append(_ bytes: RawSpan) { unsafe bytes.withUnsafeBytes { unsafe append($0) } }
 
     // Inlined, a copy of so many bytes as the literal has is a few moves.

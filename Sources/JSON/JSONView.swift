@@ -3,9 +3,11 @@
 /// The compiler holds that no view outlives the event: a view can be neither stored nor kept by a closure.
 @safe public struct JSONView: ~Escapable {
     /// The same without the compiler's promise: for stages of this package, whose structs hold it during a call.
-    package let value: JSONValue
+    @usableFromInline package let value: JSONValue
 
     @_lifetime(borrow value)
+    @inlinable
+    @inline(__always)
     package init(_ value: borrowing JSONValue) { self.value = copy value }
 
     /// Whether it is the word `null`.
@@ -68,5 +70,7 @@
 
     /// Another value of the same event.
     @_lifetime(copy self)
+    @inlinable
+    @inline(__always)
     package func view(of value: JSONValue) -> JSONView { unsafe _overrideLifetime(JSONView(value), copying: self) }
 }

@@ -88,11 +88,14 @@ public struct InputEvent: ~Copyable, ~Escapable {
     public let line: RawSpan
 
     /// ``json`` without the compiler's promise.
+    @inlinable
     @inline(__always)
     package var value: JSONValue { json.value }
 
     /// `json` must be the object that `line` holds.
     @_lifetime(borrow line)
+    @inlinable
+    @inline(__always)
     package init(sequence: UInt64, json: JSONValue, line: UnsafeRawBufferPointer) {
         self.sequence = sequence
         self.json = _overrideLifetime(JSONView(json), borrowing: line)
@@ -112,6 +115,7 @@ public struct InputEvent: ~Copyable, ~Escapable {
     }
 
     /// Whether the event's `type` is that word.
+    @inlinable
     @inline(__always)
     public func isOfType(_ type: StaticString) -> Bool { value[.type]?.equals(type) ?? false }
 }
