@@ -1,4 +1,3 @@
-import JSON
 import PipelineKit
 import PipelineRuntime
 import TestSupport
@@ -16,10 +15,8 @@ import ZeroMQ
     }
 
     private static func feed(_ clock: inout StageClock<Restless>, _ out: inout Outbox) throws {
-        var parser = JSONParser()
-        try Array("{}".utf8).withUnsafeBytes { line in
-            let event = InputEvent(sequence: 1, json: try parser.parse(line), line: line)
-            clock.receive(event, at: Instant(microseconds: 1_000_000), into: &out)
+        try InputEvent.read("{}", sequence: 1) {
+            clock.receive($0, at: Instant(microseconds: 1_000_000), into: &out)
         }
     }
 

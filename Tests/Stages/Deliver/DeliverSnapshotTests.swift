@@ -144,9 +144,6 @@ struct DeliverSnapshotTests {
     }
 
     private static func recorded(_ line: String) throws -> TransportAnswer? {
-        var parser = JSONParser()
-        return try Array(line.utf8).withUnsafeBytes { bytes in
-            DeliverStage.answer(recordedIn: InputEvent(sequence: 1, json: try parser.parse(bytes), line: bytes))
-        }
+        try InputEvent.read(line, sequence: 1) { DeliverStage.answer(recordedIn: $0) }
     }
 }

@@ -1,4 +1,3 @@
-import JSON
 import PipelineKit
 import Testing
 
@@ -6,11 +5,7 @@ import Testing
 
 extension Bench {
     fileprivate func explain(_ line: String, _ subject: ExplainedSubject = ExplainedSubject()) throws -> [Explanation] {
-        var parser = JSONParser()
-        return try Array(line.utf8).withUnsafeBytes { bytes in
-            stage.explain(
-                InputEvent(sequence: 99, json: try parser.parse(bytes), line: bytes), at: .epoch, for: subject)
-        }
+        try InputEvent.read(line, sequence: 99) { stage.explain($0, at: .epoch, for: subject) }
     }
 }
 

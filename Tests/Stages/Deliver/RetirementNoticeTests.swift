@@ -1,4 +1,3 @@
-import JSON
 import PipelineKit
 import Testing
 import Time
@@ -149,10 +148,7 @@ import Time
     }
 
     private static func recorded(_ line: String) throws -> TransportAnswer? {
-        var parser = JSONParser()
-        return try Array(line.utf8).withUnsafeBytes { bytes in
-            DeliverStage.answer(recordedIn: InputEvent(sequence: 1, json: try parser.parse(bytes), line: bytes))
-        }
+        try InputEvent.read(line, sequence: 1) { DeliverStage.answer(recordedIn: $0) }
     }
 
     @Test func `a transport of the same name is refused with the file`() throws {

@@ -1,4 +1,3 @@
-import JSON
 import PipelineKit
 import TestSupport
 import Testing
@@ -92,7 +91,7 @@ private struct LiveHistory {
     private mutating func feed(_ line: String, at time: Instant) throws {
         var out = Outbox()
         events.append((line, time))
-        try Self.read(line, UInt64(events.count)) { clock.receive($0, at: time, into: &out) }
+        try InputEvent.read(line, sequence: UInt64(events.count)) { clock.receive($0, at: time, into: &out) }
         collect(&out)
     }
 
@@ -194,11 +193,11 @@ private struct LiveHistory {
             var out = Outbox()
             for event in events[fed..<batch.cursor] {
                 fed += 1
-                try Self.read(event.line, UInt64(fed)) { clock.receive($0, at: event.time, into: &out) }
+                try InputEvent.read(event.line, sequence: UInt64(fed)) { clock.receive($0, at: event.time, into: &out) }
             }
             clock.advance(to: batch.now, into: &out)
             for (index, line) in lines[first..<batch.lines].enumerated() {
-                try Self.read(line, UInt64(first + index + 1)) {
+                try InputEvent.read(line, sequence: UInt64(first + index + 1)) {
                     if let answer = DeliverStage.answer(recordedIn: $0) { clock.receive(answer, into: &out) }
                 }
             }
@@ -226,12 +225,5 @@ private struct LiveHistory {
         var out = Outbox()
         stage.handOutAgain(at: now, into: &out)
         return out.takeDeliveries()
-    }
-
-    private static func read(_ line: String, _ sequence: UInt64, _ body: (borrowing InputEvent) -> Void) throws {
-        var parser = JSONParser()
-        try Array(line.utf8).withUnsafeBytes { bytes in
-            body(InputEvent(sequence: sequence, json: try parser.parse(bytes), line: bytes))
-        }
     }
 }

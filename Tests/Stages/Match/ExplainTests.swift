@@ -1,4 +1,3 @@
-import JSON
 import PipelineKit
 import TestSupport
 import Testing
@@ -8,12 +7,7 @@ import Testing
 /// What a fed stage says of one more line.
 extension Feed {
     func explain(_ line: String, _ subject: ExplainedSubject = ExplainedSubject()) throws -> [Explanation] {
-        var parser = JSONParser()
-        return try Array(line.utf8).withUnsafeBytes { bytes in
-            stage.explain(
-                InputEvent(sequence: sequence + 1, json: try parser.parse(bytes), line: bytes), at: .epoch, for: subject
-            )
-        }
+        try InputEvent.read(line, sequence: sequence + 1) { stage.explain($0, at: .epoch, for: subject) }
     }
 
     /// The codes of the checks of the only subscription that fits.

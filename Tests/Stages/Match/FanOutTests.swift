@@ -79,13 +79,9 @@ import Time
         for number in 0..<Self.watchers { _ = try feed.send(Self.subscription(number, &random)) }
         var clock = StageClock(feed.stage)
         var out = Outbox()
-        var parser = JSONParser()
         out.partBytesMax = 10_000
         let line = Line.change(database: "public", owner: nil, fields: #"{"topic":{"value":"t1"}}"#)
-        try Array(line.utf8).withUnsafeBytes {
-            let event = InputEvent(sequence: 400, json: try parser.parse($0), line: $0)
-            clock.begin(event, at: .epoch, into: &out)
-        }
+        try InputEvent.read(line, sequence: 400) { clock.begin($0, at: .epoch, into: &out) }
         #expect((10_000..<11_000).contains(out.lines.count))
         #expect(clock.isUnfinished)
     }

@@ -42,12 +42,9 @@ struct NowTests {
         var feed = try Feed()
         _ = try feed.send(Self.save("due < now()", 0))
         let line = Line.change(fields: #"{"due":{"value":1000}}"#)
-        var parser = JSONParser()
         for (now, code) in [(1_000, ExplanationCode.clauseFalse), (1_001, .clauseTrue)] as [(Int64, ExplanationCode)] {
-            let told = try Array(line.utf8).withUnsafeBytes { bytes in
-                feed.stage.explain(
-                    InputEvent(sequence: 2, json: try parser.parse(bytes), line: bytes),
-                    at: Instant(microseconds: now * 1_000), for: ExplainedSubject())
+            let told = try InputEvent.read(line, sequence: 2) {
+                feed.stage.explain($0, at: Instant(microseconds: now * 1_000), for: ExplainedSubject())
             }
             #expect(try #require(told.first).parts.contains { $0.code == code }, "\(told)")
         }

@@ -1,4 +1,3 @@
-import JSON
 import PipelineKit
 import Testing
 
@@ -9,11 +8,7 @@ struct ExplainTests {
         _ notification: SampleNotification, _ subject: ExplainedSubject = ExplainedSubject()
     ) throws -> [Explanation] {
         let stage = try PayloadStage(PayloadSettings(), context: context)
-        var parser = JSONParser()
-        return try Array(notification.line.utf8).withUnsafeBytes { bytes in
-            stage.explain(
-                InputEvent(sequence: 1, json: try parser.parse(bytes), line: bytes), at: .epoch, for: subject)
-        }
+        return try InputEvent.read(notification.line, sequence: 1) { stage.explain($0, at: .epoch, for: subject) }
     }
 
     @Test func `silent and visible pushes are told apart`() throws {
