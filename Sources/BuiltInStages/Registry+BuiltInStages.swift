@@ -8,7 +8,7 @@ import PipelineKit
 extension Registry {
     /// The stages and coalescing policies that Belfry brings along. The program of one stage links all of them, because it
     /// needs the standard names of their logs.
-    public static var builtInStages: Registry {
+    package static var builtInStages: Registry {
         var registry = Registry()
         registry.register(IngestStage.self)
         registry.register(MatchStage.self)

@@ -2,9 +2,9 @@ import PipelineKit
 
 /// Apps that are stopped: their transport takes nothing from them until somebody mends what it names.
 extension DeliverStage {
-    public static let checkName: String? = "apps"
+    package static let checkName: String? = "apps"
 
-    public func findings(of name: String) -> [StageFinding] {
+    package func findings(of name: String) -> [StageFinding] {
         stoppedApps.map { stopped in
             let app = [stopped.container, stopped.environment, stopped.topic].compactMap(\.self).joined(separator: " ")
             return StageFinding(

@@ -5,9 +5,9 @@ import PipelineKit
 /// Which saved subscriptions no index can narrow, so that each is looked at for every change of its record type, and
 /// which can never match; those that are alike in one finding.
 extension MatchStage {
-    public static let checkName: String? = "subscriptions"
+    package static let checkName: String? = "subscriptions"
 
-    public func findings(of name: String) -> [StageFinding] {
+    package func findings(of name: String) -> [StageFinding] {
         let found = unindexed.map { $0.finding(name) } + neverTrue.map { $0.group.finding(name, neverFor: $0.reason) }
         guard found.count > SubscriptionFindings.most else { return found.isEmpty ? [wellness(name)] : found }
         return found.prefix(SubscriptionFindings.most) + [rest(name, found.count - SubscriptionFindings.most)]
