@@ -97,13 +97,13 @@ extension APNsProbe {
         "try again later, and see Apple's system status; a pipeline does so by itself: after a 5xx in retryAfter5xx"
 
     private static func unanswered(_ reason: String) -> String? {
-        guard ConnectionPool.unanswered.contains(reason) || reason.hasPrefix(ConnectionPool.reset) else { return nil }
+        guard PoolState.unanswered.contains(reason) || reason.hasPrefix(PoolState.reset) else { return nil }
         return "the device may get it all the same; belfry doctor apns asks the server again and disturbs nobody"
     }
 }
 
 extension Trouble {
-    /// - Parameter reason: As ``PoolPlan/words(for:isDialing:)`` gave it.
+    /// - Parameter reason: As ``ServerName/words(for:isDialing:)`` gave it.
     static func remedy(_ reason: String) -> String? {
         if reason.hasPrefix("the proxy ") {
             return "see proxy and proxyLogin, that the proxy runs, and that it allows CONNECT to APNs"

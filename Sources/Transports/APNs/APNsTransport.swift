@@ -193,7 +193,7 @@ package final class APNsTransport: ContinuousTransport {
         let lines = lines
         guard !lines.isEmpty else {
             return answered(
-                pushes.map { TransportAnswer($0.id, .deferred, reason: ConnectionPool.closed, attempts: 0) })
+                pushes.map { TransportAnswer($0.id, .deferred, reason: PoolState.closed, attempts: 0) })
         }
         var handover = Handover(lines, leaving, at: now, collapsesRepeats: settings.collapsesRepeats, answered)
         handover.hand(pushes)

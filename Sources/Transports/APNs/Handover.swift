@@ -64,7 +64,7 @@ struct Handover: ~Copyable {
     private mutating func putOff(_ delivery: Delivery) {
         answers.append(
             TransportAnswer(
-                delivery.id, .deferred, reason: ConnectionPool.behind, attempts: 0,
+                delivery.id, .deferred, reason: PoolState.behind, attempts: 0,
                 until: now.advanced(by: Self.standOff)))
     }
 

@@ -162,9 +162,15 @@ import Time
             #expect(await rig.deliver(apnsPush(1)).map(\.reason) == ["in_flight"])
             // All in one turn of the loop, in which no answer can come.
             let isDead = try await rig.onPool { pool in
-                let connection = pool.connections[0]
-                let found = [16, 25, 27].map { connection.checkHealth(at: .now() + .seconds($0)) }
-                connection.end(because: Trouble.silent)
+                var found: [Bool] = []
+                pool.tell { state, moment in
+                    for seconds: Int64 in [16, 25, 27] {
+                        var later = moment
+                        later.now = moment.now + .seconds(seconds)
+                        state.tick(at: later)
+                        found.append(state.actions.contains(.close(1)))
+                    }
+                }
                 return found
             }
             #expect(isDead == [false, false, true])
@@ -178,7 +184,7 @@ import Time
     @Test func aConnectionWhoseStreamsHaveNoNumbersLeftIsReplaced() async throws {
         try await APNsRig.with { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
-            try await rig.onPool { $0.connections[0].session.nextStream = HTTP2Session.lastStreamMax - 4 }
+            try await rig.onPool { $0.tell { state, _ in state.connections[0].numbersLeft = 2 } }
             let told = await rig.deliver((2...9).map { apnsPush($0) })
             #expect(told.allSatisfy { $0.outcome == .accepted && $0.attempts == 1 && !$0.mayRepeat }, "\(told)")
             #expect(rig.apns.received.map(\.connection) == [1, 1, 1] + [Int](repeating: 2, count: 6))
@@ -194,5 +200,5 @@ extension APNsRig {
         return try await pool.loop.submit { try body(pool.bound.value) }.get()
     }
 
-    fileprivate var dialFailures: Int { get async throws { try await onPool(\.dialFailures) } }
+    fileprivate var dialFailures: Int { get async throws { try await onPool(\.state.dialFailures) } }
 }

@@ -40,7 +40,7 @@ import Testing
             var failures = 0
             while failures == 0, !Task.isCancelled {
                 _ = await transport.deliver([apnsPush(1)])
-                failures = try await transport.onPool(\.dialFailures)
+                failures = try await transport.onPool(\.state.dialFailures)
             }
             for number: UInt64 in 1...50 { _ = await transport.deliver([apnsPush(number)]) }
             #expect(server.connections == 1)
@@ -55,7 +55,7 @@ import Testing
         var dialing = Dialing.never
         dialing.deadline = .milliseconds(100)
         try await Self.with(conduct, dialing) { transport, server, patience in
-            while try await transport.onPool(\.dialFailures) == 0, !Task.isCancelled {
+            while try await transport.onPool(\.state.dialFailures) == 0, !Task.isCancelled {
                 _ = await transport.deliver([apnsPush(1)])
             }
             let told = await transport.deliver([apnsPush(1)])
@@ -72,7 +72,7 @@ import Testing
             to: server.port, in: folder.path, "proxy: http://127.0.0.1:\(server.port)",
             patience: TestPatience(.milliseconds(100)), dialing: dialing)
         try await transport.open()
-        while try await transport.onPool(\.dialFailures) == 0, !Task.isCancelled {
+        while try await transport.onPool(\.state.dialFailures) == 0, !Task.isCancelled {
             _ = await transport.deliver([apnsPush(1)])
         }
         let told = await transport.deliver([apnsPush(1)])
@@ -105,6 +105,6 @@ extension APNsTransport {
     }
 
     fileprivate func endConnections() async throws {
-        try await onPool { for connection in $0.connections { connection.end() } }
+        try await onPool { for connection in $0.connections.values { connection.end() } }
     }
 }

@@ -5,7 +5,7 @@ struct Cause: Hashable {
     let reason: String
     let topic: String?
 
-    init(_ answer: APNsAnswer, _ request: Request) {
+    init(_ answer: APNsAnswer, _ request: PoolState.Request) {
         status = answer.status
         reason = Treatment.isKnown(answer.reason) ? answer.reason : ""
         topic = answer.reason == "TopicDisallowed" ? request.push.kind.topic : nil

@@ -1,189 +1,28 @@
 import NIOCore
+import NIOPosix
+import NIOSSL
 import PipelineKit
-import Time
 
-/// The connections that carry the pushes of one credential, and the pushes that wait for room on them.
+/// The sockets and timers of a ``PoolState``: tells it what happens to them, and does what it says.
 ///
 /// Everything in it belongs to one event loop. A pool knows of no other: what its server does stays with its apps.
 final class ConnectionPool {
-    private(set) var plan: PoolPlan
-    let loop: any EventLoop
-    let surroundings: Surroundings
-    let allowance: Allowance
-    var fields: SharedFields
-    var requests: [Request?] = []
-    var freeTags: [Int] = []
-    var waiting = CircularBuffer<Int>()
-    var connections: [APNsConnection] = []
-    /// Those whose last requests are still to be answered.
-    var retiring: [APNsConnection] = []
-    /// Those that are being opened.
-    var dialing: [APNsConnection] = []
-    var dialFailures = 0
-    var nextDial = NIODeadline.now()
-    /// How often the server answered a request.
-    var answers = 0
-    /// Whether a wait ended in which it answered none, and it has not answered since.
-    var wasWaitedForInVain = false { didSet { allowance.isSilent = wasWaitedForInVain } }
-    /// Why there is no connection.
-    var trouble: String?
-    /// What APNs said of all apps of the credential, in GOAWAY.
-    var stopped: APNsReason?
-    /// Until when nothing is sent, and what APNs said: it counts too many tokens of the key.
-    var pause: (until: Instant, answer: APNsAnswer)?
-    var lanes: [[UInt8]: CircularBuffer<Int>] = [:]
-    /// Pushes that were told to take longer, by what they are.
-    var late: [Delivery.ID: Int] = [:]
-    /// Their answers, for as long as they may be asked for.
-    var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
-    /// By topic.
-    var refusalsInARow: [String: Int] = [:]
-    /// When a connection was last left for a cause.
-    var left: [Cause: NIODeadline] = [:]
-    var ticks: RepeatedTask?
-    var isClosed = false
-    /// Whether no app uses it any more: it ends what is under way.
-    private(set) var isLeaving = false
+    private var plan: PoolPlan
+    private let loop: any EventLoop
+    private let surroundings: Surroundings
+    private let allowance: Allowance
+    private var fields: SharedFields
+    private(set) var state: PoolState
+    private(set) var connections: [Int: APNsConnection] = [:]
+    private var waits: [Int: Scheduled<Void>] = [:]
+    private var ticks: RepeatedTask?
+    private var isActing = false
+    /// What is being done; its room is used again.
+    private var actions: [PoolState.Action] = []
+    /// The connection that was written to last: most pushes come in a row for one.
+    private var last: APNsConnection?
 
-    /// How long an answer is kept that nobody asks for.
-    static let lateAnswerAge = TimeAmount.minutes(60)
-    static let tickInterval = TimeAmount.milliseconds(100)
-    /// A push that servers give back so often in a row waits.
-    static let returnsMax = 10
-    static let serverErrorsMax = 5
-    static let refusalsMax = 10
-
-    init(_ plan: PoolPlan, _ loop: any EventLoop, _ surroundings: Surroundings, _ allowance: Allowance) {
-        self.plan = plan
-        self.allowance = allowance
-        self.loop = loop
-        self.surroundings = surroundings
-        fields = SharedFields(plan)
-    }
-
-    // MARK: Writing
-
-    /// Hands waiting pushes to the connections that have room.
-    func fill() {
-        noteAllowance()
-        if waiting.isEmpty { return }
-        if isLeaving { return handBack() }
-        dialIfNeeded()
-        while !waiting.isEmpty, let connection = roomiest {
-            var room = connection.room
-            while room > 0, let tag = waiting.popFirst() {
-                write(tag, to: connection)
-                room -= 1
-            }
-            if connection.session.isSpent {
-                connection.flush()
-                replace(connection)
-            }
-        }
-    }
-
-    /// Pushes that were told to take longer keep their streams.
-    private func noteAllowance() {
-        let capacity = connections.reduce(0) { $0 + $1.capacity }
-        allowance.count = max(1, capacity - late.count)
-    }
-
-    private var roomiest: APNsConnection? {
-        connections.max { $0.room < $1.room }.flatMap { $0.room > 0 ? $0 : nil }
-    }
-
-    private func write(_ tag: Int, to connection: APNsConnection) {
-        guard let (push, kind) = requests[tag].map({ ($0.push, $0.kind) }) else { return }
-        let now = surroundings.now()
-        if let expiration = push.expiration, expiration <= now { return giveBack(tag, at: now) }
-        do {
-            let shared = try fields.current(kind, at: now)
-            let stream = connection.submit(push, shared, tag: tag)
-            requests[tag]?.attempts += 1
-            requests[tag]?.flight = .init(
-                connection: connection, stream: stream, deadline: .now() + .nanoseconds(plan.timeout.nanoseconds))
-        } catch {
-            finish(tag, .stopped, reason: "the provider token cannot be made: \(error)")
-        }
-    }
-
-    /// It is too old to be sent, which is for the stage to say.
-    private func giveBack(_ tag: Int, at now: Instant) {
-        guard let id = requests[tag]?.push.delivery.id else { return }
-        end(tag, TransportAnswer(id, .deferred, reason: "expired", attempts: 0, until: now))
-    }
-
-    func flushAll() {
-        for connection in connections { connection.flush() }
-    }
-
-    // MARK: Ending
-
-    /// The push is final, or its wait is for others to keep.
-    func end(_ tag: Int, _ answer: TransportAnswer) {
-        guard let request = requests[tag] else { return }
-        requests[tag] = nil
-        freeTags.append(tag)
-        if let lane = request.push.lane { leave(lane, tag) }
-        if let batch = request.batch {
-            batch.answer(answer)
-        } else {
-            late[request.push.delivery.id] = nil
-            lateAnswers[request.push.delivery.id] = (answer, .now())
-            request.report.add(answer)
-        }
-    }
-
-    func finish(_ tag: Int, _ outcome: TransportAnswer.Outcome, _ answer: APNsAnswer? = nil, reason: String? = nil) {
-        guard let request = requests[tag] else { return }
-        let said = answer.flatMap { $0.reason.isEmpty ? nil : $0.reason }
-        end(
-            tag,
-            TransportAnswer(
-                request.push.delivery.id, outcome, status: answer?.status, reason: reason ?? said,
-                attempts: request.attempts, since: outcome == .unregistered ? answer?.timestamp : nil,
-                mayRepeat: request.mayRepeat, receipt: answer?.receipt))
-    }
-
-    /// - Parameters:
-    ///   - tries: What the wait depends on; nil: how often the push was sent.
-    ///   - attempts: What is new of them.
-    func deferral(
-        _ request: Request, _ wait: Treatment.Wait, _ answer: APNsAnswer? = nil, reason: String? = nil,
-        tries: Int? = nil, attempts: Int
-    ) -> TransportAnswer {
-        let said = answer.flatMap { $0.reason.isEmpty ? nil : $0.reason }
-        let delay = plan.backoff.wait(
-            wait, attempts: tries ?? request.push.delivery.attempts + request.attempts, jitter: surroundings.jitter(),
-            retryAfter: answer?.retryAfter)
-        return TransportAnswer(
-            request.push.delivery.id, .deferred, status: answer?.status, reason: reason ?? said, attempts: attempts,
-            until: surroundings.now().advanced(by: delay), mayRepeat: request.mayRepeat, receipt: answer?.receipt)
-    }
-
-    // MARK: Another plan
-
-    /// Goes on under another plan. Where its connections cannot carry what that wants, they end what is under way, and
-    /// what waits goes over new ones.
-    func use(_ new: PoolPlan) {
-        let needsOthers = new.needsOtherConnections(than: plan)
-        plan = new
-        fields.use(new)
-        if needsOthers {
-            renew()
-            (dialFailures, nextDial, stopped, pause, left) = (0, .now(), nil, nil, [:])
-        }
-        while connections.count > plan.connections, let last = connections.last { replace(last) }
-        fill()
-        flushAll()
-    }
-
-    /// No app uses it any more: what is under way ends, and nothing begins.
-    func leave() {
-        isLeaving = true
-        renew()
-        handBack()
-    }
+    private static let tickInterval = TimeAmount.milliseconds(100)
 
     struct Held: Sendable {
         /// Pushes that it has, or has answers to, until they are asked for.
@@ -192,42 +31,173 @@ final class ConnectionPool {
         var lanes: Set<[UInt8]> = []
     }
 
-    var held: Held { Held(pushes: Set(late.keys).union(lateAnswers.keys), lanes: Set(lanes.keys)) }
+    init(_ plan: PoolPlan, _ loop: any EventLoop, _ surroundings: Surroundings, _ allowance: Allowance) {
+        self.plan = plan
+        self.allowance = allowance
+        self.loop = loop
+        self.surroundings = surroundings
+        fields = SharedFields(plan)
+        state = PoolState(plan.terms(surroundings), at: surroundings.moment)
+    }
+
+    // MARK: Events
+
+    /// Takes pushes. Each has one answer, and one more where the first was that it takes longer.
+    func take(_ pushes: [APNsPush], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
+        beginTicks()
+        tell { $0.take(pushes, answered, patience: surroundings.patience(), at: $1) }
+    }
 
     /// Answers for pushes that it was given before; those that it does not have are to be sent elsewhere.
     func join(_ ids: [Delivery.ID], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
-        let batch = Batch(count: ids.count, answersBefore: answers, AnswerReport(loop, answered))
-        let patience = patience
-        for id in ids where !join(id, batch) {
-            batch.answer(TransportAnswer(id, .deferred, attempts: 0, until: surroundings.now()))
-        }
-        wait(for: batch, patience)
+        tell { $0.join(ids, answered, patience: surroundings.patience(), at: $1) }
     }
 
-    /// What was not written yet is for the pool that takes its app over.
-    private func handBack() {
-        while let tag = waiting.popFirst() {
-            guard let request = requests[tag] else { continue }
-            late[request.push.delivery.id] = nil
-            request.batch?.answer(deferral(request, .unanswered, reason: Self.closed, tries: 1, attempts: 0))
-            withdraw(tag)
+    /// Goes on under another plan.
+    func use(_ new: PoolPlan) {
+        let renews = new.needsOtherConnections(than: plan)
+        plan = new
+        fields.use(new)
+        tell { $0.use(new.terms(surroundings), renews: renews, at: $1) }
+    }
+
+    /// No app uses it any more: what is under way ends, and nothing begins.
+    func leave() { tell { $0.leave(at: $1) } }
+
+    /// Who still waits for an answer is told to ask again elsewhere.
+    func close() {
+        ticks?.cancel()
+        ticks = nil
+        tell { $0.close(at: $1) }
+    }
+
+    var held: Held {
+        Held(pushes: Set(state.late.keys).union(state.lateAnswers.keys), lanes: Set(state.lanes.keys))
+    }
+
+    private func beginTicks() {
+        guard ticks == nil, !state.isClosed else { return }
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        ticks = loop.scheduleRepeatedTask(initialDelay: Self.tickInterval, delay: Self.tickInterval) { _ in
+            bound.value.tell { $0.tick(at: $1) }
         }
     }
 
-    func leave(_ lane: [UInt8], _ tag: Int) {
-        if lanes[lane]?.first == tag || lanes[lane]?.contains(tag) == true {
-            lanes[lane]?.removeAll { $0 == tag }
-            return
+    /// A connection's channel is closed; with an error, it will be.
+    func ended(_ id: Int, _ error: (any Error)?) {
+        tell { $0.ended(id, error.map { plan.serverName.words(for: $0) }, at: $1) }
+        if error == nil { (connections[id], last) = (nil, nil) }
+    }
+
+    // MARK: Actions
+
+    func tell(_ event: (inout PoolState, PoolState.Moment) -> Void) {
+        event(&state, surroundings.moment)
+        act()
+    }
+
+    /// Does what the state says, and what it says to what comes of that.
+    private func act() {
+        guard !isActing else { return }
+        isActing = true
+        repeat {
+            swap(&state.actions, &actions)
+            for action in actions { perform(action) }
+            actions.removeAll(keepingCapacity: true)
+            for connection in connections.values { connection.flush() }
+        } while !state.actions.isEmpty
+        isActing = false
+        (allowance.count, allowance.isSilent) = (state.allowance, state.wasWaitedForInVain)
+        // The event loop may have no further turn.
+        if state.isClosed { for batch in state.batches.indices { report(batch) } }
+    }
+
+    private func perform(_ action: PoolState.Action) {
+        switch action {
+        case .dial(let id): dial(id)
+        case .send(let tag, let id): send(tag, over: id)
+        case .cancel(let tag, let id): connections[id]?.cancel(tag: tag)
+        case .ping(let id): connections[id]?.session.ping()
+        case .close(let id): connections[id]?.end()
+        case .report(let batch):
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            loop.execute { bound.value.report(batch) }
+        case .wait(let batch, let until):
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            waits[batch] = loop.scheduleTask(deadline: until) {
+                bound.value.tell { $0.endWait(of: batch, at: $1) }
+            }
+        case .endWait(let batch): waits.removeValue(forKey: batch)?.cancel()
+        case .refuseToken:
+            do { try fields.refuseToken(at: state.moment.wall) } catch { state.trouble = "\(error)" }
+        case .keepToken: fields.keepToken(at: state.moment.wall)
         }
-        guard let next = lanes[lane]?.popFirst() else {
-            lanes[lane] = nil
-            return
+    }
+
+    private func send(_ tag: Int, over id: Int) {
+        if last?.id != id { last = connections[id] }
+        guard let push = state.requests[tag]?.push, let connection = last, connection.session.room > 0 else {
+            return tell { $0.unsendable(tag, nil, at: $1) }
         }
-        requests[next]?.isBehind = false
-        waiting.append(next)
+        do {
+            let kind = fields.index(of: push.kind)
+            connection.submit(push, try fields.current(kind, at: state.moment.wall), tag: tag)
+        } catch {
+            tell { $0.unsendable(tag, "the provider token cannot be made: \(error)", at: $1) }
+        }
+    }
+
+    /// Gives the answers that a batch has: those of one turn of the event loop together.
+    private func report(_ batch: Int) {
+        if let (answered, answers) = state.takeAnswers(of: batch) { answered(answers) }
+    }
+    // MARK: Dialing
+
+    /// With a fresh look at DNS.
+    private func dial(_ id: Int) {
+        let connection = APNsConnection(self, id)
+        connections[id] = connection
+        let loopBound = NIOLoopBound((self, connection), eventLoop: loop)
+        let plan = plan
+        ClientBootstrap(group: loop)
+            .connectTimeout(.nanoseconds(surroundings.dialing.deadline.nanoseconds))
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try Self.prepare(channel, plan, loopBound.value.1)
+                }
+            }
+            .connect(host: plan.proxy?.host ?? plan.host, port: plan.proxy?.port ?? plan.port)
+            .hop(to: loop)
+            .whenComplete { loopBound.value.0.dialed(id, $0.map { _ in () }) }
+    }
+
+    private static func prepare(_ channel: any Channel, _ plan: PoolPlan, _ connection: APNsConnection) throws {
+        let pipeline = channel.pipeline.syncOperations
+        if plan.proxy != nil {
+            try pipeline.addHandler(ProxyTunnel(to: plan.host, plan.port, authorization: plan.proxyAuthorization))
+        }
+        let name = plan.host.isIPAddress ? nil : plan.host
+        try pipeline.addHandler(NIOSSLClientHandler(context: plan.tls, serverHostname: name))
+        try pipeline.addHandler(connection)
+    }
+
+    private func dialed(_ id: Int, _ result: Result<Void, any Error>) {
+        switch result {
+        case .success: tell { $0.dialed(id, at: $1) }
+        case .failure(let error):
+            connections[id] = nil
+            tell { $0.ended(id, plan.serverName.words(for: error, isDialing: true), at: $1) }
+        }
     }
 }
 
-extension Duration {
-    var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+extension String {
+    /// TLS has no server names for these (RFC 6066, section 3).
+    fileprivate var isIPAddress: Bool {
+        do {
+            _ = try SocketAddress(ipAddress: self, port: 0)
+            return true
+        } catch { return false }
+    }
 }

@@ -29,6 +29,14 @@ struct PoolPlan: Sendable {
 }
 
 extension PoolPlan {
+    var serverName: ServerName { ServerName(host, port, proxy: proxy) }
+
+    func terms(_ surroundings: Surroundings) -> PoolState.Terms {
+        PoolState.Terms(
+            connections: connections, timeout: timeout, backoff: backoff, hasToken: token != nil, server: serverName,
+            dialing: surroundings.dialing, asksOnce: surroundings.asksOnce)
+    }
+
     /// Pools that differ in this have nothing to do with each other.
     struct Identity: Hashable {
         let host: String
@@ -65,4 +73,6 @@ struct Surroundings: Sendable {
     var dialing = Dialing()
     /// Whether the first connection that fails ends the window: somebody wants to know why.
     var asksOnce = false
+
+    var moment: PoolState.Moment { PoolState.Moment(now: .now(), wall: now(), jitter: jitter) }
 }

@@ -10,6 +10,8 @@ struct SharedFields {
     private var edition = 0
     private var authorization: SharedField?
     private var kinds: [APNsPush.Kind: Int] = [:]
+    /// The kind that was looked up last: most pushes of a window are of one.
+    private var last: (kind: APNsPush.Kind, index: Int)?
     private var own: [[SharedField]] = []
     /// What ``current(_:at:)`` gives, as long as the token stays.
     private var whole: [[SharedField]?] = []
@@ -30,7 +32,11 @@ struct SharedFields {
 
     /// The kind's number, for as long as the pool lives.
     mutating func index(of kind: APNsPush.Kind) -> Int {
-        if let index = kinds[kind] { return index }
+        if let last, last.kind == kind { return last.index }
+        if let index = kinds[kind] {
+            last = (kind, index)
+            return index
+        }
         own.append([
             field("apns-topic", kind.topic), field("apns-push-type", kind.pushType),
             field("apns-priority", kind.priority),

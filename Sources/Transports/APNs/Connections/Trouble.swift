@@ -70,8 +70,15 @@ struct ProtocolBreach: Error {
     let reason: String
 }
 
-extension PoolPlan {
-    var place: String { Self.place(host, port) }
+/// What a pool's server, and the proxy before it, are called in reasons.
+struct ServerName {
+    let place: String
+    private let proxy: String?
+
+    init(_ host: String, _ port: Int, proxy: ProxyAddress?) {
+        place = Self.place(host, port)
+        self.proxy = proxy.map { "the proxy \(Self.place($0.host, $0.port))" }
+    }
 
     private static func place(_ host: String, _ port: Int) -> String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -81,7 +88,6 @@ extension PoolPlan {
     ///
     /// - Parameter isDialing: Whether there was no connection yet, be it to the proxy.
     func words(for error: any Error, isDialing: Bool = false) -> String {
-        let proxy = proxy.map { "the proxy \(Self.place($0.host, $0.port))" }
         let trouble = Trouble(error)
         let whom = isDialing || trouble == .noTunnel ? proxy ?? place : place
         if let trouble { return "\(whom) \(trouble.rawValue)" }

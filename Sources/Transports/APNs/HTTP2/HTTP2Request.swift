@@ -22,7 +22,7 @@ enum HTTP2Event {
     /// The request has no answer, and nobody can say whether it was processed.
     case broken(tag: Int, HTTP2ErrorCode)
     /// Settings came: ``HTTP2Session/streamsMax`` may have changed.
-    case settings
+    case settings(streamsMax: Int)
     /// An answer to our PING.
     case pong
     case goAway(lastStream: UInt32, HTTP2ErrorCode, debugData: [UInt8])

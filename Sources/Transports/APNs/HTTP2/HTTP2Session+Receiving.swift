@@ -135,9 +135,10 @@ extension HTTP2Session {
             let id = UInt16(bigEndian: body.loadUnaligned(fromByteOffset: start, as: UInt16.self))
             apply(id, Int(body.word(at: start + 2)))
         }
-        if streamsMax == nil { streamsMax = Self.streamsWithoutLimit }
+        let streamsMax = streamsMax ?? Self.streamsWithoutLimit
+        self.streamsMax = streamsMax
         writeFrame(.settings, flags: FrameFlag.ack, [])
-        events.append(.settings)
+        events.append(.settings(streamsMax: streamsMax))
         sendBlocked()
     }
 

@@ -70,9 +70,6 @@ struct HTTP2Session {
     /// How many streams it has numbers for (RFC 9113, section 5.1.1).
     private var numbersLeft: Int { max(0, (Int(Self.lastStreamMax) - Int(nextStream)) / 2) }
 
-    /// Whether the numbers of its streams are used up.
-    var isSpent: Bool { numbersLeft == 0 }
-
     mutating func takeOutput() -> ByteBuffer {
         defer { output.clear(minimumCapacity: 0) }
         return output
@@ -90,8 +87,8 @@ struct HTTP2Session {
     }
 
     /// Gives up a request: nobody can say whether the server processed it.
-    mutating func cancel(tag: Int, stream: UInt32) {
-        guard let removed = streams.remove(stream), removed.tag == tag else { return }
+    mutating func cancel(tag: Int) {
+        guard let stream = streams.id(of: tag), streams.remove(stream) != nil else { return }
         forget(stream)
         writeReset(stream, .cancel)
         events.append(.broken(tag: tag, .cancel))

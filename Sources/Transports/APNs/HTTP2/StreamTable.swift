@@ -37,6 +37,9 @@ struct StreamTable {
         if places[place].id == id, id != 0 { change(&places[place]) }
     }
 
+    /// The stream of that tag, found by a search.
+    func id(of tag: Int) -> UInt32? { places.first { $0.id != 0 && $0.tag == tag }?.id }
+
     mutating func updateAll(_ change: (inout Stream) -> Void) {
         for place in places.indices where places[place].id != 0 { change(&places[place]) }
     }

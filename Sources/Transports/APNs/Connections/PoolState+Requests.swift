@@ -1,0 +1,165 @@
+import NIOCore
+import PipelineKit
+
+extension PoolState {
+    /// A push on its way.
+    struct Request {
+        let push: APNsPush
+        let taken: NIODeadline
+        /// Who waits for its answer.
+        var batch: Int
+        /// Whether the batch has been told that it takes longer.
+        var isLate = false
+        /// How often it was written to a connection, for as far as that counts.
+        var attempts = 0
+        /// How often in a row a server gave it back unread.
+        var returned = 0
+        /// How often it was told to take longer.
+        var handouts = 0
+        var wasAskedOnceMore = false
+        /// Whether it waits for another one of its lane.
+        var isBehind = false
+        var mayRepeat = false
+        /// Where it is under way; nil while it waits for room.
+        var flight: (connection: Int, deadline: NIODeadline)?
+    }
+
+    // MARK: Writing
+
+    /// Hands waiting pushes to the connections that have room.
+    mutating func fill() {
+        // Pushes that were told to take longer keep their streams.
+        allowance = max(1, connections.reduce(0) { $0 + $1.capacity } - late.count)
+        if waiting.isEmpty { return }
+        if isLeaving { return handBack() }
+        dialIfNeeded()
+        while !waiting.isEmpty,
+            let roomiest = connections.indices.max(by: { connections[$0].room < connections[$1].room })
+        {
+            var room = connections[roomiest].room
+            if room == 0 { return }
+            while room > 0, let tag = waiting.popFirst() {
+                send(tag, over: roomiest)
+                room -= 1
+            }
+            if connections[roomiest].numbersLeft == 0 { replace(connections[roomiest].id) }
+        }
+    }
+
+    private mutating func send(_ tag: Int, over index: Int) {
+        guard let push = requests[tag]?.push else { return }
+        if let expiration = push.expiration, expiration <= moment.wall { return giveBack(tag) }
+        requests[tag]?.attempts += 1
+        requests[tag]?.flight = (connections[index].id, moment.now + .nanoseconds(terms.timeout.nanoseconds))
+        connections[index].active += 1
+        connections[index].numbersLeft -= 1
+        actions.append(.send(tag: tag, over: connections[index].id))
+    }
+
+    /// It is too old to be sent, which is for the stage to say.
+    private mutating func giveBack(_ tag: Int) {
+        guard let id = requests[tag]?.push.delivery.id else { return }
+        end(tag, TransportAnswer(id, .deferred, reason: "expired", attempts: 0, until: moment.wall))
+    }
+
+    /// A push that was to be sent was not.
+    ///
+    /// - Parameter reason: Why it never can be; nil where its connection is gone.
+    mutating func unsendable(_ tag: Int, _ reason: String?, at moment: Moment) {
+        self.moment = moment
+        guard let flight = requests[tag]?.flight else { return }
+        land(tag)
+        requests[tag]?.attempts -= 1
+        if let index = index(of: flight.connection) { connections[index].numbersLeft += 1 }
+        if let reason { finish(tag, .stopped, reason: reason) } else { waiting.prepend(tag) }
+        closeIfDrained(flight.connection)
+        fill()
+    }
+
+    /// Its stream is closed.
+    mutating func land(_ tag: Int) {
+        guard let id = requests[tag]?.flight?.connection else { return }
+        requests[tag]?.flight = nil
+        if let index = index(of: id) { connections[index].active -= 1 }
+    }
+
+    // MARK: Ending
+
+    /// The push is final, or its wait is for others to keep.
+    mutating func end(_ tag: Int, _ answer: TransportAnswer) {
+        guard let request = requests[tag] else { return }
+        requests.remove(tag)
+        if let lane = request.push.lane { leave(lane, tag) }
+        guard request.isLate else { return self.answer(request.batch, answer) }
+        late[answer.id] = nil
+        lateAnswers[answer.id] = (answer, moment.now)
+        batches[request.batch]?.late -= 1
+        report(request.batch, answer)
+    }
+
+    mutating func finish(
+        _ tag: Int, _ outcome: TransportAnswer.Outcome, _ answer: APNsAnswer? = nil, reason: String? = nil
+    ) {
+        guard let request = requests[tag] else { return }
+        let said = answer.flatMap { $0.reason.isEmpty ? nil : $0.reason }
+        end(
+            tag,
+            TransportAnswer(
+                request.push.delivery.id, outcome, status: answer?.status, reason: reason ?? said,
+                attempts: request.attempts, since: outcome == .unregistered ? answer?.timestamp : nil,
+                mayRepeat: request.mayRepeat, receipt: answer?.receipt))
+    }
+
+    /// - Parameters:
+    ///   - tries: What the wait depends on; nil: how often the push was sent.
+    ///   - attempts: What is new of them.
+    func deferral(
+        _ request: Request, _ wait: Treatment.Wait, _ answer: APNsAnswer? = nil, reason: String? = nil,
+        tries: Int? = nil, attempts: Int
+    ) -> TransportAnswer {
+        let said = answer.flatMap { $0.reason.isEmpty ? nil : $0.reason }
+        let delay = terms.backoff.wait(
+            wait, attempts: tries ?? request.push.delivery.attempts + request.attempts, jitter: moment.jitter(),
+            retryAfter: answer?.retryAfter)
+        return TransportAnswer(
+            request.push.delivery.id, .deferred, status: answer?.status, reason: reason ?? said, attempts: attempts,
+            until: moment.wall.advanced(by: delay), mayRepeat: request.mayRepeat, receipt: answer?.receipt)
+    }
+
+    /// What was not written yet is for the pool that takes its app over.
+    mutating func handBack() {
+        while let tag = waiting.popFirst() {
+            guard let request = requests[tag] else { continue }
+            if request.isLate {
+                late[request.push.delivery.id] = nil
+                batches[request.batch]?.late -= 1
+                freeIfDone(request.batch)
+            } else {
+                answer(request.batch, deferral(request, .unanswered, reason: Self.closed, tries: 1, attempts: 0))
+            }
+            withdraw(tag)
+        }
+    }
+
+    /// Takes a push back that was never written. Its tag may still stand in ``waiting``.
+    mutating func withdraw(_ tag: Int) {
+        if let lane = requests[tag]?.push.lane { leave(lane, tag) }
+        requests.remove(tag)
+    }
+
+    /// The next of the lane has its turn.
+    private mutating func leave(_ lane: [UInt8], _ tag: Int) {
+        if lanes[lane]?.contains(tag) == true {
+            lanes[lane]?.removeAll { $0 == tag }
+        } else if let next = lanes[lane]?.popFirst() {
+            requests[next]?.isBehind = false
+            waiting.append(next)
+        } else {
+            lanes[lane] = nil
+        }
+    }
+}
+
+extension Duration {
+    var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}

@@ -1,0 +1,192 @@
+import NIOCore
+import PipelineKit
+
+/// How pushes come in, how long they wait, and what is said of what takes longer.
+extension PoolState {
+    typealias Answered = @Sendable ([TransportAnswer]) -> Void
+
+    /// Pushes that one pool took together, and that are waited for together.
+    struct Batch {
+        /// Pushes that it has no answer to.
+        var outstanding: Int
+        /// Pushes that it was told take longer: their last answers are reported too.
+        var late = 0
+        /// How often the server had answered when it began.
+        let answersBefore: Int
+        /// Who waits for its answers.
+        let answered: Answered
+        /// What it has not been given yet.
+        var answers: [TransportAnswer] = []
+    }
+
+    /// Takes pushes. Each has one answer, and one more where the first was that it takes longer.
+    ///
+    /// - Parameter patience: How long they are waited for, if the server answers at all.
+    mutating func take(_ pushes: [APNsPush], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
+        self.moment = moment
+        let (batch, patience) = begin(pushes.count, answered, patience)
+        if isClosed {
+            for push in pushes { answer(batch, notTaken(push.delivery.id, reason: Self.closed)) }
+        } else {
+            stopped = nil
+            for push in pushes { take(push, batch) }
+            fill()
+        }
+        wait(for: batch, patience)
+    }
+
+    /// Answers for pushes that it was given before; those that it does not have are to be sent elsewhere.
+    mutating func join(_ ids: [Delivery.ID], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
+        self.moment = moment
+        let (batch, patience) = begin(ids.count, answered, patience)
+        for id in ids where !join(id, batch) { answer(batch, notTaken(id)) }
+        wait(for: batch, patience)
+    }
+
+    private func notTaken(_ id: Delivery.ID, reason: String? = nil) -> TransportAnswer {
+        TransportAnswer(id, .deferred, reason: reason, attempts: 0, until: moment.wall)
+    }
+
+    /// A server that takes nothing or cannot be reached is not waited for.
+    private mutating func begin(_ count: Int, _ answered: @escaping Answered, _ patience: Duration) -> (Int, Duration) {
+        let isStuck = wasWaitedForInVain || (dialFailures > 0 && !connections.contains(where: \.isStanding))
+        let batch = Batch(outstanding: count, answersBefore: answers, answered: answered)
+        return (batches.insert(batch), isStuck ? .zero : patience)
+    }
+
+    private mutating func wait(for batch: Int, _ patience: Duration) {
+        guard let outstanding = batches[batch]?.outstanding, outstanding > 0 else { return }
+        actions.append(.wait(batch: batch, until: moment.now + .nanoseconds(patience.nanoseconds)))
+    }
+
+    private mutating func take(_ push: APNsPush, _ batch: Int) {
+        if !late.isEmpty || !lateAnswers.isEmpty, join(push.delivery.id, batch) { return }
+        if let told = pausedAnswer(push) { return answer(batch, told) }
+        let tag = requests.insert(Request(push: push, taken: moment.now, batch: batch))
+        guard let lane = push.lane else { return waiting.append(tag) }
+        if lanes[lane] == nil {
+            lanes[lane] = CircularBuffer()
+            waiting.append(tag)
+        } else {
+            requests[tag]?.isBehind = true
+            lanes[lane]?.append(tag)
+        }
+    }
+
+    mutating func pausedAnswer(_ push: APNsPush) -> TransportAnswer? {
+        guard let (until, answer) = pause else { return nil }
+        guard moment.wall < until else {
+            pause = nil
+            return nil
+        }
+        return TransportAnswer(
+            push.delivery.id, .deferred, status: answer.status, reason: answer.reason, attempts: 0, until: until)
+    }
+
+    /// A push that is still under way is not sent twice.
+    private mutating func join(_ id: Delivery.ID, _ batch: Int) -> Bool {
+        if let found = lateAnswers.removeValue(forKey: id) {
+            answer(batch, found.answer)
+            return true
+        }
+        guard let tag = late.removeValue(forKey: id), let former = requests[tag]?.batch else { return false }
+        batches[former]?.late -= 1
+        freeIfDone(former)
+        requests[tag]?.batch = batch
+        requests[tag]?.isLate = false
+        return true
+    }
+
+    /// The wait ends: what has no answer yet is told to take longer.
+    mutating func endWait(of batch: Int, at moment: Moment) {
+        self.moment = moment
+        release(batch)
+    }
+
+    private mutating func release(_ number: Int) {
+        guard let batch = batches[number], batch.outstanding > 0 else { return }
+        if batch.answersBefore == answers { wasWaitedForInVain = true }
+        for tag in requests.indices where requests[tag]?.batch == number {
+            guard let request = requests[tag], !request.isLate else { continue }
+            if request.flight != nil || request.attempts > 0 {
+                answer(number, keep(tag, request))
+            } else {
+                answer(
+                    number,
+                    deferral(
+                        request, .unanswered, reason: request.isBehind ? Self.behind : trouble ?? noTrouble,
+                        tries: dialFailures, attempts: 0))
+                withdraw(tag)
+            }
+        }
+        // Once for all: a batch may hold thousands.
+        waiting.removeAll { requests[$0] == nil }
+    }
+
+    private var noTrouble: String {
+        let standing = connections.filter(\.isStanding)
+        if standing.contains(where: { $0.missing == nil }) { return "no room at the server" }
+        return terms.server.words(for: standing.first?.missing ?? .silent, isDialing: standing.isEmpty)
+    }
+
+    private var noAnswer: String { terms.server.words(for: Trouble.silent) }
+
+    private func why(_ request: Request) -> String {
+        request.flight == nil ? trouble ?? "waits for room" : Self.inFlight
+    }
+
+    /// An earlier push of its collapse ID is under way.
+    static let behind = "waits for an earlier push"
+    static let inFlight = "in_flight"
+    static let noAnswerCame = "no answer"
+    static let reset = "reset with code "
+    /// What is said of a push that the server may have taken.
+    static let unanswered = [inFlight, noAnswerCame]
+
+    mutating func releaseAll() {
+        for batch in batches.indices { release(batch) }
+    }
+
+    private mutating func keep(_ tag: Int, _ request: Request) -> TransportAnswer {
+        requests[tag]?.handouts += 1
+        requests[tag]?.isLate = true
+        batches[request.batch]?.late += 1
+        late[request.push.delivery.id] = tag
+        var answer = deferral(
+            request, .unanswered, reason: terms.asksOnce ? trouble ?? noAnswer : why(request),
+            tries: request.handouts + 1, attempts: 0)
+        answer.isUnderWay = true
+        return answer
+    }
+
+    // MARK: Reports
+
+    /// The push's first answer in this batch.
+    mutating func answer(_ batch: Int, _ answer: TransportAnswer) {
+        let outstanding = batches[batch]?.outstanding ?? 0
+        precondition(outstanding > 0, "each push is answered once")
+        batches[batch]?.outstanding = outstanding - 1
+        if outstanding == 1 { actions.append(.endWait(batch: batch)) }
+        report(batch, answer)
+    }
+
+    mutating func report(_ batch: Int, _ answer: TransportAnswer) {
+        if batches[batch]?.answers.isEmpty == true { actions.append(.report(batch: batch)) }
+        batches[batch]?.answers.append(answer)
+    }
+
+    /// - Returns: Who is to be given what.
+    mutating func takeAnswers(of number: Int) -> (answered: Answered, answers: [TransportAnswer])? {
+        guard let batch = batches[number], !batch.answers.isEmpty else { return nil }
+        batches[number]?.answers = []
+        freeIfDone(number)
+        return (batch.answered, batch.answers)
+    }
+
+    mutating func freeIfDone(_ number: Int) {
+        guard let batch = batches[number], batch.outstanding == 0, batch.late == 0, batch.answers.isEmpty else {
+            return
+        }
+        batches.remove(number)
+    }
+}
