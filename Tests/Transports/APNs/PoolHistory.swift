@@ -1,0 +1,132 @@
+import NIOCore
+import PipelineKit
+
+@testable import TransportAPNs
+
+/// All that has happened, kept as a list: each question goes through it from the beginning.
+struct PoolHistory {
+    enum Event {
+        case handed(push: Int, batch: Int, lane: UInt8?)
+        case sent(push: Int, over: Int)
+        /// The push's stream ended: with a status, unread (0), or nobody knows how (-1).
+        case landed(push: Int, over: Int, status: Int)
+        case told(TransportAnswer, batch: Int)
+        case dialed(Int, at: NIODeadline)
+        case stood(Int)
+        case goneAway(Int, stops: Bool)
+        case toldToClose(Int)
+        case settings(Int, streams: Int)
+        case ended(Int, at: NIODeadline)
+        case changed(connections: Int, renews: Bool)
+        case left, closed
+    }
+
+    /// A push from when it is handed in until it is answered for good.
+    struct Life {
+        let began: Int
+        let lane: UInt8?
+        var batch: Int
+        var over: Int?
+        var isLate = false
+    }
+
+    /// Statuses that show that the connection is good.
+    static let good = [200, 410, 429, 503]
+
+    var events: [Event] = []
+
+    /// - Returns: The pushes that have no last answer, and the answers that nobody may be given.
+    func lives() -> (lives: [Int: Life], wrong: [String]) {
+        var (lives, wrong): ([Int: Life], [String]) = ([:], [])
+        var (kept, hasLeft) = (Set<Int>(), false)
+        for (index, event) in events.enumerated() {
+            switch event {
+            case .handed(let push, let batch, let lane):
+                if hasLeft, let life = lives[push], life.isLate, life.over == nil { lives[push] = nil }
+                if lives[push] == nil { lives[push] = Life(began: index, lane: lane, batch: batch) }
+                lives[push]?.batch = batch
+                lives[push]?.isLate = false
+            case .sent(let push, let over):
+                if lives[push]?.over != nil || kept.contains(push) { wrong.append("\(push) is sent twice") }
+                lives[push]?.over = over
+            case .landed(let push, _, _): lives[push]?.over = nil
+            case .told(let answer, let batch):
+                let push = Int(answer.id.push)
+                guard let life = lives[push], life.batch == batch else {
+                    wrong.append("\(push) is answered twice")
+                    continue
+                }
+                if answer.isUnderWay {
+                    if life.isLate { wrong.append("\(push) is late twice") }
+                    lives[push]?.isLate = true
+                } else {
+                    if life.isLate { kept.insert(push) } else { kept.remove(push) }
+                    lives[push] = nil
+                }
+            case .left: hasLeft = true
+            case .closed: lives = lives.filter { !$0.value.isLate }
+            case .dialed, .stood, .goneAway, .toldToClose, .settings, .ended, .changed: break
+            }
+        }
+        // A late push that is not on its way is given back without a word: whoever asks for it is told.
+        return (hasLeft ? lives.filter { !$0.value.isLate || $0.value.over != nil } : lives, wrong)
+    }
+
+    /// How many pushes may be under way on a connection.
+    func streams(on id: Int, hasToken: Bool) -> Int {
+        var (stands, streams, isTrusted) = (false, 0, !hasToken)
+        for event in events {
+            switch event {
+            case .stood(id): stands = true
+            case .settings(id, let count): streams = count
+            case .landed(_, id, let status): isTrusted = isTrusted || (status > 0 && status != 403)
+            case .goneAway(id, _), .toldToClose(id), .ended(id, _): return 0
+            default: break
+            }
+        }
+        return stands ? isTrusted ? streams : min(1, streams) : 0
+    }
+
+    /// Whether something happened for which a connection may have been left.
+    func mayBeLeft(_ id: Int) -> Bool {
+        var isThere = false
+        for event in events {
+            switch event {
+            case .dialed(id, _): isThere = true
+            case .ended(id, _): isThere = false
+            case .changed, .left, .closed: if isThere { return true }
+            case .goneAway(id, _), .toldToClose(id): return true
+            // A credential that is refused is refused on all of them.
+            case .landed(_, _, 403), .goneAway(_, true): if isThere { return true }
+            case .landed(_, id, let status): if status >= 0, !Self.good.contains(status) { return true }
+            default: break
+            }
+        }
+        return false
+    }
+
+    /// - Returns: What is wrong about the dial that comes last.
+    func wrongDial(_ dialing: Dialing, at now: NIODeadline) -> String? {
+        var (failures, last, isStopped, most) = (0, NIODeadline.uptimeNanoseconds(0), false, 2)
+        var open = Set<Int>()
+        for event in events {
+            switch event {
+            case .landed(_, _, let status) where Self.good.contains(status): failures = 0
+            case .changed(let connections, let renews):
+                most = connections
+                if renews { (failures, isStopped) = (0, false) }
+            case .handed: isStopped = false
+            case .goneAway(_, let stops): isStopped = isStopped || stops
+            case .dialed(let id, _): open.insert(id)
+            case .ended(let id, let at):
+                if !mayBeLeft(id) { (failures, last) = (failures + 1, at) }
+                open.remove(id)
+            default: break
+            }
+        }
+        if isStopped { return "a credential that is refused is dialled with" }
+        if open.filter({ !mayBeLeft($0) }).count > most { return "too many connections" }
+        let isTooSoon = failures > 0 && now < last + dialing.wait(afterFailures: failures, jitter: 0)
+        return isTooSoon ? "dialled too soon after \(failures) failures" : nil
+    }
+}

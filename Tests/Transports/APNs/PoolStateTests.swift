@@ -1,0 +1,52 @@
+import NIOCore
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import TransportAPNs
+
+/// What a pool does, held against all that has happened to it.
+struct PoolStateTests {
+    @Test(arguments: Seeded.seeds)
+    func `in any order of events each push is sent where it may be, and answered once`(seed: UInt64) {
+        var draw = Seeded(seed)
+        for walk in 0..<300 {
+            var toy = ToyPool(Seeded(draw.next()))
+            for _ in 0..<60 where toy.wrong.isEmpty { toy.step() }
+            if toy.wrong.isEmpty { toy.endAllWaits() }
+            #expect(toy.wrong.isEmpty, "walk \(walk) of seed \(seed): \(toy.wrong) \(toy.happened.events)")
+            if !toy.wrong.isEmpty { return }
+        }
+    }
+
+    @Test func `each state of a pool has its name`() {
+        let start = PoolState.Moment(now: .uptimeNanoseconds(1), wall: .epoch, jitter: { 0 })
+        var state = PoolState(.toy(hasToken: true, connections: 1), at: start)
+        func answer(_ status: Int) -> [HTTP2Event] { [.answer(tag: 0, ResponseHead(status: status), body: [])] }
+        #expect(state.activity == .idle)
+        state.take([.toy(1, lane: nil)], { _ in }, patience: .seconds(1), at: start)
+        #expect(state.activity == .dialing && state.actions.first == .dial(1))
+        state.ended(1, "is not there", at: start)
+        #expect(state.activity == .backingOff && state.nextDial == start.now + .milliseconds(500))
+        state.tick(at: start.later(.milliseconds(499)))
+        #expect(state.activity == .backingOff)
+        state.tick(at: start.later(.milliseconds(500)))
+        #expect(state.activity == .dialing && state.actions.last == .dial(2))
+        state.dialed(2, at: state.moment)
+        state.received([.settings(streamsMax: 10)], from: 2, hasRead: true, isOver: false, at: state.moment)
+        #expect(state.activity == .proving && state.actions.last == .send(tag: 0, over: 2))
+        state.received(answer(200), from: 2, hasRead: true, isOver: false, at: state.moment)
+        #expect(state.activity == .ready && state.dialFailures == 0)
+        let end = Array(#"{"reason":"BadCertificateEnvironment"}"#.utf8)
+        state.received(
+            [.goAway(lastStream: 1, .noError, debugData: end)], from: 2, hasRead: true, isOver: false, at: state.moment)
+        #expect(state.activity == .stopped && state.actions.last == .close(2))
+        state.pause = (state.moment.wall.advanced(by: .seconds(1)), APNsAnswer(status: 429))
+        state.stopped = nil
+        #expect(state.activity == .paused)
+        state.leave(at: state.moment)
+        #expect(state.activity == .leaving)
+        state.close(at: state.moment)
+        #expect(state.activity == .closed)
+    }
+}

@@ -1,0 +1,332 @@
+import NIOCore
+import PipelineKit
+import Synchronization
+import TestSupport
+import Time
+
+@testable import TransportAPNs
+
+/// A pool with nothing but a ``PoolState``: does what it says, as `ConnectionPool` does, with servers that do anything.
+struct ToyPool {
+    private(set) var happened = PoolHistory()
+    private(set) var wrong: [String] = []
+    private var state: PoolState
+    private var moment: PoolState.Moment
+    private var draw: Seeded
+    private var tags: [Int: Int] = [:]
+    private var streams: [Int: Int] = [:]
+    /// Connections that were told to close, or that nobody can write to.
+    private var over: Set<Int> = []
+    private var dialing: [Int] = []
+    private var standing: [Int] = []
+    private var waits: [Int: NIODeadline] = [:]
+    private var pushes = 0
+    private var batches = 0
+
+    private static let answers = [
+        (200, ""), (200, ""), (200, ""), (410, "Unregistered"), (429, "TooManyRequests"), (503, "ServiceUnavailable"),
+        (500, "InternalServerError"), (403, "ExpiredProviderToken"), (403, "InvalidProviderToken"),
+        (429, "TooManyProviderTokenUpdates"), (400, "IdleTimeout"), (400, "TopicDisallowed"),
+    ]
+
+    init(_ draw: Seeded) {
+        self.draw = draw
+        moment = .init(now: .uptimeNanoseconds(1), wall: .epoch, jitter: { 0 })
+        state = PoolState(.toy(hasToken: self.draw.isOneIn(2)), at: moment)
+    }
+
+    mutating func step() {
+        moment = moment.later(.milliseconds(draw.one(of: [1, 100, 100, 700, 20_000])))
+        let jitter = Double(draw.below(101)) / 100
+        moment.jitter = { jitter }
+        happen()
+        act()
+        compare()
+    }
+
+    mutating func endAllWaits() {
+        for (batch, until) in waits.sorted(by: { $0.key < $1.key }) {
+            moment.now = max(moment.now, until)
+            state.endWait(of: batch, at: moment)
+            act()
+        }
+        compare()
+        let unanswered = happened.lives().lives.filter { !$0.value.isLate }
+        if !unanswered.isEmpty { wrong.append("never answered: \(unanswered.keys)") }
+    }
+
+    private mutating func happen() {
+        let out = happened.lives().lives.filter { $0.value.over != nil }.sorted { $0.key < $1.key }
+        switch draw.below(16) {
+        case 0...3: hand()
+        case 4...5 where !dialing.isEmpty: endDial(dialing.remove(at: draw.below(dialing.count)))
+        case 6 where !standing.isEmpty:
+            let id = draw.one(of: standing)
+            streams[id] = draw.below(4)
+            happened.events.append(.settings(id, streams: streams[id] ?? 0))
+            receive([.settings(streamsMax: streams[id] ?? 0)], from: id)
+        case 7...10 where !out.isEmpty:
+            let (push, life) = draw.one(of: out)
+            if let id = life.over { land(push, on: id) }
+        case 11 where !standing.isEmpty: goAway(draw.one(of: standing))
+        case 12 where !standing.isEmpty: end(draw.one(of: standing))
+        case 13 where !waits.isEmpty:
+            let due = waits.filter { $0.value <= moment.now }.keys.sorted()
+            if let batch = due.first { state.endWait(of: batch, at: moment) }
+        case 14 where draw.isOneIn(8): change()
+        default: tick()
+        }
+    }
+
+    private mutating func hand() {
+        batches += 1
+        let lives = happened.lives().lives
+        // One that is under way is handed in again only when it is late.
+        let again = (0..<pushes).filter { (lives[$0].map { $0.isLate } ?? true) && draw.isOneIn(8) }
+        let fresh = Array(pushes..<(pushes + 1 + draw.below(4)))
+        pushes += fresh.count
+        let batch = batches
+        if draw.isOneIn(6), !again.isEmpty {
+            for push in again { happened.events.append(.handed(push: push, batch: batch, lane: lane(of: push))) }
+            return state.join(again.map { .toy($0) }, told(batch), patience: .seconds(2), at: moment)
+        }
+        for push in again + fresh {
+            happened.events.append(.handed(push: push, batch: batch, lane: lane(of: push)))
+        }
+        state.take(
+            (again + fresh).map { .toy($0, lane: lane(of: $0), expires: $0 % 11 == 0 ? moment.wall : nil) },
+            told(batch),
+            patience: .seconds(2), at: moment)
+    }
+
+    private func lane(of push: Int) -> UInt8? { push % 3 == 0 ? UInt8(push % 2) : nil }
+
+    /// The batch's number comes back with its answers.
+    private func told(_ batch: Int) -> PoolState.Answered { { [box] in box.add($0, to: batch) } }
+
+    private let box = ToldBox()
+
+    private mutating func endDial(_ id: Int) {
+        if draw.isOneIn(3) || over.contains(id) {
+            happened.events.append(.ended(id, at: moment.now))
+            state.ended(id, "is not there", at: moment)
+        } else {
+            happened.events.append(.stood(id))
+            standing.append(id)
+            state.dialed(id, at: moment)
+        }
+    }
+
+    private mutating func receive(_ events: [HTTP2Event], from id: Int) {
+        state.received(events, from: id, hasRead: true, isOver: over.contains(id), at: moment)
+    }
+
+    private mutating func land(_ push: Int, on id: Int) {
+        guard let tag = tags[push] else { return }
+        switch draw.below(8) {
+        case 0:
+            happened.events.append(.landed(push: push, over: id, status: 0))
+            receive([.refused(tag: tag)], from: id)
+        case 1:
+            happened.events.append(.landed(push: push, over: id, status: -1))
+            receive([.broken(tag: tag, .protocolError)], from: id)
+        default:
+            let (status, reason) = draw.one(of: Self.answers)
+            happened.events.append(
+                .landed(push: push, over: id, status: status == 429 && reason.count > 20 ? 400 : status))
+            let body = reason.isEmpty ? [] : Array(#"{"reason":"\#(reason)"}"#.utf8)
+            receive([.answer(tag: tag, ResponseHead(status: status), body: body)], from: id)
+        }
+    }
+
+    private mutating func goAway(_ id: Int) {
+        let stops = draw.isOneIn(4)
+        let given = out(on: id).filter { _ in draw.isOneIn(2) }
+        for push in given { happened.events.append(.landed(push: push, over: id, status: 0)) }
+        happened.events.append(.goneAway(id, stops: stops))
+        let data = stops ? Array(#"{"reason":"BadCertificateEnvironment"}"#.utf8) : []
+        receive(
+            given.compactMap { tags[$0] }.map { .refused(tag: $0) }
+                + [.goAway(lastStream: 0, .noError, debugData: data)], from: id)
+    }
+
+    private func out(on id: Int) -> [Int] { happened.lives().lives.filter { $0.value.over == id }.keys.sorted() }
+
+    /// The socket ends, and with it what is under way on it.
+    private mutating func end(_ id: Int) {
+        standing.removeAll { $0 == id }
+        over.insert(id)
+        let lost = out(on: id)
+        for push in lost { happened.events.append(.landed(push: push, over: id, status: -1)) }
+        happened.events.append(.ended(id, at: moment.now))
+        receive(lost.compactMap { tags[$0] }.map { .broken(tag: $0, .cancel) }, from: id)
+        state.ended(id, nil, at: moment)
+    }
+
+    private mutating func change() {
+        switch draw.below(6) {
+        case 0:
+            happened.events.append(.left)
+            state.leave(at: moment)
+        case 1:
+            happened.events.append(.closed)
+            state.close(at: moment)
+        default:
+            let (connections, renews) = (1 + draw.below(3), draw.isOneIn(2))
+            happened.events.append(.changed(connections: connections, renews: renews))
+            var terms = state.terms
+            terms.connections = connections
+            state.use(terms, renews: renews, at: moment)
+        }
+    }
+
+    private mutating func tick() {
+        state.tick(at: moment)
+        act()
+        for (push, life) in happened.lives().lives
+        where life.over.map({ !state.hasFlight(push, $0, at: moment) }) == true {
+            wrong.append("\(push) is under way beyond its time")
+        }
+        guard !state.waiting.isEmpty, !state.isLeaving, !state.isClosed else { return }
+        for id in standing where !happened.mayBeLeft(id) && hasRoom(id) {
+            wrong.append("\(id) has room, and pushes wait")
+        }
+    }
+
+    private func hasRoom(_ id: Int) -> Bool {
+        happened.streams(on: id, hasToken: state.terms.hasToken) > out(on: id).count
+    }
+
+    // MARK: What it says
+
+    private mutating func act() {
+        var next = 0
+        while next < state.actions.count {
+            perform(state.actions[next])
+            next += 1
+        }
+        state.actions = []
+    }
+
+    private mutating func perform(_ action: PoolState.Action) {
+        switch action {
+        case .dial(let id):
+            happened.events.append(.dialed(id, at: moment.now))
+            dialing.append(id)
+            if let mistake = happened.wrongDial(state.terms.dialing, at: moment.now) { wrong.append(mistake) }
+        case .send(let tag, let id): send(tag, over: id)
+        case .cancel(let tag, let id):
+            guard let push = tags.first(where: { $0.value == tag && out(on: id).contains($0.key) })?.key else { return }
+            happened.events.append(.landed(push: push, over: id, status: -1))
+            state.received(
+                [.broken(tag: tag, .cancel)], from: id, hasRead: false, isOver: over.contains(id), at: moment)
+        case .close(let id):
+            happened.events.append(.toldToClose(id))
+            if standing.contains(id), !over.contains(id), draw.isOneIn(2) { end(id) } else { over.insert(id) }
+        case .report(let batch):
+            if let (answered, answers) = state.takeAnswers(of: batch) { answered(answers) }
+            for (answer, batch) in box.take() { happened.events.append(.told(answer, batch: batch)) }
+        case .wait(let batch, let until): waits[batch] = until
+        case .endWait(let batch): waits[batch] = nil
+        case .ping, .refuseToken, .keepToken: break
+        }
+    }
+
+    private mutating func send(_ tag: Int, over id: Int) {
+        guard let sent = state.requests[tag]?.push else { return wrong.append("a push that is none is sent") }
+        let push = Int(sent.delivery.id.push)
+        if draw.isOneIn(40) {
+            return state.unsendable(tag, draw.isOneIn(2) ? "no token" : nil, at: moment)
+        }
+        if over.contains(id) || !standing.contains(id) { wrong.append("\(push) is sent over \(id), which is gone") }
+        if !hasRoom(id) { wrong.append("\(push) is sent over \(id), which has no room") }
+        let lives = happened.lives().lives
+        if let lane = sent.lane?.first, let began = lives[push]?.began,
+            lives.values.contains(where: { $0.lane == lane && $0.began < began })
+        {
+            wrong.append("\(push) overtakes another of its lane")
+        }
+        if let expiration = sent.expiration, expiration <= moment.wall { wrong.append("\(push) is too old to be sent") }
+        tags[push] = tag
+        happened.events.append(.sent(push: push, over: id))
+    }
+
+    /// Which pushes there are, and where, is what all that happened says.
+    private mutating func compare() {
+        let (lives, mistakes) = happened.lives()
+        wrong += mistakes
+        let requests = state.requests.indices.compactMap { state.requests[$0] }
+        let out = requests.filter { $0.flight != nil }
+        if Set(requests.map { Int($0.push.delivery.id.push) }) != Set(lives.keys) || requests.count != lives.count {
+            wrong.append("pushes are \(requests.map(\.push.delivery.id.push)), not \(lives.keys)")
+        }
+        if Set(out.map { Int($0.push.delivery.id.push) }) != Set(lives.filter { $0.value.over != nil }.keys) {
+            wrong.append("other pushes are under way")
+        }
+        for request in out where lives[Int(request.push.delivery.id.push)]?.over != request.flight?.connection {
+            wrong.append("a push is under way elsewhere")
+        }
+        let waiting = Set(state.waiting).union(state.lanes.values.flatMap(\.self))
+        if waiting.count != requests.count - out.count { wrong.append("\(waiting.count) wait") }
+        for connection in state.connections
+        where !state.isClosed && connection.active != self.out(on: connection.id).count {
+            wrong.append("\(connection.id) has \(connection.active) under way")
+        }
+        if waits.keys.contains(where: { state.batches[$0] == nil }) { wrong.append("an answered batch is waited for") }
+    }
+}
+
+/// Answers that came, with the number of the batch that they are for.
+private final class ToldBox: Sendable {
+    private let told = Mutex<[(TransportAnswer, Int)]>([])
+
+    func add(_ answers: [TransportAnswer], to batch: Int) {
+        told.withLock { $0 += answers.map { ($0, batch) } }
+    }
+
+    func take() -> [(TransportAnswer, Int)] {
+        told.withLock { told in
+            defer { told = [] }
+            return told
+        }
+    }
+}
+
+extension PoolState {
+    fileprivate func hasFlight(_ push: Int, _ id: Int, at moment: Moment) -> Bool {
+        requests.indices.contains { tag in
+            guard let request = requests[tag], let flight = request.flight else { return false }
+            return request.push.delivery.id.push == push && flight.connection == id && flight.deadline > moment.now
+        }
+    }
+}
+
+extension PoolState.Moment {
+    func later(_ wait: TimeAmount) -> Self {
+        var later = self
+        later.now = now + wait
+        later.wall = wall.advanced(by: .nanoseconds(wait.nanoseconds))
+        return later
+    }
+}
+
+extension PoolState.Terms {
+    static func toy(hasToken: Bool, connections: Int = 2) -> Self {
+        Self(
+            connections: connections, timeout: .seconds(30), backoff: Backoff(), hasToken: hasToken,
+            server: ServerName("apns", 443, proxy: nil), dialing: Dialing(), asksOnce: false)
+    }
+}
+
+extension Delivery.ID {
+    static func toy(_ push: Int) -> Self { Self(push: UInt64(push), device: "phone") }
+}
+
+extension APNsPush {
+    static func toy(_ push: Int, lane: UInt8?, expires: Instant? = nil) -> APNsPush {
+        APNsPush(
+            Delivery(id: .toy(push), transport: "apns", head: [], rest: []),
+            kind: .init(topic: "topic \(push % 2)", pushType: "alert", priority: "10"), fields: [], pathEnd: 0,
+            bodyRange: 0..<0, lane: lane.map { [$0] }, expiration: expires)
+    }
+}
