@@ -148,7 +148,8 @@ final class SimulatedTransports: Sendable {
         if let earlier = state.sent[delivery.id] {
             faults.note(.pushRepeated)
             if earlier != id { state.problems.append("\(delivery.id) was sent as \(earlier) and then as \(id)") }
-            noteRepeat(of: delivery.id, life, &state)
+            // A push that was told to take longer had given its room away; its last answer may have died with its process.
+            if unasked == nil { noteRepeat(of: delivery.id, life, &state) }
         }
         state.sent[delivery.id] = id
         state.senders[delivery.id] = state.number(of: life)

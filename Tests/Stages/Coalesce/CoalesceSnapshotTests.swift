@@ -88,7 +88,7 @@ struct CoalesceSnapshotTests {
             let one = try Self.run(history + later, policy: policy)
             let other = try Self.run(nothing + later, policy: policy)
             #expect(one.snapshot == other.snapshot, "seed \(seed), \(policy)")
-            #expect(one.state.count > 2, "seed \(seed), \(policy)")
+            #expect(!one.state.isEmpty, "seed \(seed), \(policy)")
         }
     }
 
