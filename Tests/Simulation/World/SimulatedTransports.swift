@@ -140,7 +140,8 @@ final class SimulatedTransports: Sendable {
         state.handouts += 1
         let receipt = "receipt \(state.handouts)"
         let (late, unasked) = (state.late.removeValue(forKey: delivery.id), state.unasked[delivery.id])
-        if late != life, unasked != life { state.tally.noteSending(of: delivery.id, receipt) }
+        // Also where its own transport is asked again: until that answer is on record, the push may be there.
+        if unasked != life { state.tally.noteSending(of: delivery.id, receipt) }
         if let late, late != life { faults.note(.lateRepeated) }
         if let former = late ?? unasked, former != life { state.tally.noteRepeat(of: delivery.id) }
         let line = String(decoding: delivery.line, as: UTF8.self)
