@@ -37,7 +37,7 @@ import Testing
 @Suite struct EventReferences {
     private static let page =
         #filePath.components(separatedBy: "/Tests/")[0]
-        + "/Sources/PipelineKit/PipelineKit.docc/Events.md"
+        + "/Sources/BelfryTool/Belfry.docc/Reference/Events.md"
 
     /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter EventReferences` writes the page.
     @Test func thePageOnEventsIsWhatIsDeclared() throws {
