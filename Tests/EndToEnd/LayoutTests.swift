@@ -29,16 +29,6 @@ import Testing
         }
     }
 
-    @Test func everyFileThatTheReadmeNamesIsThere() throws {
-        let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
-        let paths = readme.matches(of: /`(?:Sources\/)?([A-Z][A-Za-z]+\/[^` ]+\.swift)`/).map { String($0.1) }
-        #expect(paths.count > 10)
-        for path in Set(paths) {
-            let file = Self.root.appending(path: "Sources/" + path).path
-            #expect(FileManager.default.fileExists(atPath: file), "README.md names \(path)")
-        }
-    }
-
     @Test func aPluginImportsNeitherAnotherPluginNorTheRuntime() throws {
         let modules = try Self.modules.get()
         let plugins = modules.filter { module in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Predicates
 
-/// Lists, and values of another type than the one compared with: the README's table.
+/// Lists, and values of another type than the one compared with: the manual's table.
 struct ListTests {
     private static func field(_ value: String, _ type: String) -> String {
         #"{"f":{"value":\#(value),"type":"\#(type)"}}"#

@@ -1,4 +1,4 @@
-/// Every reason that an ``Explanation`` gives. The words are stable; README.md lists them.
+/// Every reason that an ``Explanation`` gives. The words are stable; the manual lists them (Reference/Codes.md).
 public enum ExplanationCode: String, CaseIterable, Sendable, Hashable {
     // MARK: The change
     case changeNotARecord = "change.not_a_record"

@@ -159,10 +159,11 @@ import Time
         #expect(stage.isOpen == entry.contains("open"))
     }
 
-    @Test func `the README's example of keys is a pipeline that can start`() throws {
+    @Test func `the manual's example of keys is a pipeline that can start`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
-        let readme = try String(contentsOf: root.appending(path: "README.md").standardized, encoding: .utf8)
-        let section = try #require(readme.components(separatedBy: "\n## Keys\n").last)
+        let path = root.appending(path: "Sources/BelfryTool/Belfry.docc/Operations/Security.md").standardized
+        let page = try String(contentsOf: path, encoding: .utf8)
+        let section = try #require(page.components(separatedBy: "\n## Keys\n").last)
         let example = try #require(section.components(separatedBy: "```yaml\n").dropFirst().first)
         let stages = try #require(example.components(separatedBy: "```").first)
         let file = try PipelineFile.parse("pipeline: keys\nstages:\n" + stages, file: "p.yaml", registry: Registry())

@@ -3,7 +3,7 @@ import JSON
 
 @testable import Predicates
 
-/// What a predicate means, written down once more from the README, without views and with all values at hand: a test's
+/// What a predicate means, written down once more from the manual, without views and with all values at hand: a test's
 /// second opinion. Only words and distances are left to the code under test.
 struct PlainPredicate {
     let predicate: RecordPredicate

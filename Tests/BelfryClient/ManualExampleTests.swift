@@ -3,17 +3,18 @@ import BelfryTestKit
 import PipelineTestKit
 import Testing
 
-@Suite struct `The README's example of the client` {
+@Suite struct `The manual's example of the client` {
     @Test func `stands there as it is compiled here`() throws {
         let here = URL(fileURLWithPath: #filePath)
         let source = try String(contentsOf: here, encoding: .utf8)
-        let marks = source.components(separatedBy: "        // README\n")
+        let marks = source.components(separatedBy: "        // Manual\n")
         #expect(marks.count == 5)
         let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let page = root.appending(path: "Sources/BelfryTool/Belfry.docc/Client.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
         for example in [marks[1], marks[3]] {
             let lines = example.split(separator: "\n", omittingEmptySubsequences: false).map { $0.dropFirst(8) }
-            #expect(lines.count > 3 && readme.contains(lines.joined(separator: "\n")))
+            #expect(lines.count > 3 && text.contains(lines.joined(separator: "\n")))
         }
     }
 
@@ -35,7 +36,7 @@ import Testing
     }
 
     private static func command() throws -> String {
-        // README
+        // Manual
         let subscription = CKQuerySubscription(
             recordType: "Note", predicate: NSPredicate(format: "stars > %d", 3), subscriptionID: "feed",
             options: [.firesOnRecordCreation, .firesOnRecordUpdate])
@@ -44,15 +45,15 @@ import Testing
 
         let alice = BelfryUser("_alice", container: "iCloud.com.example.Notes", environment: .development)
         let line = try alice.command(saving: subscription, in: .private)
-        // README
+        // Manual
         return line
     }
 
     private static func title(_ userInfo: [AnyHashable: Any]) -> String? {
-        // README
+        // Manual
         let notification = CKNotification(fromRemoteNotificationDictionary: userInfo)
         guard let query = notification as? CKQueryNotification else { return nil }
         return query.recordFields?["title"] as? String
-        // README
+        // Manual
     }
 }

@@ -1,0 +1,150 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// README and manual are true: what they show is what a reader gets.
+@Suite struct ManualTests {
+    @Test(arguments: try ManualPage.all().filter(\.isRunnable))
+    func `each command prints what the page shows`(page: ManualPage) async throws {
+        let reader = try Reader()
+        for block in page.blocks {
+            switch block {
+            case .file(let name, let text): try reader.save(text, as: name)
+            case .console(let commands): for command in commands { try await reader.type(command) }
+            case .other: break
+            }
+        }
+        await reader.leave()
+    }
+
+    @Test(arguments: try ManualPage.all())
+    func `each JSON that a page shows can be read`(page: ManualPage) {
+        for case .other(language: "json", let text) in page.blocks where !isJSON(text) {
+            for line in text.split(separator: "\n") {
+                #expect(isJSON(String(line)), "\(page.path): \(line)")
+            }
+        }
+    }
+
+    private func isJSON(_ text: String) -> Bool {
+        do {
+            _ = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+            return true
+        } catch { return false }
+    }
+
+    @Test(arguments: try ManualPage.all())
+    func `each link leads somewhere`(page: ManualPage) throws {
+        let folder = ManualPage.root.appending(path: page.path).deletingLastPathComponent()
+        for link in page.links {
+            let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let target =
+                parts[0].isEmpty ? ManualPage.root.appending(path: page.path) : folder.appending(path: parts[0])
+            guard FileManager.default.fileExists(atPath: target.path) else {
+                Issue.record("\(page.path) links to \(link)")
+                continue
+            }
+            guard parts.count == 2 else { continue }
+            let path = String(target.standardizedFileURL.path.dropFirst(ManualPage.root.path.count + 1))
+            #expect(try ManualPage(path).anchors.contains(parts[1]), "\(page.path) links to \(link)")
+        }
+    }
+
+    @Test(arguments: try ManualPage.all())
+    func `each source file that a page names is there`(page: ManualPage) throws {
+        let names = page.prose.joined(separator: "\n").matches(of: /`(?:Sources\/)?([A-Z][A-Za-z]+\/[^` ]+\.swift)`/)
+        for name in Set(names.map { String($0.1) }) {
+            let file = ManualPage.root.appending(path: "Sources/" + name).path
+            #expect(FileManager.default.fileExists(atPath: file), "\(page.path) names \(name)")
+        }
+    }
+}
+
+/// Someone who does what a page says, at a terminal in a folder of their own.
+private final class Reader {
+    private let folder: Folder
+    private var services: [Program] = []
+
+    init() throws {
+        folder = try Folder()
+        let pipelines = ManualPage.root.appending(path: "Pipelines")
+        try FileManager.default.copyItem(at: pipelines, to: URL(fileURLWithPath: folder.file("Pipelines")))
+    }
+
+    func save(_ text: String, as name: String) throws {
+        let folders = URL(fileURLWithPath: folder.file(name)).deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: folders, withIntermediateDirectories: true)
+        try folder.write(text, to: name)
+    }
+
+    func type(_ command: ManualPage.Command) async throws {
+        let program = try Program(
+            "/bin/sh", ["-c", "export PATH='\(Program.folder())':$PATH; exec 2>&1; " + command.shellText],
+            in: folder.path, onTerminal: true)
+        guard !command.isService else {
+            services.append(program)
+            for line in command.output where line != "…" {
+                let fixed = line.split(separator: "…").max { $0.count < $1.count } ?? ""
+                #expect(await program.line(String(fixed)) != nil, "\(command.line): no line \(line)")
+            }
+            return
+        }
+        try program.endInput()
+        let lines = screen(await program.result().output)
+        #expect(command.isAnswered(by: lines), "$ \(command.line)\n\(lines.joined(separator: "\n"))")
+    }
+
+    /// The lines that a terminal shows in the end, without colours and without spaces at their ends.
+    private func screen(_ output: String) -> [String] {
+        let plain = output.replacing(/\u{1B}\[[0-9;]*[a-zA-Z]/, with: "").replacing("\r\n", with: "\n")
+        let lines = plain.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            var last = line.split(separator: "\r").last ?? ""
+            while last.last == " " { last.removeLast() }
+            return String(last)
+        }
+        return Array(lines.reversed().drop(while: \.isEmpty).reversed())
+    }
+
+    func leave() async {
+        for service in services {
+            service.signal(SIGTERM)
+            _ = await service.result()
+        }
+    }
+}
+
+extension ManualPage.Command {
+    /// The service itself, and not a shell, gets the signals.
+    fileprivate var shellText: String { isService ? "exec " + line.dropLast(2) : line }
+
+    /// Whether that is what the page shows: a line `…` stands for any lines, `…` in a line for any text.
+    fileprivate func isAnswered(by lines: [String]) -> Bool {
+        Self.matches(lines, Array(output.reversed().drop(while: \.isEmpty).reversed()))
+    }
+
+    private static func matches(_ lines: [String], _ expected: [String]) -> Bool {
+        // Which beginnings of the lines the pattern so far can stand for.
+        var reached = Set([0])
+        for pattern in expected {
+            if pattern == "…" {
+                reached = Set((reached.min() ?? lines.count + 1)..<(lines.count + 1))
+            } else {
+                reached = Set(reached.filter { $0 < lines.count && matches(lines[$0], pattern) }.map { $0 + 1 })
+            }
+            if reached.isEmpty { return false }
+        }
+        return reached.contains(lines.count)
+    }
+
+    private static func matches(_ line: String, _ pattern: String) -> Bool {
+        let parts = pattern.split(separator: "…", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count > 1 else { return line == pattern }
+        guard line.hasPrefix(parts[0]) else { return false }
+        var rest = line.dropFirst(parts[0].count)
+        for part in parts.dropFirst().dropLast() where !part.isEmpty {
+            guard let place = rest.range(of: part) else { return false }
+            rest = rest[place.upperBound...]
+        }
+        return rest.hasSuffix(parts[parts.count - 1])
+    }
+}
