@@ -194,8 +194,8 @@ var tests: [Target] {
 /// What tests import beyond what their target does.
 var testsAlsoUse: [String: [Target.Dependency]] {
     [
-        "BelfryClient": ["PipelineTestKit", "BelfryTestKit"], "Inspect": ["BelfryTool", "TransportAPNs"],
-        "PipelineTestKit": ["BelfryTestKit", "BuiltIns"],
+        "BelfryClient": ["PipelineTestKit", "BelfryTestKit"], "BelfryTool": ["Bench"],
+        "Inspect": ["BelfryTool", "TransportAPNs"], "PipelineTestKit": ["BelfryTestKit", "BuiltIns"],
     ]
 }
 

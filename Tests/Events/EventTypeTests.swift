@@ -1,6 +1,7 @@
 import Events
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 @Suite struct EventTypes {
@@ -35,16 +36,9 @@ import Testing
 }
 
 @Suite struct EventReferences {
-    private static let page =
-        #filePath.components(separatedBy: "/Tests/")[0]
-        + "/Sources/BelfryTool/Belfry.docc/Reference/Events.md"
-
-    /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter EventReferences` writes the page.
+    /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes the page.
     @Test func thePageOnEventsIsWhatIsDeclared() throws {
-        if ProcessInfo.processInfo.environment["BELFRY_WRITE_REFERENCE"] != nil {
-            try EventType.reference.write(toFile: Self.page, atomically: true, encoding: .utf8)
-        }
-        #expect(try String(contentsOfFile: Self.page, encoding: .utf8) == EventType.reference)
+        try ReferencePage("Events.md").expect(EventType.reference)
     }
 
     @Test func everyMemberOfEveryTypeHasAMeaning() {

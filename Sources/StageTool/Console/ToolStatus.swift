@@ -1,5 +1,5 @@
 /// What the tools exit with: 0 yes, 1 it worked and the answer is no, otherwise sysexits(3).
-package enum ToolStatus: Int32, Sendable {
+package enum ToolStatus: Int32, CaseIterable, Sendable {
     case success = 0
     case no = 1
     case usage = 64

@@ -1,0 +1,75 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// A page of the manual's reference: tests compare it with the code, and write it where `BELFRY_WRITE_REFERENCE` is set.
+package struct ReferencePage: Sendable {
+    private static let access = Mutex(())
+    private let name: String
+
+    package init(_ name: String) { self.name = name }
+
+    private var path: String {
+        #filePath.components(separatedBy: "/Tests/")[0] + "/Sources/BelfryTool/Belfry.docc/Reference/" + name
+    }
+
+    /// Expects the page to be `text`.
+    package func expect(_ text: String, at place: SourceLocation = #_sourceLocation) throws {
+        try expect(at: place) { _ in text }
+    }
+
+    /// Expects these rows in the first table below a heading.
+    ///
+    /// - Parameter rows: Cells in Markdown. People write the cells that a row leaves out: the page's row with the same
+    ///   first cell has them.
+    package func expect(
+        rows: [[String]], under heading: String, at place: SourceLocation = #_sourceLocation
+    ) throws {
+        try expect(at: place) { text in
+            var lines = text.components(separatedBy: "\n")
+            let start = try #require(lines.firstIndex(of: "## \(heading)"), "\(name) has no heading \(heading)")
+            let rule = try #require(lines[start...].firstIndex { $0.hasPrefix("|---") }, "\(heading) has no table")
+            let end = lines[rule...].firstIndex { !$0.hasPrefix("|") } ?? lines.endIndex
+            let width = Self.cells(of: lines[rule]).count
+            let present = Dictionary(lines[(rule + 1)..<end].map { (Self.cells(of: $0)[0], Self.cells(of: $0)) }) { $1 }
+            let wanted = rows.map { row in
+                row + (row.count..<max(width, row.count)).map { column in present[row[0]]?[column] ?? "" }
+            }
+            for row in wanted where row.contains("") {
+                Issue.record("\(name), \(heading): write the empty cells of \(row[0])", sourceLocation: place)
+            }
+            lines.replaceSubrange((rule + 1)..<end, with: wanted.map { "| \($0.joined(separator: " | ")) |" })
+            return lines.joined(separator: "\n")
+        }
+    }
+
+    private static func cells(of line: String) -> [String] {
+        line.replacing("\\|", with: "\u{0}").split(separator: "|", omittingEmptySubsequences: false).dropFirst()
+            .dropLast()
+            .map { $0.trimmingCharacters(in: .whitespaces).replacing("\u{0}", with: "\\|") }
+    }
+
+    private func expect(at place: SourceLocation, _ wanted: (String) throws -> String) throws {
+        try Self.access.withLock { _ in
+            let present =
+                FileManager.default.fileExists(atPath: path) ? try String(contentsOfFile: path, encoding: .utf8) : ""
+            let wanted = try wanted(present)
+            if ProcessInfo.processInfo.environment["BELFRY_WRITE_REFERENCE"] != nil {
+                try wanted.write(toFile: path, atomically: true, encoding: .utf8)
+            } else if wanted != present {
+                let change = wanted.components(separatedBy: "\n").difference(
+                    from: present.components(separatedBy: "\n"))
+                Issue.record(
+                    "\(name) and the code differ: \(change.map(Self.text).joined(separator: "; "))",
+                    sourceLocation: place)
+            }
+        }
+    }
+
+    private static func text(_ change: CollectionDifference<String>.Change) -> String {
+        switch change {
+        case .insert(_, let line, _): "the page lacks '\(line)'"
+        case .remove(_, let line, _): "the code does not know '\(line)'"
+        }
+    }
+}
