@@ -1,6 +1,6 @@
 /// What becomes of a push at a device in the end: every `outcome` in the outcomes log has one of these words.
 ///
-/// The words are stable; the manual lists them (Reference/Codes.md).
+/// The words are stable; the manual's page on codes lists them.
 package enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
     case accepted
     case failed

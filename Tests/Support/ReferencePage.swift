@@ -54,15 +54,13 @@ package struct ReferencePage: Sendable {
             let present =
                 FileManager.default.fileExists(atPath: path) ? try String(contentsOfFile: path, encoding: .utf8) : ""
             let wanted = try wanted(present)
+            guard wanted != present else { return }
             if ProcessInfo.processInfo.environment["BELFRY_WRITE_REFERENCE"] != nil {
-                try wanted.write(toFile: path, atomically: true, encoding: .utf8)
-            } else if wanted != present {
-                let change = wanted.components(separatedBy: "\n").difference(
-                    from: present.components(separatedBy: "\n"))
-                Issue.record(
-                    "\(name) and the code differ: \(change.map(Self.text).joined(separator: "; "))",
-                    sourceLocation: place)
+                return try wanted.write(toFile: path, atomically: true, encoding: .utf8)
             }
+            let changes = wanted.components(separatedBy: "\n").difference(from: present.components(separatedBy: "\n"))
+            Issue.record(
+                "\(name) and the code differ: \(changes.map(Self.text).joined(separator: "; "))", sourceLocation: place)
         }
     }
 

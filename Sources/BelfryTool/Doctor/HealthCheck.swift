@@ -96,7 +96,7 @@ struct HealthCheck: DoctorCheck {
             .warning, "health.clock", what,
             fix:
                 "set the clock right if it is wrong (`timedatectl`); if the log is, leave it: nothing is held up by that "
-                + "(manual, Guarantees: Time goes on)",
+                + "(the manual, Guarantees: Time goes on)",
             ["stage": .text(stage), "clockBehindSeconds": .number(Double(behind.components.seconds))])
     }
 

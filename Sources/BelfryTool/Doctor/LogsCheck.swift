@@ -59,7 +59,7 @@ struct LogsCheck: DoctorCheck {
                 "\(log.name): its last batch is of \(last.rfc3339), \(LogTime.text(last - wall)) later than the machine's clock",
                 fix:
                     "set the clock right if it is wrong (`timedatectl`); if the log is, leave it: nothing is held up by that "
-                    + "(manual, Guarantees: Time goes on)",
+                    + "(the manual, Guarantees: Time goes on)",
                 ["log": .text(log.name), "lastTime": .text(last.rfc3339)])
         ]
     }

@@ -10,7 +10,7 @@ struct ExplainCommand: ParsableCommand {
         abstract: "Says why a change was or was not pushed.",
         discussion: """
             Runs the rules of match once more for just this change and this user, clause by clause, and reads from the \
-            logs what became of it then. Every reason has a code; the manual lists them (Reference/Codes.md).
+            logs what became of it then. Every reason has a code; the manual's page on codes lists them.
 
               belfry explain --change 17 --device alice-mac -p Pipelines/quickstart.yaml
               belfry explain --change 17 --user _alice -p Pipelines/quickstart.yaml

@@ -13,7 +13,7 @@ package enum Obsolescence: String, CaseIterable {
     /// Whether a redrive of it would come to anything.
     package static let includable: [Obsolescence] = [.redriven, .expired, .superseded, .registeredAnew]
 
-    /// In one sentence; the manual lists them.
+    /// In one sentence; the manual's page on codes lists them.
     var meaning: String {
         switch self {
         case .redriven: "It was redriven already; if that came to nothing, it is a letter of its own."

@@ -1,4 +1,4 @@
-/// Every reason that an ``Explanation`` gives. The words are stable; the manual lists them (Reference/Codes.md).
+/// Every reason that an ``Explanation`` gives. The words are stable; the manual's page on codes lists them.
 public enum ExplanationCode: String, CaseIterable, Sendable, Hashable {
     // MARK: The change
     case changeNotARecord = "change.not_a_record"

@@ -1,6 +1,6 @@
-import Foundation
 import JSON
 import PipelineKit
+import TestSupport
 import Testing
 
 struct ExplanationTests {
@@ -34,28 +34,14 @@ struct ExplanationTests {
         }
     }
 
-    @Test func `the manual lists every code with its meaning, and no other`() throws {
-        #expect(
-            try rows(of: "Explanations") == ExplanationCode.allCases.map { "| `\($0.rawValue)` | \($0.meaning) |" }
-        )
+    @Test func `the page Reference/Codes.md lists every code with its meaning, and no other`() throws {
+        let rows = ExplanationCode.allCases.map { ["`\($0.rawValue)`", $0.meaning] }
+        try ReferencePage("Codes.md").expect(rows: rows, under: "Explanations")
     }
 
-    @Test func `the manual lists every outcome with its meaning, and no other`() throws {
-        #expect(try rows(of: "Outcomes") == OutcomeCode.allCases.map { "| `\($0.rawValue)` | \($0.meaning) |" })
+    @Test func `the page Reference/Codes.md lists every outcome with its meaning, and no other`() throws {
+        let rows = OutcomeCode.allCases.map { ["`\($0.rawValue)`", $0.meaning] }
+        try ReferencePage("Codes.md").expect(rows: rows, under: "Outcomes")
         #expect(Set(OutcomeCode.allCases.map(\.meaning)).count == OutcomeCode.allCases.count)
-    }
-
-    /// Of the table in a section of the page of codes.
-    private func rows(of section: String) throws -> [String] {
-        let text = try String(contentsOf: page, encoding: .utf8)
-        let section = try #require(text.components(separatedBy: "## \(section)\n").dropFirst().first)
-        let table = section.components(separatedBy: "\n## ")[0]
-        return table.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
-    }
-
-    private var page: URL {
-        var url = URL(fileURLWithPath: #filePath)
-        for _ in 0..<4 { url.deleteLastPathComponent() }
-        return url.appending(path: "Sources/BelfryTool/Belfry.docc/Reference/Codes.md")
     }
 }

@@ -1,0 +1,106 @@
+import Events
+import Foundation
+import TestSupport
+import Testing
+import TransportAPNs
+
+/// Holds the codes on the page against those in the sources.
+///
+/// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes new codes into the page.
+@Suite struct CodeReferences {
+    private static let page = ReferencePage("Codes.md")
+    private static let scan = Result { try SourceCodes() }
+
+    @Test func `the page has each code of a refused command, and no other`() throws {
+        try expect(.refusal, "Refused commands", atLeast: 40)
+    }
+
+    @Test func `the page has each warning about a subscription, and no other`() throws {
+        try expect(.warning, "Warnings about saved subscriptions", atLeast: 4)
+    }
+
+    @Test func `the page has each code of a dead letter with its stages, and no other`() throws {
+        try expect(.deadLetter, "Dead letters", atLeast: 20, stages: true)
+    }
+
+    @Test func `the page has each code of doctor, and no other`() throws {
+        let verdicts = APNsProbe.Verdict.allCases.map { "apns.\($0.rawValue)" }
+        try expect(.finding, "Findings of doctor", atLeast: 40, verdicts)
+    }
+
+    @Test func `the page has each code of the courier, and no other`() throws {
+        try expect(.courier, "Answers of the courier", atLeast: 10)
+    }
+
+    /// - Parameter stages: Whether the second column names them.
+    private func expect(
+        _ place: Place, _ heading: String, atLeast: Int, _ more: [String] = [], stages: Bool = false
+    ) throws {
+        let found = try #require(try Self.scan.get().codes[place])
+        let codes = Set(found.keys).union(more).sorted()
+        #expect(codes.count >= atLeast)
+        let rows = codes.map { code in
+            ["`\(code)`"] + (stages ? [found[code, default: []].sorted().joined(separator: ", ")] : [])
+        }
+        try Self.page.expect(rows: rows, under: heading)
+    }
+}
+
+/// The codes that stand in the sources, each with the stages that use it.
+private struct SourceCodes {
+    private(set) var codes: [Place: [String: Set<String>]] = [:]
+
+    init() throws {
+        let root = #filePath.components(separatedBy: "/Tests/")[0] + "/Sources/"
+        let types = Set(EventType.all.map(\.name.description))
+        let files = try #require(FileManager.default.enumerator(atPath: root))
+        for case let file as String in files where file.hasSuffix(".swift") {
+            guard let place = Place(file) else { continue }
+            let text = try String(contentsOfFile: root + file, encoding: .utf8)
+            // What follows those is the path of a member, or a code from elsewhere.
+            for match in text.matches(of: /(path: |at: |== )?"([a-z]+\.[a-z0-9_]+)"/) where match.1 == nil {
+                let code = String(match.2)
+                guard place == .finding || !types.contains(code) else { continue }
+                codes[place, default: [:]][code, default: []].insert(Self.stage(file))
+            }
+        }
+    }
+
+    /// The stage of a source file; the host makes dead letters of each.
+    private static func stage(_ file: String) -> String {
+        let parts = file.split(separator: "/")
+        return switch parts[0] {
+        case "Stages": parts[1].lowercased()
+        case "Transports": "deliver"
+        default: "each"
+        }
+    }
+}
+
+/// Where a program reads a code.
+private enum Place {
+    case refusal, warning, deadLetter, finding, courier
+
+    /// - Parameter file: Below `Sources`.
+    init?(_ file: String) {
+        let rules: [(place: Place, paths: [String])] = [
+            (
+                .finding,
+                ["BelfryTool/Doctor/", "Stages/Match/MatchStage+Findings", "Stages/Deliver/DeliverStage+Findings"]
+            ),
+            (.warning, ["Predicates/PredicateWarning", "Stages/Ingest/SubscriptionHomes"]),
+            (.courier, ["Transports/Courier/HTTP/"]),
+            (
+                .refusal,
+                [
+                    "CloudKitModel/", "Predicates/", "Stages/Ingest/", "JSON/JSONError",
+                    "PipelineRuntime/Door/VirtualTime",
+                    "PipelineRuntime/Host/Loop/EventReader",
+                ]
+            ),
+            (.deadLetter, ["Stages/", "Transports/", "PipelineRuntime/Host/Loop/CrashJournal"]),
+        ]
+        guard let place = rules.first(where: { $0.paths.contains { file.hasPrefix($0) } })?.place else { return nil }
+        self = place
+    }
+}
