@@ -35,7 +35,7 @@ package final class LogRepair {
         let beyond = try LostEnd(of: log, manifest.identity).beyond(plan.keptThrough)
         plan.knownThrough = beyond.map(\.sequence).max()
         let past =
-            plan.cuts.isEmpty ? nil : try SettingsPast(of: log, cursor: scan.cursor, plan.keptThrough, scan.lastNow)
+            plan.cuts.isEmpty ? nil : try SettingsTimeline(of: log, cursor: scan.cursor, plan.keptThrough, scan.lastNow)
         settings = past?.kept
         plan.settingsLost = past?.dropped ?? 0
         if !plan.cuts.isEmpty {
@@ -121,7 +121,7 @@ package final class LogRepair {
 }
 
 /// What `settings.ndjson` says of the part of a log that stays.
-private struct SettingsPast {
+private struct SettingsTimeline {
     let kept: SettingsFile
     let dropped: Int
 

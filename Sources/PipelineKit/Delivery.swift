@@ -90,7 +90,7 @@ public struct Delivery: Sendable {
     public var attempts = 0
     /// Whether it is to be sent no more, and is only asked for: a transport said ``TransportAnswer/isUnderWay`` of it. Such
     /// a delivery goes to that transport alone, which joins it with what it has; no other transport sees it.
-    public var isQuestion = false
+    public var isStatusQuery = false
 
     /// What an answer to the delivery names it by.
     public var id: ID { content.id }

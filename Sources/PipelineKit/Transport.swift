@@ -146,7 +146,7 @@ public struct TransportContext: Sendable {
     /// Who may use the files and folders that a transport makes.
     package var mode = DataMode.owner
     /// What it shares with the other transports of its stage.
-    public var commons = TransportCommons()
+    public var sharedResources = SharedResources()
 
     /// For tests of a transport; a host makes its own.
     public init(
@@ -163,14 +163,14 @@ public struct TransportContext: Sendable {
 
 /// What the transports of a stage have in common, such as the provider token of a key that two of them use. It lives as
 /// long as the stage's process works, over changes of its settings.
-public final class TransportCommons: Sendable {
+public final class SharedResources: Sendable {
     private let things = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
     /// Each stage's process has one.
     public init() {}
 
     /// The only thing of its type: who asks first makes it.
-    public func one<Thing: Sendable>(_ make: () -> Thing) -> Thing {
+    public func shared<Thing: Sendable>(_ make: () -> Thing) -> Thing {
         things.withLock { things in
             if let thing = things[ObjectIdentifier(Thing.self)] as? Thing { return thing }
             let thing = make()

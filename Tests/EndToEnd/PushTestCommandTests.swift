@@ -13,7 +13,7 @@ struct PushTestCommandTests {
             in: house.folder.path, onTerminal: onTerminal)
     }
 
-    struct Trouble: Sendable, CustomTestStringConvertible {
+    struct ConnectionFailure: Sendable, CustomTestStringConvertible {
         var testDescription: String
         /// What the server does.
         var conduct: String
@@ -22,19 +22,21 @@ struct PushTestCommandTests {
     }
 
     static let troubles = [
-        Trouble(
+        ConnectionFailure(
             testDescription: "it is in trouble", conduct: #""status":503,"reason":"ServiceUnavailable""#,
             said: "503 ServiceUnavailable", fix: "try again later, and see Apple's system status"),
-        Trouble(
+        ConnectionFailure(
             testDescription: "it hangs up", conduct: #""drop":true"#, said: "no answer",
             fix: "the device may get it all the same; belfry doctor apns asks the server again"),
-        Trouble(
+        ConnectionFailure(
             testDescription: "it keeps silent", conduct: #""silence":true"#, said: "no answer yet",
             fix: "the device may get it all the same; belfry doctor apns asks the server again"),
     ]
 
     @Test(arguments: Tier.some(of: troubles))
-    func `a server that takes the push and accepts nothing is told of, with what to do`(trouble: Trouble) async throws {
+    func `a server that takes the push and accepts nothing is told of, with what to do`(trouble: ConnectionFailure)
+        async throws
+    {
         let house = try await APNsHouse()
         try await house.control(#"{"script":[{"do":{\#(trouble.conduct)}}]}"#)
         let result = try await Self.push(house, house.pipeline(), onTerminal: true)

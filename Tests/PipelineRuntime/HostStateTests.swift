@@ -332,7 +332,7 @@ private struct ToyWorld {
     }
 }
 
-/// A host with nothing but a ``HostState``: does what it may, as `LinkedStageWork` does.
+/// A host with nothing but a ``HostState``: does what it may, as `ConsumerLoop` does.
 private struct ToyHost {
     private(set) var left: ToyWorld
     private var state = HostState()

@@ -9,7 +9,7 @@ import Testing
 @Suite struct TransportCrewTests {
     @Test func `a push goes out as soon as another is answered`() {
         let way = RecordedWay(room: 2)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append([push(1, "a"), push(2, "b"), push(3, "c"), push(4, "d")])
         crew.dispatch()
         #expect(way.sent == ["1 a", "2 b"])
@@ -21,7 +21,7 @@ import Testing
 
     @Test func `an answer that nobody has taken keeps its room`() {
         let way = RecordedWay(room: 1)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append([push(1, "a"), push(2, "b")])
         crew.dispatch()
         crew.take([TransportAnswer(push(1, "a").id, .accepted)], from: "apns")
@@ -34,7 +34,7 @@ import Testing
 
     @Test func `a transport without answers of their own gets batches, one at a time`() {
         let way = RecordedWay(room: 3, isContinuous: false)
-        let crew = TransportCrew(ways: ["file": way.way])
+        let crew = TransportDispatcher(ways: ["file": way.way])
         crew.append((1...5).map { push($0, "a", to: "file") })
         crew.dispatch()
         #expect(way.sent == ["1 a", "2 a", "3 a"])
@@ -49,7 +49,7 @@ import Testing
 
     @Test func `a device keeps its order, and only its part of the room`() {
         let way = RecordedWay(room: 32)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append((1...10).map { push($0, "slow") } + (11...40).map { push($0, "d\($0)") })
         crew.dispatch()
         #expect(way.sent.filter { $0.hasSuffix("slow") } == ["1 slow", "2 slow"])
@@ -61,7 +61,7 @@ import Testing
 
     @Test func `a device whose push takes longer gets no other before its last answer, if the transport says so`() {
         let way = RecordedWay(room: 4, perDevice: 1)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append([push(1, "slow"), push(2, "slow"), push(3, "a")])
         crew.dispatch()
         var later = TransportAnswer(push(1, "slow").id, .deferred)
@@ -81,7 +81,7 @@ import Testing
 
     @Test func `a push that is answered before it is asked for is not asked for`() {
         let way = RecordedWay(room: 1)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append([push(1, "a")])
         crew.dispatch()
         var later = TransportAnswer(push(1, "a").id, .deferred)
@@ -96,7 +96,7 @@ import Testing
 
     @Test func `an app whose answers do not come has little room while others wait, and then its part`() {
         let way = RecordedWay(room: 10)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append((1...20).flatMap { [push($0, "s\($0)", app: "slow"), push(100 + $0, "f\($0)", app: "fast")] })
         let sent = { (app: String) in way.sent.count { $0.contains(" \(app)") } }
         crew.dispatch()
@@ -115,7 +115,7 @@ import Testing
 
     @Test func `a channel that is full holds up no other`() {
         let way = RecordedWay(room: 2, channels: ["one": 1, "two": 2])
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append((1...4).map { push($0, "a\($0)", app: "one") } + (5...8).map { push($0, "b\($0)", app: "two") })
         crew.dispatch()
         #expect(Set(way.sent) == ["1 a1", "2 a2", "5 b5", "6 b6"])
@@ -123,12 +123,12 @@ import Testing
 
     @Test func `a side that does not answer is only asked for some seconds`() {
         let (way, clock) = (RecordedWay(room: 2, isSilent: true), HandClock())
-        let crew = TransportCrew(ways: ["apns": way.way], steady: { clock.now.withLock { $0 } })
+        let crew = TransportDispatcher(ways: ["apns": way.way], steady: { clock.now.withLock { $0 } })
         crew.append([push(1, "a")])
         crew.dispatch()
         #expect(way.sent.isEmpty)
         var question = push(2, "b")
-        question.isQuestion = true
+        question.isStatusQuery = true
         crew.append([question])
         crew.dispatch()
         #expect(way.sent == ["2 b"])
@@ -139,7 +139,7 @@ import Testing
 
     @Test func `no room counts as room for one`() {
         let way = RecordedWay(room: 0)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append([push(1, "a"), push(2, "b")])
         crew.dispatch()
         #expect(way.sent == ["1 a"])
@@ -147,7 +147,7 @@ import Testing
 
     @Test func `what cannot be noted goes out later, in its order`() {
         let way = RecordedWay(room: 2)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append([push(1, "a"), push(2, "a"), push(3, "b")])
         crew.putBack(crew.next())
         crew.dispatch()
@@ -156,7 +156,7 @@ import Testing
 
     @Test func `what is taken back before it goes out has the answer that it is given`() {
         let way = RecordedWay(room: 1)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append([push(1, "a"), push(2, "b"), push(3, "c")])
         crew.dispatch()
         crew.withdraw([1, 3].map { TransportAnswer(push($0, $0 == 1 ? "a" : "c").id, .unregistered, attempts: 0) })
@@ -169,7 +169,7 @@ import Testing
 
     @Test func `nothing goes out before the end of an address is taken`() {
         let way = RecordedWay(room: 2)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append([push(1, "a"), push(2, "a")])
         crew.take([TransportAnswer(push(9, "a").id, .unregistered)], from: "apns")
         crew.dispatch()
@@ -178,7 +178,7 @@ import Testing
 
     @Test func `a late answer counts once`() {
         let way = RecordedWay(room: 1)
-        let crew = TransportCrew(ways: ["apns": way.way])
+        let crew = TransportDispatcher(ways: ["apns": way.way])
         crew.append([push(1, "a")])
         crew.dispatch()
         var late = TransportAnswer(push(1, "a").id, .deferred)
@@ -193,7 +193,7 @@ import Testing
     }
 
     @Test func `an answer too many is told of, with its transport, and does not count`() {
-        let crew = TransportCrew(ways: ["apns": RecordedWay(room: 1).way])
+        let crew = TransportDispatcher(ways: ["apns": RecordedWay(room: 1).way])
         crew.append([push(1, "a")])
         crew.dispatch()
         let accepted = TransportAnswer(push(1, "a").id, .accepted)
@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test func `a push that a transport gives no answer to fails, with the transport's name`() async throws {
-        let crew = TransportCrew(["forgetful": OpenTransport(transport: ForgetfulTransport())])
+        let crew = TransportDispatcher(["forgetful": OpenTransport(transport: ForgetfulTransport())])
         let (came, signal) = AsyncStream.makeStream(of: Void.self)
         let work = Task { await crew.work { signal.yield() } }
         crew.append([push(1, "a", to: "forgetful"), push(2, "a", to: "forgetful")])
@@ -218,13 +218,13 @@ import Testing
     }
 
     @Test func `a push to a transport that there is none of fails at once`() {
-        let crew = TransportCrew(ways: [:])
+        let crew = TransportDispatcher(ways: [:])
         crew.append([push(1, "a", to: "gone")])
         #expect(crew.takeAnswers().map(\.reason) == ["the pipeline has no transport gone"])
     }
 
     @Test func `the stage takes nothing in while too much of one app waits, unless others are to go on`() {
-        let crew = TransportCrew(ways: ["apns": RecordedWay(room: 1).way])
+        let crew = TransportDispatcher(ways: ["apns": RecordedWay(room: 1).way])
         crew.append((1...4_097).map { push($0, "a", app: "one") })
         #expect(!crew.hasRoom)
         crew.append([push(5_000, "b", app: "two")])
@@ -276,9 +276,9 @@ private final class RecordedWay: Sendable {
         (self.channels, self.isSilent) = (channels, isSilent)
     }
 
-    var way: TransportLane.Way {
+    var way: TransportQueue.Way {
         let all = channels.isEmpty ? room : room * channels.count
-        var way = TransportLane.Way(
+        var way = TransportQueue.Way(
             send: { pushes in self.handedOut.withLock { $0 += pushes.map(\.id) } }, inFlightMax: { all })
         guard isContinuous else { return way }
         way.room = { [room, perDevice, channels, isSilent] app in
@@ -292,7 +292,7 @@ private final class RecordedWay: Sendable {
     var sent: [String] { handedOut.withLock { $0.map { "\($0.push) \($0.device)" } } }
 }
 
-extension TransportCrew {
+extension TransportDispatcher {
     fileprivate func dispatch() { for handover in next() { send(handover) } }
 
     fileprivate func answer(_ push: Delivery, from name: String = "apns") {

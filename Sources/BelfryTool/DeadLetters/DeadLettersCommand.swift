@@ -29,7 +29,7 @@ struct LetterPlace: ParsableArguments {
     func find(_ filter: LetterFilter, including included: [Obsolescence] = []) throws -> DeadLetters {
         try DeadLetters(
             RecordedLogs(place: pipeline, logs: logs), filter,
-            LetterJudge(now: now ?? .wall(), included: Set(included)))
+            RedriveEligibility(now: now ?? .wall(), included: Set(included)))
     }
 }
 

@@ -26,7 +26,7 @@ struct KeyFile {
     /// - Throws: ``ToolFailure`` with 73 where the file exists, or cannot be made.
     func make() throws -> CurveKeyPair {
         let pair = try CurveKeyPair.generate()
-        do throws(SmallTextError) { try SmallText.make(path, holding: pair.secretKey.z85 + "\n") } catch {
+        do throws(AtomicTextFileError) { try AtomicTextFile.make(path, holding: pair.secretKey.z85 + "\n") } catch {
             if case .failed(_, _, EEXIST) = error {
                 throw ToolFailure(.cannotCreate, "\(path): it exists, and a key is never overwritten")
             }

@@ -5,7 +5,8 @@ import PipelineRuntime
 /// What `belfry log verify` checks beside the logs themselves.
 enum LogChecks {
     static let all: [any LogCheck & Sendable] = [
-        UpstreamNoteCheck(), SettingsCheck(), ConsumerNeedsCheck(), SnapshotCheck(), IndexCheck(), UnderWayCheck(),
+        UpstreamNoteCheck(), SettingsCheck(), ConsumerPositionsCheck(), SnapshotCheck(), IndexCheck(),
+        InFlightJournalCheck(),
         CrashJournalCheck(),
     ]
 }

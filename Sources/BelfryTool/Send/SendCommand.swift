@@ -102,8 +102,8 @@ struct SendCommand: AsyncParsableCommand {
     private func producerSecret(_ plan: HostPlan?) throws -> String {
         if let secret { return try ProducerSecret.kept(in: secret) }
         guard producer != nil, keys.key == nil, let plan else { return ProducerSecret.drawn() }
-        do { return try plan.producerSecret() } catch SmallTextError.failed(let verb, let path, EACCES) {
-            let reason = SmallTextError.failed(verb, path, EACCES)
+        do { return try plan.producerSecret() } catch AtomicTextFileError.failed(let verb, let path, EACCES) {
+            let reason = AtomicTextFileError.failed(verb, path, EACCES)
             throw ToolFailure(
                 .noPermission, "\(reason); name a file with a secret of your own (--secret FILE), or send as its owner")
         }

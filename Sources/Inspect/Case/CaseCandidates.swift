@@ -78,7 +78,7 @@ struct CaseCandidates {
     mutating func add(spendersOf user: ExactText, before change: UInt64) throws {
         let histories = try SubscriptionHistory.all(
             in: changes, through: change, user: user, subscriptionID: nil, finder)
-        for spender in try Spenders(of: histories, before: change).find(in: logs, finder).values {
+        for spender in try FiresOnceUses(of: histories, before: change).find(in: logs, finder).values {
             try add(change: spender)
         }
     }
@@ -104,11 +104,11 @@ struct CaseCandidates {
 
     /// A delete tells the fields that were saved last, and a save of a known record is an update.
     private mutating func addPredecessor(of event: LoggedEvent) throws {
-        let (name, record) = try event.withJSON { ($0[.record]?[.recordName]?.exact, CommandThing($0)) }
+        let (name, record) = try event.withJSON { ($0[.record]?[.recordName]?.exact, CommandSubject($0)) }
         guard let name, let record, event.sequence > 1 else { return }
         var last: LoggedEvent?
         try finder.events(in: changes, from: 1, through: event.sequence - 1, naming: [.record(name)]) { other in
-            if CommandThing(other.json) == record { last = other.kept }
+            if CommandSubject(other.json) == record { last = other.kept }
             return true
         }
         if let last, try last.withJSON({ $0[.type]?.equals(EventName.recordSave) ?? false }) { add(last) }

@@ -11,7 +11,7 @@ package struct DeadLetters {
 
     /// - Parameter judge: Says what is obsolete.
     /// - Throws: ``ToolFailure`` with the names there are, where the filter names another stage.
-    package init(_ logs: RecordedLogs, _ filter: LetterFilter, _ judge: LetterJudge) throws {
+    package init(_ logs: RecordedLogs, _ filter: LetterFilter, _ judge: RedriveEligibility) throws {
         let pipeline = CheckedPipeline(path: logs.folder, file: logs.file)
         for name in filter.stage { _ = try pipeline.stage(name) }
         var judge = judge

@@ -67,7 +67,7 @@ struct PastPush: Sendable {
 struct PastEvent: Sendable {
     let type: String
     /// What it is about, where it is a command; nil for all else.
-    let thing: CommandThing?
+    let thing: CommandSubject?
     /// Tells commands about one thing apart.
     let fingerprint: Int
     /// The newest command about the same.

@@ -87,8 +87,8 @@ enum RefusedEvent {
         _ = withEvent(text) { event in
             letter.content = .event(
                 PastEvent(
-                    type: event[.type]?.string ?? "no type", thing: CommandThing(event),
-                    fingerprint: CommandThing.fingerprint(event)))
+                    type: event[.type]?.string ?? "no type", thing: CommandSubject(event),
+                    fingerprint: CommandSubject.fingerprint(event)))
             letter.container = event[.container]?.exact
             letter.environment = event[.environment]?.exact
             letter.user = (event[.user] ?? event[.owner])?.exact

@@ -45,7 +45,7 @@ struct MatchReason {
         guard let stage = logs.stage(writing: .matches),
             var fresh = try FreshStage.make(stage, try logs.context(of: stage))
         else { return ([:], [:]) }
-        let spent = try Spenders(of: histories, before: change.sequence).find(in: logs, finder)
+        let spent = try FiresOnceUses(of: histories, before: change.sequence).find(in: logs, finder)
         let crashes = try DeadLetter.crashes(of: stage, logs)
         for history in histories where spent[history.identity] == nil {
             guard let last = history.last(before: change.sequence), last.isSave,

@@ -67,7 +67,7 @@ struct RecordedFlows {
         } isEnough: {
             $0.reaches(change.sequence)
         }
-        var pursuit = FlowPursuit(try matches.map { try RecordedFlow($0, user) }, change.sequence, user, logs)
+        var pursuit = NotificationTrail(try matches.map { try RecordedFlow($0, user) }, change.sequence, user, logs)
         try pursuit.run(behind: stage)
         flows = pursuit.flows
         (isPending, isUnwatched) = (matches.isEmpty && !hasCome, !isWatched && hasCome)

@@ -16,19 +16,19 @@ package struct PipelineText: Hashable, Sendable {
     ///
     /// - Throws: Where it cannot be read, is too large, or is not UTF-8.
     package init(path: String) throws(PipelineFileError) {
-        let absolute = FilePathText.join(SmallFile.currentFolder, path)
+        let absolute = FilePathText.join(ConfigurationFile.currentFolder, path)
         self.init(path: path, folder: FilePathText.folder(of: absolute), text: try PipelineText.text(of: path))
     }
 
     private static func text(of path: String) throws(PipelineFileError) -> String {
         let bytes: [UInt8]
         do throws(Complaint) {
-            bytes = try SmallFile.read(path, bytesMax: SettingsDocument.bytesMax)
+            bytes = try ConfigurationFile.read(path, bytesMax: SettingsDocument.bytesMax)
         } catch {
             throw PipelineFileError([SettingsError(file: path, reason: error.reason, hint: error.hint)])
         }
         if let text = String(validating: bytes, as: UTF8.self) { return text }
-        let place = SmallFile.placeOfInvalidByte(bytes)
+        let place = ConfigurationFile.placeOfInvalidByte(bytes)
         throw PipelineFileError([
             SettingsError(file: path, at: place, reason: "a byte that is not UTF-8", hint: "save the file as UTF-8")
         ])

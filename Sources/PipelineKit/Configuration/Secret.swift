@@ -107,8 +107,8 @@ public struct Secret: Sendable {
         }
     }
 
-    private static func text(of path: String, readers: SmallFile.Readers) throws(Complaint) -> String {
-        let bytes = try SmallFile.read(path, bytesMax: bytesMax, readers: readers)
+    private static func text(of path: String, readers: ConfigurationFile.Readers) throws(Complaint) -> String {
+        let bytes = try ConfigurationFile.read(path, bytesMax: bytesMax, readers: readers)
         guard let text = String(validating: bytes, as: UTF8.self) else { throw Complaint("\(path) is not UTF-8 text") }
         return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }

@@ -6,7 +6,7 @@ package enum SecretFile {
     /// - Throws: ``SecretFileError`` where it cannot be read, or others may read it too.
     package static func read(_ path: String) throws(SecretFileError) -> String {
         do throws(Complaint) {
-            let bytes = try SmallFile.read(path, bytesMax: bytesMax, readers: .owner)
+            let bytes = try ConfigurationFile.read(path, bytesMax: bytesMax, readers: .owner)
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw Complaint("\(path) is not UTF-8 text")
             }

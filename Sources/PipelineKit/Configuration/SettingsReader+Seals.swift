@@ -41,15 +41,15 @@ extension SettingsReader {
     }
 
     private func seal(of secret: Secret) -> String? {
-        if let path = secret.file, !SmallFile.isRegular(path) { return nil }
+        if let path = secret.file, !ConfigurationFile.isRegular(path) { return nil }
         do throws(SettingsError) { return Seal.of(try secret.reveal().utf8) } catch { return nil }
     }
 
     private func sealOfFile(_ path: String) -> String? {
         let path = FilePathText.join(folder, path)
-        guard SmallFile.isRegular(path) else { return nil }
+        guard ConfigurationFile.isRegular(path) else { return nil }
         do throws(Complaint) {
-            return Seal.of(try SmallFile.read(path, bytesMax: Seal.fileBytesMax))
+            return Seal.of(try ConfigurationFile.read(path, bytesMax: Seal.fileBytesMax))
         } catch { return nil }
     }
 

@@ -16,17 +16,17 @@ package enum ProducerSecret {
 
     /// The one that a file has; where there is no file, it is made, for its owner alone.
     ///
-    /// - Throws: ``SmallTextError`` where it can be neither read nor made, ``ProducerSecretError`` where it has no secret.
+    /// - Throws: ``AtomicTextFileError`` where it can be neither read nor made, ``ProducerSecretError`` where it has no secret.
     package static func kept(in path: String) throws -> String {
         if let text = try read(path) { return text }
         let draft = "\(path).\(drawn())"
         defer { unlink(draft) }
-        try SmallText.make(draft, holding: drawn() + "\n")
+        try AtomicTextFile.make(draft, holding: drawn() + "\n")
         // Of two who make it at once, both take what the first one made.
-        guard link(draft, path) == 0 || errno == EEXIST else { throw SmallTextError.failed("make", path, errno) }
+        guard link(draft, path) == 0 || errno == EEXIST else { throw AtomicTextFileError.failed("make", path, errno) }
         // Lines may be durable before this name is, and then nobody could go on behind them.
-        try SmallText.synchronizeFolder(of: path)
-        guard let text = try read(path) else { throw SmallTextError.failed("read", path, ENOENT) }
+        try AtomicTextFile.synchronizeFolder(of: path)
+        guard let text = try read(path) else { throw AtomicTextFileError.failed("read", path, ENOENT) }
         return text
     }
 
@@ -35,7 +35,7 @@ package enum ProducerSecret {
         guard stat(path, &status) != 0 || status.st_mode & 0o077 == 0 else {
             throw ProducerSecretError(path: path, reason: "others than its owner may use it; chmod 600 \(path)")
         }
-        guard let text = try SmallText.read(path, bytesMax: 64 << 10) else { return nil }
+        guard let text = try AtomicTextFile.read(path, bytesMax: 64 << 10) else { return nil }
         let secret = text.hasSuffix("\n") ? String(text.dropLast()) : text
         guard bytes.contains(secret.utf8.count) else {
             throw ProducerSecretError(

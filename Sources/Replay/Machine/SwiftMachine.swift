@@ -13,7 +13,7 @@ package final class SwiftMachine<S: Stage>: StageMachine {
     private let settings: S.Settings
     private let context: StageContext
     private let history: SettingsHistory?
-    private var epochs: SettingsEpochs<S>
+    private var epochs: SettingsPeriods<S>
 
     /// - Parameter history: The settings that count in place of the given ones, where it holds some.
     package init(
@@ -21,7 +21,7 @@ package final class SwiftMachine<S: Stage>: StageMachine {
         limits: JSONLimits = EventReader.linkLimits
     ) throws {
         (self.settings, self.context, self.history) = (settings, context, history)
-        epochs = try SettingsEpochs(S.snapshotVersion == nil ? nil : history, else: settings)
+        epochs = try SettingsPeriods(S.snapshotVersion == nil ? nil : history, else: settings)
         clock = StageClock(try S(epochs.first, context: context))
         events = EventReader(limits: limits)
         self.answers = answers
@@ -75,7 +75,7 @@ package final class SwiftMachine<S: Stage>: StageMachine {
 extension SwiftMachine {
     /// Takes over the state of a snapshot, and the time when it was taken.
     package func restore(_ state: [UInt8], _ header: SnapshotHeader) throws {
-        epochs = try SettingsEpochs(history, else: settings, from: header.position)
+        epochs = try SettingsPeriods(history, else: settings, from: header.position)
         var stage = try S(epochs.first, context: context)
         var reader = SnapshotReader(state.span.bytes)
         try stage.restore(from: &reader)

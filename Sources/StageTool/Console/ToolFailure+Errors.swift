@@ -27,7 +27,7 @@ extension ToolFailure {
             self.init(error.isOfConfiguration ? .configuration : .inputOutput, error.description)
         case let error as SecretFileError: self.init(.configuration, error.description)
         case let error as ProducerSecretError: self.init(.configuration, error.description)
-        case let error as SmallTextError: self.init(.inputOutput, error.description)
+        case let error as AtomicTextFileError: self.init(.inputOutput, error.description)
         case let error as ChildProcessError: self.init(.configuration, error.description)
         case let error as any StatedError: self.init(error.status, error.description)
         case let error as StageFault: self.init(.software, error.description)

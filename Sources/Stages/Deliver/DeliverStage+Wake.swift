@@ -190,7 +190,7 @@ extension DeliverStage {
 
     private func delivery(of push: PendingPush, at now: Instant) -> Delivery {
         var delivery = push.delivery
-        delivery.isQuestion = isOnlyAskedFor(push, at: now)
+        delivery.isStatusQuery = isOnlyAskedFor(push, at: now)
         return delivery
     }
 

@@ -20,7 +20,7 @@ extension APNsProbe.Finding {
     package var remedy: String? {
         switch verdict {
         case .credential: ofCertificate ?? otherKeyFile ?? verdict.remedy
-        case .unreachable: reason.flatMap(Trouble.remedy) ?? verdict.remedy
+        case .unreachable: reason.flatMap(ConnectionFailure.remedy) ?? verdict.remedy
         default: verdict.remedy
         }
     }
@@ -76,7 +76,7 @@ extension APNsProbe {
         switch verdict {
         case .good: return nil
         case .unclear: return isForLater(status) ? later : nil
-        case .unreachable: return MissingApp.remedy(reason) ?? Trouble.remedy(reason) ?? unanswered(reason)
+        case .unreachable: return MissingApp.remedy(reason) ?? ConnectionFailure.remedy(reason) ?? unanswered(reason)
         case .credential, .environment, .topic, .token: return ofCertificate(reason) ?? verdict.remedy
         }
     }
@@ -102,7 +102,7 @@ extension APNsProbe {
     }
 }
 
-extension Trouble {
+extension ConnectionFailure {
     /// - Parameter reason: As ``ServerName/words(for:isDialing:)`` gave it.
     static func remedy(_ reason: String) -> String? {
         if reason.hasPrefix("the proxy ") {

@@ -79,7 +79,7 @@ package final class APNsTransport: ContinuousTransport {
     }
 
     private func token(of key: SigningKey) -> SharedToken {
-        context.commons.one { StageTokens() }.token(of: key, context, jitter: surroundings.jitter)
+        context.sharedResources.shared { StageTokens() }.token(of: key, context, jitter: surroundings.jitter)
     }
 
     private static func lines(
@@ -205,7 +205,7 @@ package final class APNsTransport: ContinuousTransport {
         guard let work = state.withLock({ $0.work }) else { return nil }
         let plans = try PoolPlans(settings, token: token(of:))
         let pools = try await pools(plans, beside: work.pools, on: work.threads)
-        let said = SettingsNews(from: (self.settings, work.plans), to: (settings, plans)).said
+        let said = SettingsChangeSummary(from: (self.settings, work.plans), to: (settings, plans)).said
         return TransportChange(said: said) { [self] in apply(settings, plans, pools) }
     }
 

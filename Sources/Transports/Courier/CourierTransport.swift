@@ -23,7 +23,7 @@ package final class CourierTransport: Transport {
 
     private let settings: CourierSettings
     private let context: TransportContext
-    let office: Office
+    let storeQueue: CourierStoreQueue
     private let now: @Sendable () -> Instant
     private let server = Mutex<CourierServer?>(nil)
     private let certificates: CertificateWatch
@@ -38,7 +38,7 @@ package final class CourierTransport: Transport {
         self.settings = settings
         self.context = context
         self.now = now
-        office = Office(now: now)
+        storeQueue = CourierStoreQueue(now: now)
         certificates = CertificateWatch(context)
         present = Mutex(settings)
     }
@@ -48,11 +48,11 @@ package final class CourierTransport: Transport {
             throw TransportError("the courier needs a folder: give it a store")
         }
         let tls = try settings.tls?.open()
-        do { try await office.open(plan(store)) } catch {
+        do { try await storeQueue.open(plan(store)) } catch {
             throw TransportError("\(store): \(error); free its disk, or choose another store")
         }
         do { try await listen(tls) } catch {
-            await office.close()
+            await storeQueue.close()
             throw settings.failure(toListen: error, as: context.name)
         }
         certificates.look(at: settings, now: now())
@@ -81,23 +81,23 @@ package final class CourierTransport: Transport {
 
     /// How many polls wait now.
     var waitingPolls: Int {
-        get async throws { try await office.ask { desk, _ in desk.waitingPolls } ?? 0 }
+        get async throws { try await storeQueue.ask { courierStore, _ in courierStore.waitingPolls } ?? 0 }
     }
 
     /// How many questions there were with tokens that are not known.
     var unknownTokens: Int {
-        get async throws { try await office.ask { desk, _ in desk.unknownTokens } ?? 0 }
+        get async throws { try await storeQueue.ask { courierStore, _ in courierStore.unknownTokens } ?? 0 }
     }
 
     private func listen(_ tls: CourierTLS.Opened?) async throws {
-        let service = Service(office: office, pollTimeout: TimeAmount(settings.pollTimeout))
+        let service = Service(storeQueue: storeQueue, pollTimeout: TimeAmount(settings.pollTimeout))
         let started = try await CourierServer.start(
             host: settings.host, port: settings.port, service, origins: settings.origins, tls: PresentTLS(tls))
         server.withLock { $0 = started }
     }
 
-    private func plan(_ store: String) -> DeskPlan {
-        DeskPlan(
+    private func plan(_ store: String) -> CourierStorePlan {
+        CourierStorePlan(
             transport: context.name, store: store, outcomes: context.folder, pushes: context.inputLog,
             sync: context.sync, mode: context.mode, keep: settings.keep, keepPerUser: settings.keepPerUser
         ) { line in
@@ -109,10 +109,10 @@ package final class CourierTransport: Transport {
         guard let server = server.withLock({ $0.take() }) else { return }
         do {
             try await server.stopListening()
-            await office.close()
+            await storeQueue.close()
             try await server.stop()
         } catch {
-            return await office.close()
+            return await storeQueue.close()
         }
     }
 
@@ -131,7 +131,7 @@ package final class CourierTransport: Transport {
 
     private func store(_ pushes: [CourierPush]) async -> [TransportAnswer] {
         do {
-            let isOpen = try await office.ask { try $0.accept(pushes, now: $1) } != nil
+            let isOpen = try await storeQueue.ask { try $0.accept(pushes, now: $1) } != nil
             return pushes.map { push in
                 isOpen
                     ? TransportAnswer(push.id, .accepted)

@@ -386,7 +386,7 @@ import Time
         logs.outcome("unknown_transport", logs.push())
         try logs.write()
         func story(_ transports: Set<String>) throws -> [String] {
-            var judge = LetterJudge(now: LetterLogs.time(0))
+            var judge = RedriveEligibility(now: LetterLogs.time(0))
             judge.transports = ["deliver": transports]
             return try DeadLetters(RecordedLogs(place: logs.path), LetterFilter(), judge).story
         }

@@ -39,7 +39,7 @@ final class LetterLogs {
     ) throws -> DeadLetters {
         try DeadLetters(
             RecordedLogs(place: path), LetterOptions.parse(arguments).filter,
-            LetterJudge(now: Self.time(now), included: included))
+            RedriveEligibility(now: Self.time(now), included: included))
     }
 
     static func time(_ second: Int) -> Instant {

@@ -43,7 +43,7 @@ struct RedriveAgainstPreview {
     }
 
     private static func plan(_ run: LoggedRun) throws -> RedrivePlan {
-        let found = try DeadLetters(run.recorded, LetterFilter(), LetterJudge(now: .epoch))
+        let found = try DeadLetters(run.recorded, LetterFilter(), RedriveEligibility(now: .epoch))
         return RedrivePlan(found, limit: .max)
     }
 

@@ -61,10 +61,10 @@ struct VerifyAgainstFlippedBits {
     /// Adds the files that only a stage with transports and retention has.
     static func addRareFiles(to folder: String) throws {
         let log = try EventLogs.summary(directory: folder)
-        try UnderWayFiles(logDirectory: folder, of: log.identity, calls: FileCalls())
-            .write(UnderWayRecord(boot: 7, after: log.lastSequence))
+        try InFlightJournalFiles(logDirectory: folder, of: log.identity, calls: FileCalls())
+            .write(InFlightJournalRecord(boot: 7, after: log.lastSequence))
         _ = CrashJournal(logDirectory: folder, of: log.identity, boot: 7)
-        var needs = try ConsumerNeeds(logDirectory: folder)
+        var needs = try ConsumerPositions(logDirectory: folder)
         _ = needs.take(["next": 7, "dashboard": 3])
         try needs.save()
     }

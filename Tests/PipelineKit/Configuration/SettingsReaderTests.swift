@@ -285,7 +285,7 @@ import Testing
             }
             #expect(open?.reason == "\(file) may be read by others than its owner")
         }
-        let service = SmallFile.Readers.service
+        let service = ConfigurationFile.Readers.service
         #expect(!service.isTooOpen(0o440, owner: 0, reader: 1_000) && service.isTooOpen(0o444, owner: 0, reader: 1_000))
         #expect(service.isTooOpen(0o440, owner: 1_000, reader: 1_000) && service.isTooOpen(0o440, owner: 0, reader: 0))
         #expect(!service.isTooOpen(0o400, owner: 1_000, reader: 1_000))

@@ -11,7 +11,7 @@ protocol FoldableWork {
     func states() throws -> (live: [UInt8], folded: [UInt8])?
 }
 
-extension LinkedStageWork: FoldableWork {
+extension ConsumerLoop: FoldableWork {
     func states() throws -> (live: [UInt8], folded: [UInt8])? {
         guard isSettled, let clock, let context, let moment,
             let maker = SnapshotMaker(plan.withoutFaults, past, context)
@@ -20,7 +20,7 @@ extension LinkedStageWork: FoldableWork {
     }
 }
 
-extension SourceStageWork: FoldableWork {
+extension SourceLoop: FoldableWork {
     func states() throws -> (live: [UInt8], folded: [UInt8])? {
         guard isSettled, let maker = SnapshotMaker(plan.withoutFaults, past, context) else {
             return nil

@@ -19,7 +19,7 @@ final class SimulatedHost {
     private struct Life {
         var host: StageHost
         var work: any HostWork
-        var crew: TransportCrew
+        var crew: TransportDispatcher
         var sockets: HostEnds
     }
 
@@ -64,7 +64,7 @@ final class SimulatedHost {
         surroundings.partBytes = world.partBytes
         let host = try StageHost(stage, of: world.file, in: surroundings)
         let ways = stage.kind == "deliver" ? world.transports.ways(of: process) : [:]
-        let crew = TransportCrew(ways: ways, steady: world.time.host.steady)
+        let crew = TransportDispatcher(ways: ways, steady: world.time.host.steady)
         let sockets = HostEnds(host.plan, world)
         guard let work = try host.work(over: sockets, crew) else { throw SimulationError("no stage \(stage.kind)") }
         let upstream = world.file.upstream(of: stage)?.logName ?? ""

@@ -98,10 +98,10 @@ final class SimulatedTransports: Sendable {
 
     func calm() { state.withLock { $0.isFaulty = false } }
 
-    func ways(of process: SimulatedProcess) -> [String: TransportLane.Way] {
+    func ways(of process: SimulatedProcess) -> [String: TransportQueue.Way] {
         let process = ObjectIdentifier(process)
-        func way(_ name: String) -> TransportLane.Way {
-            var way = TransportLane.Way(
+        func way(_ name: String) -> TransportQueue.Way {
+            var way = TransportQueue.Way(
                 send: { self.send($0, Life(process: process, lane: name)) }, inFlightMax: { self.inFlightMax })
             if name != Self.backend { way.room = { _ in TransportRoom(channel: 0, pushesMax: self.inFlightMax) } }
             return way
@@ -113,7 +113,7 @@ final class SimulatedTransports: Sendable {
         state.withLock { state in
             let present = state.windows.filter { $0.life == life && $0.takesRoom }.reduce(0) { $0 + $1.pushes.count }
             if present > 0, life.lane == Self.backend { state.problems.append("\(life.lane) got two batches at once") }
-            let isJoined = deliveries.map { life.lane != Self.backend && ($0.isQuestion || state.has($0.id, life)) }
+            let isJoined = deliveries.map { life.lane != Self.backend && ($0.isStatusQuery || state.has($0.id, life)) }
             let pushes = deliveries.map { ($0, note($0, life, &state)) }
             let new = isJoined.count { !$0 }
             if new > 0, present + new > inFlightMax {
@@ -170,7 +170,7 @@ final class SimulatedTransports: Sendable {
     }
 
     /// Gives the answers that are due to the process that asked.
-    func answer(_ process: SimulatedProcess, _ crew: TransportCrew) {
+    func answer(_ process: SimulatedProcess, _ crew: TransportDispatcher) {
         let answers = state.withLock { state in
             var answers: [(lane: String, answers: [TransportAnswer])] = []
             while let index = state.windows.firstIndex(where: {

@@ -5,7 +5,7 @@ import Time
 @testable import Deliver
 
 /// Pushes that a transport still has when something else is to become of them, in pictures of time: seconds since 1970.
-@Suite struct UnderWayPushes {
+@Suite struct InFlightPushes {
     /// A bench with one device, and one push of collapse ID `c` to it, which is under way and asked for at second 10.
     private func bench(_ push: String = push(), settings: String = "") throws -> Bench {
         var bench = try Bench(transports: "transports: {apns: {use: file}}\n" + settings)
@@ -38,7 +38,7 @@ import Time
         try overtake(&bench, until: 20)
         bench.advance(to: 10)
         let asked = bench.takeDeliveries()
-        #expect(asked.map(\.id.push) == [2] && asked[0].isQuestion)
+        #expect(asked.map(\.id.push) == [2] && asked[0].isStatusQuery)
         bench.answer(TransportAnswer(asked[0].id, .accepted, status: 200))
         bench.advance(to: 20)
         bench.answer(TransportAnswer(try #require(bench.takeDeliveries().first).id, .accepted, status: 200))
@@ -62,7 +62,7 @@ import Time
         bench.answer(TransportAnswer(try #require(bench.takeDeliveries().first).id, .accepted, status: 200))
         bench.advance(to: 10)
         let asked = try #require(bench.takeDeliveries().first)
-        #expect(asked.id.push == 2 && asked.isQuestion)
+        #expect(asked.id.push == 2 && asked.isStatusQuery)
         bench.answer(TransportAnswer(asked.id, .deferred, reason: "its answer was lost", attempts: 1))
         let end = try #require(bench.outcomes.last)
         #expect(end.contains(#""superseded","answer":"deferred","by":3,"reason":"its answer was lost","attempts":1"#))
@@ -86,7 +86,7 @@ import Time
         var bench = try bench(push(expiration: 8))
         bench.advance(to: 10)
         let asked = try #require(bench.takeDeliveries().first)
-        #expect(asked.isQuestion)
+        #expect(asked.isStatusQuery)
         bench.answer(late(asked, until: 12))
         bench.advance(to: 12)
         bench.answer(TransportAnswer(try #require(bench.takeDeliveries().first).id, .accepted, status: 200))
@@ -122,7 +122,7 @@ import Time
             TransportAnswer(try #require(bench.takeDeliveries().first).id, .stopped, status: 403, reason: "BadTopic"))
         bench.advance(to: 10)
         let asked = bench.takeDeliveries()
-        #expect(asked.map(\.id.push) == [2] && asked[0].isQuestion)
+        #expect(asked.map(\.id.push) == [2] && asked[0].isStatusQuery)
     }
 
     @Test(arguments: [unregister("mac"), register("mac", topic: "com.example.Other")])
@@ -131,7 +131,7 @@ import Time
         try bench.feed(news)
         bench.advance(to: 10)
         let asked = try #require(bench.takeDeliveries().first)
-        #expect(asked.isQuestion)
+        #expect(asked.isStatusQuery)
         bench.answer(late(asked, until: 12))
         bench.advance(to: 12)
         bench.answer(TransportAnswer(try #require(bench.takeDeliveries().first).id, .accepted, status: 200))
@@ -151,7 +151,7 @@ import Time
     @Test func `nothing is a question that would be sent by now`() throws {
         var bench = try bench()
         bench.advance(to: 10)
-        #expect(bench.takeDeliveries().map(\.isQuestion) == [false])
+        #expect(bench.takeDeliveries().map(\.isStatusQuery) == [false])
     }
 
     @Test func `a snapshot keeps what is under way, and what it stands behind`() throws {
@@ -161,6 +161,6 @@ import Time
         #expect(other.state("pending") == bench.state("pending"))
         #expect(bench.state("pending").contains(#""under_way":true"#))
         other.advance(to: 10)
-        #expect(other.deliveries.map(\.id.push) == [2] && other.deliveries[0].isQuestion)
+        #expect(other.deliveries.map(\.id.push) == [2] && other.deliveries[0].isStatusQuery)
     }
 }

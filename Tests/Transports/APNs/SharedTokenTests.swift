@@ -28,11 +28,11 @@ import Time
 
     @Test func transportsOfAStageThatUseOneKeySendOneToken() async throws {
         try await APNsRig.with(script: [#"{"quirks":{"tokenUpdates":"key"}}"#]) { rig in
-            let commons = TransportCommons()
+            let commons = SharedResources()
             var transports: [APNsTransport] = []
             for name in ["apns", "two"] {
                 var context = TransportContext(name: name) { _ in }
-                context.commons = commons
+                context.sharedResources = commons
                 transports.append(
                     try APNsRig.transport(to: rig.apns.port, in: rig.folder, clock: rig.clock, context: context))
             }

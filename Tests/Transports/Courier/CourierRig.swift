@@ -233,8 +233,8 @@ extension CourierRig {
 
     /// The store may have no more pages than so many beside those that it has.
     func limitStore(pages: Int) async throws {
-        try await transport.office.ask { desk, _ in
-            try desk.store.pool.writeWithoutTransaction { db in
+        try await transport.storeQueue.ask { courierStore, _ in
+            try courierStore.store.pool.writeWithoutTransaction { db in
                 let count = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
                 _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(count + pages)")
             }

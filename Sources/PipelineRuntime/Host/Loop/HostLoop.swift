@@ -30,7 +30,7 @@ protocol HostWork: AnyObject {
     var isIdle: Bool { get }
 
     /// What of its logs the stage needs to start again.
-    var need: StageNeed { get }
+    var need: RetentionFloor { get }
 
     /// Called when events of its own log before `first` were removed.
     func trimmed(to first: UInt64)

@@ -63,7 +63,7 @@ final class StageOutlet {
     /// Drops what of the logs may go.
     ///
     /// - Returns: The first sequence that is left, where something goes.
-    func retain(_ need: StageNeed) -> UInt64? {
+    func retain(_ need: RetentionFloor) -> UInt64? {
         guard let first = retention.turn(self, need) else { return nil }
         server.first = first
         return first

@@ -17,7 +17,7 @@ struct UpstreamRecord {
     func check(_ log: String, _ identity: LogIdentity, endpoint: String) throws {
         guard let recorded = try UpstreamNote.read(directory: directory) else {
             let note = UpstreamNote(log: log, identity: identity)
-            return try SmallText.write(note.text, to: UpstreamNote.path(in: directory))
+            return try AtomicTextFile.write(note.text, to: UpstreamNote.path(in: directory))
         }
         guard recorded.identity == identity else {
             throw LinkError.otherUpstream(endpoint: endpoint, expected: recorded.identity, found: identity)

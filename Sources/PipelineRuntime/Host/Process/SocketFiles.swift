@@ -39,6 +39,6 @@ package enum SocketFiles {
 
     /// Makes a folder and those above it, where they are missing.
     package static func makeFolder(_ path: String, _ mode: DataMode) throws {
-        if let code = mode.makeFolders(path) { throw SmallTextError.failed("make folder", path, code) }
+        if let code = mode.makeFolders(path) { throw AtomicTextFileError.failed("make folder", path, code) }
     }
 }

@@ -41,7 +41,7 @@ extension HostReport.Shortage {
         case EventLogError.full(let file, let bytesNeeded, _): self.init(file: file, bytesNeeded: bytesNeeded)
         case EventLogError.failed(_, let file, let code) where EventLogError.isLackOfRoom(code):
             self.init(file: file, bytesNeeded: 0)
-        case SmallTextError.failed(_, let file, let code) where EventLogError.isLackOfRoom(code):
+        case AtomicTextFileError.failed(_, let file, let code) where EventLogError.isLackOfRoom(code):
             self.init(file: file, bytesNeeded: 0)
         case let error as ZMQError where EventLogError.isLackOfRoom(error.code):
             self.init(file: error.endpoint ?? "", bytesNeeded: 0)

@@ -19,7 +19,7 @@ import Time
 final class Retention {
     private let plan: HostPlan
     private let files: RetentionFiles
-    private var needs: ConsumerNeeds?
+    private var needs: ConsumerPositions?
     private var segment: UInt64 = 0
     private var nextCheck: ContinuousClock.Instant?
 
@@ -28,7 +28,7 @@ final class Retention {
     init(_ plan: HostPlan) {
         self.plan = plan
         files = RetentionFiles(plan)
-        do { needs = try ConsumerNeeds(logDirectory: plan.logDirectory) } catch {
+        do { needs = try ConsumerPositions(logDirectory: plan.logDirectory) } catch {
             StandardError.write("\(plan.stage): nothing is removed from '\(plan.logName)': \(error)")
         }
     }
@@ -36,7 +36,7 @@ final class Retention {
     /// Looks whether something may go: when a segment was begun, and every minute.
     ///
     /// - Returns: The first sequence that stays, where something is about to go: nobody may be let in before it.
-    func turn(_ outlet: StageOutlet, _ need: StageNeed) -> UInt64? {
+    func turn(_ outlet: StageOutlet, _ need: RetentionFloor) -> UInt64? {
         takeNeeds(outlet.server)
         if let removable = files.takeRemovable() { return remove(removable, outlet, need) }
         let time = plan.time.steady()
@@ -62,7 +62,7 @@ final class Retention {
     }
 
     /// Somebody may need more than when it was looked for.
-    private func remove(_ removable: [SegmentFacts], _ outlet: StageOutlet, _ need: StageNeed) -> UInt64? {
+    private func remove(_ removable: [SegmentFacts], _ outlet: StageOutlet, _ need: RetentionFloor) -> UInt64? {
         let needed = firstNeeded(outlet, need)
         let removable = Array(removable.prefix { $0.lastSequence < needed })
         guard let last = removable.last else { return nil }
@@ -70,12 +70,12 @@ final class Retention {
         return last.lastSequence + 1
     }
 
-    private func firstNeeded(_ outlet: StageOutlet, _ need: StageNeed) -> UInt64 {
+    private func firstNeeded(_ outlet: StageOutlet, _ need: RetentionFloor) -> UInt64 {
         guard let needs else { return 1 }
         return min(need.own, needs.first(of: plan.consumers), outlet.server.firstNeeded(besides: plan.consumers))
     }
 
-    private func look(_ outlet: StageOutlet, _ need: StageNeed) {
+    private func look(_ outlet: StageOutlet, _ need: RetentionFloor) {
         let now = plan.clock == .wall ? outlet.now() : outlet.log.lastNow
         if let letters = outlet.deadLettersOnDisk {
             files.remove(from: letters, before: now.advanced(by: .zero - plan.retention.deadLettersAge))
@@ -108,7 +108,7 @@ final class RetentionFiles: Sendable {
 
     func wait() { queue.now {} }
 
-    func save(_ needs: ConsumerNeeds) {
+    func save(_ needs: ConsumerPositions) {
         attempt {
             var needs = needs
             try needs.save()

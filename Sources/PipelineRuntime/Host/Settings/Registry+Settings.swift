@@ -83,7 +83,7 @@ extension Registry {
     ///   - console: Where the console transport writes its lines.
     package func transport(
         _ binding: TransportBinding, folder: String? = nil, of plan: HostPlan? = nil,
-        commons: TransportCommons = TransportCommons(), console: @escaping @Sendable (String) throws -> Void
+        commons: SharedResources = SharedResources(), console: @escaping @Sendable (String) throws -> Void
     ) throws(PipelineFileError) -> any Transport {
         guard let type = transports[binding.kind] else {
             let known = transports.keys.sorted()
@@ -96,7 +96,7 @@ extension Registry {
             name: binding.name, folder: folder ?? plan?.logDirectory, inputLog: plan?.inputLog,
             sync: plan?.sync ?? .always,
             console: console)
-        context.commons = commons
+        context.sharedResources = commons
         context.mode = plan?.mode ?? .owner
         if let plan { context.tell = { StandardError.write("\(plan.stage): \($0)") } }
         return try Registry.transport(type, binding, context)

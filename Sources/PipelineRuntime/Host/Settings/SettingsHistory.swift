@@ -58,7 +58,7 @@ package struct SettingsHistory: Sendable {
         let lines = all.map { entry in
             SettingsFile.Line(after: entry.after, now: entry.now, text: SettingsHistory.line(entry))
         }
-        try SmallText.write(SettingsFile(lines: lines, of: log).text, to: path)
+        try AtomicTextFile.write(SettingsFile(lines: lines, of: log).text, to: path)
         entries = all
     }
 

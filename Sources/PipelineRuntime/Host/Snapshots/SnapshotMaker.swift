@@ -6,13 +6,13 @@ import Time
 /// logs. Stages are deterministic, so it is the same state.
 struct SnapshotMaker<S: Stage>: Sendable {
     private let plan: HostPlan
-    private let past: SettingsPast<S>
+    private let past: SettingsTimeline<S>
     private let context: StageContext
 
     /// Nil where the log that the stage reads is not on this machine.
     ///
     /// - Parameter past: With the settings that the stage runs with.
-    init?(_ plan: HostPlan, _ past: SettingsPast<S>, _ context: StageContext) {
+    init?(_ plan: HostPlan, _ past: SettingsTimeline<S>, _ context: StageContext) {
         (self.plan, self.past, self.context) = (plan, past, context)
         guard S.isSource || hasInput else { return nil }
     }

@@ -15,7 +15,7 @@ struct RestoredStage<S: Stage> {
 /// change how long a start takes, never what comes of it.
 final class SnapshotSearch<S: Stage> {
     private let plan: HostPlan
-    private let past: SettingsPast<S>
+    private let past: SettingsTimeline<S>
     private let store: SnapshotStore
     private let context: StageContext
     private let fit: SnapshotFit
@@ -24,7 +24,7 @@ final class SnapshotSearch<S: Stage> {
 
     /// Nil where the stage or the pipeline file takes no snapshots.
     convenience init?(
-        _ plan: HostPlan, _ log: EventLogWriter, _ past: SettingsPast<S>, upstream: (name: String, LogIdentity)
+        _ plan: HostPlan, _ log: EventLogWriter, _ past: SettingsTimeline<S>, upstream: (name: String, LogIdentity)
     ) {
         let context = StageContext(
             log: log.identity, upstream: upstream.1, upstreamName: upstream.name, registry: plan.registry)
@@ -35,7 +35,7 @@ final class SnapshotSearch<S: Stage> {
     ///   - lastSequence: Of the stage's own log.
     ///   - disk: The pace at which a snapshot is read.
     init?(
-        _ plan: HostPlan, _ context: StageContext, _ past: SettingsPast<S>, lastSequence: UInt64,
+        _ plan: HostPlan, _ context: StageContext, _ past: SettingsTimeline<S>, lastSequence: UInt64,
         disk: DiskPace = DiskPace()
     ) {
         guard let version = S.snapshotVersion, plan.snapshotBytes != nil else { return nil }

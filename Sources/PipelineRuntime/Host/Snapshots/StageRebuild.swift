@@ -6,7 +6,7 @@ import Time
 /// says meanwhile is in its log already.
 struct StageRebuild<S: Stage>: ~Copyable {
     private var clock: StageClock<S>
-    private var epochs: SettingsEpochs<S>
+    private var epochs: SettingsPeriods<S>
     /// The last event of the upstream's log to feed.
     let through: UInt64
     private let context: StageContext
@@ -15,7 +15,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
     private var out = Outbox()
 
     init(
-        _ clock: StageClock<S>, _ context: StageContext, _ epochs: SettingsEpochs<S>, through: UInt64,
+        _ clock: StageClock<S>, _ context: StageContext, _ epochs: SettingsPeriods<S>, through: UInt64,
         by batches: RecordedBatches
     ) {
         (self.clock, self.context, self.epochs, self.through, self.batches) = (clock, context, epochs, through, batches)
@@ -63,7 +63,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
     mutating func adoptLastSettings() throws { try adoptSettings(before: .max) }
 
     /// The stage as its past left it, and the settings that come after.
-    consuming func ended() -> (StageClock<S>, SettingsEpochs<S>) { (clock, epochs) }
+    consuming func ended() -> (StageClock<S>, SettingsPeriods<S>) { (clock, epochs) }
 
     private mutating func come(toBefore sequence: UInt64) throws {
         try live(before: sequence)

@@ -57,7 +57,7 @@ package struct StageHost: Sendable {
 
     private func run<S: Stage>(_ type: S.Type, _ transports: StageTransports) async throws {
         let settings = try settings.decode(S.Settings.self)
-        let crew = TransportCrew(
+        let crew = TransportDispatcher(
             try await transports.open(bindings(), of: self), sink: surroundings.sink, steady: plan.time.steady)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await crew.work { control.wake.signal() } }
@@ -80,7 +80,7 @@ package struct StageHost: Sendable {
         }
     }
 
-    func transport(_ binding: TransportBinding, _ commons: TransportCommons) throws -> any Transport {
+    func transport(_ binding: TransportBinding, _ commons: SharedResources) throws -> any Transport {
         try registry.transport(binding, of: plan, commons: commons, console: surroundings.console)
     }
 
@@ -93,8 +93,8 @@ package struct StageHost: Sendable {
         try binding.settings.decode(T.Settings.self)
     }
 
-    private func runLoop<S: Stage>(_ type: S.Type, _ settings: S.Settings, _ crew: TransportCrew) throws {
-        try PatientStart(plan, control).run(HostSockets(plan, context)) { sockets in
+    private func runLoop<S: Stage>(_ type: S.Type, _ settings: S.Settings, _ crew: TransportDispatcher) throws {
+        try DiskFullStartup(plan, control).run(HostSockets(plan, context)) { sockets in
             let work = try makeWork(S.self, settings, crew, sockets)
             let endpoint = work.outlet.server.socket.lastEndpoint
             try HostLoop(plan: plan, control: control, endpoint: endpoint).run(work)
@@ -102,25 +102,25 @@ package struct StageHost: Sendable {
     }
 
     private func makeWork<S: Stage>(
-        _ type: S.Type, _ settings: S.Settings, _ crew: TransportCrew, _ connections: some HostConnections
+        _ type: S.Type, _ settings: S.Settings, _ crew: TransportDispatcher, _ connections: some HostConnections
     ) throws -> any HostWork {
         let outlet = try StageOutlet(plan, connections)
         if S.isSource {
             let door = try connections.bindDoor()
-            return try SourceStageWork<S>(plan, control, settings: settings, outlet: outlet, door: door)
+            return try SourceLoop<S>(plan, control, settings: settings, outlet: outlet, door: door)
         }
-        let past = try SettingsPast<S>(plan, settings, isNew: outlet.log.lastNow == .epoch)
+        let past = try SettingsTimeline<S>(plan, settings, isNew: outlet.log.lastNow == .epoch)
         let upstream = UpstreamRecord(plan).recorded()
         let search = upstream.flatMap { SnapshotSearch<S>(plan, outlet.log, past, upstream: $0) }
         let start = try search?.newest()
         let inlet = try connections.connect(after: start?.moment.position ?? 0)
-        return LinkedStageWork<S>(
+        return ConsumerLoop<S>(
             plan, control, past: past, outlet: outlet, inlet: inlet, transports: crew, start: start,
             snapshots: search)
     }
 
     /// The host's work without its thread, for a simulation that calls each turn itself.
-    func work(over connections: some HostConnections, _ crew: TransportCrew) throws -> (any HostWork)? {
+    func work(over connections: some HostConnections, _ crew: TransportDispatcher) throws -> (any HostWork)? {
         guard let type = registry.stages[kind] else { return nil }
         func make<S: Stage>(_ type: S.Type) throws -> any HostWork {
             try makeWork(type, settings.decode(S.Settings.self), crew, connections)
@@ -138,7 +138,7 @@ package struct StageHost: Sendable {
             }
             defer { process.stop() }
             try await SocketThread.run(name: plan.stage) {
-                try PatientStart(plan, control).run(HostSockets(plan, context)) { try runPluginLoop(process, $0) }
+                try DiskFullStartup(plan, control).run(HostSockets(plan, context)) { try runPluginLoop(process, $0) }
             }
             process.stop()
             group.cancelAll()
@@ -150,7 +150,7 @@ package struct StageHost: Sendable {
         let outlet = try StageOutlet(plan, sockets)
         let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
         let inlet = try sockets.connect(after: outlet.log.cursor.input?.position ?? 0)
-        let work = PluginWork(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin())
+        let work = PluginLoop(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin())
         work.program = PluginPrograms(
             onOpen: process.noteOpen, onSetAside: process.forgetFailures, isDown: { process.isDown })
         try loop.run(work)

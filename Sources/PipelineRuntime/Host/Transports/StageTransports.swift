@@ -5,7 +5,7 @@ import Synchronization
 /// The transports of one stage, open for as long as its process works: a host that follows another goes on with them.
 final class StageTransports: Sendable {
     private let places = Mutex<[String: Place]>([:])
-    private let commons = TransportCommons()
+    private let commons = SharedResources()
 
     fileprivate struct Place {
         var open: OpenTransport

@@ -1,173 +1,276 @@
 import PipelineKit
+import Time
 
-/// The pushes of one app at one transport that wait for room, in their order.
-///
-/// A device whose pushes are answered slowly keeps only a part of the room: what comes for it beyond that is parked, in
-/// its order, and lets the pushes of other devices pass.
+/// One transport, with the pushes that wait for room at it and those that it has.
 struct TransportQueue {
-    private var waiting = PushLine()
-    private var parked: [UInt64: PushLine] = [:]
-    /// Devices in the order in which a push of theirs was first parked.
-    private var parkedDevices: [UInt64] = []
-    /// Devices with parked pushes that have had an answer since.
-    private var ready: [UInt64] = []
-    /// What is on its way to each device.
-    private var loads: [UInt64: Load] = [:]
-    private(set) var count = 0
-    private(set) var inFlight = 0
-    /// How long answers take of late; nil before the first.
-    private var answerTime: Duration?
-
-    /// The pushes on their way to one device.
-    private struct Load {
-        var count = 0
-        /// When the device last had an answer, or its first push went out.
-        var progress: ContinuousClock.Instant
+    /// The way to a transport.
+    struct Way: Sendable {
+        var send: @Sendable ([Delivery]) -> Void
+        var end: @Sendable () -> Void = {}
+        /// See ``Transport/inFlightMax``.
+        var inFlightMax: @Sendable () -> Int = { .max }
+        /// See ``ContinuousTransport/room(for:)``; nil for a transport that gets a batch when the last is answered.
+        var room: (@Sendable (Delivery.App?) -> TransportRoom)?
+        /// Another number each time a transport is opened; never 0.
+        var life = UInt64.random(in: 1 ... .max)
     }
 
-    /// Answers that take longer are slow.
-    private static let slow = Duration.milliseconds(250)
-
-    /// Whether answers have come, and soon.
-    var isFast: Bool { answerTime.map { $0 < Self.slow } ?? false }
-    /// Whether pushes wait for room that would be answered soon, as far as is known.
-    var pressesForRoom: Bool { (!waiting.isEmpty || !ready.isEmpty) && (answerTime == nil || isFast) }
-    var isEmpty: Bool { count == 0 }
-
-    mutating func append(_ push: Delivery) {
-        waiting.append(push)
-        count += 1
+    private struct Flight {
+        /// Nil where the push takes no room.
+        var queue: Int?
+        var destination: UInt64
+        var sent: ContinuousClock.Instant
+        /// What it keeps to itself since it was told to take longer.
+        var kept: Device?
     }
 
-    /// Puts back what was taken and did not go out, before all others.
-    mutating func putBack(_ pushes: [Delivery]) {
-        for push in pushes.reversed() {
-            inFlight -= 1
-            release(push.destination)
-            if parked[push.destination]?.prepend(push) == nil { waiting.prepend(push) }
-            count += 1
+    private struct Device {
+        var queue: Int
+        var destination: UInt64
+    }
+
+    let name: String
+    let way: Way
+    private var queues: [AppQueue] = []
+    /// Pushes that are only asked for. Nothing is sent for them, so they go out at once.
+    private var questions: [Delivery] = []
+    private var apps: [Delivery.App?] = []
+    private var places: [Delivery.App?: Int] = [:]
+    /// That of the push before: most come in a row from one app.
+    private var lastPlace = 0
+    /// When a push of the app came last.
+    private var arrivals: [ContinuousClock.Instant] = []
+    /// Since when the other side of each app has not answered; nil where it does.
+    private var silences: [ContinuousClock.Instant?] = []
+    /// The queue that is asked next.
+    private var turn = 0
+    private var flights: [UInt64: Flight] = [:]
+    /// Pushes that the transport still has under way, though it was not to be waited for. See ``Flight/kept``.
+    private var late: [UInt64: Device?] = [:]
+    /// Pushes that were under way and are answered: the transport may answer them once more where they were asked for.
+    private var answeredLate: Set<UInt64> = []
+    private(set) var waitingCount = 0
+
+    /// More pushes of a batch would take too long to answer.
+    private static let batchBytesMax = 1 << 20
+    private static let answeredLateMax = 65_536
+    /// An app from which nothing came for as long has no share of the room.
+    private static let appIdle = Duration.seconds(10)
+    /// So long pushes wait for another side that does not answer, before it is handed more.
+    private static let silenceMax = Duration.seconds(8)
+
+    init(_ name: String, _ way: Way) { (self.name, self.way) = (name, way) }
+
+    var inFlight: Int { flights.count }
+    /// Whether several apps have pushes.
+    func isShared(at now: ContinuousClock.Instant) -> Bool { queues.indices.count { isActive($0, at: now) } > 1 }
+    /// The most pushes of one app that wait.
+    var longestQueue: Int { queues.reduce(0) { max($0, $1.count) } }
+
+    private func isActive(_ place: Int, at now: ContinuousClock.Instant) -> Bool {
+        !queues[place].isEmpty || queues[place].inFlight > 0 || now - arrivals[place] < Self.appIdle
+    }
+
+    mutating func append(_ push: Delivery, at now: ContinuousClock.Instant) {
+        waitingCount += 1
+        if isBesideQueues(push) { return questions.append(push) }
+        let place = place(of: push)
+        queues[place].append(push)
+        arrivals[place] = now
+    }
+
+    private func isBesideQueues(_ push: Delivery) -> Bool {
+        way.room != nil && (push.isStatusQuery || !late.isEmpty && late[push.id.number] != nil)
+    }
+
+    /// A transport that gets batches has them in the order in which the pushes came.
+    private mutating func place(of push: Delivery) -> Int {
+        let app = way.room == nil ? nil : push.app
+        if lastPlace < apps.count, apps[lastPlace] == app { return lastPlace }
+        lastPlace = self.place(of: app)
+        return lastPlace
+    }
+
+    private mutating func place(of app: Delivery.App?) -> Int {
+        if let place = places[app] { return place }
+        places[app] = queues.count
+        queues.append(AppQueue())
+        apps.append(app)
+        arrivals.append(.now)
+        silences.append(nil)
+        return queues.count - 1
+    }
+
+    // MARK: Going out
+
+    /// Takes out the pushes that the transport has room for now.
+    mutating func next(at now: ContinuousClock.Instant) -> [Delivery] {
+        guard waitingCount > 0 else { return [] }
+        var pushes: [Delivery] = []
+        if let room = way.room { fill(&pushes, room, now) } else { fill(&pushes, now) }
+        waitingCount -= pushes.count
+        return pushes
+    }
+
+    private mutating func fill(_ pushes: inout [Delivery], _ now: ContinuousClock.Instant) {
+        let room = max(1, way.inFlightMax())
+        var bytes = 0
+        while flights.isEmpty, pushes.count < room, bytes < Self.batchBytesMax,
+            let push = queues[0].next(room: .max, at: now)
+        {
+            bytes += push.byteCount
+            pushes.append(push)
         }
     }
 
-    /// The next push that may go out, where all of the room is so much.
-    ///
-    /// - Parameter perDevice: The most that one device may have under way.
-    mutating func next(room: Int, perDevice: Int = .max, at now: ContinuousClock.Instant) -> Delivery? {
-        guard count > 0 else { return nil }
-        let share = max(1, min(room / 16, perDevice))
-        return nextReady(share, now) ?? nextWaiting(share, now)
-            ?? nextBeyondShare(max(1, min(room - max(1, room / 4), perDevice)), now)
-    }
-
-    private mutating func nextReady(_ share: Int, _ now: ContinuousClock.Instant) -> Delivery? {
-        while let device = ready.first {
-            if (loads[device]?.count ?? 0) < share, let push = popParked(device) { return begin(push, now) }
-            ready.removeFirst()
-        }
-        return nil
-    }
-
-    private mutating func nextWaiting(_ share: Int, _ now: ContinuousClock.Instant) -> Delivery? {
-        while let push = waiting.popFirst() {
-            let device = push.destination
-            guard device != 0, parked[device] != nil || (loads[device]?.count ?? 0) >= share else {
-                return begin(push, now)
-            }
-            if parked[device] == nil { parkedDevices.append(device) }
-            parked[device, default: PushLine()].append(push)
-        }
-        return nil
-    }
-
-    /// No other device waits: one that is answered soon may have more of the room.
-    private mutating func nextBeyondShare(_ most: Int, _ now: ContinuousClock.Instant) -> Delivery? {
-        parkedDevices.removeAll { parked[$0] == nil }
-        for device in parkedDevices {
-            guard let load = loads[device], load.count < most, now - load.progress < Self.slow else { continue }
-            if let push = popParked(device) { return begin(push, now) }
-        }
-        return nil
-    }
-
-    private mutating func popParked(_ device: UInt64) -> Delivery? {
-        guard let push = parked[device]?.popFirst() else { return nil }
-        if parked[device]?.isEmpty == true { parked[device] = nil }
-        return push
-    }
-
-    private mutating func begin(_ push: Delivery, _ now: ContinuousClock.Instant) -> Delivery {
-        count -= 1
-        inFlight += 1
-        if push.destination != 0 { loads[push.destination, default: Load(progress: now)].count += 1 }
-        return push
-    }
-
-    /// A push that went out is answered, and has no room any more.
-    ///
-    /// - Parameter keepsDevice: Whether the next push of its device waits for ``release(_:)``.
-    mutating func noteAnswer(
-        _ device: UInt64, after time: Duration, at now: ContinuousClock.Instant, keepsDevice: Bool
+    private mutating func fill(
+        _ pushes: inout [Delivery], _ room: @Sendable (Delivery.App?) -> TransportRoom, _ now: ContinuousClock.Instant
     ) {
-        answerTime = answerTime.map { $0 + (time - $0) / 16 } ?? time
-        loads[device]?.progress = now
-        inFlight -= 1
-        if !keepsDevice { release(device) }
+        swap(&pushes, &questions)
+        let active = queues.indices.filter { isActive($0, at: now) }
+        let all = apps.map(room)
+        for (place, room) in all.enumerated() { silences[place] = room.isSilent ? silences[place] ?? now : nil }
+        var rooms = RoomLeft(all, queues, active, of: max(1, way.inFlightMax()))
+        var refused = 0
+        while refused < queues.count {
+            let place = turn % queues.count
+            turn = (place + 1) % queues.count
+            if !isSilent(place, at: now), rooms.hasRoom(place, queues[place]),
+                let push = queues[place].next(
+                    room: rooms.most(place), perDevice: all[place].pushesPerDevice, at: now)
+            {
+                rooms.take(place)
+                pushes.append(push)
+                refused = 0
+            } else {
+                refused += 1
+            }
+        }
     }
 
-    /// A push of the device is over.
-    mutating func release(_ device: UInt64) {
-        guard device != 0, let load = loads[device] else { return }
-        if load.count > 1 { loads[device]?.count -= 1 } else { loads[device] = nil }
-        if parked[device] != nil { ready.append(device) }
+    private func isSilent(_ place: Int, at now: ContinuousClock.Instant) -> Bool {
+        silences[place].map { now - $0 < Self.silenceMax } ?? false
     }
 
-    /// Takes pushes out that are not to go out any more.
-    mutating func remove(where isUnwanted: (Delivery) -> Bool) {
-        waiting.removeAll(where: isUnwanted)
-        for device in parked.keys { parked[device]?.removeAll(where: isUnwanted) }
-        parked = parked.filter { !$0.value.isEmpty }
-        count = waiting.count + parked.values.reduce(0) { $0 + $1.count }
+    /// Takes note that the pushes go out.
+    mutating func begin(_ pushes: [Delivery], at now: ContinuousClock.Instant) {
+        for push in pushes {
+            let queue = isBesideQueues(push) ? nil : place(of: push)
+            let number = push.id.number
+            let kept = late.isEmpty ? nil : late.removeValue(forKey: number) ?? nil
+            flights[number] = Flight(queue: queue, destination: push.destination, sent: now, kept: kept)
+        }
+    }
+
+    mutating func putBack(_ pushes: [Delivery]) {
+        questions += pushes.filter(isBesideQueues)
+        let others = pushes.filter { !isBesideQueues($0) }
+        for (place, some) in Dictionary(grouping: others, by: { place(of: $0) }) { queues[place].putBack(some) }
+        waitingCount += pushes.count
+    }
+
+    // MARK: Answers
+
+    enum Fit {
+        case first
+        /// To a push that was told to take longer.
+        case late
+        /// To one that has its last answer already.
+        case known
+        case surplus
+    }
+
+    mutating func settle(_ answer: TransportAnswer, at now: ContinuousClock.Instant) -> Fit {
+        let number = answer.id.number
+        if let flight = flights.removeValue(forKey: number) {
+            settle(answer, flight, at: now)
+            return .first
+        }
+        if let kept = late.removeValue(forKey: number) {
+            release(kept)
+            // It is not to be asked for any more.
+            waitingCount -= questions.count { $0.id.number == number }
+            questions.removeAll { $0.id.number == number }
+            if answeredLate.count >= Self.answeredLateMax { answeredLate = [] }
+            answeredLate.insert(number)
+            return .late
+        }
+        return answeredLate.contains(number) ? .known : .surplus
+    }
+
+    private mutating func settle(_ answer: TransportAnswer, _ flight: Flight, at now: ContinuousClock.Instant) {
+        var kept = flight.kept
+        if let queue = flight.queue {
+            if answer.isUnderWay, (way.room?(apps[queue]).pushesPerDevice ?? .max) < .max {
+                kept = Device(queue: queue, destination: flight.destination)
+            }
+            queues[queue].noteAnswer(
+                flight.destination, after: now - flight.sent, at: now, keepsDevice: kept != nil)
+        }
+        if answer.isUnderWay { late.updateValue(kept, forKey: answer.id.number) } else { release(kept) }
+    }
+
+    private mutating func release(_ kept: Device?) {
+        if let kept { queues[kept.queue].release(kept.destination) }
+    }
+
+    /// Takes pushes out that wait for room.
+    mutating func remove(_ numbers: Set<UInt64>) -> [Delivery.ID] {
+        var removed = questions.filter { numbers.contains($0.id.number) }.map(\.id)
+        questions.removeAll { numbers.contains($0.id.number) }
+        for place in queues.indices {
+            queues[place].remove { push in
+                guard numbers.contains(push.id.number) else { return false }
+                removed.append(push.id)
+                return true
+            }
+        }
+        waitingCount -= removed.count
+        return removed
     }
 }
 
-/// Pushes one behind the other.
-private struct PushLine {
-    private var pushes: [Delivery?] = []
-    private var start = 0
+/// The room that is left at a transport, for each of its apps.
+private struct RoomLeft {
+    private let rooms: [TransportRoom]
+    private var inFlight: [Int]
+    private var channels: [Int: Channel] = [:]
+    private var left: Int
 
-    var count: Int { pushes.count - start }
-    var isEmpty: Bool { count == 0 }
+    private struct Channel {
+        var inFlight = 0
+        /// How many apps have pushes of late.
+        var apps = 0
+        /// How many apps press for room: see ``AppQueue/pressesForRoom``.
+        var pressing = 0
+    }
 
-    mutating func append(_ push: Delivery) { pushes.append(push) }
-
-    mutating func prepend(_ push: Delivery) {
-        if start == 0 {
-            pushes.insert(push, at: 0)
-        } else {
-            start -= 1
-            pushes[start] = push
+    init(_ rooms: [TransportRoom], _ queues: [AppQueue], _ active: [Int], of all: Int) {
+        (self.rooms, inFlight) = (rooms, queues.map(\.inFlight))
+        left = all - inFlight.reduce(0, +)
+        for (room, queue) in zip(rooms, queues) {
+            channels[room.channel, default: Channel()].inFlight += queue.inFlight
+            if queue.pressesForRoom { channels[room.channel]?.pressing += 1 }
         }
+        for place in active { channels[rooms[place].channel]?.apps += 1 }
     }
 
-    mutating func popFirst() -> Delivery? {
-        guard start < pushes.count else { return nil }
-        defer { drop() }
-        return pushes[start].take()
-    }
+    func most(_ place: Int) -> Int { max(1, rooms[place].pushesMax) }
 
-    /// The memory of those that went out is given back now and then.
-    private mutating func drop() {
-        start += 1
-        if start == pushes.count {
-            (pushes, start) = ([], 0)
-        } else if start >= 1_024, start * 2 >= pushes.count {
-            pushes.removeFirst(start)
-            start = 0
+    /// An app whose pushes are answered soon may use what others leave. Another one has its part, and an eighth at most
+    /// while the pushes of an app that may be a fast one wait for room.
+    func hasRoom(_ place: Int, _ queue: AppQueue) -> Bool {
+        guard left > 0, let channel = channels[rooms[place].channel], channel.inFlight < most(place) else {
+            return false
         }
+        if queue.isFast { return true }
+        let isPressed = channel.pressing > (queue.pressesForRoom ? 1 : 0)
+        return inFlight[place] < max(1, most(place) / max(1, channel.apps, isPressed ? 8 : 1))
     }
 
-    mutating func removeAll(where isUnwanted: (Delivery) -> Bool) {
-        pushes = pushes[start...].filter { push in push.map { !isUnwanted($0) } ?? false }
-        start = 0
+    mutating func take(_ place: Int) {
+        left -= 1
+        inFlight[place] += 1
+        channels[rooms[place].channel]?.inFlight += 1
     }
 }

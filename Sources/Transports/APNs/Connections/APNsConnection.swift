@@ -52,7 +52,7 @@ final class APNsConnection: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case TLSUserEvent.handshakeCompleted(let agreed) = event {
-            guard agreed == "h2" else { return errorCaught(context: context, error: Trouble.noHTTP2) }
+            guard agreed == "h2" else { return errorCaught(context: context, error: ConnectionFailure.noHTTP2) }
             isSecure = true
             pool?.tell { state, _ in state.progressed(id, missing: .noSettings) }
         }

@@ -107,7 +107,7 @@ final class ConnectionPool {
             for connection in connections.values { connection.flush() }
         } while !state.actions.isEmpty
         isActing = false
-        (allowance.count, allowance.isSilent) = (state.allowance, state.wasWaitedForInVain)
+        (allowance.count, allowance.isSilent) = (state.allowance, state.timedOutInLastWindow)
         // The event loop may have no further turn.
         if state.isClosed { for batch in state.batches.indices { report(batch) } }
     }

@@ -19,7 +19,7 @@ struct PoolConnection {
     let isTrusted: Bool
     var state = State.dialing
     /// What of the server, or of the proxy before it, has not come yet.
-    var missing: Trouble? = .noTunnel
+    var missing: ConnectionFailure? = .noTunnel
     /// How many requests wait for their answers.
     var active = 0
     private var streamsMax = 0

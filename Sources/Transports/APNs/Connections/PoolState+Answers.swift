@@ -36,7 +36,7 @@ extension PoolState {
     private mutating func answered(_ tag: Int, _ head: ResponseHead, _ body: [UInt8], by id: Int) {
         guard requests[tag] != nil else { return }
         land(tag)
-        (answers, wasWaitedForInVain, trouble) = (answers + 1, false, nil)
+        (answers, timedOutInLastWindow, trouble) = (answers + 1, false, nil)
         if head.status != 403, let index = index(of: id) { connections[index].trust() }
         if head.status == 200, head.retryAfter == nil, body.isEmpty {
             return accept(tag, head, by: id)

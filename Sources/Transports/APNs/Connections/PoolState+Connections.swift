@@ -31,7 +31,7 @@ extension PoolState {
     /// A connection has come so far.
     ///
     /// - Parameter missing: What is to come next.
-    mutating func progressed(_ id: Int, missing: Trouble) {
+    mutating func progressed(_ id: Int, missing: ConnectionFailure) {
         if let index = index(of: id), connections[index].missing != nil { connections[index].missing = missing }
     }
 
@@ -43,7 +43,7 @@ extension PoolState {
         guard let index = index(of: id) else { return }
         let connection = connections.remove(at: index)
         guard connection.state != .draining else { return }
-        dialFailed(reason ?? connection.endReason ?? terms.server.words(for: Trouble.closed))
+        dialFailed(reason ?? connection.endReason ?? terms.server.words(for: ConnectionFailure.closed))
     }
 
     mutating func dialFailed(_ reason: String) {
@@ -115,7 +115,7 @@ extension PoolState {
         switch connections[index].lifeSigns.check(at: moment.now, isBusy: connections[index].active > 0) {
         case .well: break
         case .ask: actions.append(.ping(id))
-        case .dead: endConnection(id, because: terms.server.words(for: Trouble.silent))
+        case .dead: endConnection(id, because: terms.server.words(for: ConnectionFailure.silent))
         }
     }
 

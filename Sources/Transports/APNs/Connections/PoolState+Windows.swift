@@ -49,7 +49,7 @@ extension PoolState {
 
     /// A server that takes nothing or cannot be reached is not waited for.
     private mutating func begin(_ count: Int, _ answered: @escaping Answered, _ patience: Duration) -> (Int, Duration) {
-        let isStuck = wasWaitedForInVain || (dialFailures > 0 && !connections.contains(where: \.isStanding))
+        let isStuck = timedOutInLastWindow || (dialFailures > 0 && !connections.contains(where: \.isStanding))
         let batch = Batch(outstanding: count, answersBefore: answers, answered: answered)
         return (batches.insert(batch), isStuck ? .zero : patience)
     }
@@ -105,7 +105,7 @@ extension PoolState {
 
     private mutating func release(_ number: Int) {
         guard let batch = batches[number], batch.outstanding > 0 else { return }
-        if batch.answersBefore == answers { wasWaitedForInVain = true }
+        if batch.answersBefore == answers { timedOutInLastWindow = true }
         for tag in requests.indices where requests[tag]?.batch == number {
             guard let request = requests[tag], !request.isLate else { continue }
             if request.flight != nil || request.attempts > 0 {
@@ -129,7 +129,7 @@ extension PoolState {
         return terms.server.words(for: standing.first?.missing ?? .silent, isDialing: standing.isEmpty)
     }
 
-    private var noAnswer: String { terms.server.words(for: Trouble.silent) }
+    private var noAnswer: String { terms.server.words(for: ConnectionFailure.silent) }
 
     private func why(_ request: Request) -> String {
         request.flight == nil ? trouble ?? "waits for room" : Self.inFlight

@@ -78,7 +78,7 @@ struct PoolState {
     /// How often the server answered a request.
     var answers = 0
     /// Whether a wait ended in which the server answered none, and it has not answered since.
-    var wasWaitedForInVain = false
+    var timedOutInLastWindow = false
     /// How many pushes may be under way.
     var allowance = 1
     /// Why there is no connection.

@@ -4,7 +4,7 @@ import NIOCore
 
 /// Answers requests; knows nothing of sockets.
 struct Service: Sendable {
-    let office: Office
+    let storeQueue: CourierStoreQueue
     let pollTimeout: TimeAmount
 
     /// - Parameter isGone: Succeeds when the client is not there any more.
@@ -38,10 +38,10 @@ struct Service: Sendable {
     private func hold(
         _ poll: Poll, on loop: any EventLoop, isGone: EventLoopFuture<Void>
     ) -> EventLoopFuture<Poll.Answer> {
-        let (office, end) = (office, { @Sendable (desk: Desk) in desk.end(poll) })
-        office.tell({ $0.begin(poll, now: $1) }, orElse: { poll.end(.failed("the courier is closed")) })
-        let timeout = loop.scheduleTask(in: pollTimeout) { office.tell { desk, _ in end(desk) } }
-        isGone.whenComplete { _ in office.tell { desk, _ in end(desk) } }
+        let (storeQueue, end) = (storeQueue, { @Sendable (courierStore: CourierStore) in courierStore.end(poll) })
+        storeQueue.tell({ $0.begin(poll, now: $1) }, orElse: { poll.end(.failed("the courier is closed")) })
+        let timeout = loop.scheduleTask(in: pollTimeout) { storeQueue.tell { courierStore, _ in end(courierStore) } }
+        isGone.whenComplete { _ in storeQueue.tell { courierStore, _ in end(courierStore) } }
         poll.answer.whenComplete { _ in timeout.cancel() }
         return poll.answer
     }
@@ -52,25 +52,27 @@ struct Service: Sendable {
     private func fetch(
         _ token: CourierToken, since: ChangeToken?, limit: Int, isRetry: Bool = false
     ) async throws -> HTTPAnswer {
-        guard let inbox = try await office.ask({ try $0.inbox(of: token, now: $1) }) else { return .closed }
+        guard let inbox = try await storeQueue.ask({ try $0.inbox(of: token, now: $1) }) else { return .closed }
         guard let inbox else { return .unknownToken }
         if let since, !since.isWithin(inbox.end) { return .expired(isOfThisLog: since.log == inbox.end.log) }
         do {
             return .json(
-                try await office.read {
+                try await storeQueue.read {
                     try inbox.pages.read { db in
                         try InboxPage.json(
                             db, account: inbox.account, since: since, log: inbox.end.log, entriesMax: limit)
                     }
                 })
         } catch let error where error.isDamage && !isRetry {
-            _ = try await office.ask { try $0.replaceStore($1) }
+            _ = try await storeQueue.ask { try $0.replaceStore($1) }
             return try await fetch(token, since: since, limit: limit, isRetry: true)
         }
     }
 
     private func markRead(_ ids: [String], _ token: CourierToken) async throws -> HTTPAnswer {
-        guard let known = try await office.ask({ try $0.markRead(ids, token: token, now: $1) }) else { return .closed }
+        guard let known = try await storeQueue.ask({ try $0.markRead(ids, token: token, now: $1) }) else {
+            return .closed
+        }
         guard let unknown = known else { return .unknownToken }
         let read = ids.filter { !unknown.contains($0) }
         let json = ByteBuffer.object {

@@ -1,0 +1,215 @@
+import CloudKitModel
+import EventLog
+import Events
+import JSON
+import PipelineKit
+
+extension NotificationTrail {
+    /// The longest that settings let a notification wait.
+    private static let patience = Duration.seconds(36_000)
+
+    mutating func notifications(of open: [Position], _ stage: PipelineStage) throws -> [Position] {
+        guard let newest = open.map(\.event).max(by: { $0.sequence < $1.sequence }) else { return [] }
+        guard let log = logs.existingLog(of: stage) else {
+            try close(open, in: stage, last: nil)
+            return []
+        }
+        var search = try NotificationSearch(change, try open.map(trail), in: upstream(of: stage))
+        let (user, limit) = (user, newest.now.advanced(by: NotificationTrail.patience))
+        var last: BatchHeader?
+        _ = try LogScan.events(
+            in: log, from: open.map(\.event.now).min() ?? newest.now, holding: [.text(user)]
+        ) { event in
+            if event.json[.user]?.equals(user.string) ?? false { try search.look(at: event) }
+        } isEnough: { header in
+            last = header
+            return search.isOver(hasReachedAll: header.reaches(newest.sequence), isTooLate: header.now > limit)
+        }
+        return try take(search.trails, of: open, stage, last: last, isTooLate: last.map { $0.now > limit } ?? false)
+    }
+
+    private func trail(_ position: Position) throws -> NotificationSearch.Trail {
+        let mayWait = try position.event.withJSON { json in
+            NotificationVisibility.isSilent(json[.notificationInfo])
+                || json[.notificationInfo]?["collapseIDKey"]?.isString ?? false
+        }
+        return .init(
+            match: position.event.sequence, change: change, subscription: flows[position.flow].subscriptionID,
+            mayWait: mayWait)
+    }
+
+    private func upstream(of stage: PipelineStage) -> String? {
+        logs.file.upstream(of: stage).flatMap(logs.existingLog)
+    }
+
+    private mutating func take(
+        _ trails: [NotificationSearch.Trail], of open: [Position], _ stage: PipelineStage, last: BatchHeader?,
+        isTooLate: Bool
+    ) throws -> [Position] {
+        var (found, missing) = ([Position](), [Position]())
+        for (position, trail) in zip(open, trails) {
+            flows[position.flow].steps += trail.replacement
+            if let notification = trail.found {
+                try note(notification, stage, position.flow)
+                found.append(Position(flow: position.flow, event: notification))
+            } else if trail.mayWait, !isTooLate, last?.reaches(position.event.sequence) ?? false {
+                flows[position.flow].end = NotificationTrail.held(stage)
+            } else {
+                missing.append(position)
+            }
+        }
+        try close(missing, in: stage, last: last)
+        return found
+    }
+
+    private mutating func note(_ notification: LoggedEvent, _ stage: PipelineStage, _ flow: Int) throws {
+        let (id, causes, early) = try notification.withJSON { json in
+            (json[.notificationID]?.string ?? "", json.causes, json[.atLimit]?.string)
+        }
+        let text =
+            "notification \(id) was made" + (causes.count > 1 ? ", which stands for \(causes.count) changes" : "")
+        flows[flow].causes = causes
+        flows[flow].steps.append(
+            Explanation(
+                stage.kind, .notificationMade, text,
+                [.init("notificationID", id), .init("sequence", notification.sequence)]))
+        if let early { flows[flow].steps.append(NotificationTrail.flushed(early, stage)) }
+    }
+
+    private static func flushed(_ policy: String, _ stage: PipelineStage) -> Explanation {
+        Explanation(
+            stage.kind, .notificationFlushed,
+            "the user had as many notifications pending as allowed, so this one left at once (\(policy))",
+            [.init("atLimit", policy)])
+    }
+
+    private static func held(_ stage: PipelineStage) -> Explanation {
+        Explanation(stage.kind, .notificationHeld, "the notification waits for a newer one that may replace it")
+    }
+}
+
+/// Follows one user's matches through those that replaced them to the notifications that stand for them.
+private struct NotificationSearch {
+    struct Trail {
+        /// The match that counts now, and its change.
+        fileprivate(set) var match: UInt64
+        fileprivate(set) var change: UInt64
+        /// Whose match it is; nil where the log does not hold it any more.
+        fileprivate(set) var subscription: ExactText?
+        let mayWait: Bool
+        fileprivate(set) var replacements = 0
+        fileprivate(set) var found: LoggedEvent?
+
+        fileprivate var address: Address { Address(change: change, subscription: subscription) }
+
+        init(match: UInt64, change: UInt64, subscription: ExactText, mayWait: Bool) {
+            (self.match, self.change, self.subscription, self.mayWait) = (match, change, subscription, mayWait)
+        }
+    }
+
+    /// What a match and its notification both say, of all that one user has.
+    struct Address: Hashable {
+        let change: UInt64
+        let subscription: ExactText?
+    }
+
+    private let change: UInt64
+    private(set) var trails: [Trail]
+    private var byMatch: [UInt64: [Int]]
+    private var byAddress: [Address: [Int]]
+    private var matches: MatchedSubscriptions
+    /// Trails without a notification: those that need not wait for one, and those that may.
+    private var (atOnce, waiting): (Int, Int)
+
+    /// - Parameter log: The matches.
+    init(_ change: UInt64, _ trails: [Trail], in log: String?) throws {
+        (self.change, self.trails, matches) = (change, trails, try MatchedSubscriptions(log: log))
+        byMatch = Dictionary(grouping: trails.indices) { trails[$0].match }
+        byAddress = Dictionary(grouping: trails.indices) { trails[$0].address }
+        waiting = trails.count { $0.mayWait }
+        atOnce = trails.count - waiting
+    }
+
+    func isOver(hasReachedAll: Bool, isTooLate: Bool) -> Bool {
+        waiting == 0 ? atOnce == 0 || hasReachedAll : isTooLate
+    }
+
+    mutating func look(at event: LogScan.Event) throws {
+        let json = event.json
+        if json[.type]?.equals(EventName.coalesced) ?? false {
+            try replace(json)
+        } else if json[.type]?.equals(EventName.notification) ?? false, let newest = json[.change]?.sequence,
+            json.causes.contains(change)
+        {
+            let address = Address(change: newest, subscription: json[.subscriptionID]?.exact)
+            let found =
+                byAddress.removeValue(forKey: address) ?? byAddress.removeValue(
+                    forKey: Address(change: newest, subscription: nil)) ?? []
+            for trail in found { end(trail, with: event) }
+        }
+    }
+
+    private mutating func end(_ trail: Int, with event: LogScan.Event) {
+        byMatch[trails[trail].match] = nil
+        trails[trail].found = event.kept
+        if trails[trail].mayWait { waiting -= 1 } else { atOnce -= 1 }
+    }
+
+    private mutating func replace(_ json: JSONValue) throws {
+        guard let match = json[.match]?.sequence, let newer = json[.replacedBy]?.sequence,
+            let change = json[.replacedByChange]?.sequence, let replaced = byMatch.removeValue(forKey: match)
+        else { return }
+        let subscription = try matches.subscription(of: newer)
+        for trail in replaced {
+            byAddress[trails[trail].address] = nil
+            (trails[trail].match, trails[trail].change) = (newer, change)
+            trails[trail].subscription = subscription
+            trails[trail].replacements += 1
+            byMatch[newer, default: []].append(trail)
+            byAddress[trails[trail].address, default: []].append(trail)
+        }
+    }
+}
+
+/// Whose matches are, read some at a time: those of one change stand together.
+private struct MatchedSubscriptions {
+    private let log: String?
+    private let first: UInt64
+    private var known: [UInt64: ExactText] = [:]
+
+    private static let atOnce: UInt64 = 256
+
+    init(log: String?) throws {
+        self.log = log
+        first = try log.map { try EventLogs.summary(directory: $0).firstSequence } ?? 0
+    }
+
+    /// Nil where the log does not hold the match any more.
+    mutating func subscription(of match: UInt64) throws -> ExactText? {
+        if let subscription = known[match] { return subscription }
+        guard let log, match >= first else { return nil }
+        try LogScan().events(in: log, from: match, through: match + MatchedSubscriptions.atOnce, naming: []) { event in
+            known[event.sequence] = event.json[.subscriptionID]?.exact
+            return true
+        }
+        return known[match]
+    }
+}
+
+extension NotificationSearch.Trail {
+    /// Nothing where none replaced it.
+    var replacement: [Explanation] {
+        guard replacements > 0 else { return [] }
+        let text =
+            replacements == 1
+            ? "a newer notification, of change \(change), replaced it"
+            : "\(replacements) newer notifications replaced it one after the other, the last one of change \(change)"
+        return [
+            Explanation(
+                .notifications, .coalescedInto, text,
+                [
+                    .init("replacedBy", match), .init("replacedByChange", change), .init("times", UInt64(replacements)),
+                ])
+        ]
+    }
+}

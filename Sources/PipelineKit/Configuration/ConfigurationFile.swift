@@ -1,0 +1,78 @@
+import EventLog
+import Foundation
+
+/// Reads configuration files whole.
+enum ConfigurationFile {
+    /// Who may read a file.
+    enum Readers {
+        case anyone
+        /// Its group and others may not.
+        case owner
+        /// As `owner`; of a file of root's the group may. systemd lets a service read its credentials by an access list,
+        /// and what a mode says of the group is such a list's mask (acl(5), "Correspondence").
+        case service
+
+        /// Whether more may read the file than should.
+        func isTooOpen(_ mode: mode_t, owner: uid_t, reader: uid_t) -> Bool {
+            switch self {
+            case .anyone: false
+            case .owner: mode & 0o044 != 0
+            case .service: mode & (owner == 0 && reader != 0 ? 0o004 : 0o044) != 0
+            }
+        }
+    }
+
+    static func read(_ path: String, bytesMax: Int, readers: Readers = .anyone) throws(Complaint) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failed("open", path) }
+        defer { close(descriptor) }
+        // The open file's own mode: the name may lead elsewhere by now.
+        if readers != .anyone { try checkMode(of: descriptor, path, readers) }
+        return try read(descriptor, path, bytesMax: bytesMax)
+    }
+
+    /// Whether it can be read more than once: a pipe gives what it has to the first who reads.
+    static func isRegular(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    private static func checkMode(of descriptor: Int32, _ path: String, _ readers: Readers) throws(Complaint) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failed("read", path) }
+        guard !readers.isTooOpen(status.st_mode, owner: status.st_uid, reader: geteuid()) else {
+            throw Complaint("\(path) may be read by others than its owner", hint: "chmod 600 \(path)")
+        }
+    }
+
+    private static func read(_ descriptor: Int32, _ path: String, bytesMax: Int) throws(Complaint) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = uninterrupted { Foundation.read(descriptor, &buffer, buffer.count) }
+            guard count >= 0 else { throw failed("read", path) }
+            guard count > 0 else { return bytes }
+            bytes += buffer[..<count]
+            guard bytes.count <= bytesMax else {
+                throw Complaint("the file is larger than \(Quantities.bytes.text(Int64(bytesMax)))")
+            }
+        }
+    }
+
+    private static func failed(_ verb: String, _ path: String) -> Complaint {
+        Complaint("cannot \(verb) \(path): \(String(cString: strerror(errno)))")
+    }
+
+    /// Where a text stops being UTF-8.
+    static func placeOfInvalidByte(_ bytes: [UInt8]) -> Place {
+        var (line, column) = (1, 1)
+        var iterator = bytes.makeIterator()
+        var decoder = UTF8()
+        while case .scalarValue(let scalar) = decoder.decode(&iterator) {
+            (line, column) = scalar == "\n" ? (line + 1, 1) : (line, column + 1)
+        }
+        return Place(line: line, column: column)
+    }
+
+    static var currentFolder: String { FileManager.default.currentDirectoryPath }
+}

@@ -1,0 +1,355 @@
+import EventLog
+import Events
+import Glibc
+import JSON
+import PipelineKit
+import Time
+import ZeroMQ
+
+/// What the host of a plugin's program asks whoever keeps the program running.
+struct PluginPrograms {
+    /// Called whenever the program has opened its link; says how the one before it ended, if one did.
+    var onOpen: () -> ChildProcess.Exit? = { nil }
+    /// Called when the event that it ended on is taken out of its way.
+    var onSetAside: () -> Void = {}
+    /// Whether it has ended, and the next has not opened its link.
+    var isDown: () -> Bool = { false }
+}
+
+/// The work of a host whose stage is a program in another language.
+///
+/// The program connects a DEALER to the endpoint in `BELFRY_LINK`, sends `open`, gets `welcome` and `batch` frames as
+/// any consumer does, and sends back `outputs` with the sequence they answer. The host appends them with that cursor,
+/// so the program needs no log, and what it had not answered when it died is sent to it again.
+final class PluginLoop: HostWork {
+    var state: HostState
+    let outlet: StageOutlet
+    private let plan: HostPlan
+    private let inlet: any StageInlet
+    private let plugin: ZMQSocket
+    private let control: HostControl
+    private var out = Outbox()
+    /// With its line feed, an event must fit the log.
+    private var events = EventReader(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
+    private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
+    private let message = ZMQMultipart()
+    private var peer: [UInt8]?
+    private var upstream: (name: String, identity: LogIdentity)?
+    private var waiting: [Waiting] = []
+    private var now: Instant
+    private var promise: (now: Instant, mark: UInt64)?
+    private var mark: UInt64 = 0
+    private var eventsIn: UInt64 = 0
+    private var refusedFrames = 0
+    /// Since when nothing has come from the program that it was waited for.
+    private var silentSince = ContinuousClock.now
+    /// Whether that was said.
+    private var hasComplained = false
+    /// What kinds of mistakes of the program's were said.
+    private var mistakesSaid: Set<String> = []
+    /// Whether the program may have sent something that was not read.
+    private var hasFrames = false
+    var program = PluginPrograms()
+    /// Through which event the program gets one event at a time, because an earlier one ended with these in hand.
+    private var carefulThrough: UInt64 = 0
+    /// How often in a row the program has ended with that event alone in hand.
+    private var crashes: (sequence: UInt64, count: UInt64) = (0, 0)
+    /// How many events were set aside since the program answered one.
+    private var setAsideInARow: UInt64 = 0
+
+    private static let patience = Duration.seconds(10)
+
+    /// A batch that the program has not answered yet.
+    private struct Waiting {
+        var first: UInt64
+        var count: Int
+        var now: Instant
+        var lines: [UInt8]
+        var last: UInt64 { first + UInt64(count) - 1 }
+
+        /// One for each event.
+        var events: [Waiting] {
+            guard count > 1 else { return [self] }
+            return lines.withUnsafeBytes { lines in
+                zip(first..., Lines(lines)).map { sequence, line in
+                    Waiting(first: sequence, count: 1, now: now, lines: Array(line) + [UInt8(ascii: "\n")])
+                }
+            }
+        }
+    }
+
+    init(_ plan: HostPlan, _ control: HostControl, outlet: StageOutlet, inlet: any StageInlet, plugin: ZMQSocket) {
+        self.plan = plan
+        self.control = control
+        self.outlet = outlet
+        self.inlet = inlet
+        self.plugin = plugin
+        now = outlet.log.lastNow
+        state = .caughtUp(through: outlet.log.cursor.input?.position ?? 0)
+    }
+
+    var sockets: [any MessageSocket] { [inlet.socket, plugin] }
+    var timeout: Duration { inlet.patience }
+    func trimmed(to first: UInt64) {}
+    /// What the program has answered.
+    private var answered: UInt64 { state.committed }
+    /// Also while the host stops: the program's outputs come in.
+    var wantsInput: Bool { state.held == nil }
+    /// What the program has not answered is sent to it again; it has no other past.
+    var need: RetentionFloor { RetentionFloor(upstream: answered + 1, own: .max) }
+
+    var conditions: HostState.Conditions {
+        .init(
+            isLogFull: outlet.isShort, hasAnswers: hasFrames && state.held == nil, isStopping: control.isStopAsked)
+    }
+    var isIdle: Bool { waiting.isEmpty || peer == nil }
+
+    func fill(_ report: inout HostReport) {
+        let waitsForProgram = peer == nil || program.isDown() || hasComplained
+        report.phase = upstream == nil ? .waitingForUpstream : waitsForProgram ? .waitingForProgram : .running
+        report.taken = answered
+        report.eventsIn = eventsIn
+        report.mark = mark
+        report.refusedFrames = refusedFrames + inlet.refusedFrames + outlet.server.refusedFrames
+    }
+
+    func finish() throws {
+        if let peer { _ = try plugin.send([peer, LinkFrame.close()], wait: false) }
+        try inlet.close()
+        try outlet.close()
+    }
+
+    func beginTurn(hasInput: Bool) {
+        hasFrames = hasFrames || hasInput
+        state.beginTurn(hasInput: hasInput, bytesMax: 1 << 20)
+    }
+
+    func perform(_ action: HostState.Action) throws {
+        switch action {
+        case .takeAnswers: try takeOutputs()
+        case .goOn: try goOn()
+        case .receive:
+            if let arrival = try inlet.receive() { try take(arrival) } else { state.noteNoInput() }
+        case .commit: try keepPromise()
+        case .handOut, .wake: break
+        }
+    }
+
+    func endTurn() throws {
+        complainOfSilence()
+        inlet.keep = need.upstream
+        try inlet.tick(at: .now)
+    }
+
+    /// Says once that the program has not opened its link, or does not answer.
+    private func complainOfSilence() {
+        guard !program.isDown(), peer == nil || !waiting.isEmpty, state.held == nil else { return endSilence() }
+        guard !hasComplained, .now - silentSince > PluginLoop.patience else { return }
+        hasComplained = true
+        let fault =
+            waiting.first.flatMap { oldest in
+                peer.map { _ in "answered events \(oldest.first) to \(oldest.last) of \(upstream?.name ?? "")" }
+            } ?? "opened the link in BELFRY_LINK"
+        StandardError.write(
+            "\(plan.stage): the plugin's program has not \(fault) for \(PluginLoop.patience); nothing passes until it does"
+        )
+    }
+
+    private func endSilence() { (silentSince, hasComplained) = (.now, false) }
+
+    private func take(_ arrival: LinkClient.Arrival) throws {
+        switch arrival {
+        case .welcome(let log, let identity, _):
+            try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
+            try outlet.recoverDeadLetters(upstream: log)
+            upstream = (log, identity)
+        case .batch(let first, let count, let now, let lines):
+            waiting.append(Waiting(first: first, count: count, now: now, lines: Array(lines)))
+            state.take(through: first + UInt64(count) - 1)
+            state.noteInput(bytes: lines.count)
+            eventsIn += UInt64(count)
+            if answered >= carefulThrough { try sendLast() }
+        case .time(let now, let mark): promise = (now, mark)
+        }
+    }
+
+    private func keepPromise() throws {
+        guard waiting.isEmpty, let promise, plan.clock == .event else { return }
+        outlet.server.promise(now: promise.now, mark: promise.mark)
+        mark = promise.mark
+    }
+
+    // MARK: The program
+
+    private func sendLast() throws {
+        guard let peer, let batch = waiting.last else { return }
+        try send(batch, to: peer)
+    }
+
+    private func send(_ batch: Waiting, to peer: [UInt8]) throws {
+        let frame = LinkFrame.batch(first: batch.first, count: batch.count, now: batch.now)
+        if try plugin.send([peer, frame, batch.lines], wait: false) != .sent { self.peer = nil }
+    }
+
+    private func takeOutputs() throws {
+        while wantsInput {
+            switch try plugin.receive(into: message, wait: false) {
+            case .empty:
+                hasFrames = false
+                return
+            case .tooManyFrames(let count):
+                try refuse(
+                    message.bytes(at: 0), "link.frames", "a message of \(count - 1) frames; outputs have two, open one")
+            case .received: try takeOutput()
+            }
+        }
+    }
+
+    private func takeOutput() throws {
+        guard message.count >= 2 else {
+            refusedFrames += 1
+            return
+        }
+        let sender = message.bytes(at: 0)
+        let control: JSONValue
+        do throws(JSONError) { control = try frames.parse(message[1]) } catch {
+            return try refuse(sender, "link.frame", "the control frame is not JSON: \(error)")
+        }
+        switch control.text(.type) {
+        case "open": try open(control, sender)
+        case "outputs": try outputs(control, sender)
+        case let type: try refuse(sender, "link.type", "unknown frame type '\(type ?? "")': open, outputs")
+        }
+    }
+
+    private func refuse(_ peer: [UInt8], _ code: String, _ reason: String, isTold: Bool = true) throws {
+        refusedFrames += 1
+        _ = try plugin.send([peer, LinkFrame.error(code, reason)], wait: false)
+        guard isTold, mistakesSaid.insert(code).inserted else { return }
+        StandardError.write("\(plan.stage): the plugin's program was refused: \(reason) (\(code))")
+    }
+
+    private func open(_ control: JSONValue, _ sender: [UInt8]) throws {
+        guard control.natural("protocol") == UInt64(LinkFrame.version) else {
+            return try refuse(sender, "link.version", "this link speaks protocol \(LinkFrame.version)")
+        }
+        peer = sender
+        endSilence()
+        if let end = program.onOpen() { try noteCrash(end) }
+        let log = outlet.log
+        let welcome = LinkFrame.welcome(
+            log: upstream?.name ?? "", identity: upstream?.identity ?? log.identity, last: state.taken, after: answered)
+        _ = try plugin.send([sender, welcome], wait: false)
+        try sendAgain()
+    }
+
+    /// All that is not answered; one event alone while it is not known which of them the program ends on.
+    private func sendAgain() throws {
+        guard state.held == nil else { return }
+        for batch in answered < carefulThrough ? waiting.prefix(1) : waiting[...] {
+            if let peer { try send(batch, to: peer) }
+        }
+    }
+
+    private func outputs(_ control: JSONValue, _ sender: [UInt8]) throws {
+        guard sender == peer else {
+            // Of a program that has ended since, as a rule: the next gets these events again.
+            return try refuse(
+                sender, "link.outputs", "outputs come from the program that opened the link last", isTold: false)
+        }
+        guard let through = control.natural("through"), let batch = waiting.first, through == batch.last else {
+            let oldest = waiting.first.map { "\($0.last)" } ?? "none: all are answered"
+            let found = control.natural("through").map { "\($0)" } ?? "none"
+            return try refuse(
+                sender, "link.outputs",
+                "outputs need \"through\": the last sequence of the oldest batch not yet answered (\(oldest)); found: \(found)"
+            )
+        }
+        let lines = message.count > 2 ? message[2] : UnsafeRawBufferPointer(start: nil, count: 0)
+        if let fault = LinkFrame.fault(ofOutputs: control, lines) { return try refuse(sender, "link.outputs", fault) }
+        endSilence()
+        admit(lines, through)
+        setAsideInARow = 0
+        now = max(now, batch.now)
+        state.hold(.outputs(through: through))
+        try goOn()
+    }
+
+    /// Appends the outputs in hand, and gives the program what had to wait for them.
+    private func goOn() throws {
+        let (before, wasCareful) = (answered, answered < carefulThrough)
+        try save()
+        if wasCareful, answered > before { try sendAgain() }
+    }
+
+    /// Appends the outputs in hand. While there is no room for them, nothing more is taken from either side.
+    private func save() throws {
+        guard case .outputs(let through, let isSetAside) = state.held, let batch = waiting.first else { return }
+        let name = upstream?.name ?? ""
+        var cursor = Cursor([name: through])
+        if isSetAside { cursor.setAside(through, of: name) }
+        if try outlet.commit(&out, cursor: cursor, now: now, always: true) == .noRoom { return }
+        _ = state.takeHeld()
+        waiting.removeFirst()
+        state.noteAppended(through: through)
+        try inlet.grant(batch.lines.count)
+    }
+
+    // MARK: A program that ends again and again
+
+    /// A program has ended with events in hand: the next gets them one at a time, so that it shows on which of them it ends.
+    private func noteCrash(_ end: ChildProcess.Exit) throws {
+        guard end.isCrash, state.held == nil, let first = waiting.first, let last = waiting.last else { return }
+        if first.count == 1, answered < carefulThrough || waiting.count == 1 {
+            crashes = (first.first, crashes.sequence == first.first ? crashes.count + 1 : 1)
+        }
+        carefulThrough = max(carefulThrough, last.last)
+        waiting = waiting.flatMap(\.events)
+        guard crashes.sequence == first.first, crashes.count >= CrashJournal.crashesMax else { return }
+        guard setAsideInARow < CrashJournal.setAsideMax else { return complain() }
+        try setAside(after: end)
+    }
+
+    private func complain() {
+        let before = "\(CrashJournal.setAsideMax) events before it, one after the other"
+        StandardError.write(
+            """
+            \(plan.stage): its program ended \(crashes.count) times with event \(crashes.sequence) of \(upstream?.name ?? "") \
+            in hand, as with \(before), so nothing more is set aside; mend the program
+            """)
+    }
+
+    /// See ``ConsumerLoop/setAside(_:_:)``.
+    private func setAside(after end: ChildProcess.Exit) throws {
+        guard let event = waiting.first, let upstream else { return }
+        let reason =
+            "the stage crashed three times on it: each time its program ended with this event in hand, the last time it "
+            + end.text
+        event.lines.withUnsafeBytes { lines in
+            for line in Lines(lines) {
+                out.reject(sequence: event.first, line: line, Rejection(code: SetAsideEvents.code, reason: reason))
+            }
+        }
+        now = max(now, event.now)
+        state.hold(.outputs(through: event.first, isSetAside: true))
+        setAsideInARow += 1
+        program.onSetAside()
+        try save()
+        StandardError.write(
+            "\(plan.stage): set event \(event.first) of \(upstream.name) aside: \(reason) (belfry dead-letters)")
+    }
+
+    private func admit(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {
+        for line in Lines(lines) {
+            if let event = events.read(line, sequence: through, into: &out) { out.pass(event) }
+        }
+    }
+}
+
+extension ChildProcess.Exit {
+    /// Whether what the program had in hand may be to blame. A program that ends for trouble of its own, such as a server
+    /// that it cannot reach, says so with 75 (sysexits: a temporary failure).
+    fileprivate var isCrash: Bool {
+        wasSignalled ? ![SIGTERM, SIGINT, SIGHUP].contains(status) : status != 0 && status != 75
+    }
+}

@@ -1,0 +1,337 @@
+import Events
+import JSON
+import PipelineKit
+import Time
+import ZeroMQ
+
+/// The work of a host whose stage is fed by producers at its door.
+///
+/// A producer numbers its lines from 1. The log's cursor holds each producer's last number, so a line that is sent
+/// again after a lost answer is not taken twice. It also holds whom the producer's name belongs to: others' lines under
+/// that name are refused, and leave no trace.
+final class SourceLoop<S: Stage>: HostWork {
+    var state: HostState
+    let outlet: StageOutlet
+    let plan: HostPlan
+    private let control: HostControl
+    private let door: any MessageSocket
+    let context: StageContext
+    private(set) var past: SettingsTimeline<S>
+    private(set) var clock: StageClock<S>
+    private var out = Outbox()
+    private var events = EventReader(limits: EventReader.doorLimits)
+    private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
+    private let message = ZMQMultipart()
+    private var producers: ProducerPositions
+    private var answers = DoorAnswers()
+    private var eventsIn: UInt64 = 0
+    private var refusedFrames = 0
+    private var promised: Instant?
+    private var mark: UInt64 = 0
+    private var keeper: SnapshotKeeper?
+
+    private static var turnBytesMax: Int { 1 << 20 }
+
+    init(_ plan: HostPlan, _ control: HostControl, settings: S.Settings, outlet: StageOutlet, door: any MessageSocket)
+        throws
+    {
+        self.plan = plan
+        self.control = control
+        self.outlet = outlet
+        self.door = door
+        let log = outlet.log
+        state = .caughtUp(through: log.lastSequence)
+        context = StageContext(
+            log: log.identity, upstream: log.identity, upstreamName: log.name, registry: plan.registry)
+        let itself = (log.name, log.identity)
+        past = try SettingsTimeline<S>(plan, settings, isNew: log.lastNow == .epoch)
+        let start = try SnapshotSearch<S>(plan, log, past, upstream: itself)?.newest()
+        clock = StageClock(try start?.stage ?? S(settings, context: context), now: log.lastNow)
+        producers = ProducerPositions(log.cursor)
+        keeper = SnapshotKeeper(S.self, plan, log, upstream: itself)
+        try clock.recall(
+            from: plan.logDirectory, after: start?.moment.sequence ?? 0, through: log.lastSequence
+        ) { keeper?.noteInput($0) }
+        if past.hasChanged { try clock.adopt(settings, context: context) }
+        try past.record(after: log.lastSequence, now: log.lastNow)
+    }
+
+    var sockets: [any MessageSocket] { [door] }
+    var isIdle: Bool { true }
+    var conditions: HostState.Conditions { .init(isLogFull: outlet.isShort) }
+    var timeout: Duration { outlet.isShort ? .milliseconds(200) : .seconds(1) }
+    var need: RetentionFloor { keeper.map { RetentionFloor($0.need) } ?? .everything }
+
+    func fill(_ report: inout HostReport) {
+        report.phase = .running
+        report.eventsIn = eventsIn
+        report.mark = mark
+        report.door = door.lastEndpoint
+        report.refusedFrames = refusedFrames + outlet.server.refusedFrames
+    }
+
+    func finish() throws {
+        if try commitForAnswers() { keeper?.finish(clock.stage, moment) }
+        keeper?.wait()
+        try outlet.log.flush()
+        try answers.send(over: door, durable: outlet.log.batches)
+        try outlet.close()
+    }
+
+    func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
+
+    func beginTurn(hasInput: Bool) { state.beginTurn(hasInput: hasInput, bytesMax: Self.turnBytesMax) }
+
+    func perform(_ action: HostState.Action) throws {
+        switch action {
+        case .goOn:
+            guard try commit(), case .time(let now, let mark, let asker?) = state.takeHeld() else { return }
+            try moveTime(to: now, mark, for: asker)
+        case .receive: try receive()
+        case .commit: try commitTurn()
+        case .takeAnswers, .handOut, .wake: break
+        }
+    }
+
+    private func receive() throws {
+        switch try door.receive(into: message, wait: false) {
+        case .empty: state.noteNoInput()
+        case .tooManyFrames(let count): refuseFrames(count)
+        case .received:
+            state.noteInput(bytes: message.byteCount)
+            keeper?.noteInput(message.byteCount)
+            try take()
+        }
+    }
+
+    private func commitTurn() throws {
+        if let fault = clock.fault { throw fault }
+        let isDone = try commitForAnswers()
+        try answers.send(over: door, durable: outlet.log.durableBatches)
+        guard isDone else { return }
+        putAside()
+        if state.held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
+    }
+
+    /// Whether the stage's state is that of its log.
+    var isSettled: Bool { out.count == 0 && !producers.hasChanged && state.isSettled(conditions) }
+
+    private func putAside() {
+        guard keeper?.isDue() == true else { return }
+        outlet.pauses.lap(.input)
+        keeper?.take(clock.stage, moment, beside: SnapshotMaker(plan, past, context))
+        outlet.pauses.lap(.snapshot)
+    }
+
+    var moment: SnapshotMoment {
+        let last = outlet.log.lastSequence
+        return SnapshotMoment(position: last, sequence: last, now: clock.now)
+    }
+
+    /// - Returns: Whether the log has what the stage and the producers' positions are made from. Else it has no room: what
+    ///   is to be appended stays, and the door is not read.
+    @discardableResult
+    private func commit() throws -> Bool {
+        guard out.count > 0 || producers.hasChanged else { return true }
+        let now = max(clock.now, outlet.log.lastNow)
+        switch try outlet.commit(&out, cursor: producers.changes, now: now, always: true) {
+        case .noRoom: return false
+        case .appended, .unneeded: producers.settleChanges()
+        }
+        return true
+    }
+
+    private func commitForAnswers() throws -> Bool {
+        guard try commit() else { return false }
+        answers.noteAppended(batches: outlet.log.batches)
+        return true
+    }
+
+    // MARK: Frames
+
+    private func take() throws {
+        guard message.count >= 2 else {
+            refusedFrames += 1
+            return
+        }
+        let peer = message.bytes(at: 0)
+        let control: JSONValue
+        do throws(JSONError) { control = try frames.parse(message[1]) } catch {
+            return refuse(peer, "door.frame", "the control frame is not JSON: \(error)")
+        }
+        switch control.text(.type) {
+        case "hello": hello(control, from: peer)
+        case "produce": try produce(control, from: peer)
+        case "time": try time(control, from: peer)
+        case let type: refuse(peer, "door.type", "unknown frame type '\(type ?? "")': hello, produce")
+        }
+    }
+
+    private func refuse(_ peer: [UInt8], _ code: String, _ reason: String) {
+        refusedFrames += 1
+        answer(peer, LinkFrame.error(code, reason))
+    }
+
+    private func refuseFrames(_ count: Int) {
+        refuse(message.bytes(at: 0), "door.frames", "a message of \(count - 1) frames; produce has two, others one")
+    }
+
+    private func answer(_ peer: [UInt8], _ frame: [UInt8]) { answers.add(frame, to: peer) }
+
+    /// The log's last sequence once the turn's events are appended.
+    private var lastWithPending: UInt64 { outlet.log.lastSequence + UInt64(out.count) }
+
+    private func hello(_ control: JSONValue, from peer: [UInt8]) {
+        guard control.natural("protocol") == UInt64(LinkFrame.version) else {
+            return refuse(peer, "link.version", "this door speaks protocol \(LinkFrame.version)")
+        }
+        guard let producer = control.text("producer"), isName(producer) else {
+            return refuse(peer, "door.producer", "hello needs \"producer\", a name of 1 to 200 bytes")
+        }
+        guard let position = knownPosition(of: producer, control, peer) else { return }
+        let log = outlet.log
+        answer(
+            peer,
+            LinkFrame.welcome(
+                log: log.name, identity: log.identity, last: log.lastSequence, after: position.through,
+                checksum: position.checksum?.value, refused: position.refused))
+    }
+
+    /// How far the producer has come whose frame this is; a name that belongs to nobody is this producer's from its first
+    /// line on. Nil where the frame is refused.
+    private func knownPosition(
+        of producer: String, _ control: JSONValue, _ peer: [UInt8]
+    ) -> ProducerPositions.Position? {
+        let secret = control.text("secret")
+        if let secret, !ProducerSecret.bytes.contains(secret.utf8.count) {
+            refuse(peer, "door.secret", "\"secret\" has 16 to 200 bytes")
+            return nil
+        }
+        let owners = ProducerOwner.owners(client: message.userID, secret: secret)
+        guard let first = owners.first else {
+            refuse(
+                peer, "door.secret",
+                "hello and produce need \"secret\", 16 to 200 bytes that this producer alone knows: its name belongs to it"
+            )
+            return nil
+        }
+        guard producers.hasRoom(for: producer) else {
+            refuse(
+                peer, "door.producers",
+                "the door knows \(ProducerPositions.lastingMax) producers' names and takes no new one: send under one of "
+                    + "those, or without a lasting name (one that begins with '~')")
+            return nil
+        }
+        guard let known = producers[producer] else {
+            return .init(owner: first, through: 0, checksum: LineChecksum(), refused: 0)
+        }
+        guard let owner = known.owner else { return .init(owner: first, through: known.through) }
+        guard owners.contains(owner) else {
+            refuse(
+                peer, "door.owner",
+                "the producer name '\(producer)' belongs to who used it first, with another key or secret; send with that key "
+                    + "or secret, or under another name")
+            return nil
+        }
+        return known
+    }
+
+    private func isName(_ name: String) -> Bool { (1...200).contains(name.utf8.count) }
+
+    private func produce(_ control: JSONValue, from peer: [UInt8]) throws {
+        guard message.count == 3, let producer = control.text("producer"), isName(producer),
+            let first = control.natural(.first), first > 0
+        else {
+            return refuse(peer, "door.produce", "produce needs \"producer\", \"first\" (from 1) and a frame of lines")
+        }
+        guard let position = knownPosition(of: producer, control, peer) else { return }
+        let next = position.through + 1
+        guard first <= next else {
+            return refuse(peer, "door.gap", "line \(first) of '\(producer)' came, line \(next) is next")
+        }
+        let admission = try admit(message[2], of: producer, first: first, behind: position)
+        answer(peer, admission.answer(to: producer, last: lastWithPending))
+    }
+
+    private func admit(
+        _ lines: UnsafeRawBufferPointer, of producer: String, first: UInt64, behind start: ProducerPositions.Position
+    ) throws -> Admission {
+        if plan.clock == .wall { clock.advance(to: outlet.now(from: clock.now), into: &out) }
+        var admission = Admission(through: start.through)
+        var position = start
+        var number = first
+        for line in Lines(lines) {
+            if number > position.through {
+                guard try admit(line, number, of: producer, position) else { break }
+                if !out.saved.isEmpty { admission.take(out.takeSaved(), of: number, at: lastWithPending) }
+                position.through = number
+                position.checksum?.add(line: line)
+                position.refused = start.refused.map { $0 + UInt64(out.rejections.count) }
+            }
+            number += 1
+            if out.lines.count >= StageOutlet.batchBytesFull, try !leave(producer, position) { break }
+        }
+        producers.advance(producer, to: position)
+        admission.through = position.through
+        admission.refused = out.takeRejections()
+        admission.accepted = Int(position.through - start.through) - admission.refused.count
+        return admission
+    }
+
+    /// - Returns: False where the log has no room for what came before: the producer sends this line again.
+    @inline(__always)
+    private func admit(
+        _ line: UnsafeRawBufferPointer, _ number: UInt64, of producer: String, _ position: ProducerPositions.Position
+    ) throws -> Bool {
+        guard plan.clock == .event else {
+            if let event = events.read(line, sequence: number, into: &out) {
+                clock.receive(event, at: clock.now, into: &out)
+            }
+            eventsIn += 1
+            return true
+        }
+        var moment: Instant?
+        if let event = events.read(line, sequence: number, into: &out) {
+            moment = VirtualTime.of(event, after: clock.now, into: &out)
+        }
+        if let moment {
+            if moment > clock.now, try !leave(producer, position) { return false }
+            if let event = events.read(line, sequence: number, into: &out) {
+                clock.receive(event, at: moment, into: &out)
+            }
+        }
+        eventsIn += 1
+        return true
+    }
+
+    /// Appends what is there, in the middle of a frame; what was refused stays for the answer.
+    ///
+    /// - Returns: False where the log has no room.
+    private func leave(_ producer: String, _ position: ProducerPositions.Position) throws -> Bool {
+        let rejections = out.takeRejections()
+        producers.advance(producer, to: position)
+        let isDone = try commit()
+        for rejected in rejections {
+            rejected.line.withUnsafeBytes { out.reject(sequence: rejected.sequence, line: $0, rejected.rejection) }
+        }
+        return isDone
+    }
+
+    /// Moves virtual time by hand and passes a mark on.
+    private func time(_ control: JSONValue, from peer: [UInt8]) throws {
+        guard plan.clock == .event, let now = control["now"]?.int64, let mark = control.natural("mark") else {
+            return refuse(peer, "door.time", "only a pipeline on virtual time takes \"time\" frames")
+        }
+        try moveTime(to: Instant(microseconds: now), mark, for: peer)
+    }
+
+    private func moveTime(to now: Instant, _ mark: UInt64, for peer: [UInt8]) throws {
+        guard try commit() else {
+            return state.hold(.time(now, mark: mark, asker: peer))
+        }
+        clock.advance(to: max(now, clock.now), into: &out)
+        promised = clock.now
+        self.mark = max(self.mark, mark)
+        answer(peer, LinkFrame.time(after: outlet.log.lastSequence, now: clock.now, mark: mark))
+    }
+}

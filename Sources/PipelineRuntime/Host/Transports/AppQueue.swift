@@ -1,0 +1,173 @@
+import PipelineKit
+
+/// The pushes of one app at one transport that wait for room, in their order.
+///
+/// A device whose pushes are answered slowly keeps only a part of the room: what comes for it beyond that is parked, in
+/// its order, and lets the pushes of other devices pass.
+struct AppQueue {
+    private var waiting = PushLine()
+    private var parked: [UInt64: PushLine] = [:]
+    /// Devices in the order in which a push of theirs was first parked.
+    private var parkedDevices: [UInt64] = []
+    /// Devices with parked pushes that have had an answer since.
+    private var ready: [UInt64] = []
+    /// What is on its way to each device.
+    private var loads: [UInt64: Load] = [:]
+    private(set) var count = 0
+    private(set) var inFlight = 0
+    /// How long answers take of late; nil before the first.
+    private var answerTime: Duration?
+
+    /// The pushes on their way to one device.
+    private struct Load {
+        var count = 0
+        /// When the device last had an answer, or its first push went out.
+        var progress: ContinuousClock.Instant
+    }
+
+    /// Answers that take longer are slow.
+    private static let slow = Duration.milliseconds(250)
+
+    /// Whether answers have come, and soon.
+    var isFast: Bool { answerTime.map { $0 < Self.slow } ?? false }
+    /// Whether pushes wait for room that would be answered soon, as far as is known.
+    var pressesForRoom: Bool { (!waiting.isEmpty || !ready.isEmpty) && (answerTime == nil || isFast) }
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ push: Delivery) {
+        waiting.append(push)
+        count += 1
+    }
+
+    /// Puts back what was taken and did not go out, before all others.
+    mutating func putBack(_ pushes: [Delivery]) {
+        for push in pushes.reversed() {
+            inFlight -= 1
+            release(push.destination)
+            if parked[push.destination]?.prepend(push) == nil { waiting.prepend(push) }
+            count += 1
+        }
+    }
+
+    /// The next push that may go out, where all of the room is so much.
+    ///
+    /// - Parameter perDevice: The most that one device may have under way.
+    mutating func next(room: Int, perDevice: Int = .max, at now: ContinuousClock.Instant) -> Delivery? {
+        guard count > 0 else { return nil }
+        let share = max(1, min(room / 16, perDevice))
+        return nextReady(share, now) ?? nextWaiting(share, now)
+            ?? nextBeyondShare(max(1, min(room - max(1, room / 4), perDevice)), now)
+    }
+
+    private mutating func nextReady(_ share: Int, _ now: ContinuousClock.Instant) -> Delivery? {
+        while let device = ready.first {
+            if (loads[device]?.count ?? 0) < share, let push = popParked(device) { return begin(push, now) }
+            ready.removeFirst()
+        }
+        return nil
+    }
+
+    private mutating func nextWaiting(_ share: Int, _ now: ContinuousClock.Instant) -> Delivery? {
+        while let push = waiting.popFirst() {
+            let device = push.destination
+            guard device != 0, parked[device] != nil || (loads[device]?.count ?? 0) >= share else {
+                return begin(push, now)
+            }
+            if parked[device] == nil { parkedDevices.append(device) }
+            parked[device, default: PushLine()].append(push)
+        }
+        return nil
+    }
+
+    /// No other device waits: one that is answered soon may have more of the room.
+    private mutating func nextBeyondShare(_ most: Int, _ now: ContinuousClock.Instant) -> Delivery? {
+        parkedDevices.removeAll { parked[$0] == nil }
+        for device in parkedDevices {
+            guard let load = loads[device], load.count < most, now - load.progress < Self.slow else { continue }
+            if let push = popParked(device) { return begin(push, now) }
+        }
+        return nil
+    }
+
+    private mutating func popParked(_ device: UInt64) -> Delivery? {
+        guard let push = parked[device]?.popFirst() else { return nil }
+        if parked[device]?.isEmpty == true { parked[device] = nil }
+        return push
+    }
+
+    private mutating func begin(_ push: Delivery, _ now: ContinuousClock.Instant) -> Delivery {
+        count -= 1
+        inFlight += 1
+        if push.destination != 0 { loads[push.destination, default: Load(progress: now)].count += 1 }
+        return push
+    }
+
+    /// A push that went out is answered, and has no room any more.
+    ///
+    /// - Parameter keepsDevice: Whether the next push of its device waits for ``release(_:)``.
+    mutating func noteAnswer(
+        _ device: UInt64, after time: Duration, at now: ContinuousClock.Instant, keepsDevice: Bool
+    ) {
+        answerTime = answerTime.map { $0 + (time - $0) / 16 } ?? time
+        loads[device]?.progress = now
+        inFlight -= 1
+        if !keepsDevice { release(device) }
+    }
+
+    /// A push of the device is over.
+    mutating func release(_ device: UInt64) {
+        guard device != 0, let load = loads[device] else { return }
+        if load.count > 1 { loads[device]?.count -= 1 } else { loads[device] = nil }
+        if parked[device] != nil { ready.append(device) }
+    }
+
+    /// Takes pushes out that are not to go out any more.
+    mutating func remove(where isUnwanted: (Delivery) -> Bool) {
+        waiting.removeAll(where: isUnwanted)
+        for device in parked.keys { parked[device]?.removeAll(where: isUnwanted) }
+        parked = parked.filter { !$0.value.isEmpty }
+        count = waiting.count + parked.values.reduce(0) { $0 + $1.count }
+    }
+}
+
+/// Pushes one behind the other.
+private struct PushLine {
+    private var pushes: [Delivery?] = []
+    private var start = 0
+
+    var count: Int { pushes.count - start }
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ push: Delivery) { pushes.append(push) }
+
+    mutating func prepend(_ push: Delivery) {
+        if start == 0 {
+            pushes.insert(push, at: 0)
+        } else {
+            start -= 1
+            pushes[start] = push
+        }
+    }
+
+    mutating func popFirst() -> Delivery? {
+        guard start < pushes.count else { return nil }
+        defer { drop() }
+        return pushes[start].take()
+    }
+
+    /// The memory of those that went out is given back now and then.
+    private mutating func drop() {
+        start += 1
+        if start == pushes.count {
+            (pushes, start) = ([], 0)
+        } else if start >= 1_024, start * 2 >= pushes.count {
+            pushes.removeFirst(start)
+            start = 0
+        }
+    }
+
+    mutating func removeAll(where isUnwanted: (Delivery) -> Bool) {
+        pushes = pushes[start...].filter { push in push.map { !isUnwanted($0) } ?? false }
+        start = 0
+    }
+}

@@ -1,0 +1,32 @@
+import EventLog
+
+/// Checks that the files of an ``InFlightJournalRecord`` are whole.
+package struct InFlightJournalCheck: LogCheck {
+    /// A stage that runs may be writing them.
+    private static let triesMax = 3
+
+    package init() {}
+
+    /// No event depends on them, and a crash may tear one.
+    package var isOfCache: Bool { true }
+
+    package func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
+        let files = InFlightJournalFiles(logDirectory: log.directory, of: log.identity, calls: FileCalls())
+        return InFlightJournalFiles.names.map { "\(log.directory)/\($0)" }.compactMap { path in
+            reason(path, files).map {
+                VerifyReport.Problem(file: path, offset: 0, sequence: log.lastSequence, reason: $0)
+            }
+        }
+    }
+
+    private func reason(_ path: String, _ files: InFlightJournalFiles) -> String? {
+        var reading = files.read(path)
+        for _ in 1..<Self.triesMax where reading == .torn { reading = files.read(path) }
+        let cost = "deliver may not know which pushes in flight can come twice, and then says so of all"
+        return switch reading {
+        case .torn: "the record of pushes in flight is torn or damaged: \(cost)"
+        case .foreign: "this is no record of this log's pushes in flight, or damaged: \(cost)"
+        case .record, nil: nil
+        }
+    }
+}

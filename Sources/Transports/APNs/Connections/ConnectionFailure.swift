@@ -1,0 +1,101 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Why a server cannot be spoken to, in words that stay the same: they are the reason of outcomes.
+enum ConnectionFailure: String, Error, CaseIterable {
+    case notFound = "is not found in DNS"
+    case refused = "refuses connections"
+    case silent = "does not answer"
+    case noRoute = "cannot be reached from this network"
+    case closed = "closed the connection"
+    case untrusted = "shows a certificate that is not trusted"
+    case otherName = "shows a certificate for another name"
+    case noTLS = "speaks no TLS"
+    case noHandshake = "did not agree on TLS"
+    case noHTTP2 = "speaks no HTTP/2"
+    case noTunnel = "does not answer CONNECT"
+    case noTLSAnswer = "does not answer the TLS handshake"
+    case noSettings = "sends no SETTINGS of HTTP/2"
+
+    /// - Returns: Nil for what has no words of its own.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as ConnectionFailure: self = error
+        case let error as NIOConnectionError:
+            guard let trouble = Self.of(error) else { return nil }
+            self = trouble
+        case let error as IOError:
+            guard let trouble = Self.of(errno: error.errnoCode) else { return nil }
+            self = trouble
+        case is SocketAddressError.UnknownHost: self = .notFound
+        case ChannelError.connectTimeout: self = .silent
+        case ChannelError.eof, ChannelError.ioOnClosedChannel, NIOSSLError.uncleanShutdown: self = .closed
+        case NIOSSLError.handshakeFailed(let error): self = Self.of(error)
+        case NIOSSLError.unableToValidateCertificate: self = .untrusted
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname: self = .otherName
+        default: return nil
+        }
+    }
+
+    private static func of(_ error: NIOConnectionError) -> ConnectionFailure? {
+        guard error.connectionErrors.isEmpty else {
+            return error.connectionErrors.lazy.compactMap { ConnectionFailure($0.error) }.first
+        }
+        return error.dnsAError == nil && error.dnsAAAAError == nil ? .silent : .notFound
+    }
+
+    private static func of(errno: CInt) -> ConnectionFailure? {
+        switch errno {
+        case ECONNREFUSED: .refused
+        case ETIMEDOUT: .silent
+        case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL: .noRoute
+        case ECONNRESET, ECONNABORTED, EPIPE, ENOTCONN: .closed
+        default: nil
+        }
+    }
+
+    /// BoringSSL tells its errors apart by name alone.
+    private static func of(_ error: BoringSSLError) -> ConnectionFailure {
+        guard case .sslError(let errors) = error, !errors.contains(.eofDuringHandshake) else { return .closed }
+        let text = "\(errors)"
+        if text.contains("CERTIFICATE_VERIFY_FAILED") { return .untrusted }
+        return text.contains("WRONG_VERSION_NUMBER") ? .noTLS : .noHandshake
+    }
+}
+
+/// What the server sent is no HTTP/2.
+struct ProtocolBreach: Error {
+    let reason: String
+}
+
+/// What a pool's server, and the proxy before it, are called in reasons.
+struct ServerName {
+    let place: String
+    private let proxy: String?
+
+    init(_ host: String, _ port: Int, proxy: ProxyAddress?) {
+        place = Self.place(host, port)
+        self.proxy = proxy.map { "the proxy \(Self.place($0.host, $0.port))" }
+    }
+
+    private static func place(_ host: String, _ port: Int) -> String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// Says what went wrong, and with whom.
+    ///
+    /// - Parameter isDialing: Whether there was no connection yet, be it to the proxy.
+    func words(for error: any Error, isDialing: Bool = false) -> String {
+        let trouble = ConnectionFailure(error)
+        let whom = isDialing || trouble == .noTunnel ? proxy ?? place : place
+        if let trouble { return "\(whom) \(trouble.rawValue)" }
+        switch error {
+        case let error as ProxyRefused: return "\(proxy ?? whom) opened no tunnel: \(error.reason)"
+        case let error as ProtocolBreach: return "\(place) breaks HTTP/2: \(error.reason)"
+        case let error as IOError: return "\(whom): \(String(cString: strerror(error.errnoCode)))"
+        default: return "\(whom): \(error)"
+        }
+    }
+}

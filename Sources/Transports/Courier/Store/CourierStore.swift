@@ -1,0 +1,304 @@
+import EventLog
+import Foundation
+import GRDB
+import PipelineKit
+import Time
+
+/// What the store needs to know.
+struct CourierStorePlan: Sendable {
+    var transport: String
+    /// The SQLite file.
+    var store: String
+    /// The stage's own log; nil where there is none.
+    var outcomes: String?
+    /// The log that pushes come from; nil where none is known.
+    var pushes: String?
+    var sync: SyncPolicy
+    var mode: DataMode
+    var keep: Duration
+    var keepPerUser: Int
+    var warn: @Sendable (String) -> Void
+}
+
+/// The courier's state: the store, the log of marks, and the polls that wait. One thread at a time.
+///
+/// A mark is in its log before the store knows of it and before the client is told; where the store lags behind, as
+/// after a crash, the next use takes in what it lacks.
+final class CourierStore {
+    private static let trimInterval = Duration.seconds(60)
+
+    private let plan: CourierStorePlan
+    private(set) var store: InboxStore
+    private let marks: MarksLog
+    /// Nil as long as there is no log of pushes on this machine.
+    private var devices: DeviceLog?
+    private var knownDevices: Int64 = 0
+    private var waiting = WaitingPolls()
+    private var nextTrim = Instant.epoch
+    /// Polls with tokens that are not known.
+    private(set) var unknownTokens = 0
+
+    init(_ plan: CourierStorePlan, now: Instant) throws {
+        self.plan = plan
+        let store = plan.store as NSString
+        let (folder, name) = (store.deletingLastPathComponent, store.lastPathComponent + ".marks")
+        marks = try MarksLog(folder: folder, name: name, sync: plan.sync, mode: plan.mode)
+        let opened = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode)
+        self.store = opened.store
+        if let aside = opened.setAside { plan.warn("\(plan.store) was damaged: it is now \(aside), and made again") }
+        do { try catchUp(now) } catch let error where error.isDamage { try replaceStore(now) }
+        try trim(now)
+    }
+
+    // MARK: The store and the logs
+
+    private func write<Value>(now: Instant, _ body: (InboxTables) throws -> Value) throws -> Value {
+        do {
+            return try store.pool.write { try body(InboxTables(db: $0)) }
+        } catch let error where error.isDamage {
+            try replaceStore(now)
+            return try store.pool.write { try body(InboxTables(db: $0)) }
+        }
+    }
+
+    /// Sets a damaged store aside and makes it again.
+    func replaceStore(_ now: Instant) throws {
+        let aside = try store.setAside()
+        plan.warn("\(plan.store) is damaged: it is now \(aside), and made again")
+        store = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode).store
+        devices = nil
+        try catchUp(now)
+    }
+
+    /// Takes in what the logs say beyond what the store knows.
+    private func catchUp(_ now: Instant) throws {
+        if devices == nil { try openDevices(now) }
+        do { try followDevices() } catch {
+            devices = nil
+            throw error
+        }
+        guard try store.pool.read({ try InboxTables(db: $0).position(.marks) }) < marks.last else { return }
+        try takeMarks()
+    }
+
+    private func openDevices(_ now: Instant) throws {
+        guard let pushes = plan.pushes else { return }
+        let (known, last) = try store.pool.read { db in
+            (try InboxTables(db: db).text(.log), try InboxTables(db: db).position(.devices))
+        }
+        knownDevices = last
+        guard let log = try DeviceLog(directory: pushes, transport: plan.transport, after: last) else { return }
+        if known == log.identity {
+            devices = log
+            return
+        }
+        if known != nil { try startOver() }
+        try rebuild(from: pushes, log.identity, now)
+        devices = try DeviceLog(directory: pushes, transport: plan.transport, after: knownDevices)
+    }
+
+    /// What is in the store came from another log.
+    private func startOver() throws {
+        _ = try store.setAside()
+        store = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode).store
+    }
+
+    private func rebuild(from pushes: String, _ identity: String, _ now: Instant) throws {
+        knownDevices = try store.pool.write { [plan] db in
+            let tables = InboxTables(db: db)
+            let rebuild = Rebuild(
+                tables: tables, transport: plan.transport, oldest: now.advanced(by: .zero - plan.keep))
+            let last = try rebuild.run(pushes: pushes, outcomes: plan.outcomes)
+            try tables.trimAll(to: plan.keepPerUser)
+            try tables.set(.log, identity)
+            try tables.set(.devices, last)
+            try tables.set(.marks, 0)
+            return last
+        }
+        try takeMarks()
+    }
+
+    private func followDevices() throws {
+        guard let log = devices else { return }
+        while case let changes = try log.changes(), !changes.isEmpty {
+            try store.pool.write { db in
+                let tables = InboxTables(db: db)
+                for change in changes { try change.apply(to: tables, transport: plan.transport) }
+                try tables.set(.devices, log.last)
+            }
+        }
+        knownDevices = log.last
+    }
+
+    private func takeMarks() throws {
+        try store.pool.write { db in
+            let tables = InboxTables(db: db)
+            try marks.read(after: tables.position(.marks)) { number, mark in try tables.apply(mark, number) }
+            try tables.set(.marks, marks.last)
+        }
+    }
+
+    private func trim(_ now: Instant) throws {
+        guard now >= nextTrim else { return }
+        nextTrim = now.advanced(by: Self.trimInterval)
+        let oldest = now.advanced(by: .zero - plan.keep)
+        try write(now: now) { try $0.trim(before: oldest.microseconds) }
+        try marks.trim(before: oldest)
+    }
+
+    // MARK: Pushes
+
+    /// Returns once the pushes are in the store, and polls that waited have theirs.
+    func accept(_ pushes: [CourierPush], now: Instant) throws {
+        try catchUp(now)
+        let knownDevices = devices == nil ? 0 : knownDevices
+        let late = try write(now: now) { tables in
+            var late: [MarksLog.Mark] = []
+            for push in pushes where try tables.add(push, now, learns: push.id.push > UInt64(knownDevices)) {
+                late.append(.late(push: Int64(push.id.push)))
+            }
+            for account in Set(pushes.map(\.account)) { try tables.trim(tables.account(account), to: plan.keepPerUser) }
+            return late
+        }
+        try mark(late, now)
+        try trim(now)
+        serve(Set(pushes.map(\.token)), now)
+    }
+
+    // MARK: Polls
+
+    var waitingPolls: Int { waiting.count }
+
+    func begin(_ poll: Poll, now: Instant) {
+        guard !waiting.isFull else { return poll.end(.tooMany) }
+        do {
+            try catchUp(now)
+            guard try devices == nil || owner(of: poll.token) != nil else {
+                unknownTokens += 1
+                return poll.end(.unknownToken)
+            }
+            waiting.add(poll)?.end(.nothing)
+            serve([poll.token], now)
+        } catch {
+            poll.end(.failed("\(error)"))
+        }
+    }
+
+    func end(_ poll: Poll) {
+        if waiting.remove(poll) { poll.end(.nothing) }
+    }
+
+    /// Ends all polls, empty, and lets go of the store.
+    func close() {
+        for poll in waiting.takeAll() { poll.end(.nothing) }
+        do { try store.close() } catch {
+            plan.warn("\(plan.store): \(error)")
+        }
+    }
+
+    /// Gives polls that wait what there is for them.
+    private func serve(_ tokens: Set<CourierToken>, _ now: Instant) {
+        let asked = tokens.filter { !waiting[$0].isEmpty }
+        guard !asked.isEmpty else { return }
+        do {
+            let found = try asked.map { ($0, try next(for: $0, now)) }
+            try mark(found.flatMap { $0.1.map { .taken(apnsID: $0.apnsID) } }, now)
+            for (token, payloads) in found {
+                for (poll, found) in zip(waiting.takeFirst(payloads.count, of: token), payloads) {
+                    poll.end(.notification(found.payload))
+                }
+            }
+        } catch {
+            for poll in asked.flatMap({ waiting.takeFirst(.max, of: $0) }) { poll.end(.failed("\(error)")) }
+        }
+    }
+
+    private func next(for token: CourierToken, _ now: Instant) throws -> [(apnsID: String, payload: Data)] {
+        try store.pool.read { db in
+            let tables = InboxTables(db: db)
+            guard let owner = try tables.owner(of: token) else { return [] }
+            return try tables.next(for: owner.device, limit: waiting[token].count, at: now)
+        }
+    }
+
+    /// Once the log has the marks they hold: where the store does not take them now, it does later.
+    private func mark(_ new: [MarksLog.Mark], _ now: Instant, isDurable: Bool = false) throws {
+        guard !new.isEmpty else { return }
+        let first = marks.last + 1
+        try marks.append(new, now: now, isDurable: isDurable)
+        do {
+            try write(now: now) { tables in
+                for (index, mark) in new.enumerated() { try tables.apply(mark, first + Int64(index)) }
+                try tables.set(.marks, marks.last)
+            }
+        } catch {
+            plan.warn("\(plan.store) lags behind: \(error)")
+        }
+    }
+
+    // MARK: Inboxes
+
+    /// The inbox that a token leads to.
+    struct Inbox: Sendable {
+        let account: Int64
+        /// The furthest that a change token leads.
+        let end: ChangeToken
+        let pages: PageReader
+    }
+
+    func inbox(of token: CourierToken, now: Instant) throws -> Inbox? {
+        try catchUp(now)
+        guard let owner = try owner(of: token) else { return nil }
+        return Inbox(account: owner.account, end: try end(of: owner.account), pages: store.pages)
+    }
+
+    /// An inbox that was made again has forgotten what it no longer holds, the logs have not; a store without logs, or
+    /// whose logs a power failure has cut back, knows more than they do.
+    private func end(of account: Int64) throws -> ChangeToken {
+        let held = try store.pool.read { try InboxTables(db: $0).last(of: account) }
+        let pushes = devices.map(\.last) ?? 0
+        return ChangeToken(
+            log: devices?.identity ?? "0", push: max(pushes, held.push), mark: max(marks.last, held.mark))
+    }
+
+    /// - Returns: Those of the IDs that are not in the inbox; nil where the token is unknown.
+    func markRead(_ ids: [String], token: CourierToken, now: Instant) throws -> [String]? {
+        try catchUp(now)
+        guard let owner = try owner(of: token) else { return nil }
+        let found = try store.pool.read { db in
+            try ids.map { ($0, try InboxTables(db: db).pushes(of: $0, in: owner.account)) }
+        }
+        let unread = Set(found.flatMap(\.1).filter { !$0.isRead }.map(\.push)).sorted()
+        try mark(unread.map { .read(push: $0) }, now, isDurable: true)
+        return found.filter(\.1.isEmpty).map(\.0)
+    }
+
+    private func owner(of token: CourierToken) throws -> (device: Int64, account: Int64)? {
+        try store.pool.read { try InboxTables(db: $0).owner(of: token) }
+    }
+}
+
+extension InboxTables {
+    fileprivate func apply(_ mark: MarksLog.Mark, _ number: Int64) throws {
+        switch mark {
+        case .taken(let id): try take(apnsID: id)
+        case .read(let push): try markRead(push: push, mark: number)
+        case .late(let push): try markLate(push: push, mark: number)
+        }
+    }
+
+    /// - Parameter learns: Whether nothing but the push says whose the token is.
+    /// - Returns: Whether it is late.
+    fileprivate func add(_ push: CourierPush, _ now: Instant, learns: Bool) throws -> Bool {
+        if learns { try register(push.token, topic: nil, device: push.id.device, of: push.account) }
+        let (account, number) = (try self.account(push.account), Int64(push.id.push))
+        guard try !isGone(push: number, from: account) else { return false }
+        let body = try add(
+            push: number, id: push.notificationID, body: push.whole ?? push.payload, to: account,
+            time: now, push.expiration)
+        try add(
+            push: number, to: device(push.id.device, of: account), apnsID: push.apnsID,
+            payload: push.payload == body ? nil : push.payload)
+        return try isLate(push: number, in: account)
+    }
+}

@@ -1,0 +1,97 @@
+import EventLog
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PipelineRuntime
+
+/// The small files beside a log: each is as it was or as it is to be, whatever the disk does.
+@Suite struct AtomicTextFileTests {
+    private let folder: Folder
+    private var path: String { folder.file("consumers.json") }
+
+    init() throws { folder = try Folder() }
+
+    private func read() throws -> String? { try AtomicTextFile.read(path, bytesMax: 1_000) }
+
+    @Test func `a disk that takes a byte at a time, or is interrupted, gets the whole text`() throws {
+        var calls = FileCalls()
+        let real = calls.write
+        let count = Mutex(0)
+        calls.write = { file, parts, _, offset in
+            let isInterrupted = count.withLock { count in
+                count += 1
+                return count % 3 == 0
+            }
+            guard !isInterrupted else {
+                errno = EINTR
+                return -1
+            }
+            var part = iovec(iov_base: parts[0].iov_base, iov_len: 1)
+            return real(file, &part, 1, offset)
+        }
+        try AtomicTextFile.write("a text of some length\n", to: path, calls: calls)
+        #expect(try read() == "a text of some length\n")
+    }
+
+    @Test func `whatever fails, the old text stays and no draft is left`() throws {
+        try AtomicTextFile.write("old\n", to: path)
+        for failure in [EIO, ENOSPC] {
+            for (name, calls) in Self.failing(with: failure) {
+                #expect(
+                    throws: AtomicTextFileError.failed("write", path + (name == "rename" ? "" : ".new"), failure),
+                    "\(name)"
+                ) {
+                    try AtomicTextFile.write("new\n", to: path, calls: calls)
+                }
+                #expect(try read() == "old\n", "\(name)")
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["consumers.json"], "\(name)")
+            }
+        }
+    }
+
+    private static func failing(with code: Int32) -> [(String, FileCalls)] {
+        @Sendable func fail() -> Int32 {
+            errno = code
+            return -1
+        }
+        var (open, write, sync, rename) = (FileCalls(), FileCalls(), FileCalls(), FileCalls())
+        open.open = { _, _ in fail() }
+        write.write = { _, _, _, _ in Int(fail()) }
+        sync.syncAll = { _ in fail() }
+        rename.rename = { _, _ in fail() }
+        return [("open", open), ("write", write), ("sync", sync), ("rename", rename)]
+    }
+
+    @Test func `the file's bytes are durable before its name, and its name before it is done`() throws {
+        let done = Mutex<[String]>([])
+        var calls = FileCalls()
+        calls.syncAll = { file in
+            var status = stat()
+            fstat(file, &status)
+            done.withLock { $0.append(status.st_mode & S_IFMT == S_IFDIR ? "folder" : "file") }
+            return fsync(file)
+        }
+        calls.rename = { from, to in
+            done.withLock { $0.append("rename") }
+            return Glibc.rename(from, to)
+        }
+        try AtomicTextFile.write("text\n", to: path, calls: calls)
+        #expect(done.withLock { $0 } == ["file", "rename", "folder"])
+    }
+
+    @Test func `a file that is too long or no text is refused by name and not cut off`() throws {
+        let text = String(repeating: "x", count: 1_000)
+        try folder.write(text, to: "consumers.json")
+        #expect(try read() == text)
+        try folder.write(text + "x", to: "consumers.json")
+        #expect(throws: AtomicTextFileError.tooLarge(path, bytesMax: 1_000)) { try read() }
+        try Data([0x7B, 0xFF, 0x7D]).write(to: URL(fileURLWithPath: path))
+        #expect(throws: AtomicTextFileError.unreadable(path)) { try read() }
+        #expect(AtomicTextFileError.tooLarge(path, bytesMax: 1_000).description.contains(path))
+        #expect(try AtomicTextFile.read(folder.file("none"), bytesMax: 10) == nil)
+    }
+}

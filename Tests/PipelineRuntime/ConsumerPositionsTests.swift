@@ -1,0 +1,57 @@
+import TestSupport
+import Testing
+
+@testable import PipelineRuntime
+
+@Suite struct ConsumerPositionsTests {
+    @Test func `what a stage told holds while it is down, and one that never came needs everything`() throws {
+        let folder = try Folder()
+        var needs = try ConsumerPositions(logDirectory: folder.path)
+        #expect(needs.first(of: ["match"]) == 1)
+        #expect(needs.first(of: []) == .max)
+        do {
+            let needsMore = needs.take(["match": 70, "audit": 90])
+            #expect(!needsMore)
+        }
+        try needs.save()
+        let again = try ConsumerPositions(logDirectory: folder.path)
+        #expect(again.first(of: ["match", "audit"]) == 70)
+        #expect(again.first(of: ["match", "audit", "never"]) == 1)
+    }
+
+    @Test func `a stage that needs more than it did is noticed`() throws {
+        let folder = try Folder()
+        var needs = try ConsumerPositions(logDirectory: folder.path)
+        do {
+            let needsMore = needs.take(["match": 70])
+            #expect(!needsMore)
+        }
+        do {
+            let needsMore = needs.take(["match": 71])
+            #expect(!needsMore)
+        }
+        do {
+            let needsMore = needs.take(["match": 1])
+            #expect(needsMore)
+        }
+        #expect(needs.first(of: ["match"]) == 1)
+    }
+
+    @Test func `a file that is not what was written is refused by name`() throws {
+        let folder = try Folder()
+        try folder.write("[{\"name\":\"match\"}]", to: "consumers.json")
+        #expect(throws: AtomicTextFileError.self) { try ConsumerPositions(logDirectory: folder.path) }
+    }
+
+    @Test func `a number that is not what was written is refused, and a file of an earlier build is believed`() throws {
+        let folder = try Folder()
+        try folder.write(#"[{"name":"match","first":70}]"# + "\n", to: "consumers.json")
+        var needs = try ConsumerPositions(logDirectory: folder.path)
+        #expect(needs.first(of: ["match"]) == 70)
+        _ = needs.take(["match": 71])
+        try needs.save()
+        let text = try #require(try folder.lines(of: "consumers.json").first)
+        try folder.write(text.replacing("71", with: "75", maxReplacements: 1), to: "consumers.json")
+        #expect(throws: AtomicTextFileError.self) { try ConsumerPositions(logDirectory: folder.path) }
+    }
+}

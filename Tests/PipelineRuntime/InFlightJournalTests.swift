@@ -1,0 +1,250 @@
+import EventLog
+import Foundation
+import PipelineKit
+import TestSupport
+import Testing
+import Time
+
+@testable import PipelineRuntime
+
+/// Which answers say that a push may come twice, after a process died at this moment or that.
+@Suite struct InFlightJournalTests {
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    @Test func whatAKillLeftOnItsWayIsMarkedOnce() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1, 2)[...], after: 10)
+        var second = start(after: 10)
+        #expect(second.marked(answers(1, 2, 3)) == [1, 2])
+        #expect(second.marked(answers(1, 2)) == [])
+    }
+
+    @Test func whatIsOnRecordIsNotMarked() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1, 2)[...], after: 10)
+        #expect(first.marked(answers(1, 2)) == [])
+        var second = start(after: 12, recorded: answers(1, 2))
+        #expect(second.marked(answers(1, 2, 3)) == [])
+    }
+
+    /// Pushes go out while others are on their way.
+    @Test func whatIsStillOnItsWayIsNotForgottenWhenMoreGoesOut() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1, 2)[...], after: 10)
+        #expect(first.marked(answers(2)) == [])
+        try first.note(pushes(3)[...], after: 11)
+        var second = start(after: 12, recorded: answers(3))
+        #expect(second.marked(answers(1, 2, 3)) == [1])
+    }
+
+    @Test func aSecondKillForgetsNothing() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1, 2, 3)[...], after: 10)
+        var second = start(after: 10)
+        try second.note(pushes(1)[...], after: 10)
+        #expect(second.marked(answers(1)) == [1])
+        try second.note(pushes(2)[...], after: 11)
+        var third = start(after: 11)
+        #expect(third.marked(answers(1, 2, 3)) == [2, 3])
+    }
+
+    /// The log may go on before the first push goes out.
+    @Test func whatComesBeforeTheFirstPushDoesNotHideTheLastOne() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1)[...], after: 10)
+        var third = start(after: 13)
+        #expect(third.marked(answers(1)) == [1])
+    }
+
+    @Test func aLatePushIsMarkedWhereItsTransportIsGone() throws {
+        var first = start(after: 10, lives: ["apns": 7, "hook": 8])
+        try first.note((pushes(1, 2) + pushes(3, to: "hook"))[...], after: 10)
+        var late = answers(1, 2, 3)
+        (late[0].isUnderWay, late[2].isUnderWay) = (true, true)
+        #expect(first.marked(late) == [])
+        var reloaded = start(after: 13, lives: ["apns": 7, "hook": 9], recorded: late)
+        #expect(reloaded.marked(answers(1, 2, 3)) == [3])
+        var restarted = start(after: 13, lives: ["apns": 70, "hook": 90], recorded: late)
+        #expect(restarted.marked(answers(1, 2, 3)) == [1, 3])
+        // The answers came too, and are not on record.
+        var cut = start(after: 10, lives: ["apns": 70, "hook": 80])
+        #expect(cut.marked(answers(1, 2, 3)) == [1, 2, 3])
+    }
+
+    @Test func aPushWhoseAnswerWasLostIsMarkedAlsoAfterASecondKill() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1)[...], after: 10)
+        var lost = answers(1)
+        (lost[0].outcome, lost[0].reason) = (.deferred, "its answer was lost")
+        var third = start(after: 12, recorded: lost)
+        #expect(third.marked(answers(1)) == [1])
+    }
+
+    @Test func aLatePushThatWasAnsweredIsNotMarked() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1)[...], after: 10)
+        var late = answers(1)
+        late[0].isUnderWay = true
+        first.mark(&late)
+        try first.note(pushes(1)[...], after: 11)
+        #expect(first.marked(answers(1)) == [])
+        var second = start(after: 12, lives: ["apns": 9], recorded: answers(1))
+        #expect(second.marked(answers(1)) == [])
+    }
+
+    @Test func aLatePushOfADeviceThatHasAnotherTransportByNowIsMarked() throws {
+        var first = start(after: 10, lives: ["apns": 7, "hook": 8])
+        try first.note(pushes(1)[...], after: 10)
+        var late = answers(1)
+        late[0].isUnderWay = true
+        first.mark(&late)
+        try first.note(pushes(1, to: "hook")[...], after: 11)
+        #expect(first.marked(answers(1)) == [1])
+    }
+
+    // MARK: What the files cannot tell
+
+    @Test func afterALossOfPowerAllThatHadComeIsMarked() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1)[...], after: 10)
+        var second = start(after: 11, boot: 2, through: 40)
+        #expect(second.marked(answers(1, 40, 41)) == [1, 40])
+        try second.note(pushes(2)[...], after: 11)
+        var third = start(after: 12, boot: 2, through: 50)
+        #expect(third.marked(answers(40, 41)) == [40], "until they are over")
+    }
+
+    @Test func aLogThatIsShorterThanItWasTellsAsLittle() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1)[...], after: 10)
+        var second = start(after: 9, through: 3)
+        #expect(second.marked(answers(1, 2, 3, 4)) == [1, 2, 3])
+    }
+
+    @Test func whatCameToRestIsTrustedAlsoAfterALossOfPower() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1, 2)[...], after: 10)
+        var second = start(after: 10)
+        try second.note(pushes(1)[...], after: 10)
+        #expect(second.marked(answers(1)) == [1])
+        try second.rest(after: 11)
+        var third = start(after: 11, boot: 2)
+        #expect(third.marked(answers(1, 2, 3)) == [2])
+    }
+
+    @Test(arguments: [
+        Data("not ours".utf8), Data(repeating: 0xFF, count: 200), Data(repeating: 0, count: 96),
+        Data([0x02] + "WUFB".utf8),
+        Data("x".utf8),
+    ])
+    func filesThatAreNotOursTellNothing(_ text: Data) throws {
+        for path in paths { try text.write(to: URL(fileURLWithPath: path)) }
+        var first = start(after: 10, through: 5)
+        #expect(first.marked(answers(5, 6)) == [5])
+    }
+
+    @Test func anotherVersionOrAnotherLogsFileTellsNothing() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1)[...], after: 10)
+        let files = InFlightJournalFiles(
+            logDirectory: folder.path, of: LogIdentity(high: 3, low: 4), calls: FileCalls())
+        #expect(files.read() == .foreign)
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: paths[0]))
+        bytes[0] += 1
+        try bytes.write(to: URL(fileURLWithPath: paths[0]))
+        var second = start(after: 10, through: 5)
+        #expect(second.marked(answers(1, 5, 6)) == [1, 5])
+    }
+
+    @Test func thereIsNothingToTellOfALogWithoutFiles() throws {
+        var first = start(after: 10, through: 5)
+        #expect(first.marked(answers(1, 5)) == [])
+        for path in paths { try Data().write(to: URL(fileURLWithPath: path)) }
+        var second = start(after: 10, through: 5)
+        #expect(second.marked(answers(1, 5)) == [])
+    }
+
+    /// A kill in the middle of a write: the part had not gone out, and what was known before is known still.
+    @Test func aTornFileIsTheOneBefore() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1, 2)[...], after: 10)
+        var second = start(after: 10)
+        try second.note([], after: 10)
+        let before = try paths.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+        try second.note(pushes(1, 2, 3, 4)[...], after: 10)
+        let after = try paths.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+        let place = try #require(before[0] == after[0] ? 1 : 0)
+        for count in after[place].indices {
+            let torn = after[place].prefix(count) + before[place].dropFirst(count)
+            try torn.write(to: URL(fileURLWithPath: paths[place]))
+            var third = start(after: 10)
+            #expect(third.marked(answers(1, 2, 3)) == [1, 2], "\(count)")
+        }
+    }
+
+    @Test func twoTornFilesTellNothing() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1)[...], after: 10)
+        for path in paths {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            try bytes.dropLast().write(to: URL(fileURLWithPath: path))
+        }
+        var second = start(after: 11, through: 5)
+        #expect(second.marked(answers(5, 6)) == [5])
+    }
+
+    @Test func aWriteThatFailsChangesNothing() throws {
+        var first = start(after: 10)
+        try first.note(pushes(1)[...], after: 10)
+        var calls = FileCalls()
+        calls.write = { file, parts, _, offset in
+            guard offset == 0 else {
+                errno = ENOSPC
+                return -1
+            }
+            return pwrite(file, parts.pointee.iov_base, 20, 0)
+        }
+        let files = InFlightJournalFiles(logDirectory: folder.path, of: Self.log, calls: calls)
+        var second = InFlightJournal(files, boot: 1, lives: ["apns": 8], after: 10, through: 9) { _ in [] }
+        #expect(throws: EventLogError.self) { try second.note(pushes(2)[...], after: 10) }
+        var third = start(after: 10)
+        #expect(third.marked(answers(1, 2)) == [1])
+    }
+
+    // MARK: Parts of tests
+
+    private static let log = LogIdentity(high: 1, low: 2)
+    private var paths: [String] { InFlightJournalFiles.names.map { folder.file($0) } }
+
+    /// - Parameters:
+    ///   - lives: By default the transport is one that was never open before.
+    ///   - recorded: The answers in the log since pushes went out last.
+    private func start(
+        after: UInt64, boot: UInt64 = 1, lives: [String: UInt64]? = nil, through last: UInt64 = 9,
+        recorded: [TransportAnswer] = []
+    ) -> InFlightJournal {
+        let files = InFlightJournalFiles(logDirectory: folder.path, of: Self.log, calls: FileCalls())
+        return InFlightJournal(
+            files, boot: boot, lives: lives ?? ["apns": .random(in: 100 ... .max)], after: after, through: last
+        ) { _ in recorded }
+    }
+
+    private func pushes(_ numbers: UInt64..., to transport: String = "apns") -> [Delivery] {
+        numbers.map { Delivery(id: .init(push: $0, device: "phone"), transport: transport, line: Array("{}".utf8)) }
+    }
+
+    private func answers(_ numbers: UInt64...) -> [TransportAnswer] {
+        numbers.map { TransportAnswer(.init(push: $0, device: "phone"), .accepted) }
+    }
+}
+
+extension InFlightJournal {
+    /// Those of the answers that say so.
+    fileprivate mutating func marked(_ answers: [TransportAnswer]) -> [UInt64] {
+        var answers = answers
+        mark(&answers)
+        return answers.filter(\.mayRepeat).map(\.id.push)
+    }
+}
