@@ -23,6 +23,7 @@ package struct CurveSettings: PluginSettings {
 
     /// Throws where a key is not Z85 text of 40 characters, or two clients share one.
     package init(from settings: inout SettingsReader) throws(SettingsError) {
+        settings.note("publicKey", "key, or list of two keys")
         publicKeys = try settings.required("publicKey", placeholder: []) { node throws(Complaint) in
             try SettingsReader.z85Keys(node)
         }
@@ -35,7 +36,8 @@ package struct CurveSettings: PluginSettings {
 
 extension SettingsReader {
     fileprivate mutating func publicKeys(_ key: String) throws(SettingsError) -> [String] {
-        try optional(key) { node throws(Complaint) in try Self.z85Keys(node) } ?? []
+        note(key, "key, or list of two keys")
+        return try optional(key) { node throws(Complaint) in try Self.z85Keys(node) } ?? []
     }
 
     fileprivate static func z85Keys(_ node: SettingsNode) throws(Complaint) -> [String] {

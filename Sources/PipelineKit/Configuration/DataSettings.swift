@@ -11,6 +11,7 @@ struct DataSettings: PluginSettings {
 
     init(from settings: inout SettingsReader) throws(SettingsError) {
         named = try settings.optionalPath("path")
+        settings.note("mode", "mode of folders, octal", default: "0700")
         mode = try settings.optional("mode") { node throws(Complaint) in try Self.mode(node) } ?? .owner
     }
 
@@ -42,6 +43,7 @@ struct DataSettings: PluginSettings {
 
 extension SettingsReader {
     mutating func data(default standard: String) throws(SettingsError) -> DataSettings {
+        note("data", "path, or mapping", default: standard)
         let node = try optional("data") { (node) throws(Complaint) -> SettingsNode in
             switch node.content {
             case .mapping, .scalar: return node

@@ -28,6 +28,7 @@ package struct LogSettings: PluginSettings, Equatable {
     }
 
     package init(from settings: inout SettingsReader) throws(SettingsError) {
+        settings.note("sync", "`always`, `never` or `interval DURATION`", default: "\(Self.standard.sync)")
         let policy = try settings.optional("sync") { node throws(Complaint) in try Self.policy(node) }
         sync = policy ?? Self.standard.sync
         segmentBytes = try settings.bytes(

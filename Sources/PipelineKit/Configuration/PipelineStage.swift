@@ -85,13 +85,15 @@ struct CommonSettings: PluginSettings {
 
 extension SettingsReader {
     mutating func name(_ key: String) throws(SettingsError) -> String {
-        try required(key, placeholder: "") { node throws(Complaint) in
+        note(key, "name")
+        return try required(key, placeholder: "") { node throws(Complaint) in
             try Self.checkName(try node.text("a name"))
         }
     }
 
     mutating func optionalName(_ key: String) throws(SettingsError) -> String? {
-        try optional(key) { node throws(Complaint) in try Self.checkName(try node.text("a name")) }
+        note(key, "name")
+        return try optional(key) { node throws(Complaint) in try Self.checkName(try node.text("a name")) }
     }
 
     static let nameBytesMax = 64

@@ -36,6 +36,7 @@ extension SettingsReader {
     /// A plugin by its name, or a mapping with its name under `use` and its settings beside it.
     public mutating func plugin(_ key: String, default standard: String) throws(SettingsError) -> PluginChoice {
         let path = path(to: key)
+        note(key, "name, or mapping with `use`", default: standard)
         guard let node = try optional(key, { node throws(Complaint) in try SettingsReader.named(node) }) else {
             return PluginChoice(kind: standard, settings: nested([], path, entryPlace(key)))
         }

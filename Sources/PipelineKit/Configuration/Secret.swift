@@ -137,6 +137,7 @@ extension SettingsReader {
     /// A secret: `{$file: PATH}`, `{$env: NAME}` or `{$credential: NAME}`. A text written in the pipeline file itself is
     /// refused.
     public mutating func secret(_ key: String) throws(SettingsError) -> Secret {
+        note(key, "secret")
         let error = fail(key, "")
         let folder = folder
         return try required(key, placeholder: Secret(.environment(""), error: error)) { node throws(Complaint) in
@@ -146,6 +147,7 @@ extension SettingsReader {
 
     /// As ``secret(_:)``; nil if the key is missing.
     public mutating func optionalSecret(_ key: String) throws(SettingsError) -> Secret? {
+        note(key, "secret")
         let error = fail(key, "")
         let folder = folder
         return try optional(key) { node throws(Complaint) in
@@ -156,6 +158,7 @@ extension SettingsReader {
     /// A text that may be secret: as ``secret(_:)`` takes it, or the text itself. A plugin that reads one names its key in
     /// ``PluginSettings/secretKeys``: then a text in clear is warned of, and not put on record.
     public mutating func secretOrText(_ key: String) throws(SettingsError) -> Secret {
+        note(key, "secret or text")
         let error = fail(key, "")
         let folder = folder
         return try required(key, placeholder: Secret(.text(""), error: error)) { node throws(Complaint) in
@@ -171,6 +174,7 @@ extension SettingsReader {
 extension SettingsReader {
     /// One secret, or a list of them; none if the key is missing.
     public mutating func secrets(_ key: String, countMax: Int) throws(SettingsError) -> [Secret] {
+        note(key, "secret or list of secrets")
         let error = fail(key, "")
         let folder = folder
         return try optional(key) { node throws(Complaint) in

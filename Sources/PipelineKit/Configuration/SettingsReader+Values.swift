@@ -5,22 +5,26 @@ extension SettingsReader {
 
     /// A required text. Numbers and words like `yes` are taken as they are written.
     public mutating func string(_ key: String) throws(SettingsError) -> String {
-        try required(key, placeholder: "") { node throws(Complaint) in try node.text("a text") }
+        note(key, "text")
+        return try required(key, placeholder: "") { node throws(Complaint) in try node.text("a text") }
     }
 
     /// A text; the default if the key is missing.
     public mutating func string(_ key: String, default standard: String) throws(SettingsError) -> String {
-        try optionalString(key) ?? standard
+        note(key, default: standard)
+        return try optionalString(key) ?? standard
     }
 
     /// A text; nil if the key is missing.
     public mutating func optionalString(_ key: String) throws(SettingsError) -> String? {
-        try optional(key) { node throws(Complaint) in try node.text("a text") }
+        note(key, "text")
+        return try optional(key) { node throws(Complaint) in try node.text("a text") }
     }
 
     /// A list of texts; nil if the key is missing. A single text is refused: `[one]` says what is meant.
     public mutating func optionalStrings(_ key: String) throws(SettingsError) -> [String]? {
-        try optional(key) { node throws(Complaint) in
+        note(key, "list of texts")
+        return try optional(key) { node throws(Complaint) in
             let items = try node.list("a list", hint: "write it as [one, two]")
             return try items.map { item throws(Complaint) in try item.text("a list of texts") }
         }
@@ -33,22 +37,28 @@ extension SettingsReader {
 
     /// A path, taken relative to the pipeline file's folder and tidied of `.` and `..`; `~` is not expanded.
     public mutating func path(_ key: String) throws(SettingsError) -> String {
-        resolve(try string(key))
+        let path = resolve(try string(key))
+        note(key, "path")
+        return path
     }
 
     /// As ``path(_:)``; the default, which is resolved alike, if the key is missing.
     public mutating func path(_ key: String, default standard: String) throws(SettingsError) -> String {
-        try optionalPath(key) ?? resolve(standard)
+        note(key, default: standard)
+        return try optionalPath(key) ?? resolve(standard)
     }
 
     /// As ``path(_:)``; nil if the key is missing.
     public mutating func optionalPath(_ key: String) throws(SettingsError) -> String? {
-        try optionalString(key).map(resolve)
+        let path = try optionalString(key).map(resolve)
+        note(key, "path")
+        return path
     }
 
     /// Where a socket listens: `tcp://HOST:PORT`, `ipc://PATH` or `inproc://NAME`, a path relative to the file's folder.
     public mutating func optionalAddress(_ key: String) throws(SettingsError) -> String? {
         let folder = folder
+        note(key, "address")
         return try optional(key) { node throws(Complaint) in
             try LinkAddress.check(try node.text("an address"), folder: folder)
         }
@@ -58,7 +68,8 @@ extension SettingsReader {
 
     /// `true` or `false`, without quotes.
     public mutating func boolean(_ key: String, default standard: Bool) throws(SettingsError) -> Bool {
-        try optional(key) { node throws(Complaint) in
+        note(key, "`true` or `false`", default: "\(standard)")
+        return try optional(key) { node throws(Complaint) in
             let wanted = node.unexpected("true or false")
             guard case .scalar(let text, plain: true) = node.content else { throw wanted }
             guard let value = Bool(text) else { throw wanted }
@@ -70,7 +81,8 @@ extension SettingsReader {
     public mutating func choice(
         _ key: String, of words: [String], default standard: String
     ) throws(SettingsError) -> String {
-        try optional(key) { node throws(Complaint) in
+        note(key, "choice", range: words.joined(separator: ", "), default: standard)
+        return try optional(key) { node throws(Complaint) in
             let text = try node.text("one of \(words.joined(separator: ", "))")
             guard words.contains(text) else {
                 let hint = Spelling.suggestion(for: text, among: words)
@@ -94,7 +106,8 @@ extension SettingsReader {
     public mutating func integer(
         _ key: String, default standard: Int, in range: ClosedRange<Int>
     ) throws(SettingsError) -> Int {
-        try optional(key) { node throws(Complaint) in
+        note(key, "whole number", range: "\(range.lowerBound) to \(range.upperBound)", default: "\(standard)")
+        return try optional(key) { node throws(Complaint) in
             guard case .scalar(let text, plain: true) = node.content, let value = Int(text) else {
                 throw node.unexpected("a whole number")
             }
@@ -106,14 +119,16 @@ extension SettingsReader {
     public mutating func duration(
         _ key: String, default standard: Duration, in range: ClosedRange<Duration>
     ) throws(SettingsError) -> Duration {
-        try optionalDuration(key, in: range) ?? standard
+        note(key, default: standard.settingsText)
+        return try optionalDuration(key, in: range) ?? standard
     }
 
     /// As ``duration(_:default:in:)``; nil if the key is missing.
     public mutating func optionalDuration(
         _ key: String, in range: ClosedRange<Duration>
     ) throws(SettingsError) -> Duration? {
-        try optional(key) { node throws(Complaint) in
+        note(key, "duration", range: "\(range.lowerBound.settingsText) to \(range.upperBound.settingsText)")
+        return try optional(key) { node throws(Complaint) in
             let microseconds = try Quantities.microseconds.amount(of: try node.text("a duration"))
             return try Duration.microseconds(microseconds).checked(in: range, \.settingsText)
         }
@@ -123,12 +138,15 @@ extension SettingsReader {
     public mutating func bytes(
         _ key: String, default standard: Int, in range: ClosedRange<Int>
     ) throws(SettingsError) -> Int {
-        try optionalBytes(key, in: range) ?? standard
+        note(key, default: Quantities.bytes.text(Int64(standard)))
+        return try optionalBytes(key, in: range) ?? standard
     }
 
     /// As ``bytes(_:default:in:)``; nil if the key is missing.
     public mutating func optionalBytes(_ key: String, in range: ClosedRange<Int>) throws(SettingsError) -> Int? {
-        try optional(key) { node throws(Complaint) in
+        let text = { (bytes: Int) in Quantities.bytes.text(Int64(bytes)) }
+        note(key, "size", range: "\(text(range.lowerBound)) to \(text(range.upperBound))")
+        return try optional(key) { node throws(Complaint) in
             let amount = try Quantities.bytes.amount(of: try node.text("a size"))
             return try Int(amount).checked(in: range) { Quantities.bytes.text(Int64($0)) }
         }

@@ -144,6 +144,7 @@ extension SettingsReader {
     mutating func required<Value>(
         _ key: String, placeholder: Value, _ read: (SettingsNode) throws(Complaint) -> Value
     ) throws(SettingsError) -> Value {
+        note(key, isRequired: true)
         if let value = try optional(key, read) { return value }
         // Keys asked for later may look like this one: finish() tells which are unknown.
         guard excused.contains(path(to: key)) else { throw failAsIs(key, "required") }
@@ -154,6 +155,7 @@ extension SettingsReader {
 
     private mutating func ask(_ key: String) -> SettingsNode? {
         know(key)
+        note(key)
         return excused.contains(path(to: key)) ? nil : entries[key]?.value
     }
 

@@ -160,11 +160,10 @@ import Time
     }
 
     @Test func `the manual's example of keys is a pipeline that can start`() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
-        let path = root.appending(path: "Sources/BelfryTool/Belfry.docc/Operations/Security.md").standardized
-        let page = try String(contentsOf: path, encoding: .utf8)
-        let section = try #require(page.components(separatedBy: "\n## Keys\n").last)
-        let example = try #require(section.components(separatedBy: "```yaml\n").dropFirst().first)
+        let root = #filePath.components(separatedBy: "/Tests/")[0]
+        let page = root + "/Sources/BelfryTool/Belfry.docc/Operations/Security.md"
+        let text = try String(contentsOfFile: page, encoding: .utf8)
+        let example = try #require(text.components(separatedBy: "```yaml\n").dropFirst().first)
         let stages = try #require(example.components(separatedBy: "```").first)
         let file = try PipelineFile.parse("pipeline: keys\nstages:\n" + stages, file: "p.yaml", registry: Registry())
         #expect(file.stagesInOrder.map(\.name) == ["ingest", "match", "coalesce", "payload", "deliver"])

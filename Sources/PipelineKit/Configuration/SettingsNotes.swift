@@ -1,0 +1,46 @@
+import Synchronization
+
+/// Takes down which settings are read and how, for the manual's page on them. Nothing is noted outside of a test.
+package final class SettingsNotes: Sendable {
+    package struct Setting: Sendable {
+        /// The keys that lead to it.
+        package let path: String
+        package fileprivate(set) var kind = ""
+        package fileprivate(set) var range = ""
+        /// As it would stand in a pipeline file; empty where there is none.
+        package fileprivate(set) var standard = ""
+        package fileprivate(set) var isRequired = false
+    }
+
+    @TaskLocal package static var current: SettingsNotes?
+
+    private let noted = Mutex<[Setting]>([])
+
+    package init() {}
+
+    /// In the order in which they were first read.
+    package var settings: [Setting] { noted.withLock { $0 } }
+
+    fileprivate func change(_ path: String, _ change: (inout Setting) -> Void) {
+        noted.withLock { settings in
+            let index = settings.firstIndex { $0.path == path } ?? settings.endIndex
+            if index == settings.endIndex { settings.append(Setting(path: path)) }
+            change(&settings[index])
+        }
+    }
+}
+
+extension SettingsReader {
+    /// Says how a key is read; what is left out stays as an earlier note has it.
+    func note(
+        _ key: String, _ kind: String? = nil, range: @autoclosure () -> String? = nil,
+        default standard: @autoclosure () -> String? = nil, isRequired: Bool = false
+    ) {
+        SettingsNotes.current?.change(path(to: key)) {
+            $0.kind = kind ?? $0.kind
+            $0.range = range() ?? $0.range
+            $0.standard = standard() ?? $0.standard
+            $0.isRequired = $0.isRequired || isRequired
+        }
+    }
+}

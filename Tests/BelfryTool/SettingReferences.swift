@@ -1,0 +1,104 @@
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import StageTool
+
+/// Holds the settings on the page against those that a pipeline file's readers ask for.
+///
+/// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes new settings into the page; people write the meanings.
+@Suite struct SettingReferences {
+    @Test func `the page has each setting, and no other`() throws {
+        let folder = try TemporaryFolder()
+        let notes = SettingsNotes()
+        for (index, sample) in Self.samples.enumerated() {
+            let path = try folder.file("\(index).yaml", sample)
+            try SettingsNotes.$current.withValue(notes) { _ = try CheckedPipeline(path: path) }
+        }
+        let settings = notes.settings
+        let leaves = settings.filter { setting in
+            !setting.kind.isEmpty || !settings.contains { $0.path.hasPrefix(setting.path + ".") }
+        }
+        var sections: [String: [[String]]] = [:]
+        for setting in leaves {
+            guard let place = Self.place(of: setting.path) else { continue }
+            let row = ["`\(place.key)`"] + Self.cells(of: setting)
+            if sections[place.section]?.contains(where: { $0[0] == row[0] }) != true {
+                sections[place.section, default: []].append(row)
+            }
+        }
+        #expect(sections.count == 12)
+        #expect(sections.values.joined().count > 75)
+        let page = ReferencePage("Settings.md")
+        for (section, rows) in sections { try page.expect(rows: rows, under: section) }
+    }
+
+    /// Kind, default and range.
+    private static func cells(of setting: SettingsNotes.Setting) -> [String] {
+        let standard =
+            setting.isRequired
+            ? "required" : setting.standard.isEmpty ? "–" : "`\(setting.standard.replacing("sample", with: "NAME"))`"
+        return [setting.kind.isEmpty ? "mapping" : setting.kind, standard, setting.range.isEmpty ? "–" : setting.range]
+    }
+
+    private static let common: Set = ["stage", "from", "bind", "log", "command", "directory", "curve", "open"]
+
+    /// Where the page has a setting; nil where another section has it, too.
+    private static func place(of path: String) -> (section: String, key: String)? {
+        let keys = path.split(separator: ".").map(String.init)
+        guard keys[0] == "stages", keys.count > 1 else { return ("Pipeline", path) }
+        guard keys.count > 2 else { return nil }
+        if common.contains(keys[2]) { return ("Every stage", key(keys.dropFirst(2))) }
+        if keys[2] == "transports", keys.count > 4 {
+            return ("Transport \(keys[3].split(separator: "-")[0])", key(keys.dropFirst(4)))
+        }
+        if keys[2] == "retired", keys.count > 3 { return nil }
+        return ("Stage \(keys[1])", key(keys.dropFirst(2)))
+    }
+
+    /// Names of the sample's own stand in capitals.
+    private static func key(_ keys: ArraySlice<String>) -> String {
+        keys.map { ["app", "certified", "client", "header"].contains($0) ? "NAME" : $0 }.joined(separator: ".")
+    }
+
+    /// They have every mapping, so that each setting is asked for.
+    private static let samples = [
+        """
+        pipeline: sample
+        data: {path: data}
+        log: {retention: {}}
+        stages:
+          ingest: {}
+          match: {from: ingest}
+          coalesce: {from: match}
+          payload: {from: coalesce}
+          deliver:
+            from: payload
+            retired: {url: "https://example.com/retired"}
+            transports:
+              apns:
+                use: apns
+                apps:
+                  app: {container: c, topic: com.example.A, team: ABCDE12345, key: KEY1234567, keyFile: {$env: KEY}}
+                  certified: {container: c, topic: com.example.B, certificate: b.pem, certificateKey: {$env: KEY}}
+              console: {use: console}
+              courier: {use: courier, certificate: c.pem, key: {$env: KEY}}
+              file: {use: file, path: pushes.ndjson}
+              file-simctl: {use: file, as: simctl, folder: pushes}
+              webhook: {use: webhook, url: "https://example.com/push", headers: {header: text}}
+
+        """,
+        """
+        pipeline: sample
+        data: {path: data}
+        stages:
+          ingest:
+            curve:
+              publicKey: 'rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7'
+              secretKey: {$env: KEY}
+              producers: {client: 'Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID'}
+              readers: {client: '7fy]8H{@/Lsmmc:F%n@o.Rk%1E74snL@?U}>Mr:q'}
+
+        """,
+    ]
+}
