@@ -1,7 +1,7 @@
 import JSON
 import Time
 
-/// One push for one device, or word of a device that is none any more.
+/// One push for one device, or the notice that a device was retired.
 public struct Delivery: Sendable {
     /// Tells a delivery apart from all others of its log.
     public struct ID: Sendable, Hashable {

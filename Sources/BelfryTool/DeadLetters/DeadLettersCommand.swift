@@ -43,7 +43,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             and came to nothing there, by its outcome:
 
               failed             given up; the reason says why
-              unregistered       the device's token was none any more
+              unregistered       the device's token was no longer valid
               expired            it was too old before the transport took it
               unknown_transport  the device registered with a transport that the pipeline does not have
 

@@ -7,8 +7,8 @@ struct APNsDoctorCommand: AsyncParsableCommand {
         commandName: "apns",
         abstract: "Asks APNs whether it would take each app's pushes, and disturbs nobody.",
         discussion: """
-            For each app of the pipeline's APNs transports: one request with a device token that is none. APNs refuses \
-            it by that token, and only once it has found nothing wrong with key, team, topic, environment and clock.
+            For each app of the pipeline's APNs transports: one request with an invented device token. APNs checks key, \
+            team, topic, environment and clock first, so a refusal of the token says that these are right.
 
               belfry doctor apns Pipelines/production.yaml
 

@@ -11,9 +11,9 @@ struct LogRepairCommand: ParsableCommand {
         abstract: "Cuts a damaged log off where the damage begins.",
         discussion: """
             Says what would be lost and changes nothing, unless --yes is given. Then every file that changes is kept \
-            as it was in a folder `damaged-...` below the log's. A log that a stage has open is refused. Exits with 0 \
-            where there is nothing to repair or it is done, with 1 where there is and --yes is not given. Text on a \
-            terminal; one JSON object otherwise, or with --json.
+            as it was in a folder `damaged-...` below the log's. A log that a stage has open is refused. Exit status 0: \
+            the log is whole, or was repaired; 1: it needs a repair, and --yes was not given. Text on a terminal; one \
+            JSON object otherwise, or with --json.
 
             The log then ends before the damage: events behind it go too, since sequences have no gaps. Stages that \
             have read on from there hold what came of lost events; they are named.

@@ -22,7 +22,7 @@ package enum Obsolescence: String, CaseIterable {
             "A newer push of its collapse ID got through, waits or is redriven; or a newer command about the same came."
         case .registeredAnew: "The device has registered with another token, topic or transport since."
         case .replaced: "Another device has registered with its token since."
-        case .retired: "The device was retired: its token is none any more."
+        case .retired: "The device was retired: its token is no longer valid."
         case .unregistered: "The device was unregistered."
         }
     }

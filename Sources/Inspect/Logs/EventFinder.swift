@@ -23,10 +23,10 @@ package enum SoughtName: Hashable {
     }
 }
 
-/// What finds events anywhere in a log by names that they hold.
+/// Finds events anywhere in a log by the names in them.
 package protocol EventFinder {
     /// Calls `body` with every event from `first` through `last` that may hold all of the names as texts, in order,
-    /// until it returns false. Events that hold them not may come too.
+    /// until it returns false. Other events may come too: the caller checks each.
     func events(
         in log: String, from first: UInt64, through last: UInt64, naming names: [SoughtName],
         _ body: (LogScan.Event) throws -> Bool

@@ -29,7 +29,7 @@ struct ComingEffect {
     }
 }
 
-/// A device whose address is none any more, and how that is known.
+/// A device whose address is no longer valid, and how that is known.
 struct Retirement {
     var device: Device
     var push: UInt64

@@ -3,8 +3,8 @@ import PipelineKit
 
 /// Asks APNs whether it would take an app's pushes, with a request that reaches nobody.
 ///
-/// The request names a device token that is none, so APNs refuses it, and only after it has looked at key, team, topic and
-/// environment. `BadDeviceToken` is the good answer.
+/// The request has an invented device token, which APNs refuses after it has checked key, team, topic and environment. So
+/// `BadDeviceToken` is the good answer.
 package struct APNsProbe: Sendable {
     /// What came of it for one app.
     package struct Finding: Sendable {
