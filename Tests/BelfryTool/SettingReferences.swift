@@ -2,6 +2,7 @@ import PipelineKit
 import TestSupport
 import Testing
 
+@testable import BelfryTool
 @testable import StageTool
 
 /// Holds the settings on the page against those that a pipeline file's readers ask for.
@@ -32,6 +33,41 @@ import Testing
         let page = ReferencePage("Settings.md")
         for (section, rows) in sections { try page.expect(rows: rows, under: section) }
     }
+
+    @Test func `the page says "restart" of the settings that a reload refuses to change, and of no other`() throws {
+        let folder = try TemporaryFolder()
+        let running = try CheckedPipeline(path: folder.file("running.yaml", Self.samples[0])).file
+        var refused: Set<String> = []
+        for (old, new) in Self.edits {
+            let edited = Self.samples[0].replacing(old, with: new)
+            #expect(edited != Self.samples[0])
+            let next = try CheckedPipeline(path: folder.file("running.yaml", edited))
+            do throws(PipelineFileError) { try next.checkGoesOn(from: running) } catch {
+                refused.formUnion(error.errors.compactMap { Self.place(of: $0.keyPath)?.key })
+            }
+        }
+        // Where `data` is a mapping, `data.path` is the folder that `data` is otherwise.
+        #expect(try ReferencePage("Settings.md").keys(ofRowsWith: "estart") == refused.union(["data.path"]))
+    }
+
+    /// What stands in the first sample, and what an edited file has there: one edit for each group of settings.
+    private static let edits = [
+        ("data: {path: data}", "data: {path: elsewhere}"), ("data: {path: data}", "data: {path: data, mode: 0750}"),
+        ("data: {path: data}", "data: {path: data}\nseed: another"),
+        ("log: {retention: {}}", "log: {sync: interval 50ms, segmentBytes: 1 MiB, snapshotBytes: 1 MiB}"),
+        ("log: {retention: {}}", "log: {retention: {age: 1d, bytes: 1 GiB, deadLetters: 2d}}"),
+        ("ingest: {}", "ingest: {bind: 'tcp://127.0.0.1:7401', door: 'tcp://127.0.0.1:7402', open: true}"),
+        ("ingest: {}", "ingest: {predicates: extended, subscriptionsInAnyDatabase: true}"),
+        ("match: {from: ingest}", "match: {from: ingest, command: [python3, match.py], directory: .}"),
+        ("match: {from: ingest}", "match: {from: ingest, log: found}"),
+        ("match: {from: ingest}", "match: {from: ingest, strictRecordType: ignore}"),
+        ("payload: {from: coalesce}", "payload: {from: match}"),
+        ("payload: {from: coalesce}", "payload: {from: coalesce, stage: coalesce, log: other}"),
+        ("coalesce: {from: match}", "coalesce: {from: match, window: 3s}"),
+        ("console: {use: console}", "second: {use: file, path: second.ndjson}"), ("com.example.B", "com.example.C"),
+        ("ABCDE12345", "ABCDE12346"), ("https://example.com/push", "https://example.com/other"),
+        ("{header: text}", "{other: text}"), ("retired: {url", "retired: {concurrency: 2, url"),
+    ]
 
     /// Kind, default and range.
     private static func cells(of setting: SettingsNotes.Setting) -> [String] {

@@ -43,6 +43,13 @@ package struct ReferencePage: Sendable {
         }
     }
 
+    /// The first cells of all rows in which some text stands, without the marks of code.
+    package func keys(ofRowsWith text: String) throws -> Set<String> {
+        let lines = try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n")
+        let rows = lines.filter { $0.hasPrefix("|") && $0.contains(text) }
+        return Set(rows.map { Self.cells(of: $0)[0].replacing("`", with: "") })
+    }
+
     private static func cells(of line: String) -> [String] {
         line.replacing("\\|", with: "\u{0}").split(separator: "|", omittingEmptySubsequences: false).dropFirst()
             .dropLast()
