@@ -1,5 +1,7 @@
 import Foundation
 import LocalAPNs
+import NIOCore
+import NIOPosix
 import PipelineKit
 import Synchronization
 import Testing
@@ -61,13 +63,16 @@ final class APNsRig: Sendable {
     static func transport(
         to port: Int, in folder: String, _ settings: String = "", otherTopics: [String] = [],
         clock: TestClock = TestClock(), patience: TestPatience = TestPatience(), topic: String = "com.example.Notes",
-        dialing: Dialing = .soon, context: TransportContext? = nil
+        dialing: Dialing = .soon, context: TransportContext? = nil,
+        resolver: @escaping @Sendable (any EventLoop) -> (any Resolver & Sendable)? = { _ in nil }
     ) throws -> APNsTransport {
         let text = Self.settings(to: port, in: folder, settings, topic: topic, otherTopics: otherTopics)
         let settings = try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self)
         return APNsTransport(
             settings, context: context ?? TransportContext(name: "apns", folder: folder) { _ in },
-            Surroundings(now: { clock.now }, jitter: { 0.5 }, patience: { patience.value }, dialing: dialing))
+            Surroundings(
+                now: { clock.now }, jitter: { 0.5 }, patience: { patience.value }, dialing: dialing,
+                resolver: resolver))
     }
 
     static func settings(

@@ -160,26 +160,25 @@ final class ConnectionPool {
         let loopBound = NIOLoopBound((self, connection), eventLoop: loop)
         let plan = plan
         ClientBootstrap(group: loop)
+            .resolver(surroundings.resolver(loop))
             .connectTimeout(.nanoseconds(surroundings.dialing.deadline.nanoseconds))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try Self.prepare(channel, plan, loopBound.value.1)
-                }
+                channel.eventLoop.makeCompletedFuture { try Self.prepare(channel, plan) }
             }
             .connect(host: plan.proxy?.host ?? plan.host, port: plan.proxy?.port ?? plan.port)
-            .hop(to: loop)
-            .whenComplete { loopBound.value.0.dialed(id, $0.map { _ in () }) }
+            .flatMapThrowing { try $0.pipeline.syncOperations.addHandler(loopBound.value.1) }
+            .whenComplete { loopBound.value.0.dialed(id, $0) }
     }
 
-    private static func prepare(_ channel: any Channel, _ plan: PoolPlan, _ connection: APNsConnection) throws {
+    /// Runs for each address of the host that is tried, so the connection joins only the channel that was chosen.
+    private static func prepare(_ channel: any Channel, _ plan: PoolPlan) throws {
         let pipeline = channel.pipeline.syncOperations
         if plan.proxy != nil {
             try pipeline.addHandler(ProxyTunnel(to: plan.host, plan.port, authorization: plan.proxyAuthorization))
         }
         let name = plan.host.isIPAddress ? nil : plan.host
         try pipeline.addHandler(NIOSSLClientHandler(context: plan.tls, serverHostname: name))
-        try pipeline.addHandler(connection)
     }
 
     private func dialed(_ id: Int, _ result: Result<Void, any Error>) {

@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOPosix
 import NIOSSL
 import PipelineKit
 import Signing
@@ -71,6 +72,8 @@ struct Surroundings: Sendable {
     /// How long a window waits for its answers: what takes longer is asked for again.
     var patience: @Sendable () -> Duration = { .seconds(2) }
     var dialing = Dialing()
+    /// Looks hosts up; nil: as the system does.
+    var resolver: @Sendable (any EventLoop) -> (any Resolver & Sendable)? = { _ in nil }
     /// Whether the first connection that fails ends the window: somebody wants to know why.
     var asksOnce = false
 
