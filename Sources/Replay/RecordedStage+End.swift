@@ -2,29 +2,29 @@ import EventLog
 import Foundation
 
 extension RecordedStage {
-    /// - Throws: ``ReplayError/lost(log:last:path:)`` where something beside the log tells of events that it does not
-    ///   hold: a log whose last segments are missing looks like one whose stage had not come further.
+    /// Checks that the log's last segments are not missing: the log alone would look as if its stage had stopped earlier.
+    ///
+    /// - Throws: ``ReplayError/lost(log:last:path:)`` when a file beside the log proves that there were more events.
     func checkEnd() throws {
-        guard let path = try traceOfMore() else { return }
+        guard let path = try proofOfMoreEvents() else { return }
         throw ReplayError.lost(log: log.directory, last: log.lastSequence, path: path)
     }
 
-    private func traceOfMore() throws -> String? {
-        // A stage notes its upstream when its log has a segment.
+    private func proofOfMoreEvents() throws -> String? {
+        // A stage writes the upstream note after its log's first segment.
         if log.segments == 0, notedUpstream != nil { return UpstreamNote.path(in: log.directory) }
         let snapshots = try SnapshotStore(logDirectory: log.directory).list()
         let newest = snapshots.last { $0.header?.log == log.identity }
-        // A living stage may have gone on since the log was looked at.
+        // A running stage may have appended events since `log` was read.
         if let newest, let header = newest.header, header.sequence > log.lastSequence,
             try header.sequence > EventLogs.summary(directory: log.directory).lastSequence
         {
             return newest.path
         }
-        return try orphan()
+        return try indexWithoutSegment()
     }
 
-    /// The index of a segment that is not there.
-    private func orphan() throws -> String? {
+    private func indexWithoutSegment() throws -> String? {
         let folder = log.directory + "/index"
         guard FileManager.default.fileExists(atPath: folder) else { return nil }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()

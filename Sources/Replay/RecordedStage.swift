@@ -5,7 +5,7 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// A stage of a pipeline beside the logs that it made and read.
+/// A stage of a pipeline, with the log that it wrote and the log that it read.
 package struct RecordedStage: Sendable {
     package let stage: PipelineStage
     package let log: LogSummary
@@ -15,46 +15,45 @@ package struct RecordedStage: Sendable {
     package var name: String { stage.name }
     package var isSource: Bool { upstream == nil }
 
-    /// Which upstream log the stage noted when it first read it; nil where it noted none.
+    /// The upstream log that the stage noted when it first read from it; nil before that.
     package let notedUpstream: LogIdentity?
 
-    /// The events of its input that it never got, since it crashed on them, in their order.
+    /// The input events that the host set aside because the stage crashed on them, in log order.
     package let setAside: [UInt64]
 
-    /// What the stage knew of where it stood.
     package var context: StageContext {
         let upstream = upstream ?? log
         return StageContext(log: log.identity, upstream: upstream.identity, upstreamName: upstream.name)
     }
 
-    /// The events of its input, from one on.
+    /// The stage's input from the event `first` on, without the events that were set aside.
     func feed(from first: UInt64) throws(EventLogError) -> UpstreamFeed {
-        try UpstreamFeed(log: (upstream ?? log).directory, from: first, leavingOut: setAside)
+        try UpstreamFeed(log: (upstream ?? log).directory, from: first, skipping: setAside)
     }
 
-    /// The last event of its input that it may be fed behind the end of its log: not the one that its process may just
-    /// have crashed on.
-    func lastHarmless(after cursor: UInt64) -> UInt64 {
+    /// The last input event that is safe to feed after the end of the stage's log: the process may have crashed on the
+    /// event after it.
+    func lastSafeInput(after cursor: UInt64) -> UInt64 {
         CrashNote.read(logDirectory: log.directory, of: log.identity, after: cursor).map { $0.events.lowerBound - 1 }
             ?? .max
     }
 
-    /// The folder of the log that keeps what the stage rejected; nil where it rejected nothing.
+    /// The folder of the stage's dead-letter log; nil when the stage rejected nothing.
     package var deadLetters: String? {
         let path = log.directory + ".dead-letters"
         return FileManager.default.fileExists(atPath: path + "/log.json") ? path : nil
     }
 }
 
-/// The logs of a pipeline, stage by stage.
+/// A pipeline file with the logs of its stages.
 package struct RecordedPipeline: Sendable {
     package let file: PipelineFile
     /// The folder that holds the logs.
     package let folder: String
-    /// Each after the one it reads.
+    /// Each stage comes after the stage that it reads from.
     package let stages: [RecordedStage]
 
-    /// - Throws: ``EventLogError/notALog(directory:)`` for a stage without a log.
+    /// - Throws: ``EventLogError/notALog(directory:)`` when a stage has no log.
     package init(_ file: PipelineFile, logs folder: String) throws {
         self.file = file
         self.folder = folder

@@ -1,46 +1,47 @@
-/// Why logs cannot be replayed at all.
+/// Why logs cannot be replayed.
 package enum ReplayError: Error, Hashable, Sendable {
-    /// A small file beside a log is not what was written there.
+    /// A file beside a log does not hold what Belfry wrote.
     case unreadable(String, String)
-    /// A log answers events that its upstream log does not hold.
+    /// A log's cursor is after the end of its upstream log.
     case ahead(log: String, cursor: UInt64, upstream: String, holds: UInt64)
-    /// A log no longer begins with its first event, and no snapshot tells what came before.
+    /// A log's first events are gone, and no snapshot replaces them.
     case trimmed(log: String, first: UInt64)
-    /// Something beside a log tells of events after the last one that it holds.
+    /// A file beside a log shows that the log's last events are missing.
     case lost(log: String, last: UInt64, path: String)
-    /// All of a range is older than what the logs still hold.
+    /// Every event of the range is gone: the log begins later.
     case dropped(log: String, first: UInt64)
-    /// A range in which nothing was recorded.
+    /// The log holds no event in the range.
     case beyond(String)
-    /// A range that ends before it begins.
+    /// The range ends before it begins.
     case backwards
-    /// A stage that the registry does not know.
+    /// The registry has no stage of this kind.
     case unknownStage(String, kind: String)
-    /// A program that does a stage's work does not do what it must.
+    /// A program that stands in for a stage failed or broke the protocol.
     case worker(stage: String, String)
-    /// A command for another world that the source would refuse, or that is about no subscription and no device.
+    /// A what-if command that the source rejects, or that names neither a subscription nor a device.
     case badCommand(line: Int, String)
-    /// What cannot be done with these stages.
+    /// The request does not fit these stages.
     case unsupported(String)
 }
 
 extension ReplayError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .unreadable(let path, let reason): "\(path) is not what Belfry wrote there: \(reason)"
+        case .unreadable(let path, let reason): "\(path) does not hold what Belfry wrote: \(reason)"
         case .ahead(let log, let cursor, let upstream, let holds):
-            "\(log) answers \(upstream) up to \(cursor), which holds only \(holds) events; these logs do not belong "
-                + "together, or \(upstream) has lost its end"
+            "\(log) was made from \(upstream) up to event \(cursor), but \(upstream) holds only \(holds) events; either "
+                + "these logs do not belong together, or \(upstream) has lost its last events"
         case .trimmed(let log, let first):
-            "\(log) begins at \(first), and no snapshot holds what came before; put the dropped segments back, or let "
-                + "the stage take a snapshot (log: { snapshotBytes: ... } in the pipeline file) before more is dropped"
+            "\(log) begins at \(first), and no snapshot replaces the events before it; put the dropped segments back, or "
+                + "have the stage take snapshots (log: { snapshotBytes: ... } in the pipeline file) before more "
+                + "segments are dropped"
         case .lost(let log, let last, let path):
-            "\(log) is missing what came after \(last): \(path) tells of more; put the segments back, or remove that file "
-                + "to go by what is left"
-        case .dropped(let log, let first): "all of that range is gone: \(log) begins at \(first)"
+            "\(log) has lost its events after \(last): \(path) belongs to a later event; put the segments back, or remove "
+                + "that file to replay the events that are left"
+        case .dropped(let log, let first): "every event of the range is gone: \(log) begins at \(first)"
         case .beyond(let reason): reason
         case .backwards: "the range ends before it begins"
-        case .unknownStage(let name, let kind): "stage \(name) is of kind \(kind), which this program does not know"
+        case .unknownStage(let name, let kind): "stage \(name) is of kind \(kind), which this program does not have"
         case .worker(let stage, let reason): "\(stage): \(reason)"
         case .badCommand(let line, let reason): "line \(line): \(reason)"
         case .unsupported(let reason): reason

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// How far the replay of one stage has come; read by others while it runs.
+/// Counts what the replay of one stage has read. Other threads read the counters, and may cancel the replay.
 package final class StageProgress: Sendable {
     package let stage: String
-    /// Bytes to go through: the stage's input and its log.
+    /// The size of the stage's input and of its own log.
     package let bytesTotal: UInt64
     private let eventCount = Atomic<UInt64>(0)
     private let byteCount = Atomic<UInt64>(0)

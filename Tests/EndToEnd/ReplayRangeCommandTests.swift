@@ -22,7 +22,7 @@ struct ReplayRangeCommandTests {
         let notes = try await Self.notes()
         let beyond = try await Self.replay(notes, "--from", "8")
         #expect(beyond.status == 66 && beyond.output.isEmpty, "\(beyond)")
-        #expect(beyond.errors.contains("changes ends at 7, 2026-11-20T09:30:05Z; nothing lies from 8 on"))
+        #expect(beyond.errors.contains("changes ends at 7, 2026-11-20T09:30:05Z; it has no events from 8 on"))
         let future = try await Self.replay(notes, "--from", "2030-01-01T00:00:00Z", "--json")
         #expect(future.status == 66 && future.output.isEmpty, "\(future)")
         for range in [("5", "4"), ("2026-11-20T09:30:00Z", "2026-11-20T09:29:59Z")] {
@@ -68,7 +68,7 @@ struct ReplayRangeCommandTests {
         for first in [1, 3] { try FileManager.default.removeItem(atPath: Self.segment(first, of: "changes", logs)) }
         let gone = try await Command.run(replay + ["--until", "3"])
         #expect(gone.status == 65 && gone.output.isEmpty, "\(gone)")
-        #expect(gone.errors.contains("all of that range is gone: changes begins at 4\n"), "\(gone.errors)")
+        #expect(gone.errors.contains("every event of the range is gone: changes begins at 4\n"), "\(gone.errors)")
         let all = try await Program.run("belfry", replay)
         #expect(
             all.status == 0 && all.errors.contains("match: from the snapshot at 7: older events are gone"), "\(all)")
@@ -96,8 +96,10 @@ struct ReplayRangeCommandTests {
         let replay = ["replay", notes.pipeline, "--logs", logs.path]
         let lost = try await Program.run("belfry", replay)
         #expect(lost.status == 65 && lost.output.isEmpty, "\(lost)")
-        #expect(lost.errors.contains("logs/outcomes is missing what came after 4: "), "\(lost.errors)")
-        #expect(lost.errors.contains("/outcomes/index/00000000000000000005.index tells of more"), "\(lost.errors)")
+        #expect(lost.errors.contains("logs/outcomes has lost its events after 4: "), "\(lost.errors)")
+        #expect(
+            lost.errors.contains("/outcomes/index/00000000000000000005.index belongs to a later event"),
+            "\(lost.errors)")
         try FileManager.default.removeItem(atPath: logs.path + "/outcomes/index")
         let slow = try await Program.run("belfry", replay)
         #expect(slow.status == 0 && slow.errors.contains("; 1 event not yet taken when the logs end"), "\(slow)")
@@ -110,7 +112,7 @@ struct ReplayRangeCommandTests {
             let place = [notes.pipeline, "--logs", notes.folder + "/logs"]
             let empty = try await Command.run(command + place)
             #expect(empty.status == 65 && empty.output.isEmpty, "\(empty)")
-            #expect(empty.errors.contains("outcomes is missing what came after 0: "), "\(empty)")
+            #expect(empty.errors.contains("outcomes has lost its events after 0: "), "\(empty)")
         }
     }
 

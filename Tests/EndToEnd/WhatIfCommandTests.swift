@@ -67,7 +67,9 @@ struct WhatIfCommandTests {
         let notes = try await Notes.recorded()
         let empty = try notes.write("\n  \n", to: "empty.ndjson")
         let nothing = try await Self.whatIf(notes, "--with", empty)
-        #expect(nothing.status == 0 && nothing.errors.contains("--with: no command: nothing is changed"), "\(nothing)")
+        #expect(
+            nothing.status == 0 && nothing.errors.contains("--with: there is no command, so nothing changes"),
+            "\(nothing)")
         let line = String(try String(contentsOfFile: Self.otherText(notes), encoding: .utf8).drop(while: \.isNewline))
         let later = try notes.write(
             line.replacing(
@@ -76,7 +78,7 @@ struct WhatIfCommandTests {
             to: "later.ndjson")
         let late = try await Self.whatIf(notes, "--with", later)
         #expect(
-            late.status == 0 && late.errors.contains("2099-01-01T00:00:00Z or later, and the recording ends"), "\(late)"
+            late.status == 0 && late.errors.contains("2099-01-01T00:00:00Z or later, but the recording ends"), "\(late)"
         )
         let both = try await Self.whatIf(
             notes, "--with", notes.write(try notes.read("later.ndjson") + line, to: "both.ndjson"))
@@ -87,8 +89,8 @@ struct WhatIfCommandTests {
         let notes = try await Notes.recorded()
         let good = try String(contentsOfFile: Self.otherText(notes), encoding: .utf8)
         for (line, reason) in [
-            (#"{"type":"subscription.save"}"#, "refused: "), ("nonsense", "refused: "),
-            (String(Notes.change("n1").dropLast()), "this is about no subscription and no device"),
+            (#"{"type":"subscription.save"}"#, "rejected: "), ("nonsense", "rejected: "),
+            (String(Notes.change("n1").dropLast()), "a command must be about a subscription or a device"),
         ] {
             let file = try notes.write(good + "\n\(line)\n", to: "bad.ndjson")
             let refused = try await Self.whatIf(notes, "--with", file)

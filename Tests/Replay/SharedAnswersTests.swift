@@ -2,26 +2,27 @@ import PipelineKit
 import Replay
 import Testing
 
-/// What the other world of a what-if gets from the recorded one's answers.
+/// Which answers the variant of a what-if gets from those of the recorded stage.
 @Suite struct SharedAnswersTests {
-    /// A transport may say that it has a push and accept it in one batch, which the recorded stage takes in whole before
-    /// the other one is asked.
-    @Test(arguments: [false, true]) func aLastAnswerOfTheSameBatchReachesTheOtherWorld(isAskedBetween: Bool) throws {
-        let recorded = Script()
-        let (given, taken) = SharedAnswers.pair(recorded)
-        let (own, others) = (delivery(of: 7), delivery(of: 8))
-        recorded.atOnce = TransportAnswer(own.id, .deferred)
-        recorded.atOnce?.isUnderWay = true
-        recorded.atEnd = [TransportAnswer(own.id, .accepted)]
+    /// A transport may answer "under way" and "accepted" in one batch. The recorded stage then gets both answers before
+    /// the variant hands out its push.
+    @Test(arguments: [false, true])
+    func `the variant gets the final answer to a push that was under way`(variantPushesBetween: Bool) throws {
+        let recorded = ScriptedAnswers()
+        let (baseline, variant) = SharedAnswers.pair(recorded)
+        let (recordedPush, variantPush) = (delivery(of: 7), delivery(of: 8))
+        recorded.immediate = TransportAnswer(recordedPush.id, .deferred)
+        recorded.immediate?.isUnderWay = true
+        recorded.later = [TransportAnswer(recordedPush.id, .accepted)]
 
-        _ = try given.answer(to: own)
+        _ = try baseline.answer(to: recordedPush)
         var answers: [TransportAnswer?] = []
-        if isAskedBetween { answers.append(try taken.answer(to: others)) }
-        _ = try given.rest()
-        if !isAskedBetween { answers.append(try taken.answer(to: others)) }
-        answers += try taken.rest()
+        if variantPushesBetween { answers.append(try variant.answer(to: variantPush)) }
+        _ = try baseline.takeLater()
+        if !variantPushesBetween { answers.append(try variant.answer(to: variantPush)) }
+        answers += try variant.takeLater()
 
-        #expect(answers.map { $0?.id } == [others.id, others.id])
+        #expect(answers.map { $0?.id } == [variantPush.id, variantPush.id])
         #expect(answers.map { $0?.isUnderWay } == [true, false])
     }
 
@@ -32,11 +33,10 @@ import Testing
     }
 }
 
-/// Answers that were written down beforehand.
-private final class Script: AnswerSource {
-    var atOnce: TransportAnswer?
-    var atEnd: [TransportAnswer] = []
+private final class ScriptedAnswers: AnswerSource {
+    var immediate: TransportAnswer?
+    var later: [TransportAnswer] = []
 
-    func answer(to delivery: Delivery) -> TransportAnswer? { atOnce }
-    func rest() -> [TransportAnswer] { atEnd }
+    func answer(to delivery: Delivery) -> TransportAnswer? { immediate }
+    func takeLater() -> [TransportAnswer] { later }
 }

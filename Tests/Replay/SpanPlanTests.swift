@@ -3,9 +3,9 @@ import Testing
 
 @testable import Replay
 
-/// How threads share the spans of several stages: each span is gone through once, and few states are read back.
+/// How threads share the spans of several stages: each span is replayed once, and few states are read back.
 @Suite struct SpanPlanTests {
-    /// A history of so many spans, which end with snapshots at 1, 2 and so on.
+    /// A history of `count` spans, which end with snapshots at 1, 2 and so on.
     private func history(_ count: UInt64, bytes: UInt64) -> (spans: [StageSpan], bytes: UInt64) {
         let bounds = [nil] + (1..<count).map { Optional(header($0)) } + [nil]
         return (zip(bounds, bounds.dropFirst()).map { StageSpan(start: $0, end: $1) }, bytes)
@@ -19,12 +19,12 @@ import Testing
 
     private func first(_ course: SpanCourse?) -> UInt64? { course?.span.start?.position }
 
-    @Test func theLargestHistoryIsTakenFirst() {
+    @Test func `the largest history is replayed first`() {
         let plan = SpanPlan([history(1, bytes: 10), history(2, bytes: 30), history(1, bytes: 20)])
         #expect((0..<3).map { _ in plan.next()?.history } == [1, 2, 0])
     }
 
-    @Test func aThreadWithoutWorkTakesTheLaterHalfOfWhatIsLeftToAnother() throws {
+    @Test func `an idle thread takes the later half of the spans that another thread has left`() throws {
         let plan = SpanPlan([history(8, bytes: 80)])
         let whole = try #require(plan.next())
         #expect(whole.goOn())
@@ -33,12 +33,12 @@ import Testing
         var gone = 2
         while whole.goOn() { gone += 1 }
         #expect(gone == 5 && first(whole) == 4)
-        #expect(first(plan.next()) == 7, "half of three spans, rounded up, less the one in hand")
+        #expect(first(plan.next()) == 7, "half of three spans, rounded up, without the current one")
         #expect(half.goOn() && first(half) == 6 && !half.goOn())
         #expect(plan.next() == nil)
     }
 
-    @Test func everySpanIsGoneThroughOnceHoweverThreadsMeet() throws {
+    @Test func `every span is replayed once, whichever thread is faster`() throws {
         for seed in 0..<50 {
             let plan = SpanPlan([history(9, bytes: 90), history(4, bytes: 40), history(1, bytes: 10)])
             var courses: [SpanCourse] = []
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsTakenBehindADifferenceOrAfterAFailure() throws {
+    @Test func `no span is replayed after a difference or a failure`() throws {
         let plan = SpanPlan([history(4, bytes: 40), history(4, bytes: 30)])
         let abandoned = try #require(plan.next())
         abandoned.abandon()

@@ -3,10 +3,10 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// A whole pipeline as one value to call: commands in, every stage's log and the pushes out, on virtual time.
+/// Runs a whole pipeline in memory, on virtual time: commands go in, every stage's events and the pushes come out.
 ///
-/// No sockets, threads or files. The events are those of `belfry run` over the same lines, byte for byte; every push
-/// is accepted at once.
+/// Uses no sockets, threads or files. Every push is accepted at once. The events are byte for byte those of
+/// `belfry run` over the same lines.
 package final class Chain {
     /// An event of one of the logs.
     package struct Event: Hashable, Sendable {
@@ -17,9 +17,9 @@ package final class Chain {
         package var text: String
     }
 
-    /// A line that the source did not take.
+    /// A line that the source rejected.
     package struct Refusal: Error, Hashable, Sendable {
-        /// Which of the lines sent, from 1.
+        /// The number of the sent line, from 1.
         package var line: UInt64
         package var rejection: Rejection
     }
@@ -30,8 +30,8 @@ package final class Chain {
     private var time = Instant.epoch
 
     /// - Parameters:
-    ///   - stages: Names of those that take part, the source among them; nil for all.
-    ///   - seed: Log identities are derived from it where the file has none of its own, as in `belfry run`.
+    ///   - stages: Names of the stages to run, with the source; nil for all.
+    ///   - seed: Log identities are derived from it, unless the file has its own seed.
     package init(
         _ file: PipelineFile, stages: Set<String>? = nil, registry: Registry, seed: String = "belfry run"
     ) throws {
@@ -41,9 +41,9 @@ package final class Chain {
         events = EventReader(limits: EventReader.doorLimits)
     }
 
-    /// Sends one command. A `"time"` in it moves the clock on; without one it happens when the one before did.
+    /// Sends one command at its `"time"`; without one at the time of the command before.
     ///
-    /// - Throws: ``Refusal``; the others are kept.
+    /// - Throws: ``Refusal``; earlier and later commands still count.
     package func send(_ command: String) throws {
         line += 1
         let bytes = Array(command.utf8)
@@ -53,9 +53,9 @@ package final class Chain {
         if let rejection = source.takeRejection() { throw Refusal(line: line, rejection: rejection) }
     }
 
-    /// Sends one command at a time of the caller's, or now where that is over, whatever `"time"` it has.
+    /// Sends one command at `moment`, or at the current time if that is later. Ignores the command's `"time"`.
     ///
-    /// - Returns: Whether the source took it.
+    /// - Returns: Whether the source accepted it.
     package func send(_ command: String, at moment: Instant) throws -> Bool {
         line += 1
         time = max(time, moment)
@@ -65,7 +65,7 @@ package final class Chain {
         return source.events.count > count
     }
 
-    /// What the stage that writes a log, as it stands, would say of its next event.
+    /// How the stage that writes `log`, in its present state, would explain its next input event.
     package func explain(
         _ event: String, sequence: UInt64, at now: Instant, by log: String, for subject: ExplainedSubject
     ) throws -> [Explanation] {
@@ -74,28 +74,28 @@ package final class Chain {
         }
     }
 
-    /// Serves what is due until then.
+    /// Serves every deadline up to `moment`.
     package func advance(to moment: Instant) throws {
         time = max(time, moment)
         try source.advance(to: time)
     }
 
-    /// Waits for all that is held anywhere, as `belfry run` does at the end of its input.
+    /// Serves every deadline, as `belfry run` does at the end of its input.
     package func finish() throws { try advance(to: .distantFuture) }
 
-    /// What a log holds so far.
+    /// The events of a log so far.
     package func events(of log: String) -> [Event] { source.node(log)?.events ?? [] }
 
-    /// What the rejected events of a stage were rejected for.
+    /// Why the stage that writes `log` rejected events, in order.
     package func rejections(of log: String) -> [Rejection] { source.node(log)?.rejections ?? [] }
 
-    /// Names of the logs, each after the one it is made from.
+    /// Names of the logs. Each comes after the log that it is made from.
     package var logs: [String] { source.names }
 
-    /// The pushes that were handed to transports, in order: JSON objects.
+    /// The pushes that were given to transports, in order: JSON objects.
     package var pushes: [String] { source.deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
 
-    /// The state of the stage that writes a log, one JSON object a line.
+    /// The state of the stage that writes `log`, one JSON object a line.
     package func state(of log: String) -> String? { source.node(log)?.state }
 
     private func moment(of line: UnsafeRawBufferPointer) throws -> Instant? {
@@ -112,8 +112,8 @@ package final class Chain {
     }
 }
 
-/// A stage of a chain and those that read from it.
-final class ChainNode {
+/// A stage of a chain, with the stages that read from it.
+private final class ChainNode {
     private let name: String
     private let machine: any StageMachine
     private let consumers: [ChainNode]
@@ -149,7 +149,7 @@ final class ChainNode {
         for consumer in consumers { try consumer.advance(to: moment) }
     }
 
-    /// Each deadline's events are a batch of their own time.
+    /// Each deadline makes its own batch, at its own time.
     private func serveDeadlines(through moment: Instant) throws {
         while let deadline = machine.deadline, deadline <= moment {
             try machine.advance(to: deadline)

@@ -3,7 +3,7 @@ import Events
 import JSON
 import PipelineRuntime
 
-/// What alone counts of all that a pipeline says.
+/// The one user, subscription or record whose events are compared.
 package struct ReplayFocus: Hashable, Sendable {
     package enum Subject: String, CaseIterable, Sendable {
         case user
@@ -13,13 +13,12 @@ package struct ReplayFocus: Hashable, Sendable {
 
     package let subject: Subject
     package let name: ExactText
-    /// Changes of the record: what they led to is about it too, also where it names a newer record in whose
-    /// notification they went along.
+    /// Sequences of the record's changes. Their effects count too, even in a notification that names a newer record.
     private var changes: Set<UInt64> = []
 
     package init(_ subject: Subject, _ name: String) { (self.subject, self.name) = (subject, ExactText(name)) }
 
-    /// The same, with what the record's changes in a pipeline's log led to. Reads the log of the source.
+    /// This focus, extended to the effects of the record's changes. Reads the source's log.
     package func following(_ recorded: RecordedPipeline) throws -> ReplayFocus {
         guard subject == .record, let source = recorded.stages.first(where: \.isSource) else { return self }
         var focus = self
@@ -32,11 +31,11 @@ package struct ReplayFocus: Hashable, Sendable {
         return focus
     }
 
-    /// Whether an event or a push is about it.
-    func concerns(_ line: UnsafeRawBufferPointer) -> Bool {
-        var parser = JSONParser(limits: EventReader.linkLimits)
-        do throws(JSONError) { return concerns(try parser.parse(line)) } catch { return false }
-    }
+    /// Whether an event or a push is about the subject.
+    func concerns(_ line: UnsafeRawBufferPointer) -> Bool { readEvent(line, concerns) ?? false }
+
+    /// Whether a push, one JSON object, is about the subject.
+    package func concerns(_ push: [UInt8]) -> Bool { push.withUnsafeBytes { concerns($0) } }
 
     private func concerns(_ event: JSONValue) -> Bool {
         switch subject {
@@ -57,14 +56,15 @@ package struct ReplayFocus: Hashable, Sendable {
         return (causes + named).contains(where: changes.contains)
     }
 
-    /// `ck.qry.sid` and its like, whatever kind of notification it is.
+    /// Looks for the key in the object of each kind of notification, such as `ck.qry.sid`.
     private func isInPayload(of push: JSONValue, _ key: String) -> Bool {
         guard let ck = push[.payload]?["ck"] else { return false }
         return ck.members.contains { $0.value.isObject && $0.value.member(key)?.exact == name }
     }
 }
 
-extension ReplayFocus {
-    /// Whether a push is about it: one JSON object, as transports get it.
-    package func concerns(_ line: [UInt8]) -> Bool { line.withUnsafeBytes { concerns($0) } }
+/// Parses an event and reads something from it; nil when the line is not JSON.
+func readEvent<Value>(_ line: UnsafeRawBufferPointer, _ read: (JSONValue) -> Value?) -> Value? {
+    var parser = JSONParser(limits: EventReader.linkLimits)
+    do throws(JSONError) { return read(try parser.parse(line)) } catch { return nil }
 }

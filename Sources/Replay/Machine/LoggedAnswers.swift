@@ -2,8 +2,8 @@ import EventLog
 import PipelineKit
 import PipelineRuntime
 
-/// The answers that a stage had when its log was made, read from the log part by part.
-package final class LoggedAnswers: AnswerSource {
+/// The transports' answers that a stage's log records, read batch by batch.
+final class LoggedAnswers: AnswerSource {
     private let log: String
     private var reader: EventLogReader
     private let answers: RecordedAnswers
@@ -12,23 +12,23 @@ package final class LoggedAnswers: AnswerSource {
     private var last: UInt64
 
     /// - Parameters:
-    ///   - log: The stage's own log's folder.
-    ///   - sequence: The last event of it that lies before.
-    package init<S: Stage>(of type: S.Type, log: String, after sequence: UInt64 = 0) throws(EventLogError) {
+    ///   - log: The folder of the stage's own log.
+    ///   - sequence: The first answer to read comes after this event.
+    init<S: Stage>(of type: S.Type, log: String, after sequence: UInt64 = 0) throws(EventLogError) {
         self.log = log
         reader = try EventLogReader(directory: log, from: sequence == 0 ? .beginning : .sequence(sequence))
         last = sequence
         answers = RecordedAnswers(of: type)
     }
 
-    package func skip(through sequence: UInt64) throws {
+    func skip(through sequence: UInt64) throws {
         guard sequence > last else { return }
         reader = try EventLogReader(directory: log, from: .sequence(sequence))
         last = sequence
     }
 
-    /// Behind the log's end every push counts as accepted.
-    package func begin(_ header: BatchHeader?) throws {
+    /// After the log's end every push counts as accepted.
+    func begin(_ header: BatchHeader?) throws {
         var found: [TransportAnswer] = []
         while let header, last < header.nextSequence - 1, let batch = try reader.next() {
             found += answers.read(batch, after: last)
@@ -37,7 +37,7 @@ package final class LoggedAnswers: AnswerSource {
         part = BatchAnswers(found, handsOut: header?.cursor.handsOut ?? false)
     }
 
-    package func answer(to delivery: Delivery) -> TransportAnswer? { part.atOnce(delivery.id) }
+    func answer(to delivery: Delivery) -> TransportAnswer? { part.atOnce(delivery.id) }
 
-    package func rest() -> [TransportAnswer] { part.takeRest() }
+    func takeLater() -> [TransportAnswer] { part.takeRest() }
 }

@@ -3,12 +3,12 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// Makes machines of the stages that a program knows.
+/// Makes machines for the stages of a registry.
 package struct MachineFactory: Sendable {
     package let registry: Registry
-    /// Programs that take the place of stages, with their arguments, by the stages' names.
+    /// Programs with their arguments that replace stages, by stage name.
     package var programs: [String: [String]] = [:]
-    /// How long a program may take over one answer.
+    /// How long a program may take for one answer.
     package var patience = Duration.seconds(60)
 
     package init(registry: Registry, programs: [String: [String]] = [:]) {
@@ -16,18 +16,18 @@ package struct MachineFactory: Sendable {
         self.programs = programs
     }
 
-    /// A machine that stands where the recorded stage stood, under its settings, and gets the answers that it got.
+    /// A machine with the recorded stage's settings, which gets the answers that the stage got.
     ///
-    /// - Parameter sequence: The last event of the stage's own log that lies before where the machine will begin.
-    package func machine(for recorded: RecordedStage, after sequence: UInt64 = 0) throws -> any StageMachine {
+    /// - Parameter sequence: The machine begins after this event of the stage's own log.
+    func machine(for recorded: RecordedStage, after sequence: UInt64 = 0) throws -> any StageMachine {
         try machine(
             recorded.stage, context: recorded.context,
             answers: answers(of: recorded.stage, in: recorded.log.directory, after: sequence),
             history: recorded.settingsHistory())
     }
 
-    /// - Parameter history: The settings that count in place of the pipeline file's, where it holds some.
-    package func machine(
+    /// - Parameter history: The recorded settings, which replace the pipeline file's unless they are empty.
+    func machine(
         _ stage: PipelineStage, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil
     ) throws -> any StageMachine {
         if let program = programs[stage.name] {
@@ -43,10 +43,10 @@ package struct MachineFactory: Sendable {
     /// The answers that a stage's own log records.
     func answers(of stage: PipelineStage, in log: String, after sequence: UInt64 = 0) throws -> any AnswerSource {
         guard stage.command.isEmpty else { return AcceptedAnswers() }
-        return try recordedAnswers(stageType(stage), log, after: sequence)
+        return try LoggedAnswers(of: stageType(stage), log: log, after: sequence)
     }
 
-    package func stageType(_ stage: PipelineStage) throws(ReplayError) -> any Stage.Type {
+    func stageType(_ stage: PipelineStage) throws(ReplayError) -> any Stage.Type {
         guard let type = registry.stages[stage.kind] else {
             throw .unknownStage(stage.name, kind: stage.kind)
         }
@@ -63,19 +63,12 @@ package struct MachineFactory: Sendable {
             stage.settings.decode(S.Settings.self), context: context, answers: answers, history: history,
             limits: S.isSource ? EventReader.doorLimits : EventReader.linkLimits)
     }
-
-    private func recordedAnswers<S: Stage>(
-        _ type: S.Type, _ log: String, after sequence: UInt64
-    ) throws -> any AnswerSource {
-        try LoggedAnswers(of: type, log: log, after: sequence)
-    }
 }
 
 extension RecordedStage {
-    /// The settings that the stage ran with, as they stand beside its log.
+    /// The settings that the stage ran with, from the file beside its log.
     ///
-    /// Where none do, the pipeline file's count for all of the log's past, as a build read them to which no default had
-    /// changed.
+    /// A log without that file was made before defaults could change: the pipeline file's settings count for all of it.
     package func settingsHistory() throws -> SettingsHistory {
         let history = try SettingsHistory(logDirectory: log.directory)
         guard history.entries.isEmpty, stage.command.isEmpty else { return history }
@@ -84,8 +77,7 @@ extension RecordedStage {
         return SettingsHistory([entry], path: history.path)
     }
 
-    /// Whether nothing beside the log tells of its settings.
-    package var isWithoutSettings: Bool {
+    fileprivate var hasNoSettingsHistory: Bool {
         get throws(EventLogError) { try SettingsHistory(logDirectory: log.directory).entries.isEmpty }
     }
 }
@@ -93,28 +85,27 @@ extension RecordedStage {
 extension WorkerBeginning {
     init(_ stage: PipelineStage, _ context: StageContext, _ history: SettingsHistory?) {
         self.init(
-            stage: stage.name, kind: stage.kind, context: context,
-            settings: stage.settingsAsWritten,
+            stage: stage.name, kind: stage.kind, context: context, settings: stage.settingsAsWritten,
             history: history?.entries ?? [])
     }
 }
 
 extension RecordedPipeline {
-    /// The stages with a past of which nothing tells the settings: those of the pipeline file are taken for all of it.
+    /// The stages with events but without recorded settings: they are replayed with the pipeline file's settings.
     package var stagesWithoutSettings: [RecordedStage] {
         get throws {
             try stages.filter { stage in
                 try !stage.isSource && stage.stage.command.isEmpty && stage.log.lastSequence > 0
-                    && stage.isWithoutSettings
+                    && stage.hasNoSettingsHistory
             }
         }
     }
 
-    /// Names of the stages whose settings on record are not, or not only, those of the pipeline file.
+    /// Names of the stages with recorded settings that differ from the pipeline file's.
     package func stagesUnderOtherSettings(_ registry: Registry) throws -> [String] {
         try stages.filter { stage in
             let record = registry.record(of: stage.stage)
-            return try !stage.isSource && !stage.isWithoutSettings
+            return try !stage.isSource && !stage.hasNoSettingsHistory
                 && stage.settingsHistory().plainRecords.contains { $0 != record }
         }.map(\.name)
     }

@@ -9,9 +9,9 @@ import Synchronization
 import Time
 import ZeroMQ
 
-/// A plugin's program, over the link that its host gives it: batches in, outputs back.
+/// Runs a plugin's program over the link protocol, as the host does: sends batches and receives outputs.
 ///
-/// It has no deadlines, and what it gives belongs to a batch, not to one event of it.
+/// A plugin has no deadlines, and its outputs answer a whole batch, not a single event.
 final class PluginMachine: StageMachine {
     let output = MachineOutput()
     var deadline: Instant? { nil }
@@ -23,7 +23,7 @@ final class PluginMachine: StageMachine {
     private let program: PluginProgram
     private let message = ZMQMultipart()
     private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
-    /// As its host reads what it gives.
+    /// Checks the plugin's outputs with the same limits as the host.
     private var events = EventReader(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
     private var peer: [UInt8]?
 
@@ -45,15 +45,15 @@ final class PluginMachine: StageMachine {
         try send([LinkFrame.batch(first: first, count: count, now: now), Array(lines)])
         let reply = try next(doing: "answer the events \(first) to \(last)")
         guard reply.type == "outputs", reply.through == last else {
-            throw failure("sent \(reply.type ?? "nothing") where outputs through \(last) were due")
+            throw failure("sent \(reply.type ?? "no type") in place of outputs through \(last)")
         }
-        if message.count > 2 { admit(message[2], last) }
+        if message.count > 2 { pass(message[2], last) }
         output.mark(last, at: now)
     }
 
     private func open(after: UInt64) throws {
         guard try next(doing: "open the link in BELFRY_LINK").type == "open" else {
-            throw failure("did not begin with open")
+            throw failure("did not send open first")
         }
         peer = message.bytes(at: 0)
         try send([LinkFrame.welcome(log: context.upstreamName, identity: context.upstream, last: after, after: after)])
@@ -61,25 +61,25 @@ final class PluginMachine: StageMachine {
 
     private func send(_ frames: [[UInt8]]) throws {
         guard try socket.send([peer ?? []] + frames, wait: false) == .sent else {
-            throw failure(program.exit ?? "left")
+            throw failure(program.exit ?? "closed its link")
         }
     }
 
     private func next(doing: String) throws -> (type: String?, through: UInt64?) {
         let limit = ContinuousClock.now + patience
         while try socket.receive(into: message, wait: false) == .empty {
-            if let exit = program.exit { throw failure("\(exit); it was to \(doing)") }
-            guard .now < limit else { throw failure("did not \(doing) for \(patience)") }
+            if let exit = program.exit { throw failure("\(exit) when it had to \(doing)") }
+            guard .now < limit else { throw failure("did not \(doing) within \(patience)") }
             _ = try poller.poll(timeoutMilliseconds: 50)
         }
         guard message.count >= 2 else { throw failure("sent a message without a frame") }
         do throws(JSONError) {
             let control = try frames.parse(message[1])
             return (control.text(.type), control.natural("through"))
-        } catch { throw failure("sent a control frame that is no JSON: \(error)") }
+        } catch { throw failure("sent a control frame that is not JSON: \(error)") }
     }
 
-    private func admit(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {
+    private func pass(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {
         for line in Lines(lines) {
             if let event = events.read(line, sequence: through, into: &output.outbox) { output.outbox.pass(event) }
         }
@@ -88,12 +88,12 @@ final class PluginMachine: StageMachine {
     private func failure(_ what: String) -> ReplayError { .worker(stage: stage, "its program \(what)") }
 }
 
-/// The process of a plugin; ended with this value.
+/// The process of a plugin. It is ended when this object is released.
 private final class PluginProgram {
     private let path: String
     private let child: ChildProcess
 
-    /// - Parameter path: Where its link's socket lies.
+    /// - Parameter path: The link's Unix socket.
     init(_ stage: PipelineStage, path: String) throws {
         self.path = path
         child = try ChildProcess(

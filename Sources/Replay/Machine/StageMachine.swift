@@ -4,32 +4,31 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// A stage that can be run over logs: fed events at times, woken, and asked what it gave.
+/// Runs a stage over recorded events, and collects its outputs.
 ///
-/// Belongs to one thread. Calls take whole runs of events, so that nothing is looked up for each.
+/// Belongs to one thread. Calls take whole runs of events, so that dynamic dispatch costs nothing per event.
 ///
-/// A batch of the stage's log is made again in four steps: ``begin(_:)``, the events up to the batch's cursor,
-/// ``advance(to:)`` its time, and ``settle()``.
-package protocol StageMachine: AnyObject {
+/// To make a batch of the stage's log again: call ``begin(_:)``, feed the events up to the batch's cursor, then call
+/// ``advance(to:)`` with the batch's time, and ``settle()``.
+protocol StageMachine: AnyObject {
     var output: MachineOutput { get }
 
     /// When the stage wants to be woken.
     var deadline: Instant? { get }
 
-    /// Takes events of one upstream batch, numbered from `first` on. Every deadline that has passed by then is served
-    /// first.
+    /// Serves every deadline up to `now`, then feeds events of one upstream batch, numbered from `first` on.
     func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws
 
-    /// Serves every deadline up to `time`, each at its own time, and moves the clock there.
+    /// Serves every deadline up to `time`, each at its own time, and moves the clock to `time`.
     func advance(to time: Instant) throws
 
-    /// Passes over what of the stage's own log lies before the state that the machine begins with.
+    /// Skips the answers in the stage's own log that the machine's first state already includes.
     func skip(through sequence: UInt64) throws
 
-    /// Begins with a batch of the stage's own log, or with what lies behind the log's end: see ``BatchAnswers``.
+    /// Begins the next batch of the stage's own log; nil after its last batch. See ``BatchAnswers``.
     func begin(_ header: BatchHeader?) throws
 
-    /// Gives the stage the answers of the batch that have not been given yet, in their order.
+    /// Gives the stage the batch's remaining answers, in log order.
     func settle() throws
 }
 
@@ -39,25 +38,25 @@ extension StageMachine {
     func settle() throws {}
 }
 
-/// What a machine gave since it was last emptied, and for which input.
+/// A machine's outputs since the last ``removeAll()``, and which input led to each.
 package final class MachineOutput {
     /// Where the output of one input ends.
     package struct Mark: Hashable, Sendable {
         /// The input's sequence in the upstream log; nil for a wake.
         package var input: UInt64?
-        /// The machine's time when it had dealt with the input.
+        /// The stage's time after the input.
         package var now: Instant
-        /// Bytes and events up to and with this input's.
+        /// Bytes of output up to here, this input's included.
         package var bytes: Int
+        /// Events of output up to here, this input's included.
         package var events: Int
     }
 
     package var outbox = Outbox()
-    /// One for each input that gave events, in order.
+    /// One for each input that led to events, in order.
     package internal(set) var marks: [Mark] = []
-    /// Pushes that the stage handed out.
+    /// The stage's pushes; empty unless ``keepsDeliveries``.
     package internal(set) var deliveries: [Delivery] = []
-    /// Whether ``deliveries`` are kept.
     package var keepsDeliveries = false
 
     package init() {}
@@ -65,12 +64,11 @@ package final class MachineOutput {
     package var lines: UnsafeRawBufferPointer { outbox.lines }
     package var count: Int { outbox.count }
 
-    /// Notes that an input has been dealt with.
     func mark(_ input: UInt64?, at now: Instant) { marks.add(input, at: now, outbox) }
 
-    /// Takes over events that were made elsewhere.
+    /// Appends the output of another process.
     ///
-    /// - Returns: How many they are.
+    /// - Returns: How many events were appended.
     func append(_ lines: UnsafeRawBufferPointer, _ marks: [Mark]) -> Int {
         let (bytes, events) = (outbox.lines.count, outbox.count)
         for line in Lines(lines) { outbox.append { $0.append(line) } }
@@ -89,7 +87,7 @@ package final class MachineOutput {
 }
 
 extension [MachineOutput.Mark] {
-    /// Notes that an input has been dealt with.
+    /// Marks the end of an input's output, if there is any.
     @inline(__always)
     mutating func add(_ input: UInt64?, at now: Instant, _ outbox: borrowing Outbox) {
         guard outbox.count > (last?.events ?? 0) else { return }
@@ -97,7 +95,7 @@ extension [MachineOutput.Mark] {
     }
 }
 
-/// Where a machine gets the answers to the pushes that its stage hands out.
+/// Answers the pushes of a stage in place of its transports.
 package protocol AnswerSource: AnyObject {
     /// See ``StageMachine/skip(through:)``.
     func skip(through sequence: UInt64) throws
@@ -105,22 +103,20 @@ package protocol AnswerSource: AnyObject {
     /// See ``StageMachine/begin(_:)``.
     func begin(_ header: BatchHeader?) throws
 
-    /// The answer that comes at once; nil where it comes later, or never.
+    /// The immediate answer; nil when the answer comes later, or never.
     func answer(to delivery: Delivery) throws -> TransportAnswer?
 
-    /// The answers that come at the end of the batch, in their order.
-    func rest() throws -> [TransportAnswer]
+    /// Returns and removes the answers that the stage gets at the end of the batch, in order.
+    func takeLater() throws -> [TransportAnswer]
 }
 
 extension AnswerSource {
     package func skip(through sequence: UInt64) throws {}
     package func begin(_ header: BatchHeader?) throws {}
-    package func rest() throws -> [TransportAnswer] { [] }
+    package func takeLater() throws -> [TransportAnswer] { [] }
 }
 
-/// Every push is accepted.
-package final class AcceptedAnswers: AnswerSource {
-    package init() {}
-
-    package func answer(to delivery: Delivery) -> TransportAnswer? { TransportAnswer(delivery.id, .accepted) }
+/// Accepts every push.
+final class AcceptedAnswers: AnswerSource {
+    func answer(to delivery: Delivery) -> TransportAnswer? { TransportAnswer(delivery.id, .accepted) }
 }

@@ -2,17 +2,17 @@ import Time
 
 /// A moment of a pipeline's history.
 package enum PipelinePosition: Hashable, Sendable {
-    /// Just after an event of the source's log has passed through every stage that it reaches at once.
+    /// Just after this event of the source's log, with its immediate effects in every stage.
     case sequence(UInt64)
-    /// What had been recorded by then.
+    /// After the last event that was recorded by this time.
     case time(Instant)
-    /// All that the logs hold.
+    /// After the last event of the logs.
     case end
 }
 
-/// How far a stage's machine is to be brought.
+/// A moment of one stage's history.
 enum StageTarget: Hashable {
-    /// Just after this event of its input.
+    /// Just after this event of the stage's input.
     case input(UInt64)
     case time(Instant)
     case end

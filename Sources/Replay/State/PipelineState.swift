@@ -4,15 +4,15 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// What the stages of a pipeline knew at a moment.
+/// Rebuilds the states that a pipeline's stages had at a moment.
 ///
-/// Each state is that of its stage's newest snapshot before the moment, brought on by what the logs hold after it.
+/// Each state starts from the stage's newest snapshot before the moment, and is fed the logged events after it.
 package struct PipelineState: Sendable {
     let recorded: RecordedPipeline
     private let factory: MachineFactory
     private let problem: @Sendable (String) -> Void
 
-    /// - Parameter problem: Told of each snapshot that cannot be used.
+    /// - Parameter problem: Called for each unusable snapshot.
     package init(
         _ recorded: RecordedPipeline, _ factory: MachineFactory,
         problem: @escaping @Sendable (String) -> Void = { _ in }
@@ -22,12 +22,12 @@ package struct PipelineState: Sendable {
         self.problem = problem
     }
 
-    /// The names that states can be asked for, in the order of their stages.
+    /// The names of the states that the stages have, in stage order.
     package var names: [String] {
         recorded.stages.flatMap { names(of: $0) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// One JSON object a line, as the stages show it that have a state of that name, in their order; nil where none has.
+    /// The state `name` of every stage that has it, one JSON object a line; nil when no stage has it.
     package func lines(_ name: String, at position: PipelinePosition) throws -> String? {
         let stages = recorded.stages.filter { names(of: $0).contains(name) }
         guard !stages.isEmpty else { return nil }
@@ -38,7 +38,7 @@ package struct PipelineState: Sendable {
         return lines.text
     }
 
-    /// The findings of the stages that have a check of that name, at the end of their logs.
+    /// The findings of the check `check` in every stage that has it, at the end of the logs.
     package func findings(_ check: String) throws -> [StageFinding] {
         try recorded.stages.flatMap { stage in
             let type = stage.stage.command.isEmpty ? factory.registry.stages[stage.stage.kind] : nil
@@ -60,7 +60,7 @@ package struct PipelineState: Sendable {
         }
     }
 
-    /// How much of a stage's input there was when an event of the source had just passed.
+    /// The last event of a stage's input just after the event `sequence` of the source.
     private func input(of stage: RecordedStage, atChange sequence: UInt64) throws -> UInt64 {
         guard let upstream = recorded.stages.first(where: { $0.name == stage.stage.from }) else { return sequence }
         let last = try input(of: upstream, atChange: sequence)
@@ -69,7 +69,8 @@ package struct PipelineState: Sendable {
         return try machine(of: upstream, at: .input(last)).1
     }
 
-    /// How far the log of a plugin, whose state is its own, had come when it had answered that much.
+    /// The last event of a plugin's log when the plugin had answered the input event `last`. Its state is unknown, so the
+    /// log's cursors tell.
     private static func output(of stage: RecordedStage, through last: UInt64) throws -> UInt64 {
         let reader = try EventLogReader(directory: stage.log.directory, from: .beginning)
         var (cursor, sequence): (UInt64, UInt64) = (0, 0)
@@ -83,7 +84,7 @@ package struct PipelineState: Sendable {
 
     func machine(of stage: RecordedStage, at target: StageTarget) throws -> (any StatefulMachine, UInt64) {
         guard let machine = try factory.machine(for: stage) as? any StatefulMachine else {
-            throw ReplayError.unsupported("stage \(stage.name) is a program, whose state is its own")
+            throw ReplayError.unsupported("stage \(stage.name) is a program, and only the program can show its state")
         }
         let search = try SnapshotSearch(stage, factory.stageType(stage.stage))
         let start = try search?.restore(machine, where: { isWanted($0, target) }, problem: problem) ?? .beginning
@@ -104,9 +105,9 @@ package struct PipelineState: Sendable {
         }
     }
 
-    /// A snapshot that includes the last event may include what time did after it.
     private func isWanted(_ header: SnapshotHeader, _ target: StageTarget) -> Bool {
         switch target {
+        // A snapshot that includes the last event may also include deadlines that were served after it.
         case .input(let last): header.position < last
         case .time(let time): header.now <= time
         case .end: true
@@ -117,18 +118,11 @@ package struct PipelineState: Sendable {
         _ stage: RecordedStage, _ machine: any StatefulMachine, after start: UInt64, to target: StageTarget
     ) throws {
         let feed = try UpstreamFeed(log: stage.log.directory, from: start + 1)
-        let (last, time) = bounds(of: target)
+        let last = if case .input(let last) = target { last } else { UInt64.max }
+        let time = if case .time(let time) = target { time } else { Instant.distantFuture }
         while let run = try feed.run(through: last, until: time) {
             machine.recall(run.lines, first: run.first, at: run.now)
             machine.output.removeAll()
-        }
-    }
-
-    private func bounds(of target: StageTarget) -> (last: UInt64, time: Instant) {
-        switch target {
-        case .input(let last): (last, .distantFuture)
-        case .time(let time): (.max, time)
-        case .end: (.max, .distantFuture)
         }
     }
 }

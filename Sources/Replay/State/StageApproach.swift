@@ -3,7 +3,7 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Brings a machine to a moment of its stage's past, without comparing anything.
+/// Runs a machine up to a moment of its stage's history, without comparing its outputs.
 struct StageApproach {
     private let recorded: RecordedStage
     private let machine: any StageMachine
@@ -12,7 +12,7 @@ struct StageApproach {
     private var past: RecordedPast
     private var fed: UInt64
     private var header: BatchHeader?
-    /// The last event of the stage's own log at that moment, as the machine gave them.
+    /// The last event of the stage's own log so far, counted from the machine's outputs.
     private(set) var sequence: UInt64
 
     init(_ recorded: RecordedStage, _ machine: any StageMachine, start: StageStart) throws {
@@ -31,7 +31,7 @@ struct StageApproach {
             while let action = past.next(fedThrough: fed), action != .readBatch { try take(action) }
             try step()
         }
-        let end = header == nil ? recorded.lastHarmless(after: past.cursor) : .max
+        let end = header == nil ? recorded.lastSafeInput(after: past.cursor) : .max
         switch target {
         case .input(let last): try feed(through: min(last, end), until: .distantFuture)
         case .time(let time): try feed(through: header == nil ? end : past.cursor, until: time)
@@ -43,7 +43,7 @@ struct StageApproach {
         switch action {
         case .feed(let last):
             try feed(through: last, until: .distantFuture)
-            // The upstream's log may end before.
+            // The upstream's log may have lost its last events.
             fed = last
         case .advance(let now): try machine.advance(to: now)
         case .settle: try machine.settle()

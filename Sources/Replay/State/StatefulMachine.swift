@@ -4,45 +4,45 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// A machine whose state can be put back.
-package protocol RestorableMachine: StageMachine {
-    /// Takes over the state of a snapshot, before anything else.
+/// A machine that can begin with a snapshot.
+protocol RestorableMachine: StageMachine {
+    /// Sets state and time from a snapshot. Called before any input.
     ///
-    /// - Throws: ``SnapshotError`` where the state is not what it can take over; another may be tried.
+    /// - Throws: ``SnapshotError`` when this state does not fit; the caller may try another snapshot.
     func restore(_ state: [UInt8], _ header: SnapshotHeader) throws
 }
 
-/// A machine whose state can also be shown.
-package protocol StatefulMachine: RestorableMachine {
-    /// Takes back a source's own events.
+/// A machine that can also show its state.
+protocol StatefulMachine: RestorableMachine {
+    /// Reads a source's own events back into it, as at a restart.
     func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant)
 
-    /// One JSON object a line.
+    /// Writes the stage's main state, one JSON object a line.
     func writeState(into lines: inout ByteBuffer)
 
-    /// The part of it that has that name, in the same form.
+    /// Writes the state of this name, one JSON object a line.
     func writeState(_ name: String, into lines: inout ByteBuffer)
 
-    /// What an operator should know about it; see ``InspectableStage/findings(of:)``.
+    /// See ``InspectableStage/findings(of:)``.
     func findings(of name: String) -> [StageFinding]
 
-    /// The state as a snapshot holds it.
+    /// The state in snapshot form.
     func state() -> [UInt8]
 
-    /// What the stage, as it stands, would say of an event for a subject.
+    /// How the stage in its present state would explain an event to a subject.
     func explain(
         _ line: UnsafeRawBufferPointer, sequence: UInt64, at now: Instant, for subject: ExplainedSubject
     ) throws -> [Explanation]
 }
 
 extension SwiftMachine: StatefulMachine {
-    package func state() -> [UInt8] {
+    func state() -> [UInt8] {
         var writer = SnapshotWriter()
         clock.stage.snapshot(into: &writer)
         return Array(writer.buffer.bytes)
     }
 
-    package func explain(
+    func explain(
         _ line: UnsafeRawBufferPointer, sequence: UInt64, at now: Instant, for subject: ExplainedSubject
     ) throws -> [Explanation] {
         var parser = JSONParser(limits: EventReader.linkLimits)
@@ -50,22 +50,22 @@ extension SwiftMachine: StatefulMachine {
         return clock.stage.explain(event, at: now, for: subject)
     }
 
-    package func findings(of name: String) -> [StageFinding] { clock.stage.findings(of: name) }
+    func findings(of name: String) -> [StageFinding] { clock.stage.findings(of: name) }
 
-    package func writeState(into lines: inout ByteBuffer) { clock.stage.writeState(into: &lines) }
+    func writeState(into lines: inout ByteBuffer) { clock.stage.writeState(into: &lines) }
 
-    package func writeState(_ name: String, into lines: inout ByteBuffer) {
+    func writeState(_ name: String, into lines: inout ByteBuffer) {
         guard name != S.stateName else { return clock.stage.writeState(into: &lines) }
         clock.stage.writeState(name, into: &lines)
     }
 }
 
 /// Finds the snapshots that a machine can begin with.
-package struct SnapshotSearch: Sendable {
+struct SnapshotSearch: Sendable {
     private let store: SnapshotStore
     private let fit: SnapshotFit
 
-    /// Nil for a stage that takes none.
+    /// Nil for a stage that takes no snapshots.
     init?(_ recorded: RecordedStage, _ type: any Stage.Type) {
         guard let version = type.snapshotVersion else { return nil }
         store = SnapshotStore(logDirectory: recorded.log.directory)
@@ -74,22 +74,47 @@ package struct SnapshotSearch: Sendable {
             upstream: recorded.context.upstream, lastSequence: recorded.log.lastSequence)
     }
 
-    /// Those that fit, as far as headers tell, the oldest first.
+    /// The headers of the snapshots that fit the stage and its log, oldest first.
     func headers(where isWanted: (SnapshotHeader) -> Bool = { _ in true }) throws(EventLogError) -> [SnapshotHeader] {
         try store.list().compactMap(\.header).filter { fit.objection(to: $0) == nil && isWanted($0) }
     }
 
     func largestBytes() throws(EventLogError) -> UInt64 { try store.list().map(\.bytes).max() ?? 0 }
 
-    /// A snapshot with its state; nil where it cannot be read.
+    /// A snapshot with its state; nil when it cannot be read.
     func snapshot(_ header: SnapshotHeader, problem: (String) -> Void) throws(EventLogError) -> Snapshot? {
         try store.newest(fitting: fit, where: { $0 == header }, problem: problem)
     }
 
-    /// Puts the newest state that is wanted into a machine; without one the machine begins at the beginning.
+    /// Restores machines from the oldest snapshot that the stage's logs can continue, and that is not before `position`.
     ///
-    /// - Parameter problem: Told of each snapshot that cannot be used.
-    package func restore(
+    /// - Throws: ``ReplayError/trimmed(log:first:)`` without such a snapshot, if the logs' beginning is gone.
+    func restoreOldest(
+        _ machines: [any StageMachine], of stage: RecordedStage, from position: UInt64 = 0, problem: (String) -> Void
+    ) throws -> StageStart {
+        for header in try headers(where: { stage.covers($0) && $0.position >= position }) {
+            if let start = try restore(machines, header, problem: problem) { return start }
+        }
+        try stage.checkBeginning()
+        return .beginning
+    }
+
+    /// - Returns: Nil unless every machine could be restored.
+    func restore(
+        _ machines: [any StageMachine], _ header: SnapshotHeader, problem: (String) -> Void
+    ) throws -> StageStart? {
+        for machine in machines {
+            guard let machine = machine as? any RestorableMachine,
+                try restore(machine, where: { $0 == header }, problem: problem) != .beginning
+            else { return nil }
+        }
+        return StageStart(header)
+    }
+
+    /// Restores a machine from the newest wanted snapshot. Without one the machine stays at the beginning.
+    ///
+    /// - Parameter problem: Called for each unusable snapshot.
+    func restore(
         _ machine: any RestorableMachine, where isWanted: (SnapshotHeader) -> Bool, problem: (String) -> Void
     ) throws -> StageStart {
         guard let snapshot = try store.newest(fitting: fit, where: isWanted, problem: problem) else {
@@ -102,6 +127,6 @@ package struct SnapshotSearch: Sendable {
             problem("\(snapshot.path): \(error)")
             return try restore(machine, where: { isWanted($0) && $0.sequence < header.sequence }, problem: problem)
         }
-        return StageStart(cursor: header.position, sequence: header.sequence, now: header.now)
+        return StageStart(header)
     }
 }

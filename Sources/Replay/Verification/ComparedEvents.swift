@@ -1,10 +1,8 @@
-/// Which events of a log were compared.
+/// How many events of a log were compared, and between which sequences.
 package struct ComparedEvents: Hashable, Sendable {
     package private(set) var count: UInt64 = 0
-    /// From the first to the last of them; nil where there are none.
+    /// From the first to the last compared event; nil before the first.
     package private(set) var range: ClosedRange<UInt64>?
-
-    package init() {}
 
     mutating func add(_ sequences: ClosedRange<UInt64>) { add(UInt64(sequences.count), in: sequences) }
 

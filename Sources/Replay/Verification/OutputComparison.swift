@@ -1,27 +1,26 @@
-import Glibc
 import JSON
 import PipelineRuntime
 
-/// Compares what a machine gives with what a log holds, line by line of the two streams, whichever is cut how.
+/// Compares a machine's events with those of a log, as two streams of lines: batches may be cut differently.
 struct OutputComparison: ~Copyable {
-    /// An event that is different, missing on one side, or too many.
+    /// An event that differs, or that only one side has.
     struct Mismatch {
         var sequence: UInt64
         var recorded: String?
         var replayed: String?
-        /// The mark of the replayed event; of the last input where there is none.
+        /// The mark of the replayed event; without one the mark of the last input.
         var mark: MachineOutput.Mark?
     }
 
-    /// What the machine gave before the log holds it: rarely anything.
+    /// Events that the machine made earlier than the log has them: usually none.
     private var carried = CarriedBytes()
     private var carriedMarks: [MachineOutput.Mark] = []
-    /// The next event to be compared.
-    private(set) var next: UInt64
+    /// The sequence of the next event to compare.
+    private var next: UInt64
 
     init(from first: UInt64) { next = first }
 
-    /// Compares a batch of the log with what the machine has given so far, and empties the machine's output.
+    /// Compares a batch of the log with the machine's output, and empties that output.
     mutating func compare(_ body: UnsafeRawBufferPointer, count: Int, with output: MachineOutput) -> Mismatch? {
         defer { output.removeAll() }
         if carried.isEmpty, output.lines.isSame(as: body) {
@@ -36,14 +35,14 @@ struct OutputComparison: ~Copyable {
         return nil
     }
 
-    /// What is left over when the log ends.
+    /// The first event that the machine made after the end of the log.
     mutating func surplus() -> Mismatch? {
         var lines = Lines(carried.bytes)
         guard let line = lines.next() else { return nil }
         return Mismatch(sequence: next, recorded: nil, replayed: OutputComparison.text(line), mark: carriedMarks.first)
     }
 
-    /// Passes over a batch's events without comparing them.
+    /// Skips a batch's events without comparing them.
     mutating func skip(_ count: Int, of output: MachineOutput) {
         defer { output.removeAll() }
         if carried.isEmpty, output.count == count {
@@ -92,7 +91,7 @@ struct OutputComparison: ~Copyable {
     private static func text(_ line: UnsafeRawBufferPointer) -> String { String(decoding: line, as: UTF8.self) }
 }
 
-/// Bytes that are added at the end and taken from the beginning.
+/// A queue of bytes.
 private struct CarriedBytes: ~Copyable {
     private var buffer = ByteBuffer()
     private var start = 0
@@ -103,7 +102,7 @@ private struct CarriedBytes: ~Copyable {
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) { buffer.append(bytes) }
 
-    /// One event's outputs may fill very many batches: what is left is moved only when it is less than what is gone.
+    /// Moves the remaining bytes only when they are fewer than the dropped ones: an event's outputs may fill many batches.
     mutating func drop(_ count: Int) {
         start += count
         guard start > self.count else { return }
@@ -111,13 +110,5 @@ private struct CarriedBytes: ~Copyable {
         rest.append(bytes)
         buffer = rest
         start = 0
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    func isSame(as other: UnsafeRawBufferPointer) -> Bool {
-        guard count == other.count else { return false }
-        guard let left = baseAddress, let right = other.baseAddress, count > 0 else { return true }
-        return memcmp(left, right, count) == 0
     }
 }

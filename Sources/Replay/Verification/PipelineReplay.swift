@@ -4,29 +4,29 @@ import PipelineKit
 import PipelineRuntime
 import ZeroMQ
 
-/// Re-runs the stages of a pipeline over its logs and compares.
+/// Re-runs the stages of a pipeline over its logs and compares their outputs with the logs.
 ///
-/// Each stage is fed what the log of the one before it holds, so that stages that are all identical make an identical
-/// pipeline. Two run at a time: stages, or parts of their history that begin and end with a snapshot.
+/// Each stage is fed the recorded log of its upstream stage. So the pipeline is identical if each stage is. Two threads
+/// share the work: whole stages, or spans of their history between two snapshots.
 package struct PipelineReplay: Sendable {
     package struct StageResult: Sendable {
         package var stage: String
         package var log: String
-        /// Events of its input that were fed, or of its log that were recalled.
+        /// Input events that were fed; for a source, events of its log that were read back.
         package var events: UInt64
-        /// Input that the stage had not taken when the logs end.
+        /// Input events that the stage had not processed when its log ends.
         package var untaken: UInt64
         package var isSource: Bool
-        /// Whether less than the whole log counts, or is there.
+        /// Whether only a part of the log was compared, or the log's beginning is gone.
         package var isPartial: Bool
         package var compared = ComparedEvents()
         package var difference: ReplayDifference?
 
         package enum Verdict: String, Sendable {
             case identical, different
-            /// Nothing of the log was in question.
+            /// The log has no events to compare.
             case nothing
-            /// The log of a source is not compared with anything.
+            /// A source's log is read back, not compared.
             case recalled
         }
 
@@ -36,7 +36,7 @@ package struct PipelineReplay: Sendable {
             return compared.count == 0 && (isPartial || events == 0) ? .nothing : .identical
         }
 
-        /// The first difference counts, whichever span was done first.
+        /// Keeps the difference with the lowest sequence: spans finish in any order.
         fileprivate mutating func add(_ span: SpanResult) {
             untaken += span.untaken
             compared.add(span.compared)
@@ -50,22 +50,22 @@ package struct PipelineReplay: Sendable {
     /// One for each stage that is re-run.
     package let progress: [StageProgress]
     package var watch: (any ReplayWatch)?
-    /// Told of each snapshot that cannot be used.
+    /// Called for each unusable snapshot.
     package var problem: @Sendable (String) -> Void = { _ in }
-    /// Told of each stage that begins with a snapshot because the logs do not hold all.
+    /// Called for each stage that begins with a snapshot because its first events are gone.
     package var notice: @Sendable (String) -> Void = { _ in }
-    /// What alone is compared; nil: everything.
+    /// Compares only events about this subject; nil compares everything.
     package var focus: ReplayFocus?
     private let parts: [String: StagePart]
 
-    /// How much input is worth a span of its own.
+    /// The least input of a span, in bytes.
     package var spanBytesMin = StageSpan.bytesMin
 
     private static let threads = 2
 
     /// - Parameters:
-    ///   - stages: Names of those to re-run; nil for all.
-    ///   - parts: What counts of each stage's log, by its name; all where none is given.
+    ///   - stages: Names of the stages to re-run; nil for all.
+    ///   - parts: Which part of each stage's log to compare, by stage name; a missing name means the whole log.
     package init(
         _ recorded: RecordedPipeline, _ factory: MachineFactory, stages: [String]? = nil,
         parts: [String: StagePart] = [:]
@@ -78,7 +78,7 @@ package struct PipelineReplay: Sendable {
         }
     }
 
-    /// - Returns: What became of each stage, in their order.
+    /// - Returns: One result for each stage, in pipeline order.
     package func run() async throws -> [StageResult] {
         for progress in progress { try recorded(progress).checkEnd() }
         var results = try progress.map { try emptyResult(recorded($0)) }
@@ -95,7 +95,7 @@ package struct PipelineReplay: Sendable {
         return results
     }
 
-    /// Replays as long as anything is left.
+    /// Replays spans until the plan has no more.
     private func replay(_ plan: SpanPlan) throws -> [(Int, SpanResult)] {
         var results: [(Int, SpanResult)] = []
         do {
@@ -111,7 +111,7 @@ package struct PipelineReplay: Sendable {
         return results
     }
 
-    /// Into how many spans each stage's history is cut.
+    /// How many spans each stage's history has, by stage name.
     package func spanCounts() throws -> [String: Int] {
         Dictionary(uniqueKeysWithValues: try progress.map { ($0.stage, try spans(of: recorded($0)).count) })
     }
@@ -124,15 +124,14 @@ package struct PipelineReplay: Sendable {
 
     private func recorded(_ progress: StageProgress) throws -> RecordedStage {
         guard let stage = recorded.stage(progress.stage) else {
-            preconditionFailure("only its own stages are replayed")
+            preconditionFailure("stage \(progress.stage) is not in the recorded pipeline")
         }
         return stage
     }
 
-    /// A part of the history, or pushes that somebody watches, are replayed in one go; so is what has no snapshots.
+    /// Cuts a stage's history into spans. A replay of a part, with a watch or a focus, or without snapshots is not cut.
     private func spans(of stage: RecordedStage) throws -> [StageSpan] {
-        guard let upstream = stage.upstream, !stage.isTrimmed, parts[stage.name] == nil, watch == nil,
-            focus == nil,
+        guard let upstream = stage.upstream, !stage.isTrimmed, parts[stage.name] == nil, watch == nil, focus == nil,
             stage.stage.command.isEmpty, factory.programs[stage.name] == nil,
             let search = try SnapshotSearch(stage, factory.stageType(stage.stage))
         else { return [.whole] }
@@ -176,7 +175,7 @@ package struct PipelineReplay: Sendable {
         -> StageStart
     {
         guard let machine = machine as? any RestorableMachine, let snapshot = try snapshot(header, of: stage) else {
-            throw ReplayError.unreadable(stage.log.directory, "a snapshot went away while it was replayed")
+            throw ReplayError.unreadable(stage.log.directory, "a snapshot was deleted during the replay")
         }
         try machine.restore(snapshot.state, header)
         return StageStart(header)
@@ -186,45 +185,44 @@ package struct PipelineReplay: Sendable {
         try SnapshotSearch(stage, factory.stageType(stage.stage))?.snapshot(header, problem: problem)
     }
 
-    /// The newest snapshot before the part that counts; the oldest of all where the logs' beginning is gone.
+    /// Restores the newest snapshot before the part to compare, or the oldest one if the logs' beginning is gone.
     private func start(_ machine: any StageMachine, of stage: RecordedStage, _ part: StagePart) throws -> StageStart {
         guard stage.isTrimmed || part.first > 1 else { return .beginning }
         let type = factory.registry.stages[stage.stage.kind]
         if let type, let machine = machine as? any RestorableMachine, let search = SnapshotSearch(stage, type) {
             let start = try search.restore(
                 machine, where: { stage.covers($0) && $0.sequence < part.first }, problem: problem)
-            if start != .beginning { return start }
-            if stage.isTrimmed { return try oldest(search, machine, of: stage) }
+            if start != .beginning || !stage.isTrimmed { return start }
+            let oldest = try search.restoreOldest([machine], of: stage, problem: problem)
+            if oldest != .beginning {
+                notice("\(stage.name): from the snapshot at \(oldest.cursor): older events are gone")
+            }
+            return oldest
         }
         try stage.checkBeginning()
         return .beginning
     }
 
-    private func oldest(_ search: SnapshotSearch, _ machine: any RestorableMachine, of stage: RecordedStage) throws
-        -> StageStart
-    {
-        for header in try search.headers(where: stage.covers) {
-            let start = try search.restore(machine, where: { $0 == header }, problem: problem)
-            if start == .beginning { continue }
-            notice("\(stage.name): from the snapshot at \(start.cursor): older events are gone")
-            return start
-        }
-        try stage.checkBeginning()
-        return .beginning
-    }
-
-    /// A source's log is its input, and the input of the stages that read it. Alone it is read back as when the source
-    /// starts; beside those stages they read it.
+    /// Reads a source's log back, as at a restart of the source. When other stages are replayed too, they read the same
+    /// log as their input, so that it is not read once more.
     private func recall(_ stage: RecordedStage, _ progress: StageProgress) throws {
         guard self.progress.count == 1 else {
             return progress.add(events: Int(stage.log.lastSequence), bytes: Int(stage.log.bytes))
         }
-        let source = try SourceRecall(stage, factory)
-        try source.run(progress)
+        let machine = try MachineFactory(registry: factory.registry).machine(
+            stage.stage, context: stage.context, answers: AcceptedAnswers())
+        guard let machine = machine as? any StatefulMachine else {
+            throw ReplayError.unsupported("the source \(stage.name) is a program, and cannot be replayed alone")
+        }
+        let reader = try EventLogReader(directory: stage.log.directory, from: .beginning)
+        while let batch = try reader.next(), !progress.isCancelled {
+            machine.recall(batch.body, first: batch.header.firstSequence, at: batch.header.now)
+            machine.output.removeAll()
+            progress.add(events: batch.header.count, bytes: batch.body.count)
+        }
     }
 }
 
-/// What became of one span.
 private struct SpanResult: Sendable {
     var difference: ReplayDifference?
     var untaken: UInt64 = 0
@@ -232,8 +230,8 @@ private struct SpanResult: Sendable {
 }
 
 extension RecordedStage {
-    /// That the stage's log was made from another log than the one that lies there.
-    var upstreamDifference: ReplayDifference? {
+    /// The difference to report when the stage's log was made from another upstream log than the one in the folder.
+    fileprivate var upstreamDifference: ReplayDifference? {
         guard let noted = notedUpstream, let upstream, noted != upstream.identity else { return nil }
         return ReplayDifference(
             stage: name, log: log.name, sequence: 0, recorded: "{\"upstream\":\"\(noted)\"}",

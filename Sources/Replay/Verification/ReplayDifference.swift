@@ -2,25 +2,26 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// The first place where a stage's replay gives something else than its log holds.
+/// The first place where a stage's replay differs from its log.
 package struct ReplayDifference: Hashable, Sendable {
     /// What led to the event.
     package enum Cause: Hashable, Sendable {
         /// An event of the stage's input.
         case event(log: String, sequence: UInt64, text: String?)
-        /// Time that passed.
+        /// A deadline that was due.
         case wake(Instant)
         case unknown
     }
 
     package var stage: String
     package var log: String
-    /// Position in the log; where the replay gives more than the log holds, the one that the first of these would get.
+    /// The event's sequence. After the end of the log: the sequence that the event would get.
     package var sequence: UInt64
-    /// JSON pointer (RFC 6901) to the first member that differs; nil where a whole event is missing or too many.
+    /// JSON pointer (RFC 6901) to the first member that differs; nil when only one side has the event.
     package var pointer: String?
-    /// The member's text, or the event's; nil where there is none.
+    /// The text of the member, or of the event without ``pointer``; nil when the log does not have it.
     package var recorded: String?
+    /// The same from the replay.
     package var replayed: String?
     package var cause: Cause
 
@@ -35,12 +36,12 @@ package struct ReplayDifference: Hashable, Sendable {
 
 /// The first member in which two JSON texts differ.
 package struct JSONDifference: Hashable, Sendable {
-    /// RFC 6901; empty for the whole.
+    /// JSON pointer (RFC 6901); empty for the whole text.
     package var pointer = ""
     package var left: String?
     package var right: String?
 
-    /// Texts that mean the same but are written differently differ as a whole.
+    /// Texts with equal members in another order, and texts that are not JSON, differ as a whole.
     package init(_ left: String, _ right: String) {
         (self.left, self.right) = (left, right)
         var leftParser = JSONParser(limits: EventReader.linkLimits)
@@ -50,9 +51,7 @@ package struct JSONDifference: Hashable, Sendable {
             rightBytes.withUnsafeBytes { rightBytes in
                 do throws(JSONError) {
                     descend(try leftParser.parse(leftBytes), try rightParser.parse(rightBytes))
-                } catch {
-                    // What is no JSON differs as a whole.
-                }
+                } catch {}
             }
         }
     }

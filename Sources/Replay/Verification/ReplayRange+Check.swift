@@ -1,9 +1,9 @@
 import EventLog
 
 extension ReplayRange {
-    /// That the logs hold something of the range.
+    /// Checks that the source's log holds an event of the range.
     ///
-    /// - Throws: ``ReplayError/backwards(from:until:)``, ``ReplayError/beyond(_:)`` or ``ReplayError/dropped(log:first:)``.
+    /// - Throws: ``ReplayError/backwards``, ``ReplayError/beyond(_:)`` or ``ReplayError/dropped(log:first:)``.
     package func check(_ recorded: RecordedPipeline) throws {
         let changes = recorded.stages[0].log
         try checkOrder()
@@ -12,24 +12,25 @@ extension ReplayRange {
         }
         if let from, changes.ends(before: from) {
             throw ReplayError.beyond(
-                "\(changes.name) ends at \(changes.lastSequence), \(changes.lastNow?.rfc3339 ?? ""); nothing lies from "
+                "\(changes.name) ends at \(changes.lastSequence), \(changes.lastNow?.rfc3339 ?? ""); it has no events from "
                     + "\(from.text) on")
         }
         if let until, changes.begins(after: until) {
             guard changes.firstSequence > 1 else {
                 throw ReplayError.beyond(
-                    "\(changes.name) begins at \(changes.firstNow?.rfc3339 ?? ""); nothing lies up to \(until.text)")
+                    "\(changes.name) begins at \(changes.firstNow?.rfc3339 ?? ""); it has no events up to \(until.text)"
+                )
             }
             throw ReplayError.dropped(log: changes.name, first: changes.firstSequence)
         }
     }
 
-    /// That one end of the range lies outside of what the logs hold.
+    /// Warnings for the ends of the range that the log does not reach.
     package func notes(on recorded: RecordedPipeline) -> [String] {
         let changes = recorded.stages[0].log
         var notes: [String] = []
         if let from, changes.firstSequence > 1, changes.begins(after: from) {
-            notes.append("\(changes.name) begins at \(changes.firstSequence); what came before is gone")
+            notes.append("\(changes.name) begins at \(changes.firstSequence); the events before it are gone")
         }
         if let until, until != .end, changes.ends(before: until) {
             notes.append("\(changes.name) ends at \(changes.lastSequence), before \(until.text)")
@@ -47,7 +48,7 @@ extension ReplayRange {
 }
 
 extension PipelinePosition {
-    /// For people: `17`, or a time.
+    /// The position for messages: `17`, a time or `the end`.
     package var text: String {
         switch self {
         case .sequence(let sequence): "\(sequence)"
@@ -58,7 +59,7 @@ extension PipelinePosition {
 }
 
 extension LogSummary {
-    /// Whether the log holds nothing from there on.
+    /// Whether the log has no events at `position` or later.
     package func ends(before position: PipelinePosition) -> Bool {
         switch position {
         case .sequence(let sequence): sequence > lastSequence
@@ -67,7 +68,7 @@ extension LogSummary {
         }
     }
 
-    /// Whether the log holds nothing up to there.
+    /// Whether the log has no events at `position` or earlier.
     func begins(after position: PipelinePosition) -> Bool {
         switch position {
         case .sequence(let sequence): sequence < firstSequence

@@ -2,21 +2,21 @@ import EventLog
 import PipelineKit
 import PipelineRuntime
 
-/// Which part of a pipeline's history is compared.
+/// The part of a pipeline's history to compare.
 package struct ReplayRange: Hashable, Sendable {
-    /// A sequence is one of the source's log; nil: the beginning.
+    /// Nil means the beginning of the logs.
     package var from: PipelinePosition?
-    /// Nil: the end.
+    /// Nil means the end of the logs.
     package var until: PipelinePosition?
 
     package init(from: PipelinePosition? = nil, until: PipelinePosition? = nil) {
         (self.from, self.until) = (from, until)
     }
 
-    /// What of each stage's log lies in the range, by the stages' names.
+    /// The part of each stage's log that is in the range, by stage name.
     ///
-    /// A batch that holds effects of an event counts whole. What an event leads to later, as when a held notification
-    /// is let go, lies in the range only if it was on record when the last event's effects were.
+    /// A batch with any effect of an event in the range counts whole. Later effects, such as the release of a held
+    /// notification, are in the range only if the log has them no later than the effects of the range's last event.
     package func parts(of recorded: RecordedPipeline) throws(EventLogError) -> [String: StagePart] {
         var parts: [String: StagePart] = [:]
         for stage in recorded.stages {
@@ -33,7 +33,7 @@ package struct ReplayRange: Hashable, Sendable {
         while let header = try reader.nextHeader() {
             cursor = header.cursor.positions[stage.context.upstreamName] ?? cursor
             let unfinished = UnfinishedStep(header.cursor, of: stage.context.upstreamName)
-            // An event's effects are in the log from the first part of them on.
+            // The batch has the first effects of the event after its cursor.
             let begun: UInt64 = unfinished?.kind == .event ? 1 : 0
             if !hasBegun, begins(stage, header, cursor + begun, input) {
                 (part.first, hasBegun) = (header.firstSequence, true)
@@ -56,7 +56,7 @@ package struct ReplayRange: Hashable, Sendable {
         }
     }
 
-    /// The last sequence, where the range ends in or before this batch.
+    /// The last sequence of the part, if the range ends in or before this batch.
     private func ends(
         _ stage: RecordedStage, _ header: BatchHeader, _ cursor: UInt64, _ input: StagePart, isInWake: Bool
     ) -> UInt64? {

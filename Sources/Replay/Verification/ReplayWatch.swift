@@ -1,8 +1,8 @@
 import PipelineKit
 import Time
 
-/// Someone who looks on while stages are re-run, and may hold them up.
+/// Observes a replay's outputs. It may block to slow the replay down.
 package protocol ReplayWatch: Sendable {
-    /// Called after each batch of a stage's log that counts, with what the machine gave for it.
+    /// Called for each compared batch of a stage's log, with the machine's output for that batch.
     func take(_ output: MachineOutput, _ stage: RecordedStage, at now: Instant) throws
 }

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Shares the histories of several stages out among threads.
+/// Distributes the histories of several stages among threads.
 ///
-/// A thread takes a whole history and goes through it from span to span with the machine that it has. Where none is
-/// left that nobody has begun, it takes the later half of what another thread has still before it: so no thread is
-/// idle, and few states are read back.
+/// A thread takes a whole history and replays span after span with one machine. When no whole history is left, a thread
+/// takes the later half of the spans that another thread has not reached. So no thread is idle, and few snapshots are
+/// read back.
 final class SpanPlan: Sendable {
-    /// What one thread goes through, up to `end`.
+    /// The spans of one thread, up to but without `end`.
     private struct Share {
         var history: Int
-        /// The span in hand; the first one where nobody has begun.
+        /// The span that is being replayed; the first one before the share is begun.
         var current: Int
         var end: Int
         var isBegun = false
@@ -25,13 +25,13 @@ final class SpanPlan: Sendable {
     private let histories: [History]
     private let shares: Mutex<[Share]>
 
-    /// - Parameter histories: Each with its spans, of which there is at least one, and its size.
+    /// - Parameter histories: The spans of each stage, at least one, and the stage's size in bytes.
     init(_ histories: [(spans: [StageSpan], bytes: UInt64)]) {
         self.histories = histories.map { History(spans: $0.spans, bytesEach: $0.bytes / UInt64($0.spans.count)) }
         shares = Mutex(histories.indices.map { Share(history: $0, current: 0, end: histories[$0].spans.count) })
     }
 
-    /// What a thread that has nothing to do goes through next; nil where nothing is left.
+    /// The work for an idle thread; nil when no span is left.
     func next() -> SpanCourse? {
         let taken = shares.withLock { shares -> (Int, Share)? in
             guard let index = begin(&shares) ?? split(&shares) else { return nil }
@@ -44,7 +44,7 @@ final class SpanPlan: Sendable {
             following: { self.following(index) }, leave: { self.leave(index) })
     }
 
-    /// Leaves nothing to take any more: every course ends with the span in hand.
+    /// Ends every course after its current span, and hands out no more.
     func stop() {
         shares.withLock { shares in
             for index in shares.indices {
@@ -53,14 +53,12 @@ final class SpanPlan: Sendable {
         }
     }
 
-    /// The largest that nobody has begun.
+    /// The largest share that no thread has begun.
     private func begin(_ shares: inout [Share]) -> Int? {
-        shares.indices.filter { !shares[$0].isBegun }.max {
-            bytes(shares[$0]) < bytes(shares[$1])
-        }
+        shares.indices.filter { !shares[$0].isBegun }.max { bytes(shares[$0]) < bytes(shares[$1]) }
     }
 
-    /// The later half of the largest that is left to somebody.
+    /// Splits off the later half of the begun share with the most bytes left.
     private func split(_ shares: inout [Share]) -> Int? {
         let left = shares.indices.filter { shares[$0].spansLeft > 0 }
         guard let from = left.max(by: { bytesLeft(shares[$0]) < bytesLeft(shares[$1]) }) else { return nil }
@@ -92,11 +90,11 @@ final class SpanPlan: Sendable {
     }
 }
 
-/// A row of one stage's spans, gone through by one thread.
+/// Consecutive spans of one stage, replayed by one thread.
 final class SpanCourse {
-    /// Which of the plan's histories this is a part of.
+    /// The index of the stage in the plan's histories.
     let history: Int
-    /// The span in hand.
+    /// The span that is being replayed.
     private(set) var span: StageSpan
     private let following: () -> StageSpan?
     private let leave: () -> Void
@@ -109,13 +107,13 @@ final class SpanCourse {
 
     /// Goes on to the next span.
     ///
-    /// - Returns: False where the course ends here, because another thread began there or the history ends.
+    /// - Returns: False when the course ends: another thread has the next span, or the history is over.
     func goOn() -> Bool {
         guard let next = following() else { return false }
         span = next
         return true
     }
 
-    /// Gives up all spans behind the one in hand: nothing depends on them any more.
+    /// Drops all spans after the current one.
     func abandon() { leave() }
 }

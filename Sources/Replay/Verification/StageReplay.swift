@@ -4,23 +4,22 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Feeds a stage's recorded input to a machine, wakes it when it was woken, and compares what comes out with its log.
+/// Feeds a stage's recorded input to a machine, wakes it at the recorded times, and compares its outputs with the log.
 ///
-/// The stage's own log leads: each of its batches says by its cursor how much input there was before it, and by its
-/// `now` to which time the stage's clock had come. What lies behind the last batch the stage had not taken when the
-/// logs end.
+/// The stage's own log decides: a batch's cursor tells which input came before the batch, and its `now` the time of the
+/// stage's clock. Input after the last batch had not been processed when the logs end.
 final class StageReplay {
     private let recorded: RecordedStage
     private let machine: any StageMachine
     private let part: StagePart
     private let start: StageStart
-    /// Each of its spans that ends with a snapshot ends by comparing the machine's state with it.
+    /// At the end of each span, the machine's state is compared with the snapshot there.
     private let course: SpanCourse
     private let feed: UpstreamFeed
     private let own: EventLogReader
     private var past: RecordedPast
     private var time: Instant
-    /// Whether the last batch is of a time that no event before it had.
+    /// Whether the last batch's time is later than the time of every event before it.
     private var isLate = false
     private var outputs: OutputComparison
     private let deadLetters: DeadLetterComparison
@@ -29,7 +28,7 @@ final class StageReplay {
     private let progress: StageProgress
     var watch: (any ReplayWatch)?
 
-    /// More than that behind the log's batch cannot be right, and is not waited for.
+    /// Feeding stops when the machine's output is that much larger than the log's batch: it differs in any case.
     private static let aheadBytesMax = 64 << 20
 
     init(
@@ -50,8 +49,8 @@ final class StageReplay {
         deadLetters = try DeadLetterComparison(recorded, after: start.cursor)
     }
 
-    /// - Parameter snapshot: Reads one; nil where it is gone.
-    /// - Returns: The first difference; nil where there is none.
+    /// - Parameter snapshot: Reads a snapshot; returns nil if it is gone.
+    /// - Returns: The first difference; nil when replay and log are identical.
     func run(_ snapshot: (SnapshotHeader) throws -> Snapshot?) throws -> ReplayDifference? {
         while let batch = try own.next(), batch.header.firstSequence <= part.last {
             guard !start.includes(batch.header) else { continue }
@@ -69,7 +68,7 @@ final class StageReplay {
         return try finish()
     }
 
-    /// Goes to the moment of the snapshot, which may lie behind the last batch, and compares what the machine knows.
+    /// Runs the machine to the moment of the snapshot, which may be after the last batch, and compares the states.
     private func compareState(with snapshot: Snapshot?) throws -> ReplayDifference? {
         guard let snapshot else { return nil }
         let header = snapshot.header
@@ -83,7 +82,7 @@ final class StageReplay {
         if let mismatch = outputs.compare(nothing, count: 0, with: machine.output) ?? outputs.surplus() {
             return difference(mismatch)
         }
-        if let difference = try deadLetters.rest(through: header.position) { return difference }
+        if let difference = try deadLetters.surplus(through: header.position) { return difference }
         guard (machine as? any StatefulMachine)?.state() != snapshot.state else { return nil }
         return ReplayDifference(
             stage: recorded.name, log: recorded.log.name, sequence: header.sequence,
@@ -95,23 +94,23 @@ final class StageReplay {
         past.begin(header)
         try machine.begin(header)
         let isSkipped = header.nextSequence <= part.first && part.first > 1
-        try live(limit: isSkipped ? .max : batch.body.count + StageReplay.aheadBytesMax)
-        if !isLate { noteDue() }
+        try reenact(limit: isSkipped ? .max : batch.body.count + StageReplay.aheadBytesMax)
+        if !isLate { endsWithWake = machine.output.marks.last.map { $0.input == nil } ?? false }
         if !isSkipped { try watch?.take(machine.output, recorded, at: header.now) }
+        let skipsLetters = isSkipped || focused != nil
         let rejected = machine.output.outbox.takeRejections()
-        if let difference = try deadLetters.compare(rejected, isSkipped: isSkipped || focused != nil) {
-            return difference
-        }
-        for sequence in feed.takePassedOver() {
-            let isSkipped = isSkipped || focused != nil
-            if let difference = try deadLetters.compareCrash(at: sequence, isSkipped: isSkipped) { return difference }
+        if let difference = try deadLetters.compare(rejected, isSkipped: skipsLetters) { return difference }
+        for sequence in feed.takeSkipped() {
+            if let difference = try deadLetters.compareCrash(at: sequence, isSkipped: skipsLetters) {
+                return difference
+            }
         }
         progress.add(events: 0, bytes: batch.body.count)
         return compare(batch, isSkipped: isSkipped).map(difference)
     }
 
-    /// Has the machine do what the stage did for the batch at hand.
-    private func live(limit: Int) throws {
+    /// Makes the machine do what the stage did for the current batch.
+    private func reenact(limit: Int) throws {
         while let action = past.next(fedThrough: feed.next - 1) {
             switch action {
             case .feed(let last):
@@ -139,7 +138,7 @@ final class StageReplay {
         return mismatch
     }
 
-    /// What of the stage's log was found to be the same.
+    /// The events of the stage's log that the replay made identically.
     var compared: ComparedEvents { focused?.compared ?? wholeBatches }
 
     private func feed(through last: UInt64, limit: Int) throws {
@@ -159,29 +158,28 @@ final class StageReplay {
 
     // MARK: The end
 
-    private var isOverdue = false
-
-    /// A deadline that had passed when the batch was made was served after it: where the log ends here, never.
-    private func noteDue() { isOverdue = machine.output.marks.last.map { $0.input == nil } ?? false }
+    /// Whether the last outputs come from a deadline that had passed when the last batch was written. The stage served
+    /// it after that batch, or never if the log ends there.
+    private var endsWithWake = false
 
     private func finish() throws -> ReplayDifference? {
+        guard part.last == .max else { return nil }
         let left = focused == nil ? outputs.surplus() : focused?.surplus(recorded.log.lastSequence + 1)
-        if part.last == .max, past.unfinished == nil, let surplus = left, !(isOverdue && surplus.mark?.input == nil) {
+        if past.unfinished == nil, let surplus = left, !(endsWithWake && surplus.mark?.input == nil) {
             return difference(surplus)
         }
-        guard part.last == .max else { return nil }
-        if focused == nil, let difference = try deadLetters.rest(through: past.cursor) { return difference }
+        if focused == nil, let difference = try deadLetters.surplus(through: past.cursor) { return difference }
         try countUntaken()
         return nil
     }
 
-    /// Input behind the last batch that leads to nothing leaves no trace, whether it was taken or not: a live stage says
-    /// how far it has come when it has something to say. What leads to something cannot have been taken.
+    /// Counts the input after the last batch from the first event on that leads to an output: the stage cannot have
+    /// processed that event. Input without outputs leaves no trace in the log, so it counts as processed.
     private func countUntaken() throws {
         machine.output.removeAll()
         try machine.begin(nil)
         let end = recorded.upstream?.lastSequence ?? past.cursor
-        let last = min(end, recorded.lastHarmless(after: past.cursor))
+        let last = min(end, recorded.lastSafeInput(after: past.cursor))
         untaken = end - last
         while let run = try feed.run(through: last) {
             try machine.receive(run.lines, first: run.first, at: run.now)
@@ -194,7 +192,7 @@ final class StageReplay {
         }
     }
 
-    /// Events of the input that the stage had not taken when the logs end; 0 where they are not followed to their end.
+    /// Input events that the stage had not processed when the logs end; 0 when the replay ends before the logs do.
     private(set) var untaken: UInt64 = 0
 
     private func difference(_ mismatch: OutputComparison.Mismatch) -> ReplayDifference {
@@ -210,8 +208,8 @@ final class StageReplay {
     }
 }
 
-/// One event of a log, for people.
-enum EventText {
+private enum EventText {
+    /// An event of a log; nil if it cannot be read.
     static func read(_ sequence: UInt64, in log: String) -> String? {
         do throws(EventLogError) {
             let reader = try EventLogReader(directory: log, from: .sequence(sequence))

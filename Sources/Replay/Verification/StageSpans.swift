@@ -1,26 +1,26 @@
 import EventLog
 import PipelineKit
 
-/// A long stretch of a stage's history, between two of its snapshots.
+/// A span of a stage's history between two of its snapshots.
 ///
-/// Spans are replayed beside each other. Each begins with a recorded state and ends by comparing its own with the next
-/// one, so that all of them together say what one replay from the beginning would.
+/// Spans are replayed in parallel. Each span begins with a recorded state, and at its end compares the replayed state
+/// with the next recorded one. So all spans together prove the same as one replay from the beginning.
 struct StageSpan: Hashable, Sendable {
-    /// Nil: the logs' beginning.
+    /// Nil means the logs' beginning.
     var start: SnapshotHeader?
-    /// Nil: the logs' end.
+    /// Nil means the logs' end.
     var end: SnapshotHeader?
 
     static let whole = StageSpan()
 
-    /// The fewest bytes of input that are worth a span of their own, where the state is small.
+    /// The least input of a span, in bytes, when the state is small.
     static let bytesMin: UInt64 = 48 << 20
-    /// A span reads a state to begin with and one to end with: it must be long beside them.
+    /// The least input of a span, in multiples of the state's size: a span has to read two states.
     private static let bytesMinByState: UInt64 = 16
     private static let spansMax: UInt64 = 16
 
     /// - Parameters:
-    ///   - headers: The stage's snapshots, the oldest first.
+    ///   - headers: The stage's snapshots, oldest first.
     ///   - bytes: The input's size.
     ///   - stateBytes: The largest snapshot's size.
     static func spans(

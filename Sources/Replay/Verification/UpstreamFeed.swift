@@ -2,9 +2,9 @@ import EventLog
 import PipelineRuntime
 import Time
 
-/// A stage's input, cut where the stage's own log says.
+/// Reads a stage's input in runs that end where the caller wants.
 final class UpstreamFeed {
-    /// Events of one batch.
+    /// Consecutive events of one batch.
     struct Run {
         var lines: UnsafeRawBufferPointer
         var first: UInt64
@@ -17,43 +17,43 @@ final class UpstreamFeed {
     private var offset = 0
     /// The sequence of the next event.
     private(set) var next: UInt64
-    /// What the stage never gets, the next one first.
-    private var leftOut: ArraySlice<UInt64>
-    /// What of these was passed over.
-    private var passedOver: [UInt64] = []
+    /// Events to skip, the next one first.
+    private var toSkip: ArraySlice<UInt64>
+    private var skipped: [UInt64] = []
 
     /// - Parameters:
     ///   - first: The first event to read.
-    ///   - leftOut: Events that are passed over, in their order: see ``RecordedStage/setAside``.
-    init(log: String, from first: UInt64 = 1, leavingOut leftOut: [UInt64] = []) throws(EventLogError) {
+    ///   - toSkip: Events to skip, in log order: see ``RecordedStage/setAside``.
+    init(log: String, from first: UInt64 = 1, skipping toSkip: [UInt64] = []) throws(EventLogError) {
         reader = try EventLogReader(directory: log, from: .sequence(first))
         next = first
-        self.leftOut = leftOut.drop { $0 < first }
+        self.toSkip = toSkip.drop { $0 < first }
     }
 
-    /// What was passed over since the last call.
-    func takePassedOver() -> [UInt64] {
-        defer { passedOver = [] }
-        return passedOver
+    /// The events that were skipped since the last call.
+    func takeSkipped() -> [UInt64] {
+        defer { skipped = [] }
+        return skipped
     }
 
-    /// The next events up to a sequence, as many as stand in one batch; nil when all were given, or the log ends. Valid
-    /// until the next call.
+    /// The next events of one batch, up to `last`; nil after `last` and at the end of the log. Valid until the next call.
     ///
-    /// - Parameter time: Batches that are later wait too.
+    /// - Parameter time: Returns nil at a batch that is later than this.
     func run(through last: UInt64, until time: Instant = .distantFuture) throws(EventLogError) -> Run? {
         while next <= last {
             while batch == nil || next > batch?.header.lastSequence ?? 0 {
                 guard let read = try reader.next() else { return nil }
-                offset = read.header.firstSequence < next ? start(of: next, in: read) : 0
+                offset =
+                    read.header.firstSequence < next
+                    ? read.body.count(ofLines: Int(next - read.header.firstSequence)) : 0
                 batch = read
             }
             guard let batch, batch.header.now <= time else { return nil }
-            guard let out = leftOut.first, out <= last else { return cut(batch, through: last) }
-            if next < out { return cut(batch, through: out - 1) }
-            _ = cut(batch, through: out)
-            passedOver.append(out)
-            leftOut.removeFirst()
+            guard let unwanted = toSkip.first, unwanted <= last else { return cut(batch, through: last) }
+            if next < unwanted { return cut(batch, through: unwanted - 1) }
+            _ = cut(batch, through: unwanted)
+            skipped.append(unwanted)
+            toSkip.removeFirst()
         }
         return nil
     }
@@ -67,14 +67,10 @@ final class UpstreamFeed {
         return Run(
             lines: UnsafeRawBufferPointer(rebasing: rest[..<bytes]), first: next, count: count, now: batch.header.now)
     }
-
-    private func start(of sequence: UInt64, in batch: EventLogReader.Batch) -> Int {
-        batch.body.count(ofLines: Int(sequence - batch.header.firstSequence))
-    }
 }
 
 extension UnsafeRawBufferPointer {
-    /// How many bytes that many lines take, with their line feeds; all where there are fewer.
+    /// The bytes of the first lines, line feeds included; the whole count if there are fewer lines.
     func count(ofLines lines: Int) -> Int {
         var (rest, bytes) = (Lines(self), 0)
         for _ in 0..<lines {

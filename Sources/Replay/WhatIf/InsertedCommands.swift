@@ -4,22 +4,24 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Commands that the other world has in place of recorded ones.
+/// The commands of a what-if, which replace recorded ones.
 ///
-/// A command counts from its `time` on, or from the beginning, and from then on takes the place of all recorded
-/// commands of the same identity: the subscription's, or the device's.
+/// A command counts from its `time` on, or from the beginning. From then on it replaces all recorded commands about the
+/// same subscription or device.
 final class InsertedCommands {
     private struct Command {
         var event: [UInt8]
         var time: Instant
+        /// Names the subscription or device.
         var identity: [UInt8]
     }
 
     private var waiting: ArraySlice<Command>
+    /// The identities of the commands whose time has come.
     private var inForce: Set<[UInt8]> = []
     private var parser = JSONParser(limits: EventReader.linkLimits)
 
-    /// - Parameter lines: Blank ones are passed over.
+    /// - Parameter lines: One command each; blank lines are skipped.
     /// - Throws: ``ReplayError/badCommand(line:_:)``
     init(_ lines: [String], of source: RecordedStage, _ factory: MachineFactory) throws {
         let machine = try factory.machine(source.stage, context: source.context, answers: AcceptedAnswers())
@@ -35,33 +37,32 @@ final class InsertedCommands {
         let bytes = Array(line.utf8)
         try bytes.withUnsafeBytes { try source.receive($0, first: UInt64(number), at: .epoch) }
         if let refused = source.output.outbox.takeRejections().first {
-            throw ReplayError.badCommand(line: number, "refused: \(refused.rejection.reason)")
+            throw ReplayError.badCommand(line: number, "rejected: \(refused.rejection.reason)")
         }
         let event = Array(source.output.lines.dropLast())
         var parser = JSONParser(limits: EventReader.linkLimits)
         let time = try bytes.withUnsafeBytes { try parser.parse($0).text(.time) }.flatMap { Instant(rfc3339: $0) }
         let identity = try event.withUnsafeBytes { InsertedCommands.identity(of: try parser.parse($0)) }
         guard let identity else {
-            throw ReplayError.badCommand(line: number, "this is about no subscription and no device")
+            throw ReplayError.badCommand(line: number, "a command must be about a subscription or a device")
         }
         return Command(event: event, time: time ?? .epoch, identity: identity)
     }
 
-    /// Why they change nothing of what happened until a moment; nil where one counts by then.
+    /// Why the commands change nothing; nil if one of them can.
     ///
-    /// - Parameter last: The end of the recording; nil where nothing is recorded.
+    /// - Parameter last: The end of the recording; nil when the log is empty.
     func idleness(through last: Instant?) -> String? {
         guard let first = waiting.first else {
-            return
-                "no command: nothing is changed by it; a command is a JSON object on one line, such as subscription.save"
+            return "there is no command, so nothing changes; a command is a JSON object on one line, such as "
+                + "subscription.save"
         }
         guard let last, first.time > last else { return nil }
-        return
-            "all of them count from \(first.time) or later, and the recording ends at \(last): they change nothing; give "
-            + "them an earlier \"time\", or none to count from the beginning"
+        return "every command counts from \(first.time) or later, but the recording ends at \(last), so nothing "
+            + "changes; give the commands an earlier \"time\", or none to count from the beginning"
     }
 
-    /// Calls back for each command whose time has come, with the moment at which it happens.
+    /// Calls `body` for each command that is due, with the command's own time.
     func forEachDue(at now: Instant, _ body: (UnsafeRawBufferPointer, Instant) throws -> Void) rethrows {
         while let command = waiting.first, command.time <= now {
             waiting.removeFirst()
@@ -70,7 +71,7 @@ final class InsertedCommands {
         }
     }
 
-    /// Whether a recorded event counts no more.
+    /// Whether a command replaces this recorded event.
     func replaces(_ line: UnsafeRawBufferPointer) -> Bool {
         guard !inForce.isEmpty else { return false }
         do throws(JSONError) {
@@ -78,7 +79,7 @@ final class InsertedCommands {
         } catch { return false }
     }
 
-    /// Nil for other events than those about subscriptions and devices.
+    /// Nil for an event that is not about a subscription or a device.
     private static func identity(of event: JSONValue) -> [UInt8]? {
         guard let type = event.text(.type) else { return nil }
         let names: [String?]

@@ -1,27 +1,25 @@
 import PipelineRuntime
 
-/// Puts the events of two outputs side by side: the same ones at both ends, then those between, as far as they go.
-struct LinePairs: Sequence {
+/// Pairs the events of two outputs: equal events at both ends first, then the events between in their order.
+struct LinePairs {
     typealias Line = UnsafeRawBufferPointer
 
-    private let pairs: [(Line?, Line?)]
+    /// One side is nil where the other has more events.
+    let pairs: [(Line?, Line?)]
 
-    init(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) {
+    init(_ left: Line, _ right: Line) {
         let (left, right) = (Array(Lines(left)), Array(Lines(right)))
-        let shorter = Swift.min(left.count, right.count)
+        let shorter = min(left.count, right.count)
         var same = 0
         while same < shorter, left[same].isSame(as: right[same]) { same += 1 }
         var tail = 0
         while tail < shorter - same, left[left.count - 1 - tail].isSame(as: right[right.count - 1 - tail]) { tail += 1 }
         let (leftMiddle, rightMiddle) = (left[same..<(left.count - tail)], right[same..<(right.count - tail)])
+        let middle = (0..<max(leftMiddle.count, rightMiddle.count)).map {
+            (leftMiddle.dropFirst($0).first, rightMiddle.dropFirst($0).first)
+        }
         pairs =
-            zip(left[..<same], right[..<same]).map { ($0, $1) } + LinePairs.sideBySide(leftMiddle, rightMiddle)
+            zip(left[..<same], right[..<same]).map { ($0, $1) } + middle
             + zip(left.suffix(tail), right.suffix(tail)).map { ($0, $1) }
-    }
-
-    func makeIterator() -> IndexingIterator<[(Line?, Line?)]> { pairs.makeIterator() }
-
-    private static func sideBySide(_ left: ArraySlice<Line>, _ right: ArraySlice<Line>) -> [(Line?, Line?)] {
-        (0..<Swift.max(left.count, right.count)).map { (left.dropFirst($0).first, right.dropFirst($0).first) }
     }
 }

@@ -4,33 +4,33 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// An event as both worlds have it: the recorded one, and the one in which something is changed.
+/// An input event of the baseline or of the variant.
 struct LockstepEvent {
     var sequence: UInt64
     /// Without its line feed; valid during a call.
     var line: UnsafeRawBufferPointer
 }
 
-/// Runs a stage twice, side by side: as it ran, and as it would have run with something changed.
+/// Runs a stage twice, step by step: the baseline as recorded, and the variant with the change.
 ///
-/// A *step* is one event of the recorded input, or one recorded wake, with what the variant has in its place. The
-/// recorded machine is fed and woken exactly as when its log was made. The variant's is woken at the same steps; what it
-/// gives in a step reaches the next stage when the recorded stage's events of that step did, so that only what the
-/// change causes differs, and nothing because of when a batch happened to be written. Where the recorded stage gave
-/// nothing, or was never woken, the variant's own time counts. When a log ends, both go on by their own deadlines.
+/// A *step* is one event of the recorded input, or one recorded wake, with the variant's event in its place. The baseline
+/// is fed and woken exactly as when its log was made. The variant is woken at the same steps, and its outputs of a step
+/// reach the next stage at the time of the recorded outputs of that step. So only the effects of the change differ, and
+/// not the moments at which batches happened to be written. When the recorded stage had no output or wake, the variant's
+/// own time counts. After the end of the log both machines follow their own deadlines.
 final class LockstepStage {
     private let recorded: RecordedStage
     private let baseline: any StageMachine
     private let variant: any StageMachine
     private let consumers: [LockstepStage]
     private let comparison: PushComparison
-    /// What both machines include already.
     let start: StageStart
     private var wakes: RecordedWakes
     private var times: RecordedTimes
+    /// The last recorded input event that was fed.
     private var lastTaken: UInt64
     private var (baselineNext, variantNext): (UInt64, UInt64)
-    /// The latest step's.
+    /// The latest step's time.
     private var time: Instant
 
     init(
@@ -50,16 +50,16 @@ final class LockstepStage {
         wakes = try RecordedWakes(recorded, after: start)
         times = try RecordedTimes(recorded)
         try baseline.skip(through: start.sequence)
-        try beginPart()
+        try beginBatch()
     }
 
-    /// The answers that the recorded stage had in its next batch are for both.
-    private func beginPart() throws {
+    /// Lets both machines use the recorded answers of the next batch.
+    private func beginBatch() throws {
         try baseline.begin(wakes.header)
         try variant.begin(wakes.header)
     }
 
-    /// One step. Either event may be missing, not both.
+    /// Runs one step. At most one of the events is nil.
     func take(_ baselineEvent: LockstepEvent?, _ variantEvent: LockstepEvent?, at now: Instant) throws {
         if let sequence = baselineEvent?.sequence {
             guard sequence > start.cursor else { return }
@@ -69,14 +69,14 @@ final class LockstepStage {
             while let wake = try wakes.next(before: lastTaken + 1, until: now) { try self.wake(at: wake) }
         }
         try serveDeadlines(through: now)
-        // What the stage crashed on neither world feeds to it.
+        // The stage crashed on this event, so neither machine gets it.
         if let sequence = baselineEvent?.sequence, recorded.setAside.contains(sequence) { return try pass(at: now) }
         if let event = baselineEvent { try baseline.receive(event.line, first: event.sequence, at: now) }
         if let event = variantEvent { try variant.receive(event.line, first: event.sequence, at: now) }
         try pass(at: now)
     }
 
-    /// Serves all that is recorded, then all that is due in either world.
+    /// Serves every recorded wake, then every deadline of either machine.
     func finish() throws {
         while let wake = try wakes.next(before: .max) { try self.wake(at: wake) }
         try serveDeadlines(through: .distantFuture)
@@ -91,11 +91,11 @@ final class LockstepStage {
         try variant.advance(to: now)
         try baseline.settle()
         try variant.settle()
-        try beginPart()
+        try beginBatch()
         try pass(at: now)
     }
 
-    /// A deadline that both have waits for its recorded wake, as long as there are any.
+    /// Serves deadlines. A deadline that both machines have waits for its recorded wake until the log ends.
     private func serveDeadlines(through moment: Instant) throws {
         while let deadline = nextDeadline, deadline <= moment {
             if wakes.isOver, baseline.deadline == deadline { try baseline.advance(to: deadline) }
@@ -109,7 +109,7 @@ final class LockstepStage {
         return [baseline.deadline, variant.deadline].compactMap { $0 }.min()
     }
 
-    // MARK: Passing on
+    // MARK: Outputs
 
     private func pass(at now: Instant) throws {
         defer {
@@ -118,7 +118,7 @@ final class LockstepStage {
         }
         try comparison.compare(baseline.output.deliveries, variant.output.deliveries)
         guard baseline.output.count + variant.output.count > 0 else { return }
-        for (baselineLine, variantLine) in LinePairs(baseline.output.lines, variant.output.lines) {
+        for (baselineLine, variantLine) in LinePairs(baseline.output.lines, variant.output.lines).pairs {
             try pass(baselineLine, variantLine, at: now)
         }
     }
@@ -137,22 +137,21 @@ final class LockstepStage {
     }
 }
 
-/// When a stage was woken, after which of its input: the batches of its own log.
-struct RecordedWakes {
+/// The times when a stage was woken, read from the batches of its own log.
+private struct RecordedWakes {
     private let upstream: String
     private let reader: EventLogReader
-    /// Of the batch at hand; nil behind the log's end.
+    /// The next batch's header; nil after the log's end.
     private(set) var header: BatchHeader?
     private var cursor: UInt64 = 0
 
-    /// - Parameter start: Batches that it includes are passed over.
+    /// - Parameter start: Batches that it includes are skipped.
     init(_ recorded: RecordedStage, after start: StageStart) throws(EventLogError) {
         upstream = recorded.context.upstreamName
         reader = try EventLogReader(directory: recorded.log.directory, from: .beginning)
         repeat { try step() } while header.map(start.includes) ?? false
     }
 
-    /// Whether the log has ended.
     var isOver: Bool { header == nil }
 
     /// The next batch's time, if it answers only events before `sequence` and is not later than `time`.
@@ -169,8 +168,8 @@ struct RecordedWakes {
     }
 }
 
-/// When a stage's events were appended.
-struct RecordedTimes {
+/// The times when a stage's events were appended.
+private struct RecordedTimes {
     private let reader: EventLogReader
     private var header: BatchHeader?
 
@@ -178,7 +177,7 @@ struct RecordedTimes {
         reader = try EventLogReader(directory: recorded.log.directory, from: .beginning)
     }
 
-    /// Nil for an event that the log does not hold. Asked for in order.
+    /// Nil after the log's last event. Call with ascending sequences.
     mutating func time(of sequence: UInt64) throws(EventLogError) -> Instant? {
         while header.map({ $0.nextSequence <= sequence }) ?? true {
             guard let next = try reader.nextHeader() else { return nil }

@@ -3,21 +3,22 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// Compares the pushes of two worlds, whenever each of them comes.
+/// Compares the pushes of the baseline with those of the variant. Equal pushes may come at different times.
 ///
-/// A push is known by its notification, user, subscription and device. Its `apns-id` follows from its position in a log
-/// and says nothing of its own.
+/// A push is identified by its notification, user, subscription and device. Its `apns-id` is not compared: it only
+/// depends on the push's position in a log.
 final class PushComparison {
     private let focus: ReplayFocus?
     private var report = WhatIfReport()
-    /// Pushes of one world that the other has not had yet.
+    /// Pushes of the baseline that the variant does not have yet.
     private var missing: [PushKey: [ComparedPush]] = [:]
+    /// Pushes of the variant that the baseline does not have yet.
     private var added: [PushKey: [ComparedPush]] = [:]
 
-    /// - Parameter focus: What alone counts; nil: everything.
+    /// - Parameter focus: Compares only pushes about this subject; nil compares every push.
     init(_ focus: ReplayFocus? = nil) { self.focus = focus }
 
-    /// Notices of retired devices are passed over.
+    /// Notices of retired devices are skipped.
     func compare(_ baseline: [Delivery], _ variant: [Delivery]) throws {
         try compareAll(baseline.filter(counts), variant.filter(counts))
     }
@@ -47,16 +48,15 @@ final class PushComparison {
         if !categories.isEmpty { report.noteChange(of: baseline, to: variant, categories) }
     }
 
-    /// What is left over on either side is gone, or new.
+    /// Reports the pushes that only one side has as removed or added.
     func finish() -> WhatIfReport {
         for push in missing.values.joined() { report.noteRemoval(of: push) }
         for push in added.values.joined() { report.noteAddition(of: push) }
-        (missing, added) = ([:], [:])
         return report
     }
 }
 
-/// What makes a push itself, in whichever world.
+/// Identifies a push in the baseline and in the variant.
 struct PushKey: Hashable {
     var notification: ExactText
     var user: ExactText
@@ -64,28 +64,27 @@ struct PushKey: Hashable {
     var device: ExactText
 }
 
-/// A push taken apart.
+/// A parsed push.
 struct ComparedPush {
     let key: PushKey
-    /// Sequences of the changes that it stands for.
+    /// Sequences of the changes that the push tells about.
     let causes: [UInt64]
     private let line: [UInt8]
-    private let environment: String
 
     init(_ line: [UInt8]) throws {
         self.line = line
         var parser = JSONParser(limits: EventReader.linkLimits)
-        (key, causes, environment) = try line.withUnsafeBytes { bytes in
+        (key, causes) = try line.withUnsafeBytes { bytes in
             let push = try parser.parse(bytes)
             let key = PushKey(
                 notification: push[.notificationID]?.exact ?? "", user: push[.user]?.exact ?? "",
                 subscription: ComparedPush.subscription(of: push) ?? "", device: push[.device]?.exact ?? "")
             let causes = push[.causes].map { $0.elements.compactMap { $0.natural(.sequence) } } ?? []
-            return (key, causes, push[.payload]?["ck"]?.text("cid") ?? "")
+            return (key, causes)
         }
     }
 
-    /// `ck.qry.sid` and its like, whatever kind of notification it is.
+    /// Looks for `sid` in the object of each kind of notification, such as `ck.qry.sid`.
     private static func subscription(of push: JSONValue) -> ExactText? {
         guard let ck = push[.payload]?["ck"] else { return nil }
         return ck.members.lazy.compactMap { $0.value["sid"]?.exact }.first

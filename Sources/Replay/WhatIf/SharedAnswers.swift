@@ -3,68 +3,62 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// Answers that the variant of a stage gets because the recorded one got them for the same push.
+/// Gives the variant of a stage the same answers that the recorded stage got for the same pushes.
 ///
-/// A push that both have is answered when the recorded one was. What only the variant pushes is accepted at once. All
-/// answers are kept, also the usual ones: a push that is redriven is answered twice, and the second answer must not be
-/// taken for the first.
+/// The variant gets an answer when the recorded stage got it. A push that only the variant has is accepted at once.
+/// Every answer is stored, because a redriven push has several answers: its second answer must follow its first.
 package final class SharedAnswers {
-    private struct Kept {
+    private struct StoredAnswer {
         var number: Int
         var answer: TransportAnswer
     }
 
-    private enum Fresh {
-        case toWaiting(PushKey)
-        case late(TransportAnswer)
+    /// An answer that the variant gets at the end of its batch.
+    private enum LaterAnswer {
+        /// The next stored answer for a push that waits.
+        case stored(PushKey)
+        case final(TransportAnswer)
     }
 
-    private var answers: [PushKey: [Kept]] = [:]
-    /// Whose answers were given, from number ``forgotten`` on.
-    private var given: [PushKey] = []
-    private var forgotten = 0
-    /// Pushes of the recorded stage that are not answered yet.
-    private var asked: [Delivery.ID: PushKey] = [:]
-    /// How many there are of each.
-    private var open: [PushKey: Int] = [:]
-    /// Pushes of the variant that wait for the answers to those.
+    private var answers: [PushKey: [StoredAnswer]] = [:]
+    /// The keys of the stored answers in order, from number ``droppedCount`` on.
+    private var storedKeys: [PushKey] = []
+    private var droppedCount = 0
+    /// Pushes of the recorded stage that have no answer yet.
+    private var unanswered: [Delivery.ID: PushKey] = [:]
+    private var unansweredCounts: [PushKey: Int] = [:]
+    /// Pushes of the variant that wait for the recorded stage's answer.
     private var waiting: [PushKey: [Delivery.ID]] = [:]
-    /// What came since the variant was given its own answers, in order.
-    private var fresh: [Fresh] = []
-    /// Pushes that a transport still had when it answered first: of the recorded stage, and of the variant.
-    private var (recordedLate, variantLate): ([Delivery.ID: PushKey], [PushKey: [Delivery.ID]]) = ([:], [:])
-    /// The last answers to such pushes, where the variant has not had the first one yet.
-    private var lateAnswers: [PushKey: [TransportAnswer]] = [:]
+    private var laterAnswers: [LaterAnswer] = []
+    /// Pushes with a first answer that said they were still under way: of the recorded stage, and of the variant.
+    private var (recordedUnderWay, variantUnderWay): ([Delivery.ID: PushKey], [PushKey: [Delivery.ID]]) = ([:], [:])
+    /// The final answers to such pushes, until the variant has the first answer too.
+    private var finalAnswers: [PushKey: [TransportAnswer]] = [:]
 
-    /// The variant is that far behind the recorded stage at most: older answers are to pushes that it does not have.
+    /// The variant is never further behind the recorded stage: it does not have the pushes of older answers.
     private static let answersMax = 65_536
 
-    package static func pair(_ recorded: any AnswerSource) -> (given: any AnswerSource, taken: any AnswerSource) {
+    package static func pair(
+        _ recorded: any AnswerSource
+    ) -> (baseline: any AnswerSource, variant: any AnswerSource) {
         let shared = SharedAnswers()
-        return (Given(shared, recorded), Taken(shared))
+        return (BaselineAnswers(shared, recorded), VariantAnswers(shared))
     }
 
-    /// A push that is handed out again gets its next answer.
-    private func take(_ key: PushKey) -> TransportAnswer? {
-        guard let kept = answers[key]?.removeFirst() else { return nil }
-        if answers[key]?.isEmpty == true { answers[key] = nil }
-        return kept.answer
+    private func store(_ answer: TransportAnswer, _ key: PushKey) {
+        answers[key, default: []].append(StoredAnswer(number: droppedCount + storedKeys.count, answer: answer))
+        storedKeys.append(key)
+        if storedKeys.count == 2 * SharedAnswers.answersMax { dropOlder() }
     }
 
-    private func keep(_ answer: TransportAnswer, _ key: PushKey) {
-        answers[key, default: []].append(Kept(number: forgotten + given.count, answer: answer))
-        given.append(key)
-        if given.count == 2 * SharedAnswers.answersMax { forgetOlder() }
-    }
-
-    private func forgetOlder() {
-        let end = forgotten + SharedAnswers.answersMax
-        for key in given.prefix(SharedAnswers.answersMax) {
+    private func dropOlder() {
+        let end = droppedCount + SharedAnswers.answersMax
+        for key in storedKeys.prefix(SharedAnswers.answersMax) {
             answers[key]?.removeAll { $0.number < end }
             if answers[key]?.isEmpty == true { answers[key] = nil }
         }
-        given.removeFirst(SharedAnswers.answersMax)
-        forgotten = end
+        storedKeys.removeFirst(SharedAnswers.answersMax)
+        droppedCount = end
     }
 
     // MARK: The recorded stage
@@ -73,79 +67,76 @@ package final class SharedAnswers {
         guard delivery.id.retired == nil else { return }
         let key = try ComparedPush(delivery.line).key
         guard let answer else {
-            asked[delivery.id] = key
-            open[key, default: 0] += 1
+            unanswered[delivery.id] = key
+            unansweredCounts[key, default: 0] += 1
             return
         }
-        recordedLate[delivery.id] = answer.isUnderWay ? key : nil
-        keep(answer, key)
+        recordedUnderWay[delivery.id] = answer.isUnderWay ? key : nil
+        store(answer, key)
     }
 
     private func noteLater(_ answer: TransportAnswer) {
-        if let key = asked.removeValue(forKey: answer.id) {
-            open[key] = open[key].flatMap { $0 > 1 ? $0 - 1 : nil }
-            recordedLate[answer.id] = answer.isUnderWay ? key : nil
-            keep(answer, key)
-            if waiting[key] != nil { fresh.append(.toWaiting(key)) }
-        } else if let key = recordedLate.removeValue(forKey: answer.id) {
-            if lateAnswers.count == SharedAnswers.answersMax { lateAnswers = [:] }
-            lateAnswers[key, default: []].append(answer)
-            matchLate(key)
+        if let key = unanswered.removeValue(forKey: answer.id) {
+            unansweredCounts[key] = unansweredCounts[key].flatMap { $0 > 1 ? $0 - 1 : nil }
+            recordedUnderWay[answer.id] = answer.isUnderWay ? key : nil
+            store(answer, key)
+            if waiting[key] != nil { laterAnswers.append(.stored(key)) }
+        } else if let key = recordedUnderWay.removeValue(forKey: answer.id) {
+            if finalAnswers.count == SharedAnswers.answersMax { finalAnswers = [:] }
+            finalAnswers[key, default: []].append(answer)
+            matchFinalAnswer(key)
         }
     }
 
-    /// Gives the variant a last answer, where it has had the first one and there is a last one.
-    private func matchLate(_ key: PushKey) {
-        guard let id = variantLate[key]?.first, var answer = lateAnswers[key]?.first else { return }
-        variantLate[key] = variantLate[key].flatMap { $0.count > 1 ? Array($0.dropFirst()) : nil }
-        lateAnswers[key] = lateAnswers[key].flatMap { $0.count > 1 ? Array($0.dropFirst()) : nil }
+    /// Gives the variant the final answer to a push, if there is one and the variant has got the first answer.
+    private func matchFinalAnswer(_ key: PushKey) {
+        guard variantUnderWay[key] != nil, var answer = finalAnswers.removeFirst(of: key),
+            let id = variantUnderWay.removeFirst(of: key)
+        else { return }
         answer.id = id
-        fresh.append(.late(answer))
+        laterAnswers.append(.final(answer))
     }
 
     // MARK: The variant
 
     private func answer(to delivery: Delivery) throws -> TransportAnswer? {
         let standard = TransportAnswer(delivery.id, .accepted)
-        guard !answers.isEmpty || !open.isEmpty, delivery.id.retired == nil else { return standard }
+        guard !answers.isEmpty || !unansweredCounts.isEmpty, delivery.id.retired == nil else { return standard }
         let key = try ComparedPush(delivery.line).key
         if let answer = take(key, for: delivery.id) { return answer }
-        guard open[key] != nil else { return standard }
+        guard unansweredCounts[key] != nil else { return standard }
         waiting[key, default: []].append(delivery.id)
         return nil
     }
 
-    private func takeFresh() -> [TransportAnswer] {
+    private func takeLater() -> [TransportAnswer] {
         var taken: [TransportAnswer] = []
-        while !fresh.isEmpty {
-            let next = fresh
-            fresh = []
-            taken += next.compactMap(takeFresh)
+        var index = 0
+        // Taking an answer may append the push's final answer.
+        while index < laterAnswers.count {
+            switch laterAnswers[index] {
+            case .final(let answer): taken.append(answer)
+            case .stored(let key):
+                if let id = waiting.removeFirst(of: key), let answer = take(key, for: id) { taken.append(answer) }
+            }
+            index += 1
         }
+        laterAnswers = []
         return taken
     }
 
-    private func takeFresh(_ fresh: Fresh) -> TransportAnswer? {
-        switch fresh {
-        case .late(let answer): return answer
-        case .toWaiting(let key):
-            guard let id = waiting[key]?.removeFirst() else { return nil }
-            if waiting[key]?.isEmpty == true { waiting[key] = nil }
-            return take(key, for: id)
-        }
-    }
-
+    /// A push that is sent again gets its next answer.
     private func take(_ key: PushKey, for id: Delivery.ID) -> TransportAnswer? {
-        guard var answer = take(key) else { return nil }
+        guard var answer = answers.removeFirst(of: key)?.answer else { return nil }
         answer.id = id
         if answer.isUnderWay {
-            variantLate[key, default: []].append(id)
-            matchLate(key)
+            variantUnderWay[key, default: []].append(id)
+            matchFinalAnswer(key)
         }
         return answer
     }
 
-    private final class Given: AnswerSource {
+    private final class BaselineAnswers: AnswerSource {
         private let shared: SharedAnswers
         private let recorded: any AnswerSource
 
@@ -163,20 +154,29 @@ package final class SharedAnswers {
             return answer
         }
 
-        func rest() throws -> [TransportAnswer] {
-            let answers = try recorded.rest()
+        func takeLater() throws -> [TransportAnswer] {
+            let answers = try recorded.takeLater()
             for answer in answers { shared.noteLater(answer) }
             return answers
         }
     }
 
-    private final class Taken: AnswerSource {
+    private final class VariantAnswers: AnswerSource {
         private let shared: SharedAnswers
 
         init(_ shared: SharedAnswers) { self.shared = shared }
 
         func answer(to delivery: Delivery) throws -> TransportAnswer? { try shared.answer(to: delivery) }
 
-        func rest() -> [TransportAnswer] { shared.takeFresh() }
+        func takeLater() -> [TransportAnswer] { shared.takeLater() }
+    }
+}
+
+extension Dictionary {
+    /// Removes the first element of a key's list, and the key with its last element.
+    fileprivate mutating func removeFirst<Item>(of key: Key) -> Item? where Value == [Item] {
+        guard let first = self[key]?.removeFirst() else { return nil }
+        if self[key]?.isEmpty == true { self[key] = nil }
+        return first
     }
 }

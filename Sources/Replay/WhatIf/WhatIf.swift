@@ -2,33 +2,33 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// What is different in the other world.
+/// The change that a what-if makes to a recorded pipeline.
 package struct WhatIfChange: Sendable {
-    /// The pipeline with other settings; the same stages under the same names.
+    /// The pipeline with other settings. Its stages have the same names and kinds.
     package var file: PipelineFile
-    /// Other builds' programs, by the stages' names.
+    /// Programs with their arguments that replace stages, by stage name.
     package var programs: [String: [String]] = [:]
-    /// Commands in place of recorded ones of the same identity; blank lines say nothing.
+    /// Commands that replace the recorded ones about the same subscription or device; blank lines are skipped.
     package var commands: [String] = []
 
     package init(_ file: PipelineFile) { self.file = file }
 }
 
-/// Runs a recorded pipeline beside one in which something is changed, and compares what is pushed.
+/// Runs a recorded pipeline beside a changed one, and compares their pushes.
 package struct WhatIf: Sendable {
     private let recorded: RecordedPipeline
     private let registry: Registry
     private let change: WhatIfChange
-    /// Why the commands change nothing; nil where they may, or there are none to be read.
+    /// Why the commands change nothing; nil if they can, or if there are no commands.
     private let idleness: String?
     package let progress: StageProgress
-    /// Told of each stage that begins with a snapshot because the logs do not hold all, and of commands that cannot
-    /// change anything.
+    /// Called for each stage that begins with a snapshot because its first events are gone, and for commands that
+    /// change nothing.
     package var notice: @Sendable (String) -> Void = { _ in }
-    /// What alone is compared; nil: every push.
+    /// Compares only pushes about this subject; nil compares every push.
     package var focus: ReplayFocus?
 
-    /// - Throws: ``ReplayError/unsupported(_:)`` where the other file has other stages;
+    /// - Throws: ``ReplayError/unsupported(_:)`` when the changed file has other stages;
     ///   ``ReplayError/badCommand(line:_:)``.
     package init(_ recorded: RecordedPipeline, _ change: WhatIfChange, registry: Registry) throws {
         self.recorded = recorded
@@ -37,7 +37,10 @@ package struct WhatIf: Sendable {
         for stage in recorded.stages {
             guard let other = change.file.stage(named: stage.name), other.from == stage.stage.from,
                 other.kind == stage.stage.kind
-            else { throw ReplayError.unsupported("the other pipeline has no stage \(stage.name) in the same place") }
+            else {
+                throw ReplayError.unsupported(
+                    "the other pipeline needs a stage \(stage.name) of the same kind with the same upstream stage")
+            }
         }
         idleness =
             change.commands.isEmpty
@@ -62,7 +65,7 @@ package struct WhatIf: Sendable {
         return comparison.finish()
     }
 
-    /// The first stages that differ; all that read the source where nothing does, or where its log does.
+    /// The first changed stage of each branch. All consumers of the source if no stage is changed, or if there are commands.
     private var roots: [RecordedStage] {
         let changed = recorded.stages.filter { !$0.isSource && isChanged($0) }
         guard change.commands.isEmpty, !changed.isEmpty else {
@@ -86,7 +89,7 @@ package struct WhatIf: Sendable {
         change.file.stage(named: stage.name)?.settings.record() != stage.stage.settings.record()
     }
 
-    /// - Parameter last: The last event of its input that is from before; nil for the first stage.
+    /// - Parameter last: The last input event before the start; nil for the first stage.
     private func lockstep(_ stage: RecordedStage, _ comparison: PushComparison, after last: UInt64? = nil) throws
         -> LockstepStage
     {
@@ -105,16 +108,17 @@ package struct WhatIf: Sendable {
     }
 
     private func machines(of stage: RecordedStage) throws -> (baseline: any StageMachine, variant: any StageMachine) {
-        guard let other = change.file.stage(named: stage.name) else { preconditionFailure("checked when made") }
-        let (given, taken) = SharedAnswers.pair(
-            try MachineFactory(registry: registry).answers(of: stage.stage, in: stage.log.directory))
+        guard let other = change.file.stage(named: stage.name) else {
+            preconditionFailure("the changed pipeline has no stage \(stage.name)")
+        }
+        let factory = MachineFactory(registry: registry)
+        let answers = SharedAnswers.pair(try factory.answers(of: stage.stage, in: stage.log.directory))
         let history = try stage.settingsHistory()
-        let baseline = try MachineFactory(registry: registry)
-            .machine(stage.stage, context: stage.context, answers: given, history: history)
-        let variant = try MachineFactory(registry: registry, programs: change.programs)
-            .machine(
-                history.sealing(registry.hidingSecrets(of: other)), context: stage.context, answers: taken,
-                history: hasOtherSettings(stage) ? nil : history)
+        let baseline = try factory.machine(
+            stage.stage, context: stage.context, answers: answers.baseline, history: history)
+        let variant = try MachineFactory(registry: registry, programs: change.programs).machine(
+            history.sealing(registry.hidingSecrets(of: other)), context: stage.context, answers: answers.variant,
+            history: hasOtherSettings(stage) ? nil : history)
         return (baseline, variant)
     }
 

@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// In what a push differs.
+/// The part of a push that differs.
 package enum WhatIfCategory: String, CaseIterable, Sendable {
     case alertText = "alert text"
     case title
@@ -10,7 +10,7 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
     case fields = "desired fields"
     case pruned
     case headers
-    /// It stands for other changes: coalesced differently.
+    /// The push tells about other changes.
     case coalescing = "coalesced differently"
     case other
 
@@ -22,16 +22,18 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
 
     private static func compare(_ left: JSONValue?, _ right: JSONValue?, _ path: [String], _ found: inout Set<Self>) {
         if let left, let right, left.raw.elementsEqual(right.raw) { return }
-        if let left, let right, left.isObject, right.isObject, !isLeaf(path) {
+        // The members of `af` are the app's fields.
+        if let left, let right, left.isObject, right.isObject, path.last != "af" {
             return compareMembers(left, right, path, &found)
         }
         if path == [Member.payload.description, "aps", "alert"], let left, let right {
             return compareAlerts(left, right, &found)
         }
-        if let category = optionalCategory(of: path) { found.insert(category) }
+        // apns-id only depends on the push's position in a log.
+        if path != ["headers", "apns-id"] { found.insert(category(of: path)) }
     }
 
-    /// An alert that is a body alone is a text, any other an object.
+    /// Compares an alert that is a string, the body alone, with an alert that is an object.
     private static func compareAlerts(_ left: JSONValue, _ right: JSONValue, _ found: inout Set<Self>) {
         guard let parts = [left, right].first(where: \.isObject), let text = [left, right].first(where: \.isString)
         else {
@@ -56,25 +58,18 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
         }
     }
 
-    private static func isLeaf(_ path: [String]) -> Bool { path.last == "af" }
-
-    /// Nil for what follows from a position, and says nothing of its own.
-    private static func optionalCategory(of path: [String]) -> WhatIfCategory? {
-        path == ["headers", "apns-id"] ? nil : category(of: path)
-    }
-
     private static func category(of path: [String]) -> WhatIfCategory {
         switch (path.first ?? "", path.dropFirst().first ?? "", path.last ?? "") {
         case (Member.causes, _, _): .coalescing
         case ("headers", _, _): .headers
         case (Member.payload, "aps", "badge"): .badge
         case (Member.payload, "aps", "sound"): .sound
-        case (Member.payload, "aps", let key) where path.contains("alert"): isTitle(key) ? .title : .alertText
+        case (Member.payload, "aps", let key) where path.contains("alert"):
+            // Also title-loc-key, subtitle-loc-args and so on.
+            key.contains("title") ? .title : .alertText
         case (Member.payload, "ck", "af"): .fields
         case (Member.payload, "ck", "p"): .pruned
         default: .other
         }
     }
-
-    private static func isTitle(_ key: String) -> Bool { key.contains("title") || key.contains("subtitle") }
 }

@@ -1,8 +1,8 @@
 import JSON
 
-/// What a change would have made of the pushes.
+/// How the pushes of the variant differ from those of the baseline.
 package struct WhatIfReport: Sendable {
-    /// Pushes to one subscription's devices.
+    /// The differences for one subscription.
     package struct Group: Sendable {
         package let user: ExactText
         package let subscription: ExactText
@@ -10,13 +10,13 @@ package struct WhatIfReport: Sendable {
         package var removed = 0
         package var changed = 0
         package var categories: [WhatIfCategory: Int] = [:]
-        /// The earliest change that shows a difference.
+        /// The sequence of the earliest change with a difference.
         package var example: UInt64 = .max
 
         package var all: Int { added + removed + changed }
     }
 
-    /// How many there were.
+    /// How many pushes the baseline has.
     package internal(set) var pushes = 0
     private var byKey: [Key: Group] = [:]
 
@@ -25,7 +25,7 @@ package struct WhatIfReport: Sendable {
         let subscription: ExactText
     }
 
-    /// Those with the most differences first, then by user and subscription.
+    /// Groups with the most differences first, then by user and subscription.
     package var groups: [Group] {
         byKey.values.sorted {
             $0.all == $1.all ? ($0.user, $0.subscription) < ($1.user, $1.subscription) : $0.all > $1.all
@@ -37,7 +37,7 @@ package struct WhatIfReport: Sendable {
     package var changed: Int { byKey.values.reduce(0) { $0 + $1.changed } }
     package var isSame: Bool { byKey.isEmpty }
 
-    /// How many pushes differ in what; one push may differ in several.
+    /// How many pushes differ in each category. One push may count in several.
     package var categories: [WhatIfCategory: Int] {
         byKey.values.reduce(into: [:]) { $0.merge($1.categories, uniquingKeysWith: +) }
     }

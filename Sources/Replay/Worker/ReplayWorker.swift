@@ -5,26 +5,19 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Does a stage's work for a replay that runs in another process, on standard input and output.
+/// Runs a stage for a replay in another process: reads requests from standard input, writes replies to standard output.
 package struct ReplayWorker {
     private let pipe: WorkerPipe
     private let registry: Registry
 
-    /// - Parameters:
-    ///   - input: Where requests come from.
-    ///   - output: Where replies go.
-    package init(registry: Registry, input: Int32, output: Int32) {
-        self.registry = registry
-        pipe = WorkerPipe(input: input, output: output, isSocket: false)
-    }
-
-    /// Takes over standard input and output: what anything else prints goes to standard error.
+    /// Redirects the process's standard output to standard error, so that nothing else is printed among the replies.
     package init(registry: Registry) {
-        self.init(registry: registry, input: STDIN_FILENO, output: dup(STDOUT_FILENO))
+        self.registry = registry
+        pipe = WorkerPipe(input: STDIN_FILENO, output: dup(STDOUT_FILENO), isSocket: false)
         dup2(STDERR_FILENO, STDOUT_FILENO)
     }
 
-    /// Returns when the replay has ended.
+    /// Returns when the replay closes standard input.
     package func run() throws {
         do { try serve() } catch WorkerPipe.Failure.ended { return } catch WorkerPipe.Failure.nonsense(let reason) {
             try pipe.send(.failed(reason: reason))
@@ -33,7 +26,7 @@ package struct ReplayWorker {
 
     private func serve() throws {
         guard case .begin(let beginning) = try pipe.receiveRequest() else {
-            return try pipe.send(.failed(reason: "the first request is begin"))
+            return try pipe.send(.failed(reason: "the first request must be begin"))
         }
         do {
             guard let type = registry.stages[beginning.kind] else {
@@ -50,35 +43,36 @@ package struct ReplayWorker {
         var context = beginning.context
         context.registry = registry
         let machine = try SwiftMachine<S>(
-            try beginning.reader().decode(S.Settings.self), context: context, answers: AskedAnswers(pipe),
+            try beginning.reader().decode(S.Settings.self), context: context, answers: RemoteAnswers(pipe),
             history: history)
-        try pipe.send(.ready(snapshots: S.snapshotVersion, deadline: machine.deadline))
-        while true { try answer(try pipe.receiveRequest(), machine, S.snapshotVersion) }
+        try pipe.send(.ready(snapshotVersion: S.snapshotVersion, deadline: machine.deadline))
+        while true { try serve(try pipe.receiveRequest(), machine) }
     }
 
-    private func answer<S: Stage>(_ request: WorkerRequest, _ machine: SwiftMachine<S>, _ form: Int?) throws {
+    private func serve<S: Stage>(_ request: WorkerRequest, _ machine: SwiftMachine<S>) throws {
         switch request {
         case .receive(let lines, let first, let now):
             try lines.withUnsafeBytes { try machine.receive($0, first: first, at: now) }
-            try give(machine)
+            try sendOutput(of: machine)
         case .advance(let now):
             try machine.advance(to: now)
-            try give(machine)
+            try sendOutput(of: machine)
         case .restore(let version, let position, let sequence, let now, let state):
             let none = LogIdentity(high: 0, low: 0)
             let header = SnapshotHeader(
                 stage: "", version: version, log: none, upstream: none, cursor: Cursor(["": position]),
                 sequence: sequence, now: now)
             try machine.restore(state, header)
-            try pipe.send(.ready(snapshots: form, deadline: machine.deadline))
+            try pipe.send(.ready(snapshotVersion: S.snapshotVersion, deadline: machine.deadline))
         case .answer(let answer):
             machine.receive(answer)
-            try give(machine)
-        case .begin, .later: try pipe.send(.failed(reason: "begin comes first, and later after a delivery"))
+            try sendOutput(of: machine)
+        case .begin, .later:
+            try pipe.send(.failed(reason: "begin may only come first, and later only after a delivery"))
         }
     }
 
-    private func give(_ machine: any StageMachine) throws {
+    private func sendOutput(of machine: any StageMachine) throws {
         let output = machine.output
         let result = WorkerOutput(
             count: output.count, lines: Array(output.lines), marks: output.marks,
@@ -88,8 +82,8 @@ package struct ReplayWorker {
     }
 }
 
-/// Answers that the replay's own process knows.
-private final class AskedAnswers: AnswerSource {
+/// Asks the replay's process for answers.
+private final class RemoteAnswers: AnswerSource {
     private let pipe: WorkerPipe
 
     init(_ pipe: WorkerPipe) { self.pipe = pipe }
@@ -99,19 +93,18 @@ private final class AskedAnswers: AnswerSource {
         switch try pipe.receiveRequest() {
         case .answer(let answer): return answer
         case .later: return nil
-        default: throw WorkerPipe.Failure.nonsense("behind a delivery comes answer or later")
+        default: throw WorkerPipe.Failure.nonsense("after a delivery must come answer or later")
         }
     }
 }
 
 extension WorkerBeginning {
-    /// The settings as a pipeline file's.
     fileprivate func reader() throws -> SettingsReader {
         var parser = JSONParser()
         let reader = try Array(settings.utf8).withUnsafeBytes {
             SettingsReader(record: try parser.parse($0), file: "settings", folder: "/", keyPath: kind)
         }
-        guard let reader else { throw ReplayError.unreadable("settings", "they are no object") }
+        guard let reader else { throw ReplayError.unreadable("settings", "not a JSON object") }
         return reader
     }
 }

@@ -3,33 +3,33 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// What a replay asks a program that does a stage's work.
+/// A message from a replay to a program that runs a stage.
 ///
-/// A message is one line of JSON with a `type`, and behind its line feed as many bytes as its `bytes` says.
+/// A message is one line of JSON with a `type`, followed by as many bytes as its member `bytes` says.
 enum WorkerRequest {
     case begin(WorkerBeginning)
-    /// Takes over a snapshot's state.
     case restore(version: Int, position: UInt64, sequence: UInt64, now: Instant, state: [UInt8])
     case receive(lines: [UInt8], first: UInt64, now: Instant)
     case advance(now: Instant)
-    /// To the delivery before it, or to one that was to be answered later.
+    /// Answers the delivery before this message, or a delivery that was replied to with `later`.
     case answer(TransportAnswer)
-    /// The delivery before it is answered later, or never.
+    /// The delivery before this message is answered later, or never.
     case later
 }
 
-/// What it answers.
+/// The program's reply.
 enum WorkerReply {
-    /// To `begin` and `restore`. `snapshots` is the form of the snapshots that it can take over.
-    case ready(snapshots: Int?, deadline: Instant?)
+    /// Replies to `begin` and `restore`, with the version of the snapshots that the program can restore.
+    case ready(snapshotVersion: Int?, deadline: Instant?)
     case done(WorkerOutput)
-    /// A push: what becomes of its answer is to be said before anything else.
+    /// A push. The replay must reply with `answer` or `later` at once.
     case deliver(Delivery)
     case failed(reason: String)
 }
 
-/// Which stage a program is to be.
+/// The stage that a program has to run.
 struct WorkerBeginning {
+    /// The version of the protocol.
     static let version: UInt64 = 2
 
     var stage: String
@@ -37,11 +37,11 @@ struct WorkerBeginning {
     var context: StageContext
     /// A JSON object: the stage's settings without the keys that every stage has.
     var settings: String
-    /// The settings that count in their place, each from where on.
+    /// The recorded settings, which replace `settings` unless they are empty.
     var history: [SettingsHistory.Entry]
 }
 
-/// What an input gave.
+/// The output that a request led to.
 struct WorkerOutput {
     var count = 0
     var lines: [UInt8] = []
@@ -50,7 +50,7 @@ struct WorkerOutput {
     var deadline: Instant?
 }
 
-/// A message that is not what the protocol says.
+/// A message that breaks the protocol.
 struct WorkerNonsense: Error {
     var reason: String
 

@@ -2,14 +2,16 @@ import EventLog
 import Glibc
 import JSON
 
-/// Passes messages through a pair of descriptors, whole ones only.
+/// Sends and receives whole messages over a pair of file descriptors.
 final class WorkerPipe {
     enum Failure: Error {
-        /// The other side has gone.
+        /// The other process closed its end.
         case ended
-        /// It has said nothing, or taken nothing, for as long as the socket waits.
-        case silent
+        /// The other process did not read or write within the socket's timeout.
+        case timedOut
+        /// A system call failed with this `errno`.
         case failed(Int32)
+        /// The other process sent something that is not a message.
         case nonsense(String)
     }
 
@@ -24,30 +26,29 @@ final class WorkerPipe {
     private static let headerBytesMax = 64 << 20
     private static let bodyBytesMax: UInt64 = 1 << 30
 
-    /// - Parameter isSocket: Whether both are one socket; a reader that has gone then ends no process.
+    /// - Parameter isSocket: Whether both descriptors are one socket. Then a write without a reader raises no SIGPIPE.
     init(input: Int32, output: Int32, isSocket: Bool) {
         (self.input, self.output, self.isSocket) = (input, output, isSocket)
     }
 
-    func send(_ header: borrowing ByteBuffer, _ body: UnsafeRawBufferPointer) throws(Failure) {
-        do throws(Failure) {
-            try write(header.bytes)
-            try write(body)
-        } catch .ended {
-            try checkLastWords()
+    func send(_ message: borrowing ByteBuffer) throws(Failure) {
+        do throws(Failure) { try write(message.bytes) } catch .ended {
+            try checkLastOutput()
             throw .ended
         } catch { throw error }
     }
 
-    /// A program that said something else and went is known by that, whether its end is noticed before it is read.
-    private func checkLastWords() throws(Failure) {
+    /// A program that is not a worker may print something and exit before it is read. Then its output is the better error.
+    private func checkLastOutput() throws(Failure) {
         let count = isSocket ? recv(input, &piece, piece.count, Int32(MSG_DONTWAIT)) : 0
         if count > 0, let line = piece[..<count].split(separator: UInt8(ascii: "\n")).first {
             _ = try bodyCount(in: Array(line))
         }
     }
 
-    /// Reads one message and hands it to `body`, header and bytes.
+    /// Reads one message.
+    ///
+    /// - Parameter body: Decodes the message from its JSON line and the bytes after it.
     func receive<Message>(_ body: (JSONValue, [UInt8]) throws(WorkerNonsense) -> Message) throws(Failure) -> Message {
         let header = try line()
         let (count, text) = (try bodyCount(in: header), String(decoding: header.prefix(200), as: UTF8.self))
@@ -72,7 +73,7 @@ final class WorkerPipe {
         }
         guard let count, count <= WorkerPipe.bodyBytesMax else {
             let text = String(decoding: header.prefix(200), as: UTF8.self)
-            throw .nonsense("this is no message of the protocol: \(text.debugDescription)")
+            throw .nonsense("this is not a message of the protocol: \(text.debugDescription)")
         }
         return Int(count)
     }
@@ -86,7 +87,9 @@ final class WorkerPipe {
                 defer { position = end + 1 }
                 return Array(waiting[position..<end])
             }
-            guard waiting.count - position < WorkerPipe.headerBytesMax else { throw .nonsense("a line without an end") }
+            guard waiting.count - position < WorkerPipe.headerBytesMax else {
+                throw .nonsense("a line of more than \(WorkerPipe.headerBytesMax) bytes")
+            }
             searched = waiting.count
             let dropped = position
             try fill()
@@ -125,7 +128,7 @@ final class WorkerPipe {
 
     private static func failure(_ code: Int32) -> Failure {
         switch code {
-        case EAGAIN: .silent
+        case EAGAIN: .timedOut
         case EPIPE, ECONNRESET: .ended
         default: .failed(code)
         }

@@ -3,11 +3,11 @@ import Glibc
 import PipelineRuntime
 import Synchronization
 
-/// A program that does a stage's work for a replay: its standard input and output are one socket.
+/// A program that runs a stage for a replay. Its standard input and output are one socket.
 ///
-/// What it writes to standard error is seen by whoever runs the replay.
+/// Its standard error is that of the replay.
 final class WorkerProcess {
-    let pipe: WorkerPipe
+    private let pipe: WorkerPipe
     private let stage: String
     private let program: String
     private let child: ChildProcess
@@ -16,7 +16,7 @@ final class WorkerProcess {
 
     private static let grace = DispatchTimeInterval.seconds(2)
 
-    /// - Parameter patience: How long it may take over one answer.
+    /// - Parameter patience: How long the program may take for one reply.
     init(_ command: [String], stage: String, patience: Duration) throws {
         (self.stage, self.patience, program) = (stage, patience, command.first ?? "")
         var ends: [Int32] = [-1, -1]
@@ -26,7 +26,7 @@ final class WorkerProcess {
         socket = ends[0]
         pipe = WorkerPipe(input: ends[0], output: ends[0], isSocket: true)
         WorkerProcess.wait(ends[0], atMost: patience)
-        // Or its end would not be noticed.
+        // An open copy of the program's end would hide that the program has closed it.
         defer { close(ends[1]) }
         do throws(ChildProcessError) { child = try ChildProcess(command, standard: .descriptor(ends[1])) } catch {
             close(ends[0])
@@ -47,22 +47,27 @@ final class WorkerProcess {
         }
     }
 
-    /// - Parameter doing: What it was at, for whoever reads the error.
-    func exchange<Result>(_ doing: () -> String, _ body: (WorkerPipe) throws(WorkerPipe.Failure) -> Result)
-        throws(ReplayError) -> Result
-    {
-        do throws(WorkerPipe.Failure) { return try body(pipe) } catch {
-            throw .worker(stage: stage, "\(program) \(text(error)) (it was to \(doing()))")
-        }
+    /// - Parameter task: What the program has to do, for error messages.
+    func send(_ request: WorkerRequest, to task: () -> String) throws(ReplayError) {
+        do throws(WorkerPipe.Failure) { try pipe.send(request) } catch { throw replayError(error, task()) }
+    }
+
+    /// - Parameter task: What the program has to do, for error messages.
+    func receive(to task: () -> String) throws(ReplayError) -> WorkerReply {
+        do throws(WorkerPipe.Failure) { return try pipe.receiveReply() } catch { throw replayError(error, task()) }
+    }
+
+    private func replayError(_ failure: WorkerPipe.Failure, _ task: String) -> ReplayError {
+        .worker(stage: stage, "\(program) \(text(failure)) (it had to \(task))")
     }
 
     private func text(_ failure: WorkerPipe.Failure) -> String {
         switch failure {
         case .ended: return "ended: it \(exit)"
-        case .silent:
+        case .timedOut:
             child.signal(SIGKILL)
-            return "gave no answer for \(patience), and was killed"
-        case .failed(let code): return "cannot be talked to: \(String(cString: strerror(code)))"
+            return "did not reply within \(patience), and was killed"
+        case .failed(let code): return "cannot be reached: \(String(cString: strerror(code)))"
         case .nonsense(let reason):
             child.signal(SIGKILL)
             return "does not speak the protocol of replay workers: \(reason)"

@@ -4,39 +4,36 @@ import PipelineKit
 import Time
 
 extension WorkerReply {
-    /// - Returns: The bytes behind the line.
+    /// - Returns: The bytes after the line.
     func write(into header: inout ByteBuffer) -> [UInt8] {
-        switch self {
-        case .ready(let snapshots, let deadline):
-            header.object {
+        var body: [UInt8] = []
+        header.object {
+            switch self {
+            case .ready(let snapshotVersion, let deadline):
                 $0.append("type", "ready")
-                $0.append("snapshots", snapshots)
+                $0.append("snapshots", snapshotVersion)
                 $0.append("deadline", deadline?.microseconds)
-            }
-            return []
-        case .done(let output):
-            return output.write(into: &header)
-        case .deliver(let delivery):
-            header.object {
+            case .done(let output):
+                output.write(into: &$0)
+                body = output.lines + output.rejected.flatMap(\.line)
+            case .deliver(let delivery):
                 $0.append("type", "deliver")
                 delivery.id.write(into: &$0)
                 $0.append(.transport, delivery.transport)
                 $0.append("bytes", delivery.byteCount)
-            }
-            return delivery.line
-        case .failed(let reason):
-            header.object {
+                body = delivery.line
+            case .failed(let reason):
                 $0.append("type", "error")
                 $0.append(.reason, reason)
             }
-            return []
         }
+        return body
     }
 
     init(_ json: JSONValue, _ body: [UInt8]) throws(WorkerNonsense) {
         switch json.text(.type) {
         case "ready":
-            self = .ready(snapshots: json.natural("snapshots").map { Int($0) }, deadline: json.deadline)
+            self = .ready(snapshotVersion: json.natural("snapshots").map { Int($0) }, deadline: json.deadline)
         case "done": self = .done(try WorkerOutput(json, body))
         case "deliver":
             self = .deliver(
@@ -52,21 +49,17 @@ extension JSONValue {
 }
 
 extension WorkerOutput {
-    /// The bytes are the events, each with its line feed, and behind them the rejected lines.
-    fileprivate func write(into header: inout ByteBuffer) -> [UInt8] {
-        let rejectedBytes = rejected.reduce(0) { $0 + $1.line.count }
-        header.object {
-            $0.append("type", "done")
-            $0.append("events", count)
-            $0.append("bytes", lines.count + rejectedBytes)
-            $0.append("marks", marks) { header, mark in
-                let input = mark.input.map { "\($0)" } ?? "null"
-                header.append(raw: "[\(input),\(mark.now.microseconds),\(mark.bytes),\(mark.events)]")
-            }
-            $0.append("rejected", rejected, WorkerOutput.write)
-            $0.append("deadline", deadline?.microseconds)
+    /// Appends the members. The bytes of the message are the events, each with its line feed, then the rejected lines.
+    fileprivate func write(into header: inout ByteBuffer) {
+        header.append("type", "done")
+        header.append("events", count)
+        header.append("bytes", lines.count + rejected.reduce(0) { $0 + $1.line.count })
+        header.append("marks", marks) { header, mark in
+            let input = mark.input.map { "\($0)" } ?? "null"
+            header.append(raw: "[\(input),\(mark.now.microseconds),\(mark.bytes),\(mark.events)]")
         }
-        return lines + rejected.flatMap(\.line)
+        header.append("rejected", rejected, WorkerOutput.write)
+        header.append("deadline", deadline?.microseconds)
     }
 
     private static func write(into header: inout ByteBuffer, _ rejected: Outbox.Rejected) {
@@ -84,7 +77,7 @@ extension WorkerOutput {
         var rest = body[...]
         for letter in (json["rejected"].map { Array($0.elements) } ?? []).reversed() {
             let bytes = Int(try letter.number("bytes"))
-            guard bytes <= rest.count else { throw WorkerNonsense("more bytes are rejected than there are") }
+            guard bytes <= rest.count else { throw WorkerNonsense("the rejected lines are longer than the message") }
             rejected.insert(try WorkerOutput.rejected(letter, rest.suffix(bytes)), at: 0)
             rest = rest.dropLast(bytes)
         }
@@ -100,7 +93,7 @@ extension WorkerOutput {
         }
         let isInOrder = zip(marks, marks.dropFirst()).allSatisfy { $0.bytes <= $1.bytes && $0.events <= $1.events }
         guard isInOrder, marks.allSatisfy({ $0.bytes <= lines.count && $0.events <= count }) else {
-            throw WorkerNonsense("its marks are not in order, or lie behind its events")
+            throw WorkerNonsense("its marks are not in order, or come after its last event")
         }
     }
 
@@ -115,7 +108,7 @@ extension WorkerOutput {
     private static func mark(_ json: JSONValue) throws(WorkerNonsense) -> MachineOutput.Mark {
         let parts = Array(json.elements).map(\.int64)
         guard parts.count == 4, let now = parts[1], let bytes = parts[2], let events = parts[3], bytes >= 0, events >= 0
-        else { throw WorkerNonsense("a mark is [input or null, time, bytes, events]") }
+        else { throw WorkerNonsense("a mark must be [input or null, time, bytes, events]") }
         return MachineOutput.Mark(
             input: parts[0].map { UInt64(clamping: $0) }, now: Instant(microseconds: now), bytes: Int(bytes),
             events: Int(events))

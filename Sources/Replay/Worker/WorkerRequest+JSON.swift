@@ -5,25 +5,17 @@ import PipelineRuntime
 import Time
 
 extension WorkerPipe {
-    func send(_ request: WorkerRequest) throws(Failure) {
-        var header = ByteBuffer()
-        let body = request.write(into: &header)
-        header.append("\n")
-        try send(header, body)
-    }
+    func send(_ request: WorkerRequest) throws(Failure) { try send { request.write(into: &$0) } }
 
-    private func send(_ header: borrowing ByteBuffer, _ body: [UInt8]) throws(Failure) {
-        let result = body.withUnsafeBytes { body -> Result<Void, Failure> in
-            do throws(Failure) { return .success(try send(header, body)) } catch { return .failure(error) }
-        }
-        try result.get()
-    }
+    func send(_ reply: WorkerReply) throws(Failure) { try send { reply.write(into: &$0) } }
 
-    func send(_ reply: WorkerReply) throws(Failure) {
-        var header = ByteBuffer()
-        let body = reply.write(into: &header)
-        header.append("\n")
-        try send(header, body)
+    /// - Parameter write: Appends the line and returns the bytes after it.
+    private func send(_ write: (inout ByteBuffer) -> [UInt8]) throws(Failure) {
+        var message = ByteBuffer()
+        let body = write(&message)
+        message.append("\n")
+        body.withUnsafeBytes { message.append($0) }
+        try send(message)
     }
 
     func receiveRequest() throws(Failure) -> WorkerRequest {
@@ -36,46 +28,49 @@ extension WorkerPipe {
 }
 
 extension WorkerRequest {
-    /// - Returns: The bytes behind the line.
+    /// - Returns: The bytes after the line.
     fileprivate func write(into header: inout ByteBuffer) -> [UInt8] {
-        switch self {
-        case .begin(let beginning):
-            beginning.write(into: &header)
-            return []
-        case .restore(let version, let position, let sequence, let now, let state):
-            header.append(raw: "{\"type\":\"restore\",\"version\":\(version),\"position\":\(position)")
-            header.append(raw: ",\"sequence\":\(sequence),\"now\":\(now.microseconds),\"bytes\":\(state.count)}")
-            return state
-        case .receive(let lines, let first, let now):
-            header.append(raw: "{\"type\":\"receive\",\"first\":\(first),\"now\":\(now.microseconds)")
-            header.append(raw: ",\"bytes\":\(lines.count)}")
-            return lines
-        case .advance(let now):
-            header.append(raw: "{\"type\":\"advance\",\"now\":\(now.microseconds)}")
-            return []
-        case .answer(let answer):
-            WorkerRequest.write(answer, into: &header)
-            return []
-        case .later:
-            header.append("{\"type\":\"later\"}")
-            return []
+        var body: [UInt8] = []
+        header.object {
+            switch self {
+            case .begin(let beginning): beginning.write(into: &$0)
+            case .restore(let version, let position, let sequence, let now, let state):
+                $0.append("type", "restore")
+                $0.append("version", version)
+                $0.append("position", position)
+                $0.append(.sequence, sequence)
+                $0.append("now", now.microseconds)
+                $0.append("bytes", state.count)
+                body = state
+            case .receive(let lines, let first, let now):
+                $0.append("type", "receive")
+                $0.append(.first, first)
+                $0.append("now", now.microseconds)
+                $0.append("bytes", lines.count)
+                body = lines
+            case .advance(let now):
+                $0.append("type", "advance")
+                $0.append("now", now.microseconds)
+            case .answer(let answer): WorkerRequest.write(answer, into: &$0)
+            case .later: $0.append("type", "later")
+            }
         }
+        return body
     }
 
     private static func write(_ answer: TransportAnswer, into header: inout ByteBuffer) {
-        header.append(raw: "{\"type\":\"answer\"")
+        header.append("type", "answer")
         answer.id.write(into: &header)
         header.append(.outcome, answer.outcome.rawValue)
         header.append(.attempts, answer.attempts)
-        if let status = answer.status { header.append(raw: ",\"status\":\(status)") }
+        header.append(.status, answer.status)
         header.append(.reason, answer.reason)
-        for (key, time) in [("until", answer.until), ("since", answer.since), ("taken", answer.taken)] {
-            if let time { header.append(raw: ",\"\(key)\":\(time.microseconds)") }
-        }
-        if answer.mayRepeat { header.append(",\"mayRepeat\":true") }
-        if answer.isUnderWay { header.append(",\"underWay\":true") }
+        header.append("until", answer.until?.microseconds)
+        header.append("since", answer.since?.microseconds)
+        header.append("taken", answer.taken?.microseconds)
+        if answer.mayRepeat { header.append("mayRepeat", true) }
+        if answer.isUnderWay { header.append("underWay", true) }
         header.append(.receipt, answer.receipt)
-        header.append("}")
     }
 
     init(_ json: JSONValue, _ body: [UInt8]) throws(WorkerNonsense) {
@@ -110,20 +105,22 @@ extension WorkerRequest {
 
 extension WorkerBeginning {
     fileprivate func write(into header: inout ByteBuffer) {
-        header.append(raw: "{\"type\":\"begin\",\"protocol\":\(WorkerBeginning.version)")
-        for (key, text) in [("stage", stage), ("kind", kind), ("upstreamName", context.upstreamName)] {
-            header.append(raw: ",\"\(key)\":")
-            header.appendJSON(text)
+        header.append("type", "begin")
+        header.append("protocol", WorkerBeginning.version)
+        header.append(.stage, stage)
+        header.append("kind", kind)
+        header.append("upstreamName", context.upstreamName)
+        header.append(.log, "\(context.log)")
+        header.append("upstream", "\(context.upstream)")
+        header.append("settings", raw: settings)
+        header.append("history", history) { header, entry in
+            header.object {
+                $0.append("after", entry.after)
+                $0.append("now", entry.now.microseconds)
+                $0.append("kind", entry.kind)
+                $0.append("settings", raw: entry.settings)
+            }
         }
-        header.append(raw: ",\"log\":\"\(context.log)\",\"upstream\":\"\(context.upstream)\"")
-        header.append(raw: ",\"settings\":\(settings),\"history\":[")
-        for (index, entry) in history.enumerated() {
-            if index > 0 { header.append(",") }
-            header.append(raw: "{\"after\":\(entry.after),\"now\":\(entry.now.microseconds),\"kind\":")
-            header.appendJSON(entry.kind)
-            header.append(raw: ",\"settings\":\(entry.settings)}")
-        }
-        header.append("]}")
     }
 
     init(_ json: JSONValue) throws(WorkerNonsense) {
@@ -147,11 +144,10 @@ extension WorkerBeginning {
 }
 
 extension Delivery.ID {
-    /// Appends `,"push":…,"device":…`, and `,"retired":…` where it is a notice's.
     func write(into header: inout ByteBuffer) {
-        header.append(raw: ",\"push\":\(push),\"device\":")
-        header.appendJSON(device)
-        if let retired { header.append(raw: ",\"retired\":\(retired.microseconds)") }
+        header.append(.push, push)
+        header.append(.device, device)
+        header.append("retired", retired?.microseconds)
     }
 
     init(_ json: JSONValue) throws(WorkerNonsense) {
@@ -165,12 +161,12 @@ extension JSONValue {
     }
 
     func number(_ key: StaticString) throws(WorkerNonsense) -> UInt64 {
-        guard let number = natural(key) else { throw WorkerNonsense("\(key) is no whole number") }
+        guard let number = natural(key) else { throw WorkerNonsense("\(key) must be a whole number") }
         return number
     }
 
-    func instant(_ key: StaticString) throws(WorkerNonsense) -> Instant {
-        guard let microseconds = self[key]?.int64 else { throw WorkerNonsense("\(key) is no time in microseconds") }
+    fileprivate func instant(_ key: StaticString) throws(WorkerNonsense) -> Instant {
+        guard let microseconds = self[key]?.int64 else { throw WorkerNonsense("\(key) must be a time in microseconds") }
         return Instant(microseconds: microseconds)
     }
 }

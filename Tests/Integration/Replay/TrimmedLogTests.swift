@@ -78,7 +78,7 @@ struct TrimmedLogTests {
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
         let replay = PipelineReplay(recorded, MachineFactory(registry: .builtIns), stages: ["coalesce"])
         let error = await #expect(throws: ReplayError.self) { try await replay.run() }
-        #expect(try #require(error).description.contains("no snapshot holds what came before"))
+        #expect(try #require(error).description.contains("no snapshot replaces the events before it"))
     }
 
     @Test func theirStatesAreThoseOfWholeLogs() async throws {

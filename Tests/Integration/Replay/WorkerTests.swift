@@ -24,22 +24,22 @@ struct WorkerTests {
 
     @Test func oneThatHangsIsKilledAndNamed() async throws {
         let text = try await complaint(of: "read line; exec sleep 1000")
-        #expect(text.hasPrefix("match: /bin/sh gave no answer for 0.3 seconds, and was killed"))
+        #expect(text.hasPrefix("match: /bin/sh did not reply within 0.3 seconds, and was killed"))
     }
 
     @Test func oneThatDiesIsNamedWithItsExitAndWhatItWasAt() async throws {
         let text = try await complaint(of: #"read line; echo '{"type":"ready"}'; read line; exit 3"#)
-        #expect(text == "match: /bin/sh ended: it exited with status 3 (it was to take input from 1 on)")
+        #expect(text == "match: /bin/sh ended: it exited with status 3 (it had to receive input from 1 on)")
         #expect(try await complaint(of: "kill -9 $$").contains("it was ended by signal 9"))
     }
 
     @Test func oneThatSaysNonsenseIsQuoted() async throws {
         let text = try await complaint(
             of: #"read line; echo '{"type":"ready"}'; read line; echo 'Hello, world'; exec sleep 9"#)
-        #expect(text.contains(#"this is no message of the protocol: "Hello, world""#), "\(text)")
+        #expect(text.contains(#"this is not a message of the protocol: "Hello, world""#), "\(text)")
         let wrong =
             #"read line; echo '{"type":"ready"}'; read line; echo '{"type":"done","events":7,"marks":[]}'; exec sleep 9"#
-        #expect(try await complaint(of: wrong).contains("it says it gave 7 events, and gave 0"))
+        #expect(try await complaint(of: wrong).contains("it says it sent 7 events, but sent 0"))
     }
 
     @Test func oneThatRefusesIsHeard() async throws {
