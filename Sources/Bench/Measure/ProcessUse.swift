@@ -56,9 +56,6 @@ struct ProcessUse: Hashable, Sendable {
         _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)
     }
 
-    /// Makes ``peakBytes`` count from now on (proc(5), clear_refs).
-    static func forgetPeak(of pid: Int32) throws { try TextFile.write("5", to: "/proc/\(pid)/clear_refs") }
-
     private static func bytes(_ key: String, in status: String) -> UInt64 {
         guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix(key) }) else { return 0 }
         return (line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { UInt64($0) } ?? 0)

@@ -83,10 +83,7 @@ struct PipelineMeasure: Sendable {
     var snapshots: SnapshotLatencies
     var stages: [Stage]
     var driver: ProcessUse?
-    /// Lines a second that five processes pass on when that is all they do; nil where it was not measured.
-    var relay: Double?
 
     var perSecond: Double { seconds > 0 ? Double(changes) / seconds : 0 }
-    var ratio: Double? { relay.map { perSecond / $0 } }
     var isRight: Bool { pushes == expected && outcomes == expected }
 }

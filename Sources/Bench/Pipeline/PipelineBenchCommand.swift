@@ -17,8 +17,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
             Changes a second count from the first send to the last outcome. Latency from ingest to push is read from the \
             logs afterwards: the time of the batch of outcomes that names the change among its causes, less the time of \
             the change's batch in the changes log. Without --rate the queues are always full, and latency says how \
-            long they are. CPU time is that since the first send; memory is the process's resident set. Without --rate a \
-            relay of the same bytes (`belfry bench relay`, batches of 256) follows each run, as a yardstick.
+            long they are. CPU time is that since the first send; memory is the process's resident set.
 
             With --rate the report also has the snapshots that each stage made, the latency of the changes that came while \
             one was made and of the others, and each stage's longest pauses: how long one turn of its loop took, by what \
@@ -56,9 +55,6 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Flag(help: "Keep the folder with the pipeline file, the logs and the pushes, and say where it is.")
     var keep = false
 
-    private static let baselineBatch = 256
-    private static let baselineLines: UInt64 = 500_000
-
     func validate() throws {
         if changes == 0 { throw ValidationError("--changes takes a number from 1 on") }
         if rate.map({ $0 < 1 }) == true { throw ValidationError("--rate takes a number from 1 on") }
@@ -75,18 +71,8 @@ struct PipelineBenchCommand: AsyncParsableCommand {
             devices: devices, snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: disk.sync,
             seed: seed)
         let bench = PipelineBench(options: options, interruption: .watch())
-        let runs = try await common.measure(by: \.perSecond, keepsFolder: keep) { try await measure(bench, $0) }
+        let runs = try await common.measure(by: \.perSecond, keepsFolder: keep) { try await bench.run(in: $0) }
         try common.print(PipelineReport(options: options, measure: runs.median), ofRuns: runs.all.map(\.perSecond))
         if !runs.all.allSatisfy(\.isRight) { throw ToolFailure(.no) }
-    }
-
-    private func measure(_ bench: PipelineBench, _ scratch: ScratchFolder) async throws -> PipelineMeasure {
-        var measure = try await bench.run(in: scratch)
-        guard rate == nil, changes >= UInt64(PipelineBenchCommand.baselineBatch) else { return measure }
-        let lines = Int(min(changes, PipelineBenchCommand.baselineLines))
-        let relay = RelayBench(
-            lines: lines, batch: PipelineBenchCommand.baselineBatch, interruption: bench.interruption)
-        measure.relay = try await relay.run(in: scratch.path).perSecond
-        return measure
     }
 }

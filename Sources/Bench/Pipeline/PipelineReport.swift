@@ -13,7 +13,6 @@ struct PipelineReport: BenchReport {
             "",
             "\(measure.perSecond.text(decimals: 0)) changes/s end to end (\(measure.seconds.text(decimals: 2)) s; all "
                 + "sent after \(measure.sendSeconds.text(decimals: 2)) s)",
-        ] + relay + [
             "from ingest to push: \(measure.latency.text)",
             measure.isRight
                 ? "\(measure.pushes.of("push")), as expected"
@@ -38,13 +37,6 @@ struct PipelineReport: BenchReport {
             }
     }
 
-    private var relay: [String] {
-        guard let relay = measure.relay, let ratio = measure.ratio else { return [] }
-        return [
-            "five processes that only pass the same bytes on: \(relay.text(decimals: 0))/s; ratio \(ratio.text(decimals: 2))"
-        ]
-    }
-
     private var table: TextTable {
         var table = TextTable(
             "STAGE", "CPU s", "user", "system", "µs/change", "of a core", "half-way", "at the end", "peak")
@@ -67,7 +59,6 @@ struct PipelineReport: BenchReport {
             "changeBytes": .count(Workload.lineBytes), "subscriptions": .count(options.subscriptions),
             "rate": .count(options.rate ?? 0), "sync": .text(options.sync), "seed": .count(options.seed),
             "changesPerSecond": .number(measure.perSecond), "seconds": .number(measure.seconds),
-            "relayLinesPerSecond": .number(measure.relay ?? 0), "ratio": .number(measure.ratio ?? 0),
             "sendSeconds": .number(measure.sendSeconds), "latencyMilliseconds": measure.latency.report,
             "snapshots": .object([
                 "share": .number(measure.snapshots.share), "meanwhileMilliseconds": measure.snapshots.meanwhile.report,

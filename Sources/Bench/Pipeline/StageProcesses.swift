@@ -25,16 +25,15 @@ final class StageProcesses: Sendable {
     /// Runs `body` once every stage is ready, on a thread of its own, and stops the stages after it.
     ///
     /// - Parameters:
-    ///   - untilReady: Call `body` at once where false.
     ///   - body: Takes each stage's process number, in the pipeline's order.
     func whileRunning<Result: Sendable>(
-        _ interruption: Interruption, untilReady: Bool = true, _ body: @escaping @Sendable ([Int32]) throws -> Result
+        _ interruption: Interruption, _ body: @escaping @Sendable ([Int32]) throws -> Result
     ) async throws -> Result {
         let supervisor = Supervisor(programs, from: text) { [failure] in failure.take($0) }
         async let running = supervisor.run()
         do {
             let result = try await SocketThread.run(name: "bench") { [self] in
-                if untilReady { try waitUntilReady(interruption) }
+                try waitUntilReady(interruption)
                 return try body(plans.map { supervisor.pids[$0.stage] ?? 0 })
             }
             supervisor.stop()
