@@ -3,17 +3,18 @@ import ArgumentParser
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measures how fast a pipeline is.",
+        abstract: "Measures how fast a pipeline and its parts are.",
         discussion: """
-            Only a release build's numbers mean something. A table on a terminal; one JSON object otherwise, or with --json.
+            Measure with a release build: a debug build is many times slower. Each bench prints a table on a terminal, and \
+            one JSON object elsewhere or with --json.
 
-              belfry bench pipeline                        five processes, as fast as they go
-              belfry bench pipeline --rate 20000           how long a change takes under a steady load
-              belfry bench log                             the log alone
-              belfry bench match                           matching alone
-              belfry bench payload                         building payloads alone
-              belfry bench deliver                         sending pushes alone
-              belfry bench replay                          recorded logs, re-run and compared
+              belfry bench pipeline                  the five stages, as fast as they can
+              belfry bench pipeline --rate 20000     latency under a steady load
+              belfry bench log                       only appending to a log and reading it
+              belfry bench match                     only matching
+              belfry bench payload                   only building payloads
+              belfry bench deliver                   only sending pushes
+              belfry bench replay                    replaying recorded logs and comparing the events
             """,
         subcommands: [
             PipelineBenchCommand.self, LogBenchCommand.self, MatchBenchCommand.self, PayloadBenchCommand.self,

@@ -1,16 +1,16 @@
 import ArgumentParser
 import EventLog
 
-/// What every measurement takes.
+/// The options of every bench.
 struct BenchOptions: ParsableArguments {
-    @Option(help: "Measure as often, and report the run in the middle.")
+    @Option(help: "How many runs to make; the median run is reported.")
     var runs = 1
 
     @Flag(help: "Print one JSON object, also on a terminal.")
     var json = false
 
     @Option(
-        name: .customLong("in"), help: "Where to make the folder of a run (default: TMPDIR, or /tmp).",
+        name: .customLong("in"), help: "The folder for temporary files (default: TMPDIR, or /tmp).",
         completion: .directory)
     var folder: String?
 
@@ -19,29 +19,29 @@ struct BenchOptions: ParsableArguments {
     }
 }
 
-/// What a measurement says of itself.
+/// The result of a bench: lines for people, JSON for programs.
 protocol BenchReport {
     var lines: [String] { get }
     var json: ReportValue { get }
 }
 
 extension BenchOptions {
-    /// Measures as often as asked, each time in a folder of its own.
+    /// Makes all runs, each in a new folder.
     ///
-    /// - Parameter value: The measure by which the run in the middle is chosen.
-    func measure<Measure>(
-        by value: (Measure) -> Double, keepsFolder: Bool = false, _ run: (ScratchFolder) async throws -> Measure
-    ) async throws -> (median: Measure, all: [Measure]) {
-        var all: [Measure] = []
+    /// - Parameter value: Orders the runs to find the median one.
+    func measure<Result>(
+        by value: (Result) -> Double, keepsFolder: Bool = false, _ run: (ScratchFolder) async throws -> Result
+    ) async throws -> (median: Result, all: [Result]) {
+        var all: [Result] = []
         for _ in 0..<runs {
             let scratch = try ScratchFolder(in: folder, isKept: keepsFolder)
             defer { scratch.finish() }
             all.append(try await run(scratch))
         }
-        return (all.sorted { value($0) < value($1) }[(all.count - 1) / 2], all)
+        return (all.median(by: value) ?? all[0], all)
     }
 
-    /// - Parameter values: What each run came to, by the measure that the median was chosen by.
+    /// - Parameter values: The value of each run by which the median run was chosen.
     func print(_ report: some BenchReport, ofRuns values: [Double] = []) throws {
         if json || !StandardOutput.isTerminal {
             try StandardOutput.write(line: report.json.json)
@@ -49,13 +49,13 @@ extension BenchOptions {
             for line in report.lines { try StandardOutput.write(line: line) }
             if values.count > 1 {
                 let all = values.map { $0.text(decimals: 0) }.joined(separator: ", ")
-                try StandardOutput.write(line: "\nthe middle one of \(values.count) runs: \(all)")
+                try StandardOutput.write(line: "\nthe median of \(values.count) runs: \(all)")
             }
         }
     }
 }
 
-/// `--subscriptions` of the benches that send the lines of a ``Workload``.
+/// `--subscriptions` of the benches that send the changes of a ``Workload``.
 struct SubscriptionsOption: ParsableArguments {
     @Option(help: "How many subscriptions to save first.")
     var subscriptions = 10_000
@@ -63,18 +63,6 @@ struct SubscriptionsOption: ParsableArguments {
     func validate() throws {
         guard (1..<Workload.foreignTopics).contains(subscriptions) else {
             throw ValidationError("--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1)")
-        }
-    }
-}
-
-/// `--sync` of the benches that run a whole pipeline.
-struct SyncOption: ParsableArguments {
-    @Option(help: "When the logs go to disk: always, interval DURATION or never.")
-    var sync = "interval 50ms"
-
-    func validate() throws {
-        guard SyncPolicy(sync) != nil else {
-            throw ValidationError("--sync takes always, never, or interval and a duration: \"interval 50ms\"")
         }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Bench
 
-@Suite struct `Measures` {
+@Suite struct MeasureTests {
     @Test func `percentiles are measured values, by nearest rank`() {
         let hundred = Percentiles((1...100).reversed().map { Int64($0) })
         #expect((hundred.p50, hundred.p90, hundred.p99, hundred.max) == (50, 90, 99, 100))
@@ -12,7 +12,7 @@ import Testing
         #expect(Percentiles([]).p99 == 0)
     }
 
-    @Test func `percentiles of any values leave at least their share below`() {
+    @Test func `a percentile is the smallest value with enough values up to it`() {
         var random = SplitMix64(seed: 11)
         for count in [1, 2, 9, 10, 11, 99, 100, 101, 997] {
             let values = (0..<count).map { _ in Int64(random.below(1_000)) }
@@ -24,13 +24,13 @@ import Testing
         }
     }
 
-    @Test func `the median is the lower of two in the middle`() {
+    @Test func `the median of an even number of values is the lower middle one`() {
         #expect([3.0, 1, 2].median { $0 } == 2)
         #expect([4.0, 1, 2, 3].median { $0 } == 2)
         #expect([Double]().median { $0 } == nil)
     }
 
-    @Test func `a process's use is read from proc`() throws {
+    @Test func `the use of a process is read from proc`() throws {
         let stat = "77 (belfry (a b) c) S 1 77 77 0 -1 4194304 1 2 3 4 150 50 0 0 20 0 9 0 1 1 1"
         let status = "Name:\tbelfry\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n"
         let use = try #require(ProcessUse(stat: stat, status: status, ticksPerSecond: 100))

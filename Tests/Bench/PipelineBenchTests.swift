@@ -5,8 +5,8 @@ import Testing
 
 @testable import Bench
 
-@Suite struct `belfry bench` {
-    @Test func `pipeline drives five processes, and every watched change becomes a push`() throws {
+@Suite struct BenchCommandTests {
+    @Test func `in bench pipeline every watched change becomes a push`() throws {
         let (status, output) = try bench([
             "pipeline", "--changes", "2000", "--subscriptions", "50", "--seed", "9", "--json",
         ])
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `pipeline paces the changes it sends`() throws {
+    @Test func `bench pipeline sends changes at the given rate`() throws {
         let (status, output) = try bench([
             "pipeline", "--changes", "600", "--rate", "2000", "--subscriptions", "20", "--json",
         ])
@@ -35,7 +35,7 @@ import Testing
         try Parsed.check(output) { #expect($0["seconds"]?.double ?? 0 > 0.29) }
     }
 
-    @Test func `log appends in each batch size under each sync policy`() throws {
+    @Test func `bench log appends in each batch size under each sync policy`() throws {
         let (status, output) = try bench(["log", "--events", "512"])
         #expect(status == 0)
         try Parsed.check(output) { report in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `payload builds what Foundation would, of 390-byte changes`() throws {
+    @Test func `bench payload builds the payloads of 390-byte changes as Foundation does`() throws {
         let (status, output) = try bench(["payload", "--count", "100", "--seconds", "0.01", "--json"])
         #expect(status == 0)
         try Parsed.check(output) { report in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `leaves nothing behind`() throws {
+    @Test func `a bench removes its folder`() throws {
         let parent = FileManager.default.temporaryDirectory.appending(path: "bench-test-\(UUID())")
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: parent) }
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [["bench", "log", "--help"], ["help", "bench", "log"]])
-    func `helps under the name that is typed`(_ arguments: [String]) throws {
+    func `help shows the command as the user typed it`(_ arguments: [String]) throws {
         let (status, output) = try belfry(arguments)
         #expect(status == 0)
         #expect(String(decoding: output, as: UTF8.self).contains("USAGE: belfry bench log "))

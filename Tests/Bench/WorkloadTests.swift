@@ -3,8 +3,8 @@ import Testing
 
 @testable import Bench
 
-@Suite struct `The workload of a measurement` {
-    @Test func `is the same bytes for the same seed, however it is cut`() {
+@Suite struct WorkloadTests {
+    @Test func `the same seed makes the same bytes, in blocks of any size`() {
         var whole = Workload(seed: 7, subscriptions: 50, records: 1_000)
         var cut = Workload(seed: 7, subscriptions: 50, records: 1_000)
         #expect(whole.lines(300) == cut.lines(1) + cut.lines(99) + cut.lines(200))
@@ -18,14 +18,14 @@ import Testing
                 }())
     }
 
-    @Test func `has one watched change in four`() {
+    @Test func `a subscription watches one change in four`() {
         var workload = Workload(seed: 1, subscriptions: 10_000)
         _ = workload.lines(40_000)
         #expect(workload.made == 40_000)
         #expect((9_800...10_200).contains(workload.watched))
     }
 
-    @Test func `makes lines of the promised length, each one JSON object`() throws {
+    @Test func `each change is one JSON object of the same length`() throws {
         var workload = Workload(seed: 3, subscriptions: 1_000)
         let lines = workload.lines(500)
         #expect(lines.count == 500 * Workload.lineBytes)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `watches exactly what its subscriptions ask for`() throws {
+    @Test func `a change is watched if its topic, zone and priority match the subscription of its slot`() throws {
         var workload = Workload(seed: 5, subscriptions: 200, records: 2_000)
         for _ in 0..<5_000 {
             let change = workload.change()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `names no more records than twice a zone's and once every other`() {
+    @Test func `a record of a zone's slot has two names, every other record one`() {
         var workload = Workload(seed: 5, subscriptions: 20, records: 100)
         var names: Set<[Int]> = []
         for _ in 0..<20_000 {
@@ -56,7 +56,7 @@ import Testing
         #expect(names.count == 110)
     }
 
-    @Test func `registers a device for each user and then saves every subscription`() throws {
+    @Test func `the set-up registers a device for each user, then saves every subscription`() throws {
         let lines = Workload(seed: 1, subscriptions: 23).setUp(blockLines: 4).flatMap { $0 }
         #expect(lines.count == 5 + 23)
         for (index, line) in lines.enumerated() {

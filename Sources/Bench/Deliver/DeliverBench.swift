@@ -4,61 +4,61 @@ import PipelineKit
 import PipelineRuntime
 import TransportAPNs
 
-/// Sends pushes to a server on this machine through the APNs transport, the same through the deliver stage, and the same
-/// requests with `h2load`.
+/// Sends pushes to a server on this machine in three ways: through the APNs transport, through the deliver stage, and with
+/// `h2load`.
 struct DeliverBench: Sendable {
     let count: Int
     let interruption: Interruption
 
-    /// A handing out of the deliver stage's, about.
+    /// Pushes in one call of the transport, about as many as the deliver stage hands out at once.
     private static let window = 1_000
 
-    struct Measure: Sendable {
+    struct Result: Sendable {
         let connections: Int
         let streams: Int
         var h2load = 0.0
         var perSecond = 0.0
-        /// Of this process, for each push.
+        /// Processor time of this process for each push.
         var cpuMicroseconds = 0.0
-        /// What the process has in memory when the first tenth of the pushes is sent, and when all are.
+        /// Resident bytes of this process after a tenth of the pushes.
         var bytesAtFirstTenth = 0.0
+        /// Resident bytes of this process after all pushes.
         var bytesAtEnd = 0.0
         var latency: Percentiles?
-        /// Through the deliver stage and its log.
-        var stage = DeliverStageBench.Measure()
+        var stage = DeliverStageBench.Result()
 
         var bytesGained: Double { bytesAtEnd - bytesAtFirstTenth }
         var ratio: Double { perSecond / h2load }
         var stageRatio: Double { stage.perSecond / h2load }
     }
 
-    /// - Parameter measuresLatency: Whether to send once more, at half the rate, and time it.
+    /// - Parameter measuresLatency: Whether to send pushes once more, at half the rate, and measure how long they take.
     func run(
         connections: Int, streams: Int, measuresLatency: Bool, in folder: String
-    ) async throws -> Measure {
-        var measure = Measure(connections: connections, streams: streams)
+    ) async throws -> Result {
+        var result = Result(connections: connections, streams: streams)
         let server = try DeliverBenchServer(streams: streams, in: folder)
         let transport = try transport(to: server, connections)
         try await transport.open()
         let pushes = DeliverBenchPushes(window: Self.window)
         try await warm(transport, pushes)
-        measure.h2load = try H2Load(server, connections: connections, streams: streams, folder).rate(of: count)
-        try await send(transport, pushes, into: &measure)
+        result.h2load = try H2Load(server, connections: connections, streams: streams, folder).rate(ofRequests: count)
+        try await send(transport, pushes, into: &result)
         if measuresLatency {
-            let pace = DeliverPace(transport, perSecond: measure.perSecond / 2, interruption)
-            measure.latency = Percentiles(try await pace.run(pushes))
+            let sender = SteadyRateSender(transport, perSecond: result.perSecond / 2, interruption)
+            result.latency = Percentiles(try await sender.run(pushes))
         }
         await transport.close()
-        measure.stage = try await DeliverStageBench(
+        result.stage = try await DeliverStageBench(
             transport: Self.settings(server, connections), count: count, folder: folder, interruption: interruption
         ).run()
-        return measure
+        return result
     }
 
-    /// Members of a YAML flow mapping.
+    /// The settings of the transport, as members of a YAML flow mapping.
     private static func settings(_ server: DeliverBenchServer, _ connections: Int) -> String {
         """
-        host: localhost, port: \(server.port), trust: \(server.trust), connections: \(connections), apps: { bench: { \
+        host: localhost, port: \(server.port), trust: \(server.trustFile), connections: \(connections), apps: { bench: { \
         container: \(DeliverBenchPushes.app.container), topic: com.example.Bench, team: TEAMLOCAL1, \
         key: KEYLOCAL12, keyFile: { $file: \(server.keyFile) } } }
         """
@@ -75,7 +75,7 @@ struct DeliverBench: Sendable {
     }
 
     private func send(
-        _ transport: any Transport, _ pushes: DeliverBenchPushes, into measure: inout Measure
+        _ transport: any Transport, _ pushes: DeliverBenchPushes, into result: inout Result
     ) async throws {
         let windows = max(10, count / Self.window)
         let before = try ProcessUse.own()
@@ -88,20 +88,21 @@ struct DeliverBench: Sendable {
         let seconds = (ContinuousClock.now - began) / .seconds(1)
         let after = try ProcessUse.own()
         let sent = Double(windows * Self.window)
-        measure.perSecond = sent / seconds
-        measure.cpuMicroseconds = (after.seconds - before.seconds) / sent * 1e6
-        measure.bytesAtFirstTenth = Double(tenth.residentBytes)
-        measure.bytesAtEnd = Double(after.residentBytes)
+        result.perSecond = sent / seconds
+        result.cpuMicroseconds = (after.seconds - before.seconds) / sent * 1e6
+        result.bytesAtFirstTenth = Double(tenth.residentBytes)
+        result.bytesAtEnd = Double(after.residentBytes)
     }
 
     private func check(_ answers: [TransportAnswer]) throws {
         try interruption.check()
         guard let other = answers.first(where: { $0.outcome != .accepted }) else { return }
-        throw ToolFailure(.software, "a push was \(other.outcome.rawValue): \(other.reason ?? "no reason")")
+        throw ToolFailure(
+            .software, "the outcome of a push is \(other.outcome.rawValue): \(other.reason ?? "no reason")")
     }
 }
 
-/// The pushes that are sent, again and again: one for each device, with a payload that all share.
+/// The pushes of the bench: one for each device, all with the same payload.
 struct DeliverBenchPushes: Sendable {
     static let app = Delivery.App(
         container: "iCloud.com.example.Bench", environment: "development", topic: "com.example.Bench")

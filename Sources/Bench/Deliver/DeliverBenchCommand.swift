@@ -3,12 +3,13 @@ import ArgumentParser
 struct DeliverBenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deliver",
-        abstract: "Measures the sending of pushes alone: over HTTP/2 and TLS to a server on this machine.",
+        abstract: "Measures only the sending of pushes, over HTTP/2 and TLS to a server on this machine.",
         discussion: """
-            The server is nghttpd, which answers every push with 200; beside the APNs transport, in the same run and \
-            against the same server, h2load sends the same request. With one connection and four, 100 streams and \
-            1,000. Then once more, with one connection and 100 streams, at half the rate, to see how long a push takes. \
-            And all of them through the deliver stage too: from a log of pushes, until every outcome is in its own log.
+            The server is nghttpd, which answers every push with 200. The APNs transport, the load generator h2load and the \
+            deliver stage send the same requests to it, with one and four connections, and with 100 and 1,000 streams for \
+            each connection. The deliver stage reads the pushes from a log and writes every outcome to its own log. To \
+            measure how long a push takes, the transport also sends pushes at half the rate, with one connection and 100 \
+            streams.
 
             Needs the Debian packages nghttp2-server and nghttp2-client.
 
@@ -16,7 +17,7 @@ struct DeliverBenchCommand: AsyncParsableCommand {
               belfry bench deliver --count 1000000 --runs 3 --json
             """)
 
-    @Option(help: "How many pushes to send each time.")
+    @Option(help: "How many pushes to send in each case.")
     var count = 200_000
 
     @OptionGroup var common: BenchOptions
@@ -32,45 +33,44 @@ struct DeliverBenchCommand: AsyncParsableCommand {
     func run() async throws {
         BuildKind.warn()
         let bench = DeliverBench(count: count, interruption: .watch())
-        var measures: [DeliverBench.Measure] = []
+        var results: [DeliverBench.Result] = []
         for (connections, streams) in Self.shapes {
-            var runs: [DeliverBench.Measure] = []
+            var runs: [DeliverBench.Result] = []
             for run in 0..<common.runs {
                 let scratch = try ScratchFolder(in: common.folder)
                 defer { scratch.finish() }
                 runs.append(
                     try await bench.run(
                         connections: connections, streams: streams,
-                        measuresLatency: measures.isEmpty && run == common.runs - 1, in: scratch.path))
+                        measuresLatency: results.isEmpty && run == common.runs - 1, in: scratch.path))
             }
             guard var median = runs.median(by: \.ratio) else { return }
             median.latency = runs.last?.latency
-            measures.append(median)
+            results.append(median)
         }
-        try common.print(DeliverBenchReport(measures: measures, count: count, runs: common.runs))
+        try common.print(DeliverBenchReport(results: results, count: count, runs: common.runs))
     }
 }
 
-/// The figures as a table for people and as JSON for programs.
 struct DeliverBenchReport: BenchReport {
-    let measures: [DeliverBench.Measure]
+    let results: [DeliverBench.Result]
     let count: Int
     let runs: Int
 
     var lines: [String] {
-        var table = TextTable("SENDING", "pushes/s", "h2load/s", "ratio", "µs CPU", "MB at 1/10", "at the end")
-        for measure in measures {
+        var table = TextTable("SENDING", "pushes/s", "h2load/s", "ratio", "µs CPU", "MB after 1/10", "MB after all")
+        for result in results {
             table.add(
-                "\(measure.connections.of("connection")), \(measure.streams.grouped) streams",
-                measure.perSecond.text(decimals: 0), measure.h2load.text(decimals: 0),
-                measure.ratio.text(decimals: 2), measure.cpuMicroseconds.text(decimals: 2),
-                (measure.bytesAtFirstTenth / 1e6).text(decimals: 1), (measure.bytesAtEnd / 1e6).text(decimals: 1))
+                "\(result.connections.of("connection")), \(result.streams.grouped) streams",
+                result.perSecond.text(decimals: 0), result.h2load.text(decimals: 0),
+                result.ratio.text(decimals: 2), result.cpuMicroseconds.text(decimals: 2),
+                (result.bytesAtFirstTenth / 1e6).text(decimals: 1), (result.bytesAtEnd / 1e6).text(decimals: 1))
             table.add(
-                "  by the deliver stage", measure.stage.perSecond.text(decimals: 0),
-                measure.h2load.text(decimals: 0), measure.stageRatio.text(decimals: 2),
-                measure.stage.cpuMicroseconds.text(decimals: 2), "", "")
+                "  through the deliver stage", result.stage.perSecond.text(decimals: 0),
+                result.h2load.text(decimals: 0), result.stageRatio.text(decimals: 2),
+                result.stage.cpuMicroseconds.text(decimals: 2), "", "")
         }
-        let latency = measures.compactMap(\.latency).first.map { ["", "at half the first rate: \($0.text)"] } ?? []
+        let latency = results.compactMap(\.latency).first.map { ["", "at half the first rate: \($0.text)"] } ?? []
         return [
             "\(count.grouped) pushes of \(DeliverBenchPushes.payload.utf8.count) bytes over TLS to nghttpd, "
                 + "\(runs.of("run")), \(BuildKind.word) build", "",
@@ -82,20 +82,20 @@ struct DeliverBenchReport: BenchReport {
             "bench": .text("deliver"), "build": .text(BuildKind.word), "runs": .count(runs), "pushes": .count(count),
             "payloadBytes": .count(DeliverBenchPushes.payload.utf8.count),
             "cases": .list(
-                measures.map { measure in
+                results.map { result in
                     .object([
-                        "connections": .count(measure.connections), "streams": .count(measure.streams),
-                        "pushesPerSecond": .number(measure.perSecond), "h2loadPerSecond": .number(measure.h2load),
-                        "ratioToH2load": .number(measure.ratio),
-                        "cpuMicrosecondsPerPush": .number(measure.cpuMicroseconds),
-                        "bytesAtFirstTenth": .number(measure.bytesAtFirstTenth),
-                        "bytesAtEnd": .number(measure.bytesAtEnd), "bytesGained": .number(measure.bytesGained),
-                        "stagePushesPerSecond": .number(measure.stage.perSecond),
-                        "stageRatioToH2load": .number(measure.stageRatio),
-                        "stageCPUMicrosecondsPerPush": .number(measure.stage.cpuMicroseconds),
+                        "connections": .count(result.connections), "streams": .count(result.streams),
+                        "pushesPerSecond": .number(result.perSecond), "h2loadPerSecond": .number(result.h2load),
+                        "ratioToH2load": .number(result.ratio),
+                        "cpuMicrosecondsPerPush": .number(result.cpuMicroseconds),
+                        "bytesAtFirstTenth": .number(result.bytesAtFirstTenth),
+                        "bytesAtEnd": .number(result.bytesAtEnd), "bytesGained": .number(result.bytesGained),
+                        "stagePushesPerSecond": .number(result.stage.perSecond),
+                        "stageRatioToH2load": .number(result.stageRatio),
+                        "stageCPUMicrosecondsPerPush": .number(result.stage.cpuMicroseconds),
                     ])
                 }),
-            "latencyMilliseconds": measures.compactMap(\.latency).first?.report ?? .object([]),
+            "latencyMilliseconds": results.compactMap(\.latency).first?.report ?? .object([]),
         ])
     }
 }

@@ -7,40 +7,38 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// The same pushes through the deliver stage: read from a log over a link, sent by the APNs transport, and every outcome
-/// in the stage's own log.
+/// Sends the same pushes through the deliver stage, which reads them from a log over a link, sends them with the APNs
+/// transport and writes every outcome to its own log.
 struct DeliverStageBench: Sendable {
-    /// What the transport is set up with, as members of a YAML flow mapping.
+    /// The settings of the transport, as members of a YAML flow mapping.
     let transport: String
     let count: Int
     let folder: String
     let interruption: Interruption
 
-    struct Measure: Sendable {
+    struct Result: Sendable {
         var perSecond = 0.0
-        /// Of this process, for each push: the log that is read, the link, the stage and its log included.
+        /// Processor time of this process for each push; the process also serves the log of the pushes.
         var cpuMicroseconds = 0.0
     }
 
-    /// Pushes before the first that counts: connections stand by then.
-    private static let warmth = 5_000
-    /// That of the quickstart.
-    static let sync = "interval 50ms"
+    /// Pushes that do not count; after them the connections are open.
+    private static let warmUpPushes = 5_000
 
-    func run() async throws -> Measure {
+    func run() async throws -> Result {
         let file = try pipeline()
         try DataFolder.prepare(file.data)
-        try DeliverBenchLog(logs: file.data + "/logs").write(pushes: Self.warmth + count)
+        try DeliverBenchLog(logs: file.data + "/logs").write(pushes: Self.warmUpPushes + count)
         let surroundings = HostSurroundings(registry: Self.registry, context: try HostContext())
         let process = try PipelineProcess(file, in: surroundings)
         async let running: Void = process.run()
-        let measure = try await measure(process.last.control)
+        let result = try await measure(process.last.control)
         process.stop()
         try await running
         try interruption.check()
-        guard let measure else { throw ToolFailure(.software, "the stage ended while it was measured") }
+        guard let result else { throw ToolFailure(.software, "the deliver stage ended during the run") }
         try check(process.last.plan)
-        return measure
+        return result
     }
 
     private static var registry: Registry {
@@ -56,7 +54,7 @@ struct DeliverStageBench: Sendable {
             pipeline: bench
             data: data
             seed: \(DeliverBenchLog.seed)
-            log: { sync: \(Self.sync) }
+            log: { sync: interval 50ms }
             stages:
               \(PreparedPushes.kind): {}
               deliver:
@@ -68,23 +66,23 @@ struct DeliverStageBench: Sendable {
         return try CheckedPipeline(PipelineText(path: path), of: Self.registry).file
     }
 
-    /// - Returns: Nil where the stage ended before the last push, or somebody wants it to.
-    private func measure(_ control: HostControl) async throws -> Measure? {
-        let (warmth, total) = (UInt64(Self.warmth), UInt64(Self.warmth + count))
-        guard try await wait(for: warmth, control) else { return nil }
+    /// - Returns: Nil if the stage ended or the bench was interrupted before the last outcome.
+    private func measure(_ control: HostControl) async throws -> Result? {
+        let (warmUp, total) = (UInt64(Self.warmUpPushes), UInt64(Self.warmUpPushes + count))
+        guard try await wait(for: warmUp, control) else { return nil }
         let (first, before, began) = (control.report.eventsOut, try ProcessUse.own(), ContinuousClock.now)
         guard try await wait(for: total, control) else { return nil }
         let (sent, seconds) = (Double(total - first), (ContinuousClock.now - began) / .seconds(1))
         let used = try ProcessUse.own().since(before)
-        return Measure(perSecond: sent / seconds, cpuMicroseconds: used.seconds / sent * 1e6)
+        return Result(perSecond: sent / seconds, cpuMicroseconds: used.seconds / sent * 1e6)
     }
 
     private func wait(for outcomes: UInt64, _ control: HostControl) async throws -> Bool {
-        await control.wait { [interruption] in $0.eventsOut >= outcomes || interruption.isAsked }
-            && !interruption.isAsked
+        await control.wait { [interruption] in $0.eventsOut >= outcomes || interruption.isRequested }
+            && !interruption.isRequested
     }
 
-    /// A push that is not accepted would be a measure of something else.
+    /// - Throws: ``ToolFailure`` if a push was not accepted.
     private func check(_ plan: HostPlan) throws {
         let reader = try EventLogReader(directory: plan.logsDirectory + "/" + plan.logName, from: .beginning)
         var parser = JSONParser()
@@ -94,13 +92,13 @@ struct DeliverStageBench: Sendable {
                 if try parser.parse(line)[.outcome]?.equals("accepted") == true { count += 1 }
             }
         }
-        guard count == Self.warmth + self.count else {
-            throw ToolFailure(.software, "\(count) of \(Self.warmth + self.count) pushes were accepted")
+        guard count == Self.warmUpPushes + self.count else {
+            throw ToolFailure(.software, "\(count) of \(Self.warmUpPushes + self.count) pushes were accepted")
         }
     }
 }
 
-/// Stands in for all stages before deliver: has a log, and serves it.
+/// A source that takes the place of all stages before deliver: it serves a log that is written beforehand.
 private struct PreparedPushes: Stage {
     typealias Settings = NoSettings
 
@@ -112,7 +110,7 @@ private struct PreparedPushes: Stage {
     mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) { out.pass(event) }
 }
 
-/// A log of devices, one for each user, and of pushes to them in turn.
+/// A log of devices, one for each user, and of pushes to the users in turn.
 struct DeliverBenchLog {
     static let seed = "bench"
     static let name = "prepared"

@@ -1,7 +1,7 @@
 import Foundation
 import PipelineRuntime
 
-/// `h2load`, the load generator that comes with libnghttp2: what the machine and the server allow a client in C.
+/// `h2load`, the load generator of libnghttp2: the baseline, a client in C.
 struct H2Load {
     private let server: DeliverBenchServer
     private let connections: Int
@@ -12,8 +12,10 @@ struct H2Load {
         (self.server, self.connections, self.streams, self.folder) = (server, connections, streams, folder)
     }
 
-    /// - Returns: Requests a second, with the headers and the body of the pushes.
-    func rate(of count: Int) throws -> Double {
+    /// Sends requests with the headers and the body of the pushes.
+    ///
+    /// - Returns: Requests a second.
+    func rate(ofRequests count: Int) throws -> Double {
         let (body, output) = ("\(folder)/body.json", "\(folder)/h2load.txt")
         try TextFile.write(DeliverBenchPushes.payload, to: body)
         let file = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -26,7 +28,7 @@ struct H2Load {
         }
         guard process.wait(atMost: .seconds(300)) != nil else {
             process.signal(SIGKILL)
-            throw ToolFailure(.unavailable, "h2load does not come to an end")
+            throw ToolFailure(.unavailable, "h2load did not end within five minutes")
         }
         return try read(String(contentsOfFile: output, encoding: .utf8))
     }
@@ -43,12 +45,12 @@ struct H2Load {
             ]
     }
 
-    /// Out of `finished in 437ms, 229233.19 req/s, 5.93MB/s` and `status codes: 100000 2xx, …`.
+    /// Finds the rate in `finished in 437ms, 229233.19 req/s, 5.93MB/s` and `status codes: 100000 2xx, …`.
     private func read(_ text: String) throws -> Double {
         let words = text.split(whereSeparator: \.isWhitespace)
         guard let unit = words.firstIndex(of: "req/s,"), unit > 0, let rate = Double(words[unit - 1]),
             let class2 = words.firstIndex(of: "2xx,"), class2 > 0, Int(words[class2 - 1]) ?? 0 > 0
-        else { throw ToolFailure(.software, "h2load's output is not understood: \(text.suffix(300))") }
+        else { throw ToolFailure(.software, "h2load printed no rate: \(text.suffix(300))") }
         return rate
     }
 }

@@ -3,23 +3,26 @@ import Glibc
 import Synchronization
 import Time
 
-/// Appends the same lines to a log, to a plain file and to a log again, so that none has the better of the machine's
-/// warming up; then reads the log and scans the file.
+/// Appends the same lines to a log and to a plain file, then reads both.
+///
+/// The plain file is written between two logs, whose times are averaged, so that a machine that warms up favors neither.
 struct LogBench {
     struct Append: Sendable {
         var policy: SyncPolicy
         var batch: Int
-        /// Events a second: the log's, and those of the plain file.
+        /// Events a second of the log.
         var perSecond: Double
+        /// Events a second of the plain file.
         var baseline: Double
-        /// How often the log went to disk.
+        /// How often the log called fdatasync.
         var syncs: Int
         var ratio: Double { perSecond / baseline }
     }
 
     struct Read: Sendable {
-        /// Bytes a second.
+        /// Bytes a second of the log.
         var log: Double
+        /// Bytes a second of the plain file.
         var baseline: Double
         var ratio: Double { log / baseline }
     }
@@ -56,7 +59,7 @@ struct LogBench {
         return try seconds { try append(lines, batch, count, to: writer) }
     }
 
-    /// Reads the log and the file that the last ``append(_:batch:)`` left.
+    /// Reads the log and the plain file that the last ``append(_:batch:)`` wrote.
     func read() throws -> Read {
         var bytes = 0
         let log = try seconds { bytes = try readLog() }
@@ -89,8 +92,8 @@ struct LogBench {
         try log.close()
     }
 
-    /// As C would: one `pwrite` a batch, of as many bytes as the log writes for it, and as many `fdatasync` as the log
-    /// made, evenly spread, the last at the end.
+    /// Writes the plain file as a C program would: for each batch one `pwrite` of as many bytes as the log writes, and as
+    /// many `fdatasync` calls as the log made, evenly spread, the last one at the end.
     private func writePlainly(_ lines: [UInt8], _ count: Int, syncs: Int, to file: Int32) throws {
         let bytes = [UInt8](repeating: 0, count: BatchFormat.headerBytes) + lines
         var (offset, synced) = (0, 0)
@@ -110,15 +113,9 @@ struct LogBench {
         while let batch = try reader.next() { bytes += batch.body.count }
         return bytes
     }
-
-    private func seconds(_ work: () throws -> Void) rethrows -> Double {
-        let start = ContinuousClock.now
-        try work()
-        return (ContinuousClock.now - start) / .seconds(1)
-    }
 }
 
-/// Counts on whatever thread the log goes to disk.
+/// Counts the log's fdatasync calls, which come from several threads.
 final class SyncCount: Sendable {
     private let count = Atomic(0)
     var value: Int { count.load(ordering: .relaxed) }

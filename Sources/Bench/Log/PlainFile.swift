@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one does with a file without a log: the yardstick.
+/// Files without a log: the baseline of the log.
 enum PlainFile {
     static func create(_ path: String) throws -> Int32 {
         let file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -13,7 +13,9 @@ enum PlainFile {
         do { try FileManager.default.removeItem(atPath: path) } catch { throw failure("remove", path) }
     }
 
-    /// Reads all of a file in pieces of 256 KiB, as the log's reader does, and copies each once.
+    /// Reads a file in pieces of 256 KiB, as the log's reader does, and copies each piece once.
+    ///
+    /// - Returns: The size of the file in bytes.
     static func scan(_ path: String) throws -> Int {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw failure("read", path) }

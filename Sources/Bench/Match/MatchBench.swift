@@ -6,44 +6,44 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Matches changes against subscriptions, on one thread and with nothing around it.
+/// Matches changes against subscriptions, on one thread without a host.
 ///
-/// Pairs are compared in the same run: those that the index finds, those of a look at every subscription, those found
-/// while subscriptions are deleted and saved in between, after that, and those found from a snapshot.
+/// Each run finds the pairs of subscription and change in several ways, and compares them: with the index, with a scan of
+/// all subscriptions, while and after subscriptions are deleted and saved again, and with an index loaded from a snapshot.
 struct MatchBench: Sendable {
     let subscriptions: MatchInput
     let changes: MatchInput
-    /// How many changes are also matched by a look at every subscription.
+    /// How many changes the scan of all subscriptions matches.
     let scanned: Int
-    /// Where the snapshot is written.
+    /// The folder of the snapshot.
     let folder: String
 
     private static let passes = 9
 
-    /// - Throws: ``ToolFailure`` with 65 where a subscription is there twice, with 70 where two ways find different pairs.
-    func run() throws -> MatchMeasure {
-        var measure = MatchMeasure(subscriptions: subscriptions.count, changes: changes.count)
+    /// - Throws: ``ToolFailure`` with 65 if a subscription is saved twice, and with 70 if two ways find different pairs.
+    func run() throws -> MatchResult {
+        var result = MatchResult(subscriptions: subscriptions.count, changes: changes.count)
         let before = MatchBench.memory
         var watchers = Watchers()
-        measure.buildSeconds = try timed { try fill(&watchers) }
+        result.buildSeconds = try seconds { try fill(&watchers) }
         guard watchers.count == subscriptions.count else {
             throw ToolFailure(
                 .badData,
-                "\(subscriptions.name): \(subscriptions.count.of("line")) of \(watchers.count.of("subscription")); to be "
-                    + "measured, each is to be saved once")
+                "\(subscriptions.name): \(subscriptions.count.of("line")) save \(watchers.count.of("subscription")): save "
+                    + "each subscription once")
         }
-        measure.bytesEach = (MatchBench.memory - before) / Double(subscriptions.count)
+        result.bytesPerSubscription = (MatchBench.memory - before) / Double(subscriptions.count)
 
         let pairs = try pairs(&watchers)
-        (measure.pairs, measure.watched, measure.digest) = (pairs.pairs, pairs.watched, pairs.digest)
-        measure.perSecond = try rate { try changes.readLines { _ = try watchers.count($1) } }
-        measure.latency = try latency(&watchers)
-        measure.scannedPerSecond = try scan(&watchers)
-        try mix(&watchers, into: &measure)
-        try check("after saves and deletes", self.pairs(&watchers), pairs)
-        measure.snapshot = try snapshot(&watchers)
-        try check("from a snapshot", self.pairs(&watchers), pairs)
-        return measure
+        (result.pairs, result.watched, result.digest) = (pairs.pairs, pairs.watched, pairs.digest)
+        result.perSecond = try rate { try changes.readLines { _ = try watchers.count($1) } }
+        result.latency = try latency(&watchers)
+        result.scannedPerSecond = try scan(&watchers)
+        try mix(&watchers, into: &result)
+        try check("the index after saves and deletes", self.pairs(&watchers), pairs)
+        result.snapshot = try snapshot(&watchers)
+        try check("the index from a snapshot", self.pairs(&watchers), pairs)
+        return result
     }
 
     /// Writes a line `<index of the change, from 0> <subscription ID>` for each pair, sorted.
@@ -64,7 +64,7 @@ struct MatchBench: Sendable {
         var pairs = empty
         try changes.readLines(of: range) { index, line in
             try watchers.find(line) { pairs.add($0) }
-            pairs.end(change: index)
+            pairs.finish(change: index)
         }
         return pairs
     }
@@ -73,7 +73,7 @@ struct MatchBench: Sendable {
         guard found.digest != expected.digest else { return }
         throw ToolFailure(
             .software,
-            "\(way): \(found.pairs.of("pair")), \(found.digest), and not \(expected.pairs.of("pair")), \(expected.digest)"
+            "\(way) found \(found.pairs.of("pair")) (\(found.digest)), not \(expected.pairs.of("pair")) (\(expected.digest))"
         )
     }
 }
@@ -81,17 +81,17 @@ struct MatchBench: Sendable {
 // MARK: - Speed
 
 extension MatchBench {
-    /// Changes a second, the median of some passes.
+    /// - Returns: Changes a second, of the median pass.
     private func rate(_ pass: () throws -> Void) throws -> Double {
-        let seconds = try (0..<MatchBench.passes).map { _ in try timed(pass) }.sorted()
-        return Double(changes.count) / seconds[seconds.count / 2]
+        let times = try (0..<MatchBench.passes).map { _ in try seconds(pass) }
+        return Double(changes.count) / times.median
     }
 
-    /// In nanoseconds; of some passes the one with the median 99th percentile.
+    /// - Returns: Nanoseconds, of the pass with the median 99th percentile.
     private func latency(_ watchers: inout Watchers) throws -> Percentiles {
         var passes: [Percentiles] = []
         for _ in 0..<MatchBench.passes { passes.append(try latencyOfPass(&watchers)) }
-        return passes.sorted { $0.p99 < $1.p99 }[passes.count / 2]
+        return passes.median { Double($0.p99) } ?? passes[0]
     }
 
     private func latencyOfPass(_ watchers: inout Watchers) throws -> Percentiles {
@@ -110,20 +110,14 @@ extension MatchBench {
         try subscriptions.readLines { try plain.take($1) }
         let range = 0..<min(scanned, changes.count)
         var found = MatchPairs()
-        let seconds = try timed {
+        let taken = try seconds {
             try changes.readLines(of: range) { index, line in
                 try plain.find(line) { found.add($0) }
-                found.end(change: index)
+                found.finish(change: index)
             }
         }
-        try check("by a look at every subscription", found, pairs(&watchers, of: range))
-        return Double(range.count) / seconds
-    }
-
-    private func timed(_ body: () throws -> Void) rethrows -> Double {
-        let start = MatchBench.now
-        try body()
-        return Double(MatchBench.now - start) / 1e9
+        try check("the scan of all subscriptions", found, pairs(&watchers, of: range))
+        return Double(range.count) / taken
     }
 
     private static var now: Int64 {
@@ -132,31 +126,33 @@ extension MatchBench {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// What the process holds, without files.
+    /// Resident bytes of this process that belong to no file.
     private static var memory: Double {
-        ProcessUse.giveBackMemory()
+        ProcessUse.trimMemory()
         return ProcessUse(pid: getpid()).map { Double($0.anonymousBytes) } ?? 0
     }
 }
 
-// MARK: - Saves and deletes in between
+// MARK: - Saves and deletes between changes
 
 extension MatchBench {
-    /// Who is not deleted for a while is found as ever; in the end all are saved again.
-    private func mix(_ watchers: inout Watchers, into measure: inout MatchMeasure) throws {
+    /// Matches while subscriptions are deleted and saved again.
+    ///
+    /// The pairs of the other subscriptions must stay the same. At the end all subscriptions are saved.
+    private func mix(_ watchers: inout Watchers, into result: inout MatchResult) throws {
         let edits = try MatchEdits(subscriptions, changes: changes.count)
         var found = MatchPairs(ignoring: edits.touched)
         var times: [Int64] = []
         try pass(
-            edits, &watchers, found: { found.add($0) }, ended: { found.end(change: $0) },
+            edits, &watchers, found: { found.add($0) }, ended: { found.finish(change: $0) },
             edited: { times.append($0) })
         try check(
-            "with saves and deletes in between", found, pairs(&watchers, MatchPairs(ignoring: edits.touched)))
-        measure.edit = Percentiles(times)
-        measure.mixedPerSecond = try rate { try pass(edits, &watchers) }
+            "the index during saves and deletes", found, pairs(&watchers, MatchPairs(ignoring: edits.touched)))
+        result.edit = Percentiles(times)
+        result.mixedPerSecond = try rate { try pass(edits, &watchers) }
     }
 
-    /// - Parameter edited: Given how long each edit took, in nanoseconds.
+    /// - Parameter edited: Gets how long each edit took, in nanoseconds.
     private func pass(
         _ edits: MatchEdits, _ watchers: inout Watchers, found: (borrowing [UInt8]) -> Void = { _ in },
         ended: (Int) -> Void = { _ in }, edited: (Int64) -> Void = { _ in }
@@ -168,12 +164,12 @@ extension MatchBench {
             guard let edit = edits.edit(after: index) else { return }
             let start = MatchBench.now
             if edit.isDelete {
-                try edits.deletions[edit.number].withUnsafeBytes { try watchers.take($0) }
+                try edits.deletions[edit.index].withUnsafeBytes { try watchers.take($0) }
             } else {
-                try save(edits.lines[edit.number], &watchers)
+                try save(edits.lines[edit.index], &watchers)
             }
             edited(MatchBench.now - start)
-            missing = edit.isDelete ? edits.lines[edit.number] : nil
+            missing = edit.isDelete ? edits.lines[edit.index] : nil
         }
         if let missing { try save(missing, &watchers) }
     }
@@ -186,24 +182,24 @@ extension MatchBench {
 // MARK: - Snapshots
 
 extension MatchBench {
-    /// Writes a snapshot to the disk, and goes on from it.
-    private func snapshot(_ watchers: inout Watchers) throws -> MatchMeasure.SnapshotMeasure {
-        var measure = MatchMeasure.SnapshotMeasure()
+    /// Writes a snapshot to the disk, and continues with an index loaded from it.
+    private func snapshot(_ watchers: inout Watchers) throws -> MatchResult.Snapshot {
+        var result = MatchResult.Snapshot()
         let store = SnapshotStore(logDirectory: folder)
-        measure.writeSeconds = try timed {
+        result.writeSeconds = try seconds {
             var writer = SnapshotWriter()
             watchers.write(into: &writer)
             try store.write(MatchBench.header, state: writer.buffer.bytes)
-            measure.bytes = writer.buffer.count
+            result.bytes = writer.buffer.count
         }
         watchers = Watchers()
-        measure.loadSeconds = try timed {
+        result.loadSeconds = try seconds {
             let newest = try store.newest(where: { _ in true }) { StandardError.write($0) }
             guard let newest else { throw ToolFailure(.software, "the snapshot just written is not there") }
             var reader = SnapshotReader(newest.state.span.bytes)
             try watchers.read(from: &reader)
         }
-        return measure
+        return result
     }
 
     private static var header: SnapshotHeader {

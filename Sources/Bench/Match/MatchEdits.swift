@@ -1,18 +1,18 @@
 import Events
 import JSON
 
-/// Subscriptions deleted and saved again between changes, one in a hundred operations.
+/// Subscriptions to delete and save again between changes.
 struct MatchEdits {
-    /// Of so many operations one is an edit.
+    /// One of this many operations is an edit; the others are changes.
     static let operationsPerEdit = 100
-    /// Far apart in the file, and none twice before all others.
+    /// The distance between two edited lines, prime so that each line comes once before one is repeated.
     private static let stride = 7_919
 
-    /// The lines of those that are deleted, and then saved again before the next is deleted.
+    /// The line of each subscription to edit. It is deleted, and saved again before the next one is deleted.
     let lines: [Int]
-    /// What deletes each.
+    /// The command that deletes each of these subscriptions.
     let deletions: [[UInt8]]
-    /// Their subscription IDs.
+    /// The IDs of these subscriptions.
     let touched: Set<[UInt8]>
 
     init(_ subscriptions: MatchInput, changes: Int) throws {
@@ -42,11 +42,9 @@ struct MatchEdits {
         return (Array(deletion.json.utf8), Array(id.utf8))
     }
 
-    /// The edit after a change; nil after most.
-    ///
-    /// - Returns: Which of ``lines``, and whether it is deleted or saved.
+    /// - Returns: The index in ``lines``, and whether to delete or save it; nil if no edit follows the change.
     @inline(__always)
-    func edit(after change: Int) -> (number: Int, isDelete: Bool)? {
+    func edit(after change: Int) -> (index: Int, isDelete: Bool)? {
         let between = MatchEdits.operationsPerEdit - 1
         guard change % between == between - 1 else { return nil }
         let edit = change / between

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Lines in memory, and where each stands.
+/// Lines of a file, in memory.
 struct MatchInput: Sendable {
-    /// What messages call it.
+    /// The name in messages.
     let name: String
     let bytes: Data
     private let lines: [Range<Int>]
@@ -13,7 +13,7 @@ struct MatchInput: Sendable {
         }
     }
 
-    /// - Parameter make: Calls its argument with line after line, each with its line feed.
+    /// - Parameter make: Calls its argument with each line, line feed included.
     init(name: String, _ make: ((UnsafeRawBufferPointer) -> Void) -> Void) {
         var bytes = Data()
         make { bytes.append(contentsOf: $0) }
@@ -37,9 +37,9 @@ struct MatchInput: Sendable {
         return lines
     }
 
-    /// Calls `body` with each line and its place, from 0.
+    /// Calls `body` with each line and its index.
     ///
-    /// - Throws: What `body` throws, with the file and the line put before it.
+    /// - Throws: ``ToolFailure`` with the file, the line number and the error of `body`.
     func readLines(of range: Range<Int>? = nil, _ body: (Int, UnsafeRawBufferPointer) throws -> Void) throws {
         try bytes.withUnsafeBytes { bytes in
             for index in range ?? lines.indices {

@@ -1,17 +1,18 @@
 import Foundation
 import Signing
 
-/// Which subscriptions watch which changes, as lines `<index of the change, from 0> <subscription ID>`, by index, then by
-/// ID: their number, and the SHA-256 of all of them, each with its line feed.
+/// Pairs of a change and a subscription that watches it: their number and their SHA-256.
+///
+/// The hash is of one line for each pair, `<index of the change, from 0> <subscription ID>`, sorted by index, then by ID.
 struct MatchPairs {
     private(set) var pairs = 0
-    /// Changes that somebody watches.
+    /// The number of changes that at least one subscription watches.
     private(set) var watched = 0
     private var hash = SHA256()
     private var ids: [[UInt8]] = []
-    /// Subscriptions that do not count.
+    /// The IDs of subscriptions that do not count.
     private let ignored: Set<[UInt8]>
-    /// All lines, where they are kept.
+    /// All lines, if they are kept.
     private(set) var text = Data()
     private let keepsText: Bool
 
@@ -19,13 +20,14 @@ struct MatchPairs {
         (self.ignored, self.keepsText) = (ignored, keepsText)
     }
 
-    /// Takes note of one that watches the change that is ended next.
+    /// Adds a subscription that watches the current change.
     mutating func add(_ id: borrowing [UInt8]) {
         let id = copy id
         if !ignored.contains(id) { ids.append(id) }
     }
 
-    mutating func end(change index: Int) {
+    /// Ends the current change.
+    mutating func finish(change index: Int) {
         ids.sort { $0.lexicographicallyPrecedes($1) }
         for id in ids {
             let line = Array("\(index) ".utf8) + id + [UInt8(ascii: "\n")]
@@ -37,6 +39,11 @@ struct MatchPairs {
         ids.removeAll(keepingCapacity: true)
     }
 
-    /// In hexadecimal; of all that was ended so far.
+    /// The SHA-256 of all finished changes, in hexadecimal.
     var digest: String { hash.digest.hexadecimal }
+}
+
+extension [UInt8] {
+    /// Two digits a byte, in lower case.
+    var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Synchronization
 
-/// Lets a measurement end early and in order: children stopped, folders removed. A second signal does not wait.
+/// Ends a bench early on a signal: it stops its processes and removes its folders. A second signal ends it at once.
 final class Interruption: Sendable {
     private let signal = Atomic<Int32>(0)
 
@@ -15,9 +15,9 @@ final class Interruption: Sendable {
         return interruption
     }
 
-    var isAsked: Bool { signal.load(ordering: .relaxed) != 0 }
+    var isRequested: Bool { signal.load(ordering: .relaxed) != 0 }
 
-    /// - Throws: `ExitCode` as shells report a signal, once there was one.
+    /// - Throws: After a signal, the `ExitCode` that shells report for it.
     func check() throws {
         let number = signal.load(ordering: .relaxed)
         if number != 0 { throw ExitCode(128 + number) }

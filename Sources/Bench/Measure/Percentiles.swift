@@ -1,4 +1,6 @@
-/// What a set of measured durations looks like, in microseconds. Percentiles are values that were measured (nearest rank).
+/// Percentiles of measured durations, by nearest rank: each is one of the durations.
+///
+/// The unit is that of the durations; ``report`` and ``text`` take them for microseconds.
 struct Percentiles: Hashable, Sendable {
     let count: Int
     let p50: Int64
@@ -6,21 +8,17 @@ struct Percentiles: Hashable, Sendable {
     let p99: Int64
     let max: Int64
 
-    /// - Parameter microseconds: In any order; without any, all percentiles are zero.
-    init(_ microseconds: [Int64]) {
-        let sorted = microseconds.sorted()
+    /// - Parameter durations: In any order. Without durations all percentiles are zero.
+    init(_ durations: [Int64]) {
+        let sorted = durations.sorted()
+        func percentile(_ share: Double) -> Int64 {
+            guard !sorted.isEmpty else { return 0 }
+            let rank = Int((share * Double(sorted.count)).rounded(.up))
+            return sorted[Swift.min(Swift.max(rank, 1), sorted.count) - 1]
+        }
         count = sorted.count
-        p50 = Percentiles.value(0.50, of: sorted)
-        p90 = Percentiles.value(0.90, of: sorted)
-        p99 = Percentiles.value(0.99, of: sorted)
+        (p50, p90, p99) = (percentile(0.50), percentile(0.90), percentile(0.99))
         max = sorted.last ?? 0
-    }
-
-    /// The smallest value that at least this share of all values does not exceed.
-    static func value(_ share: Double, of sorted: [Int64]) -> Int64 {
-        guard !sorted.isEmpty else { return 0 }
-        let rank = Int((share * Double(sorted.count)).rounded(.up))
-        return sorted[Swift.min(Swift.max(rank, 1), sorted.count) - 1]
     }
 
     var report: ReportValue {
@@ -30,16 +28,16 @@ struct Percentiles: Hashable, Sendable {
         ])
     }
 
-    /// For people: `p50 3.1 ms, p99 9.8 ms, longest 12.0 ms`.
+    /// `p50 3.1 ms, p99 9.8 ms, longest 12.0 ms`.
     var text: String { "p50 \(milliseconds(p50)), p99 \(milliseconds(p99)), longest \(milliseconds(max))" }
 
     private func milliseconds(_ value: Int64) -> String { "\((Double(value) / 1_000).text(decimals: 1)) ms" }
 }
 
 extension Array {
-    /// The element in the middle by a measure, the lower one of two.
-    func median(by measure: (Element) -> Double) -> Element? {
-        isEmpty ? nil : sorted { measure($0) < measure($1) }[(count - 1) / 2]
+    /// The median element by a value; of an even number of elements, the lower of the two in the middle.
+    func median(by value: (Element) -> Double) -> Element? {
+        isEmpty ? nil : sorted { value($0) < value($1) }[(count - 1) / 2]
     }
 }
 

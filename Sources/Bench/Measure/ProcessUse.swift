@@ -1,17 +1,17 @@
 import Foundation
 
-/// What a process has used so far, from `/proc` (proc(5)).
+/// Processor time and memory that a process has used so far, from `/proc` (proc(5)).
 struct ProcessUse: Hashable, Sendable {
     var userSeconds: Double
     var systemSeconds: Double
     var residentBytes: UInt64
-    /// Of the resident bytes those of no file.
+    /// Resident bytes that belong to no file.
     var anonymousBytes: UInt64
     var peakBytes: UInt64
 
     var seconds: Double { userSeconds + systemSeconds }
 
-    /// Nil where the process has ended.
+    /// Nil if the process has ended.
     init?(pid: Int32) {
         guard let stat = ProcessUse.text("/proc/\(pid)/stat"), let status = ProcessUse.text("/proc/\(pid)/status")
         else {
@@ -22,14 +22,15 @@ struct ProcessUse: Hashable, Sendable {
 
     static func own() throws -> ProcessUse {
         guard let use = ProcessUse(pid: getpid()) else {
-            throw ToolFailure(.software, "/proc has nothing of this process")
+            throw ToolFailure(.software, "/proc does not show this process")
         }
         return use
     }
 
     /// - Parameters:
-    ///   - stat: Fields 14 and 15 are user and system time in ticks; field 2, in parentheses, may hold spaces.
-    ///   - status: Has lines like `VmHWM:     1234 kB`.
+    ///   - stat: `/proc/PID/stat`. Fields 14 and 15 are user and system time in ticks; field 2, in parentheses, may
+    ///     contain spaces.
+    ///   - status: `/proc/PID/status`, with lines like `VmHWM:     1234 kB`.
     init?(stat: String, status: String, ticksPerSecond: Double) {
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[end...].split(separator: " ")
@@ -41,7 +42,7 @@ struct ProcessUse: Hashable, Sendable {
         peakBytes = ProcessUse.bytes("VmHWM:", in: status)
     }
 
-    /// The same memory, and only the time since.
+    /// The memory of this reading, and the processor time since an earlier one.
     func since(_ earlier: ProcessUse) -> ProcessUse {
         var use = self
         use.userSeconds -= earlier.userSeconds
@@ -49,9 +50,9 @@ struct ProcessUse: Hashable, Sendable {
         return use
     }
 
-    /// Gives the system back what this process has freed, so that using it again shows as memory gained (malloc_trim(3),
-    /// which Swift's Glibc does not declare).
-    static func giveBackMemory() {
+    /// Returns freed memory to the system, so that later readings count its reuse (malloc_trim(3), which Swift's Glibc does
+    /// not declare).
+    static func trimMemory() {
         guard let trim = dlsym(nil, "malloc_trim") else { return }
         _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)
     }

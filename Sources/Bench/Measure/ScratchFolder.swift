@@ -1,12 +1,12 @@
 import Foundation
 import PipelineRuntime
 
-/// A folder of one's own that is gone when the work is done.
+/// A temporary folder for one run of a bench.
 final class ScratchFolder: Sendable {
     let path: String
     private let isKept: Bool
 
-    /// - Parameter parent: Nil for `TMPDIR`, else `/tmp`. Sockets lie in the folder, and their paths are short.
+    /// - Parameter parent: Nil for `TMPDIR`, or `/tmp`. The folder holds sockets, whose paths must be short.
     init(in parent: String?, isKept: Bool = false) throws {
         let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         var template = Array("\(parent)/belfry-bench-XXXXXX".utf8CString)
@@ -17,7 +17,7 @@ final class ScratchFolder: Sendable {
         self.isKept = isKept
     }
 
-    /// Removes the folder, or says where it is.
+    /// Removes the folder, or prints where it is.
     func finish() {
         guard !isKept else { return StandardError.write("kept: \(path)") }
         do { try FileManager.default.removeItem(atPath: path) } catch {

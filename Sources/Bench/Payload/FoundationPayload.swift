@@ -3,12 +3,12 @@ import Foundation
 import JSON
 import PipelineRuntime
 
-/// The same payloads made with Foundation, as one would without a thought of speed: what the measurement is compared to.
+/// Builds the same payloads with Foundation, without regard to speed: the baseline of the bench.
 enum FoundationPayload {
     private typealias Object = [String: Any]
 
-    /// - Returns: How many payloads were made.
-    static func readAndWrite(_ input: PayloadBenchInput, only countMax: Int) throws -> Int {
+    /// - Returns: The number of payloads, at most `countMax`.
+    static func build(from input: PayloadBenchInput, atMost countMax: Int) throws -> Int {
         var count = 0
         try input.readLines { line in
             guard count < countMax else { return }
@@ -18,10 +18,12 @@ enum FoundationPayload {
         return count
     }
 
+    /// Compares payloads of the payload stage with those that Foundation builds.
+    ///
     /// - Parameters:
-    ///   - pushes: Lines that the stage made of the first notifications.
+    ///   - pushes: The stage's output lines for the first notifications.
     ///   - body: Gets the length of each payload.
-    /// - Throws: ``ToolFailure`` with 70 where one holds something else.
+    /// - Throws: ``ToolFailure`` with 70 for the first payload that differs.
     static func compare(_ pushes: [UInt8], with input: PayloadBenchInput, _ body: (Int) -> Void) throws {
         var payloads: [(bytes: Int, object: NSDictionary)] = []
         var parser = JSONParser()
@@ -35,7 +37,7 @@ enum FoundationPayload {
         try input.readLines { line in
             guard index < payloads.count else { return }
             guard payloads[index].object.isEqual(to: try payload(of: Data(line))) else {
-                throw ToolFailure(.software, "payload \(index + 1) is not what Foundation makes of the notification")
+                throw ToolFailure(.software, "payload \(index + 1) differs from the payload that Foundation builds")
             }
             body(payloads[index].bytes)
             index += 1

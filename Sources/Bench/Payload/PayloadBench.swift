@@ -3,13 +3,13 @@ import Payload
 import PipelineKit
 import Time
 
-/// Builds pushes from notifications, on one thread and with nothing around it: from the bytes of one to the bytes of the
-/// other.
+/// Builds pushes from notifications, from bytes to bytes, on one thread without a host.
 ///
-/// Reading alone and Foundation take turns with it, so that a slow hour is slow for all.
+/// Building, reading without building, and building with Foundation take turns, so that a machine that slows down favors
+/// none of them.
 struct PayloadBench: Sendable {
     let input: PayloadBenchInput
-    /// How long each of the three takes at each turn.
+    /// How long each turn takes at least.
     let seconds: Double
     let interruption: Interruption
 
@@ -20,22 +20,25 @@ struct PayloadBench: Sendable {
         return StageContext(log: identity, upstream: identity, upstreamName: log)
     }
 
-    /// - Throws: ``ToolFailure`` with 70 where Foundation's payloads are others.
-    func run() throws -> PayloadMeasure {
-        var measure = PayloadMeasure(payloads: input.count, notificationBytes: input.bytesEach)
-        try compare(into: &measure)
+    /// - Throws: ``ToolFailure`` with 70 if a payload differs from Foundation's.
+    func run() throws -> PayloadResult {
+        var result = PayloadResult(payloads: input.count, notificationBytes: input.meanBytes)
+        try compare(into: &result)
         var (reading, payload, foundation) = ([Double](), [Double](), [Double]())
         for _ in 0..<PayloadBench.rounds {
             reading.append(try rate(read))
             payload.append(try rate(build))
-            foundation.append(try rate { try FoundationPayload.readAndWrite(input, only: 2_000) })
+            foundation.append(try rate { try FoundationPayload.build(from: input, atMost: 2_000) })
         }
-        (measure.readingPerSecond, measure.perSecond) = (reading.median, payload.median)
-        measure.foundationPerSecond = foundation.median
-        return measure
+        (result.readingPerSecond, result.perSecond) = (reading.median, payload.median)
+        result.foundationPerSecond = foundation.median
+        return result
     }
 
-    /// - Parameter pass: Returns how many it has done.
+    /// Repeats a pass until the turn is over.
+    ///
+    /// - Parameter pass: Returns the number of payloads.
+    /// - Returns: Payloads a second.
     private func rate(_ pass: () throws -> Int) throws -> Double {
         try interruption.check()
         let began = ContinuousClock.now
@@ -59,8 +62,8 @@ struct PayloadBench: Sendable {
         return input.count
     }
 
-    /// - Parameter full: Called whenever a part of the outputs is full, and at the end.
-    private func build(_ full: (inout Outbox) throws -> Void) throws {
+    /// - Parameter flush: Takes the outputs whenever they fill a part, and at the end.
+    private func build(_ flush: (inout Outbox) throws -> Void) throws {
         var stage = StageClock(try PayloadStage(PayloadSettings(), context: PayloadBench.context(of: "notifications")))
         var parser = JSONParser()
         var outbox = Outbox()
@@ -69,21 +72,23 @@ struct PayloadBench: Sendable {
             sequence += 1
             let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
             stage.receive(event, at: .epoch, into: &outbox)
-            if outbox.lines.count >= Outbox.partBytes { try full(&outbox) }
+            if outbox.lines.count >= Outbox.partBytes { try flush(&outbox) }
         }
-        guard outbox.takeRejections().isEmpty else { throw ToolFailure(.software, "a notification was refused") }
-        try full(&outbox)
+        guard outbox.takeRejections().isEmpty else {
+            throw ToolFailure(.software, "the payload stage rejected a notification")
+        }
+        try flush(&outbox)
     }
 
-    private func compare(into measure: inout PayloadMeasure) throws {
+    private func compare(into result: inout PayloadResult) throws {
         var (pushes, bytes, payloads) = ([UInt8](), 0, [Double]())
         try build { outbox in
             bytes += outbox.lines.count
             if pushes.isEmpty { pushes = Array(outbox.lines) }
             outbox.removeEvents()
         }
-        measure.pushBytes = Double(bytes) / Double(input.count) - 1
+        result.pushBytes = Double(bytes) / Double(input.count) - 1
         try FoundationPayload.compare(pushes, with: input) { payloads.append(Double($0)) }
-        measure.payloadBytes = payloads.reduce(0, +) / Double(payloads.count)
+        result.payloadBytes = payloads.reduce(0, +) / Double(payloads.count)
     }
 }

@@ -3,12 +3,13 @@ import ArgumentParser
 struct PayloadBenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "payload",
-        abstract: "Measures the building of payloads alone: from a notification's JSON bytes to a push's.",
+        abstract: "Measures only the payload stage: from a notification's JSON bytes to a push's.",
         discussion: """
-            Makes notifications of 390-byte changes, each for a subscription with three desired keys and two localization \
-            arguments, and builds their pushes on one thread. In the same run and in turns with it, five times each, the \
-            medians counting: the reading of the same notifications alone, and the same payloads with Foundation's \
-            JSONSerialization. Fails with exit status 70 if Foundation's payloads hold something else.
+            Makes notifications of \(Workload.lineBytes)-byte changes, each for a subscription with three desired keys and two \
+            localization arguments, and builds their pushes on one thread. Two baselines take turns with it: reading the \
+            same notifications without building anything, and building the same payloads with Foundation's \
+            JSONSerialization. Each has five turns, and the median counts. Exits with status 70 if a payload differs from \
+            Foundation's.
 
               belfry bench payload
               belfry bench payload --runs 3 --json
@@ -17,7 +18,7 @@ struct PayloadBenchCommand: AsyncParsableCommand {
     @Option(help: "How many notifications to make.")
     var count = 20_000
 
-    @Option(help: "Seconds of each turn, at least.")
+    @Option(help: "Seconds that each turn takes at least.")
     var seconds = 0.4
 
     @OptionGroup var common: BenchOptions
@@ -33,16 +34,16 @@ struct PayloadBenchCommand: AsyncParsableCommand {
         BuildKind.warn()
         let bench = PayloadBench(
             input: try PayloadBenchInput(count: count), seconds: seconds, interruption: .watch())
-        var measures: [PayloadMeasure] = []
-        for _ in 0..<common.runs { measures.append(try bench.run()) }
-        guard let median = measures.median(by: \.perSecond) else { return }
+        var results: [PayloadResult] = []
+        for _ in 0..<common.runs { results.append(try bench.run()) }
+        guard let median = results.median(by: \.perSecond) else { return }
         try common.print(
-            PayloadBenchReport(measure: median, runs: common.runs), ofRuns: measures.map(\.perSecond))
+            PayloadBenchReport(result: median, runs: common.runs), ofRuns: results.map(\.perSecond))
     }
 }
 
-/// What was measured; lengths are means in bytes.
-struct PayloadMeasure: Sendable {
+/// The result of one run. Lengths are means in bytes.
+struct PayloadResult: Sendable {
     let payloads: Int
     let notificationBytes: Double
     var pushBytes = 0.0
@@ -52,24 +53,23 @@ struct PayloadMeasure: Sendable {
     var foundationPerSecond = 0.0
 }
 
-/// The figures as a table for people and as JSON for programs.
 struct PayloadBenchReport: BenchReport {
-    let measure: PayloadMeasure
+    let result: PayloadResult
     let runs: Int
 
     var lines: [String] {
-        let bytes = [measure.notificationBytes, measure.pushBytes, measure.payloadBytes].map { $0.text(decimals: 0) }
+        let bytes = [result.notificationBytes, result.pushBytes, result.payloadBytes].map { $0.text(decimals: 0) }
         var table = TextTable("RATE", "payloads/s", "ns each", "of Foundation")
         for (name, rate) in [
-            ("Foundation, read and written", measure.foundationPerSecond), ("pushes", measure.perSecond),
-            ("reading alone", measure.readingPerSecond),
+            ("payloads built with Foundation", result.foundationPerSecond), ("pushes built", result.perSecond),
+            ("notifications read", result.readingPerSecond),
         ] {
             table.add(
                 name, rate.text(decimals: 0), (1e9 / rate).text(decimals: 0),
-                (rate / measure.foundationPerSecond).text(decimals: 1))
+                (rate / result.foundationPerSecond).text(decimals: 1))
         }
         return [
-            "\(measure.payloads.of("notification")) of \(Workload.lineBytes)-byte changes, 3 desired keys, 2 arguments, "
+            "\(result.payloads.of("notification")) of \(Workload.lineBytes)-byte changes, 3 desired keys, 2 arguments, "
                 + "\(runs.of("run")), \(BuildKind.word) build",
             "a notification of \(bytes[0]) bytes becomes a push of \(bytes[1]), \(bytes[2]) of them payload", "",
         ] + table.lines
@@ -78,15 +78,15 @@ struct PayloadBenchReport: BenchReport {
     var json: ReportValue {
         .object([
             "bench": .text("payload"), "build": .text(BuildKind.word), "runs": .count(runs),
-            "payloads": .count(measure.payloads), "changeBytes": .count(Workload.lineBytes),
+            "payloads": .count(result.payloads), "changeBytes": .count(Workload.lineBytes),
             "desiredKeys": .count(PayloadBenchInput.desiredKeys.count),
             "localizationArguments": .count(PayloadBenchInput.arguments.count),
-            "notificationBytes": .number(measure.notificationBytes), "pushBytes": .number(measure.pushBytes),
-            "payloadBytes": .number(measure.payloadBytes), "payloadsPerSecond": .number(measure.perSecond),
-            "readingPerSecond": .number(measure.readingPerSecond),
-            "foundationPerSecond": .number(measure.foundationPerSecond),
-            "ratioToFoundation": .number(measure.perSecond / measure.foundationPerSecond),
-            "ratioToReading": .number(measure.perSecond / measure.readingPerSecond),
+            "notificationBytes": .number(result.notificationBytes), "pushBytes": .number(result.pushBytes),
+            "payloadBytes": .number(result.payloadBytes), "payloadsPerSecond": .number(result.perSecond),
+            "readingPerSecond": .number(result.readingPerSecond),
+            "foundationPerSecond": .number(result.foundationPerSecond),
+            "ratioToFoundation": .number(result.perSecond / result.foundationPerSecond),
+            "ratioToReading": .number(result.perSecond / result.readingPerSecond),
         ])
     }
 }

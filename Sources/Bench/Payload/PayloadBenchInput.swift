@@ -4,18 +4,20 @@ import Match
 import PipelineKit
 import PipelineRuntime
 
-/// The notifications that the payload stage is measured with: changes of `belfry bench pipeline`, each watched by a
-/// subscription with three desired keys and two localization arguments, as match and coalesce pass them on.
+/// The notifications of the payload bench.
+///
+/// Each comes from a change of `belfry bench pipeline` and a subscription with three desired keys and two localization
+/// arguments, and looks as match and coalesce write it.
 struct PayloadBenchInput: Sendable {
     static let desiredKeys = ["title", "priority", "topic"]
     static let arguments = ["title", "topic"]
     private static let users = 1_000
 
-    /// One line each, with its line feed.
+    /// One notification a line.
     private let bytes: [UInt8]
     let count: Int
 
-    /// - Throws: What the match stage refused, which would be our own mistake.
+    /// - Throws: ``ToolFailure`` if not every change matches, which is a bug of the bench.
     init(count: Int) throws {
         var outbox = Outbox()
         var stage = StageClock(try MatchStage(MatchSettings(), context: PayloadBench.context(of: "matches")))
@@ -37,8 +39,8 @@ struct PayloadBenchInput: Sendable {
         self.count = count
     }
 
-    /// The mean length of a notification.
-    var bytesEach: Double { Double(bytes.count) / Double(count) - 1 }
+    /// The mean length of a notification, without its line feed.
+    var meanBytes: Double { Double(bytes.count) / Double(count) - 1 }
 
     func readLines(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         try bytes.withUnsafeBytes { bytes in
@@ -70,7 +72,7 @@ struct PayloadBenchInput: Sendable {
         return line.dropLast(2) + Array(#","change":"update"}"#.utf8)
     }
 
-    /// Matches that nothing held up.
+    /// Makes each match line a notification that coalesce sends at once.
     private static func notifications(_ matches: UnsafeRawBufferPointer) -> [UInt8] {
         let start = "{\"type\":\"match\"".utf8.count
         var buffer = ByteBuffer(capacity: matches.count * 2)

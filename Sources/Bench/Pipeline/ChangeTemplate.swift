@@ -1,6 +1,6 @@
 import Events
 
-/// One kind of change as bytes with gaps, so that writing one is a copy and a few digits.
+/// The bytes of one kind of change, with gaps for numbers: to write a change, copy the bytes and fill in the digits.
 struct ChangeTemplate {
     private enum Gap { case user, record, topic, priority, number }
 
@@ -22,7 +22,8 @@ struct ChangeTemplate {
         if kind == .zone { zone() }
         fields(kind)
         text("}}}\n")
-        precondition(bytes.count == Workload.lineBytes, "a change takes \(bytes.count) bytes")
+        precondition(
+            bytes.count == Workload.lineBytes, "a template has \(bytes.count) bytes, not \(Workload.lineBytes)")
     }
 
     func write(_ change: Workload.Change, number: UInt64, to line: UnsafeMutableBufferPointer<UInt8>) {
@@ -50,7 +51,7 @@ struct ChangeTemplate {
         }
     }
 
-    // MARK: Making
+    // MARK: Building the template
 
     private mutating func zone() {
         text("\"zoneID\":{")
@@ -83,7 +84,7 @@ struct ChangeTemplate {
         bytes += [UInt8](repeating: UInt8(ascii: "0"), count: digits)
     }
 
-    /// A member and a comma.
+    /// Appends a member whose value is a prefix and a gap, and a comma.
     private mutating func quoted(_ key: String, _ prefix: String, _ gap: Gap, _ digits: Int) {
         text("\"\(key)\":\"\(prefix)")
         self.gap(gap, digits)
@@ -91,7 +92,7 @@ struct ChangeTemplate {
     }
 }
 
-/// Words that changes and subscriptions share.
+/// Text that changes and subscriptions share.
 enum WorkloadNames {
     static let place = "\"container\":\"iCloud.com.example.Bench\",\"environment\":\"production\""
     static let filler = ", which was written on a train between two stations, and then rewritten at home in the evening"

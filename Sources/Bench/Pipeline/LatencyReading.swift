@@ -4,40 +4,38 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// Reads afterwards, from the logs, what became of the changes and how long it took.
+/// Reads from the logs, after a run, how long each change took from ingest to push.
 ///
-/// A change's latency is the `now` of the batch of outcomes that names it in `causes`, less the `now` of its own batch in
-/// the changes log: from its acceptance at the door to the answer of the transport. Both are the machine's clock.
-struct LatencyReading: ~Copyable {
-    /// When each change was accepted, and how long it took.
-    private(set) var accepts: [Instant] = []
+/// The latency of a change is the time of the batch of outcomes that names it in `causes`, less the time of its own batch in
+/// the changes log: from its acceptance by ingest to the answer of the transport. Both times are of the machine's clock.
+struct LatencyReading {
+    /// When each change with an accepted push was accepted itself.
+    private(set) var acceptTimes: [Instant] = []
+    /// The latency of each of these changes, in microseconds.
     private(set) var latencies: [Int64] = []
     private(set) var outcomes: UInt64 = 0
-    private(set) var accepted: UInt64 = 0
+    /// The time of the last batch of outcomes.
     private(set) var last = Instant.epoch
-    private var times = ChangeTimes()
-    private var parser = JSONParser()
+    private let times: ChangeTimes
 
-    /// - Parameter logs: The folder that holds the logs `changes` and `outcomes`.
+    /// - Parameter logs: The folder of the logs `changes` and `outcomes`.
     init(logs: String) throws {
         times = try ChangeTimes(log: logs + "/changes")
+        var parser = JSONParser()
         let reader = try EventLogReader(directory: logs + "/outcomes", from: .beginning)
         while let batch = try reader.next() {
             if batch.header.count > 0 { last = batch.header.now }
-            for line in Lines(batch.body) { try take(line, at: batch.header.now) }
+            for line in Lines(batch.body) { try add(parser.parse(line), at: batch.header.now) }
         }
     }
 
-    private mutating func take(_ line: UnsafeRawBufferPointer, at now: Instant) throws {
-        let outcome = try parser.parse(line)
+    private mutating func add(_ outcome: borrowing JSONValue, at now: Instant) {
         guard outcome[.type]?.equals(EventName.outcome) == true else { return }
         outcomes += 1
-        guard outcome[.outcome]?.equals("accepted") == true else { return }
-        accepted += 1
-        guard let causes = outcome[.causes] else { return }
+        guard outcome[.outcome]?.equals("accepted") == true, let causes = outcome[.causes] else { return }
         for cause in causes.elements {
             guard let sequence = cause.natural(.sequence), let time = times[sequence] else { continue }
-            accepts.append(time)
+            acceptTimes.append(time)
             latencies.append(now.microseconds - time.microseconds)
         }
     }

@@ -1,79 +1,78 @@
 import Time
 
-/// What is to be measured.
+/// What `belfry bench pipeline` measures.
 struct PipelineBenchOptions: Sendable {
     var changes: UInt64 = 1_000_000
-    /// Changes a second; nil as fast as they are taken.
+    /// Changes a second; nil: as fast as the stages take them.
     var rate: Int?
     var subscriptions = 10_000
     var records = 100_000
-    /// Fewer than one for each user count as one for each.
+    /// Devices to register; each user has at least one.
     var devices = 0
-    /// Input between two snapshots of a stage, as pipeline files take it; nil for their default.
+    /// The setting `snapshotBytes` of the pipeline file; nil: its default.
     var snapshotBytes: String?
     var sync = "interval 50ms"
     var seed: UInt64 = 1
 }
 
-/// One run: five new stage processes over empty logs, one workload.
+/// One run: five new stage processes with empty logs take one workload.
 struct PipelineBench: Sendable {
     let options: PipelineBenchOptions
     let interruption: Interruption
 
-    func run(in scratch: ScratchFolder) async throws -> PipelineMeasure {
+    func run(in scratch: ScratchFolder) async throws -> PipelineResult {
         let file = PipelineBenchFile(
             folder: scratch.path, sync: options.sync, snapshotBytes: options.snapshotBytes)
         let checked = try file.make()
         let stages = try StageProcesses(checked)
-        let (times, workload) = try await stages.whileRunning(interruption) { pids in
-            let drive = try PipelineDrive(options, stages, pids, interruption)
-            try drive.run(outcomes: file.logs + "/outcomes")
-            return (drive.times, drive.workload)
+        let (record, workload) = try await stages.whileRunning(interruption) { pids in
+            let driver = try PipelineDriver(options, stages, pids, interruption)
+            try driver.run(outcomes: file.logs + "/outcomes")
+            return (driver.record, driver.workload)
         }
         let pushes = try TextFile.lineCount(of: file.pushes)
         let reading = try LatencyReading(logs: file.logs)
         let logs = checked.file.stagesInOrder.map(\.logName)
-        let snapshots = try SnapshotTimes(logs: file.logs, logs, from: times.firstSend, to: times.end)
-        return PipelineMeasure(
+        let snapshots = try SnapshotTimes(logs: file.logs, logs, from: record.firstSend, to: record.end)
+        return PipelineResult(
             changes: workload.made, expected: workload.watched, pushes: pushes, outcomes: reading.outcomes,
-            sendSeconds: seconds(times.firstSend, times.lastSend), seconds: seconds(times.firstSend, reading.last),
+            sendSeconds: (record.lastSend - record.firstSend) / .seconds(1),
+            seconds: (reading.last - record.firstSend) / .seconds(1),
             latency: Percentiles(reading.latencies),
-            snapshots: SnapshotLatencies(reading, snapshots, from: times.firstSend),
-            stages: use(stages.plans.map(\.stage), times, snapshots), driver: times.driver)
+            snapshots: SnapshotLatencies(reading, snapshots, from: record.firstSend),
+            stages: use(stages.plans.map(\.stage), record, snapshots), driver: record.driver)
     }
 
     private func use(
-        _ names: [String], _ times: PipelineDrive.Times, _ snapshots: SnapshotTimes
-    ) -> [PipelineMeasure.Stage] {
+        _ names: [String], _ record: PipelineDriver.Record, _ snapshots: SnapshotTimes
+    ) -> [PipelineResult.Stage] {
         names.indices.map {
-            PipelineMeasure.Stage(
-                name: names[$0], use: times.use[$0], halfway: times.halfway[$0].residentBytes,
-                snapshots: snapshots.counts[$0], pausesBefore: times.pausesBefore[$0], pauses: times.pauses[$0])
+            PipelineResult.Stage(
+                name: names[$0], use: record.use[$0], halfwayBytes: record.halfway[$0].residentBytes,
+                snapshots: snapshots.counts[$0], pausesBefore: record.pausesBefore[$0], pauses: record.pauses[$0])
         }
-    }
-
-    private func seconds(_ start: Instant, _ end: Instant) -> Double {
-        Double(end.microseconds - start.microseconds) / 1e6
     }
 }
 
-/// What one run came to.
-struct PipelineMeasure: Sendable {
+/// The result of one run.
+struct PipelineResult: Sendable {
     struct Stage: Sendable {
         var name: String
         var use: ProcessUse
-        /// Resident when half of the changes were sent.
-        var halfway: UInt64
-        /// How many it made since the first send, but the last at the stop.
+        /// Resident bytes when half of the changes were sent.
+        var halfwayBytes: UInt64
+        /// Snapshots since the first send, without the one that a stop makes.
         var snapshots: Int
-        /// The longest for each cause, before the first send and from then on.
+        /// The longest pause for each cause before the first send.
         var pausesBefore: [StagePause]
+        /// The longest pause for each cause since the first send.
         var pauses: [StagePause]
     }
 
     var changes: UInt64
+    /// The number of pushes that the workload leads to.
     var expected: UInt64
-    /// Lines that the file transport wrote.
+    /// The number of pushes that the file transport wrote.
     var pushes: UInt64
     var outcomes: UInt64
     var sendSeconds: Double

@@ -1,27 +1,28 @@
 import ArgumentParser
-import PipelineRuntime
+import EventLog
 
 struct PipelineBenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pipeline",
-        abstract: "Drives the five stages as real processes with a known workload.",
+        abstract: "Measures the five stages as processes under a known workload.",
         discussion: """
-            Starts ingest, match, coalesce, payload and deliver as `belfry up` does, over ipc, in a new folder that is \
-            removed afterwards, with a transport that writes to a file.
+            Starts ingest, match, coalesce, payload and deliver as `belfry up` does, over ipc, in a new folder that it \
+            removes afterwards. The transport writes pushes to a file.
 
-            The workload is the same bytes for the same seed: a device for each user, subscriptions (five a user: of ten, \
-            six private queries, three public ones and one zone; visible, without collapse ID), then changes of \
-            \(Workload.lineBytes) bytes each, saves of 110,000 records at most. One in four, drawn by coin, is watched, by \
-            one subscription. Fails with exit status 1 if the pushes are not as many as the workload's maker counted.
+            The same seed makes the same workload, byte for byte. First come devices, one for each user, and visible \
+            subscriptions without collapse IDs, five for each user; of ten subscriptions, six are private queries, three \
+            public queries and one a zone. Then come changes of \(Workload.lineBytes) bytes that save at most 110,000 records. \
+            One change in four, at random, is watched by one subscription. Exits with status 1 if the number of pushes is \
+            not the expected one.
 
-            Changes a second count from the first send to the last outcome. Latency from ingest to push is read from the \
-            logs afterwards: the time of the batch of outcomes that names the change among its causes, less the time of \
-            the change's batch in the changes log. Without --rate the queues are always full, and latency says how \
-            long they are. CPU time is that since the first send; memory is the process's resident set.
+            Changes a second count from the first send to the last outcome. The latency from ingest to push is read from \
+            the logs: the time of the batch of outcomes that names the change as a cause, less the time of the change's \
+            batch in the changes log. Without --rate the queues are always full, so the latency shows how long they are. \
+            CPU time counts from the first send; memory is the resident set of the process.
 
-            With --rate the report also has the snapshots that each stage made, the latency of the changes that came while \
-            one was made and of the others, and each stage's longest pauses: how long one turn of its loop took, by what \
-            took most of the turn, and what of the time the stage had a processor.
+            With --rate the report also shows the snapshots of each stage, the latency of changes while a snapshot was \
+            made and otherwise, and the longest pauses of each stage: how long one turn of its loop took, what took most \
+            of it, and for how much of it the stage had a processor.
 
               belfry bench pipeline
               belfry bench pipeline --rate 20000 --changes 400000
@@ -31,7 +32,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "How many changes to send.")
     var changes: UInt64 = 1_000_000
 
-    @Option(help: "Changes a second, sent a few each millisecond (default: as fast as they are taken).")
+    @Option(help: "Changes a second, a few each millisecond (default: as fast as the stages take them).")
     var rate: Int?
 
     @OptionGroup var users: SubscriptionsOption
@@ -39,20 +40,22 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "How many records the changes save.")
     var records = 100_000
 
-    @Option(help: "How many devices to register first, if more than one for each user.")
+    @Option(help: "How many devices to register first (default: one for each user).")
     var devices = 0
 
-    @Option(help: "Input between two snapshots of a stage (default: 32 MiB with --rate, else as in pipeline files).")
+    @Option(
+        help: "Input between two snapshots of a stage (default: 32 MiB with --rate, otherwise that of pipeline files).")
     var snapshotBytes: String?
 
-    @OptionGroup var disk: SyncOption
+    @Option(help: "When the logs call fdatasync: always, interval DURATION or never.")
+    var sync = "interval 50ms"
 
-    @Option(help: "Another seed makes another workload.")
+    @Option(help: "The seed of the workload.")
     var seed: UInt64 = 1
 
     @OptionGroup var common: BenchOptions
 
-    @Flag(help: "Keep the folder with the pipeline file, the logs and the pushes, and say where it is.")
+    @Flag(help: "Keep the folder with the pipeline file, the logs and the pushes, and print its path.")
     var keep = false
 
     func validate() throws {
@@ -62,17 +65,20 @@ struct PipelineBenchCommand: AsyncParsableCommand {
         guard (1..<100_000_000).contains(records) else {
             throw ValidationError("--records takes a number from 1 to 99999999")
         }
+        guard SyncPolicy(sync) != nil else {
+            throw ValidationError("--sync takes always, never, or interval and a duration: \"interval 50ms\"")
+        }
     }
 
     func run() async throws {
         BuildKind.warn()
         let options = PipelineBenchOptions(
             changes: changes, rate: rate, subscriptions: users.subscriptions, records: records,
-            devices: devices, snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: disk.sync,
+            devices: devices, snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: sync,
             seed: seed)
         let bench = PipelineBench(options: options, interruption: .watch())
         let runs = try await common.measure(by: \.perSecond, keepsFolder: keep) { try await bench.run(in: $0) }
-        try common.print(PipelineReport(options: options, measure: runs.median), ofRuns: runs.all.map(\.perSecond))
+        try common.print(PipelineReport(options: options, result: runs.median), ofRuns: runs.all.map(\.perSecond))
         if !runs.all.allSatisfy(\.isRight) { throw ToolFailure(.no) }
     }
 }

@@ -1,18 +1,18 @@
 import BuiltIns
 import PipelineKit
 
-/// The pipeline file of a measurement: the five stages over `ipc`, pushes into a file.
+/// The pipeline file of a run: the five stages over `ipc`, and a transport that writes pushes to a file.
 struct PipelineBenchFile {
     let folder: String
     let sync: String
-    /// As the pipeline file takes it; nil for what it is without.
+    /// The setting of this name; nil: its default.
     var snapshotBytes: String?
 
     var path: String { folder + "/bench.yaml" }
     var pushes: String { folder + "/pushes.ndjson" }
     var logs: String { folder + "/data/logs" }
 
-    /// Writes it, and makes the data folder that it names.
+    /// Writes the file, and makes its data folder.
     func make() throws -> CheckedPipeline {
         try TextFile.write(text, to: path)
         let checked = try read()

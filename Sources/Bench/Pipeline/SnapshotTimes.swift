@@ -2,19 +2,20 @@ import EventLog
 import Glibc
 import Time
 
-/// When the stages' snapshots were made, as the files tell afterwards: from the moment that each holds until it had its
-/// name.
+/// When the stages made snapshots, read from the files after the run.
+///
+/// A snapshot takes from the time of its state until its file has its final name.
 struct SnapshotTimes {
-    /// How many each stage made, in the order of the logs.
+    /// The number of snapshots of each stage, in the order of the logs.
     private(set) var counts: [Int] = []
-    /// In order, none within another.
+    /// When at least one stage made a snapshot, in order, without overlaps.
     private var spans: [(start: Instant, end: Instant)] = []
 
     /// - Parameters:
-    ///   - logs: The folder that holds the logs.
-    ///   - names: The logs' names.
-    ///   - start: Those from before do not count.
-    ///   - end: Nor do those that were ready later, when the stages stopped.
+    ///   - logs: The folder of the logs.
+    ///   - names: The names of the logs.
+    ///   - start: Earlier snapshots do not count.
+    ///   - end: Later snapshots do not count: the stages made them when they stopped.
     init(logs: String, _ names: [String], from start: Instant, to end: Instant) throws {
         var all: [(start: Instant, end: Instant)] = []
         for name in names {
@@ -36,7 +37,7 @@ struct SnapshotTimes {
         }
     }
 
-    /// Whether one was being made at some time between.
+    /// Whether a stage made a snapshot at some moment between two times.
     func overlap(_ start: Instant, _ end: Instant) -> Bool {
         var (low, high) = (0, spans.count)
         while low < high {
@@ -46,7 +47,7 @@ struct SnapshotTimes {
         return low < spans.count && spans[low].start <= end
     }
 
-    /// What of the time between they took, all together.
+    /// The share of the time between two moments in which a stage made a snapshot.
     func share(of start: Instant, _ end: Instant) -> Double {
         let taken = spans.reduce(Int64(0)) {
             $0 + max(0, min($1.end, end).microseconds - max($1.start, start).microseconds)
@@ -54,7 +55,7 @@ struct SnapshotTimes {
         return Double(taken) / Double(max(1, end.microseconds - start.microseconds))
     }
 
-    /// When it got its name.
+    /// When a file got its name.
     private static func end(of path: String) -> Instant? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -62,28 +63,28 @@ struct SnapshotTimes {
     }
 }
 
-/// Latencies of the changes that came while a stage made a snapshot, and of the others.
+/// Latencies of the changes, divided by whether a stage made a snapshot meanwhile.
 struct SnapshotLatencies: Hashable, Sendable {
-    var meanwhile: Percentiles
+    var duringSnapshots: Percentiles
     var otherwise: Percentiles
-    /// What of the run snapshots took.
+    /// The share of the run in which a stage made a snapshot.
     var share: Double
 
-    init(_ reading: borrowing LatencyReading, _ times: SnapshotTimes, from start: Instant) {
-        var (meanwhile, otherwise): ([Int64], [Int64]) = ([], [])
-        for (accepted, latency) in zip(reading.accepts, reading.latencies) {
+    init(_ reading: LatencyReading, _ times: SnapshotTimes, from start: Instant) {
+        var (during, otherwise): ([Int64], [Int64]) = ([], [])
+        for (accepted, latency) in zip(reading.acceptTimes, reading.latencies) {
             if times.overlap(accepted, accepted.advanced(by: .microseconds(latency))) {
-                meanwhile.append(latency)
+                during.append(latency)
             } else {
                 otherwise.append(latency)
             }
         }
-        (self.meanwhile, self.otherwise) = (Percentiles(meanwhile), Percentiles(otherwise))
+        (duringSnapshots, self.otherwise) = (Percentiles(during), Percentiles(otherwise))
         share = times.share(of: start, reading.last)
     }
 
-    /// The 99th percentile of the first to that of the others.
-    var ratio: Double? {
-        meanwhile.count > 0 && otherwise.p99 > 0 ? Double(meanwhile.p99) / Double(otherwise.p99) : nil
+    /// The 99th percentile during snapshots, divided by that of the other changes.
+    var p99Ratio: Double? {
+        duringSnapshots.count > 0 && otherwise.p99 > 0 ? Double(duringSnapshots.p99) / Double(otherwise.p99) : nil
     }
 }

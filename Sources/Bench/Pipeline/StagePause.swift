@@ -1,10 +1,10 @@
 import JSON
 
-/// The longest time that a stage was away from its sockets for one cause.
+/// The longest time that a stage did not look at its sockets, for one cause.
 struct StagePause: Hashable, Sendable {
     var cause: String
     var milliseconds: Double
-    /// What of it the stage had a processor for.
+    /// The part of this time in which the stage ran on a processor.
     var processorMilliseconds: Double
 
     init?(_ json: JSONValue) {
@@ -16,11 +16,9 @@ struct StagePause: Hashable, Sendable {
         processorMilliseconds = Double(processor) / 1_000
     }
 
-    /// For people: `snapshot 12.5 ms`.
+    /// `snapshot 12.5 ms (11.0 ms on a processor)`.
     var text: String {
-        let times =
-            "\(milliseconds.text(decimals: 1)) ms (\(processorMilliseconds.text(decimals: 1)) ms of a processor)"
-        return "\(cause) \(times)"
+        "\(cause) \(milliseconds.text(decimals: 1)) ms (\(processorMilliseconds.text(decimals: 1)) ms on a processor)"
     }
 
     var report: ReportValue {

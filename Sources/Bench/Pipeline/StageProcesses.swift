@@ -1,9 +1,10 @@
 import BuiltIns
 import PipelineKit
 import PipelineRuntime
+import Synchronization
 import ZeroMQ
 
-/// A pipeline's stages as processes while something is measured: started as `belfry up` does, never started again.
+/// The stages of a pipeline as processes, as `belfry up` starts them. A stage that ends makes the run fail.
 final class StageProcesses: Sendable {
     let plans: [HostPlan]
     let context: HostContext
@@ -24,12 +25,11 @@ final class StageProcesses: Sendable {
 
     /// Runs `body` once every stage is ready, on a thread of its own, and stops the stages after it.
     ///
-    /// - Parameters:
-    ///   - body: Takes each stage's process number, in the pipeline's order.
+    /// - Parameter body: Gets the process ID of each stage, in the order of the pipeline.
     func whileRunning<Result: Sendable>(
         _ interruption: Interruption, _ body: @escaping @Sendable ([Int32]) throws -> Result
     ) async throws -> Result {
-        let supervisor = Supervisor(programs, from: text) { [failure] in failure.take($0) }
+        let supervisor = Supervisor(programs, from: text) { [failure] in failure.note($0) }
         async let running = supervisor.run()
         do {
             let result = try await SocketThread.run(name: "bench") { [self] in
@@ -46,7 +46,7 @@ final class StageProcesses: Sendable {
         }
     }
 
-    /// - Throws: ``ToolFailure`` once a stage has ended.
+    /// - Throws: ``ToolFailure`` after a stage has ended.
     func check() throws { try failure.check() }
 
     private func waitUntilReady(_ interruption: Interruption) throws {
@@ -57,5 +57,24 @@ final class StageProcesses: Sendable {
                 try check()
             }
         }
+    }
+}
+
+/// Why the first process ended.
+private final class FirstFailure: Sendable {
+    private let reason = Mutex<String?>(nil)
+
+    func note(_ event: Supervisor.Event) {
+        switch event {
+        case .ended(let stage, _, let text, _): note("\(stage) \(text) during the run")
+        case .gaveUp(let stage, let status): note("\(stage) exited with status \(status) during the run")
+        case .started, .stopped: return
+        }
+    }
+
+    private func note(_ text: String) { reason.withLock { $0 = $0 ?? text } }
+
+    func check() throws {
+        if let reason = reason.withLock({ $0 }) { throw ToolFailure(.software, reason) }
     }
 }

@@ -1,9 +1,9 @@
 import Events
 
 extension Workload {
-    /// The devices, then the subscriptions: one command a line, in blocks that a producer can send.
+    /// Blocks of commands, one a line: first the devices, then the subscriptions.
     ///
-    /// - Parameter devices: At least one for each user; further ones belong to users without subscriptions.
+    /// - Parameter devices: Each user has one device; if this number is larger, users without subscriptions have the rest.
     func setUp(devices: Int = 0, blockLines: Int = 500) -> [[String]] {
         let lines = (0..<max(users, devices)).map(Workload.device) + (0..<subscriptions).map(Workload.subscription)
         return stride(from: 0, to: lines.count, by: blockLines).map {

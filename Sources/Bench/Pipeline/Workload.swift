@@ -1,11 +1,11 @@
-/// The changes that the pipeline is measured with: seeded, so that every run sends the same bytes.
+/// The changes of a run, from a seed: the same seed makes the same bytes.
 ///
-/// Each subscription owns a slot, and each record belongs to one: its database, owner, zone and type follow from that.
-/// A change saves a record drawn evenly. One change in four, drawn by coin, is what the slot's subscription watches;
-/// of the others half name the topic it asks for with a priority below the one it asks for, half another topic (in a
-/// zone's slot: another zone). So a change has one match or none, and a match has one device.
+/// Each subscription has a slot, and each record belongs to a slot, which decides its database, owner, zone and type. A
+/// change saves a random record. One change in four, at random, matches the subscription of its slot. Half of the other
+/// changes have the right topic and too low a priority; the rest have another topic, or in a zone's slot another zone. So
+/// a change has at most one match, and a match has one device.
 struct Workload {
-    /// What a slot's subscription is. Of ten: six private queries, three public ones, one zone.
+    /// The kind of a slot's subscription: of ten slots, six private queries, three public queries and one zone.
     enum Kind: Int, CaseIterable { case privateQuery, publicQuery, zone }
 
     struct Change: Hashable {
@@ -16,25 +16,30 @@ struct Workload {
         var priority: Int
     }
 
-    /// Every change takes this many bytes with its line feed.
+    /// The length of every change, with its line feed.
     static let lineBytes = 390
 
-    /// Of so many lines.
+    /// The size of this many changes.
     static func megabytes(_ lines: Double) -> Double { lines * Double(lineBytes) / 1e6 }
+
     static let subscriptionsPerUser = 5
-    /// Topics from here on are nobody's.
+
+    /// No subscription watches this topic or a later one.
     static let foreignTopics = 5_000_000
 
     let subscriptions: Int
     let records: Int
     private var random: SplitMix64
     private let templates = Kind.allCases.map(ChangeTemplate.init)
-    /// How many changes were made, and how many of them are watched.
+    /// The number of changes so far.
     private(set) var made: UInt64 = 0
+    /// The number of changes so far that a subscription watches.
     private(set) var watched: UInt64 = 0
 
     init(seed: UInt64, subscriptions: Int, records: Int = 100_000) {
-        precondition((1..<Workload.foreignTopics).contains(subscriptions) && records > 0, "numbers have seven digits")
+        precondition(
+            (1..<Workload.foreignTopics).contains(subscriptions) && records > 0,
+            "\(subscriptions) subscriptions and \(records) records: the numbers have seven digits")
         self.subscriptions = subscriptions
         self.records = records
         random = SplitMix64(seed: seed)
@@ -59,7 +64,7 @@ struct Workload {
         let isWatched = bits & 3 == 0
         let isZone = Workload.kind(ofSlot: slot) == .zone
         let isNear = !isZone && bits & 4 == 0
-        // A record's zone is part of its name: two for each record, or there would be ever more records.
+        // The zone is part of a record's name: with two zones for each record, the number of records is bounded.
         let foreign = isZone ? slot : Int(bits >> 40) % Workload.foreignTopics
         let topic = isWatched || isNear ? slot : Workload.foreignTopics + foreign
         let isLow = !isWatched && isNear
@@ -85,7 +90,7 @@ struct Workload {
     }
 }
 
-/// Sebastiano Vigna's SplitMix64: small, quick, and the same on every machine.
+/// The generator SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every machine.
 struct SplitMix64 {
     private var state: UInt64
 
@@ -99,6 +104,6 @@ struct SplitMix64 {
         return bits ^ (bits >> 31)
     }
 
-    /// Evenly from 0 to below the bound (to within its share of 2^64).
+    /// A number from 0 to below the bound, with almost equal probability.
     mutating func below(_ bound: Int) -> Int { Int(next().multipliedFullWidth(by: UInt64(bound)).high) }
 }

@@ -4,21 +4,21 @@ import Foundation
 import PipelineRuntime
 import Replay
 
-/// Lets the pipeline run once, and re-runs its stages over the logs that it left.
+/// Runs a pipeline once, then replays its stages over the logs that it wrote.
 struct ReplayBench: Sendable {
     let options: PipelineBenchOptions
     let interruption: Interruption
 
-    func run(in scratch: ScratchFolder) async throws -> ReplayMeasure {
+    func run(in scratch: ScratchFolder) async throws -> ReplayResult {
         let live = try await PipelineBench(options: options, interruption: interruption).run(in: scratch)
-        guard live.isRight else { throw ToolFailure(.no, "the live pipeline lost pushes; nothing to compare with") }
+        guard live.isRight else { throw ToolFailure(.no, "the live pipeline lost pushes: its logs cannot be compared") }
         let file = PipelineBenchFile(folder: scratch.path, sync: options.sync)
         let recorded = try RecordedPipeline(file.read().file, logs: file.logs)
         let match = try await replay(recorded, ["match"])
         let whole = try await replay(recorded, nil)
         let changes = Double(live.changes)
-        let (read, scan) = (try time { try readAll(recorded) }, try time { try scanAll(recorded) })
-        return ReplayMeasure(
+        let (read, scan) = (try seconds { try readAll(recorded) }, try seconds { try scanAll(recorded) })
+        return ReplayResult(
             changes: live.changes, live: live.perSecond, match: changes / match, whole: changes / whole,
             logBytes: recorded.stages.reduce(0) { $0 + $1.log.bytes }, readSeconds: read, scanSeconds: scan)
     }
@@ -51,24 +51,19 @@ struct ReplayBench: Sendable {
             }
         }
     }
-
-    private func time(_ work: () throws -> Void) rethrows -> Double {
-        let start = ContinuousClock.now
-        try work()
-        return (ContinuousClock.now - start) / .seconds(1)
-    }
 }
 
-/// What one run came to. Rates are changes a second.
-struct ReplayMeasure: Sendable {
+/// The result of one run. Rates are changes a second.
+struct ReplayResult: Sendable {
     var changes: UInt64
     var live: Double
     var match: Double
     var whole: Double
-    /// All five logs.
+    /// The size of all five logs.
     var logBytes: UInt64
-    /// Reading them once, every CRC checked; and copying each byte of their files once.
+    /// Reading the logs once and checking every CRC.
     var readSeconds: Double
+    /// Reading the files of the logs once and copying each byte.
     var scanSeconds: Double
 
     var ratio: Double { whole / live }

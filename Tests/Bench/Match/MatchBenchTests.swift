@@ -14,17 +14,17 @@ struct MatchBenchTests {
             folder: folder.path)
     }
 
-    @Test func `a run measures all there is and finds the same pairs in every way`() throws {
+    @Test func `a run measures everything and finds the same pairs in every way`() throws {
         let folder = try Folder()
         let bench = Self.bench(folder)
-        let measure = try bench.run()
+        let result = try bench.run()
         try bench.writePairs(to: folder.path + "/pairs.txt")
         let pairs = try String(contentsOfFile: folder.path + "/pairs.txt", encoding: .utf8)
-        #expect(measure.pairs == pairs.split(separator: "\n").count)
-        #expect(measure.digest == SHA256.digest(of: pairs).hexadecimal)
-        #expect(measure.pairs > 100 && measure.watched > 10)
-        let report = MatchBenchReport(measure: measure, runs: 1)
-        #expect(report.lines.joined(separator: "\n").contains(measure.digest))
+        #expect(result.pairs == pairs.split(separator: "\n").count)
+        #expect(result.digest == SHA256.digest(of: pairs).hexadecimal)
+        #expect(result.pairs > 100 && result.watched > 10)
+        let report = MatchBenchReport(result: result, runs: 1)
+        #expect(report.lines.joined(separator: "\n").contains(result.digest))
         guard case .object(let members) = report.json else { return #expect(Bool(false), "not an object") }
         for member in members {
             switch member.value {
@@ -35,18 +35,18 @@ struct MatchBenchTests {
         }
     }
 
-    @Test func `one operation in a hundred deletes a subscription, or saves it again`() throws {
+    @Test func `one operation in a hundred deletes a subscription or saves it again`() throws {
         let bench = Self.bench(try Folder(), subscriptions: 50, changes: 1000)
         let edits = try MatchEdits(bench.subscriptions, changes: 1000)
         let made = (0..<1000).compactMap { edits.edit(after: $0) }
         #expect(made.map(\.isDelete) == (0..<10).map { $0 % 2 == 0 })
-        #expect(made.map(\.number) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+        #expect(made.map(\.index) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
         #expect(edits.lines == [0, 19, 38, 7, 26])
         #expect(edits.touched == Set([0, 19, 38, 7, 26].map { Array("s00000\($0 < 10 ? "0" : "")\($0)".utf8) }))
         #expect(String(decoding: edits.deletions[1], as: UTF8.self).hasPrefix(#"{"type":"subscription.delete","#))
     }
 
-    @Test func `a file that saves a subscription twice is refused`() throws {
+    @Test func `a file that saves a subscription twice is rejected`() throws {
         let folder = try Folder()
         let bench = Self.bench(folder, subscriptions: 2, changes: 1)
         let text = String(decoding: bench.subscriptions.bytes, as: UTF8.self)
@@ -54,18 +54,18 @@ struct MatchBenchTests {
             subscriptions: try MatchInput(folder.write(text + text, to: "twice")), changes: bench.changes, scanned: 1,
             folder: folder.path)
         let failure = try #require(throws: ToolFailure.self) { _ = try twice.run() }
-        #expect(failure.status == .badData && failure.message.contains("4 lines of 2 subscriptions"))
+        #expect(failure.status == .badData && failure.message.contains("4 lines save 2 subscriptions"))
     }
 
     @Test(arguments: [
-        (["--count", "10,x"], "count"), (["--count", "0"], "count"), (["--subscriptions", "s"], "go together"),
-        (["--subscriptions", "s", "--changes", "c", "--count", "5"], "as they are"),
-        (["--pairs", "p", "--count", "5,6"], "one --count"), (["--length", "0"], "--length"),
+        (["--count", "10,x"], "count"), (["--count", "0"], "count"), (["--subscriptions", "s"], "need each other"),
+        (["--subscriptions", "s", "--changes", "c", "--count", "5"], "leave out --count"),
+        (["--pairs", "p", "--count", "5,6"], "give --count one"), (["--length", "0"], "--length"),
     ])
-    func `what does not go together is refused`(arguments: [String], complaint: String) {
+    func `options that contradict each other are rejected`(arguments: [String], complaint: String) {
         do {
             _ = try MatchBenchCommand.parse(arguments)
-            Issue.record("\(arguments) was taken")
+            Issue.record("\(arguments) was accepted")
         } catch {
             #expect(MatchBenchCommand.fullMessage(for: error).contains(complaint))
         }

@@ -2,8 +2,9 @@ import Foundation
 
 @testable import Bench
 
-/// Which subscriptions of a workload watch which of its changes: each asked about each, with nothing of ours but this
-/// file. Knows what a workload holds, and no more: two databases, no system fields, no tokens, no distances.
+/// Finds the pairs of a workload by testing every subscription against every change, without code of the match stage.
+///
+/// Supports only what workloads contain: two databases, and no system fields, text search or distances.
 struct MatchOracle {
     private struct Subscription {
         let id: String
@@ -25,7 +26,7 @@ struct MatchOracle {
         let fields: [String: Value]
     }
 
-    /// Whole numbers of the workload fit into a double.
+    /// A `Double` represents all integers of a workload exactly.
     private enum Value: Equatable {
         case text(String)
         case number(Double)
@@ -40,7 +41,7 @@ struct MatchOracle {
         self.changes = try MatchOracle.objects(changes).map(MatchOracle.change)
     }
 
-    /// Lines `<change from 0> <subscriptionID>`, by change, then by ID.
+    /// Lines `<index of the change> <subscriptionID>`, sorted by index, then by ID.
     var pairs: [String] {
         changes.enumerated().flatMap { index, change in
             subscriptions.filter { watches($0, change) }.map(\.id).sorted().map { "\(index) \($0)" }

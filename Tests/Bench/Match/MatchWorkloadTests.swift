@@ -6,7 +6,6 @@ import Testing
 
 @testable import Bench
 
-/// The workload that engines are compared by: what is made, and what matches in it.
 struct MatchWorkloadTests {
     private static func inputs(
         _ seed: UInt64, _ subscriptions: Int, _ changes: Int, isDense: Bool
@@ -24,19 +23,19 @@ struct MatchWorkloadTests {
         return hash.digest.hexadecimal
     }
 
-    /// What this package finds, change by change.
+    /// The pairs that the match stage finds.
     private static func pairs(_ subscriptions: MatchInput, _ changes: MatchInput) throws -> MatchPairs {
         var watchers = Watchers()
         var pairs = MatchPairs(keepsText: true)
         try subscriptions.readLines { try watchers.take($1) }
         try changes.readLines { index, line in
             try watchers.find(line) { pairs.add($0) }
-            pairs.end(change: index)
+            pairs.finish(change: index)
         }
         return pairs
     }
 
-    /// The files and the pairs that other engines have for the same seed.
+    /// Digests of the subscriptions, the changes and the pairs. Engines in other languages compute the same digests.
     private static let known: [(isDense: Bool, digests: [String], watched: Int, pairs: Int)] = [
         (
             false,
@@ -57,7 +56,7 @@ struct MatchWorkloadTests {
     ]
 
     @Test(arguments: known)
-    func `2,000 subscriptions and 1,000 changes have the files and the pairs that are known`(
+    func `2,000 subscriptions and 1,000 changes have the known bytes and pairs`(
         isDense: Bool, digests: [String], watched: Int, count: Int
     ) throws {
         let inputs = Self.inputs(1, 2000, 1000, isDense: isDense)
@@ -67,9 +66,9 @@ struct MatchWorkloadTests {
         #expect(pairs.digest == digests[2])
     }
 
-    /// The first seeds stay, the last is new in each run.
+    /// The first seeds are always the same, the last one is new in each run.
     @Test(arguments: Seeded.seeds)
-    func `any seed's pairs are those of looking at every subscription`(seed: UInt64) throws {
+    func `the pairs of any seed are those that the oracle finds`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let isDense = draw.isOneIn(2)
         let (subscriptions, changes) = Self.inputs(

@@ -6,66 +6,65 @@ extension MatchWorkload {
         #"["create","update"]"#, #"["create"]"#, #"["update"]"#, #"["delete"]"#, #"["create","update","delete"]"#,
     ]
 
-    /// What no user may have twice: everything but the ID.
+    /// Hashes of a subscription without its ID. CloudKit refuses a second subscription of a user with the same content.
     private struct Content: Hashable {
         let head: Int
         let tail: Int
     }
 
-    /// Calls `body` with one `subscription.save` a line, with its line feed. No user has two of the same content: CloudKit
-    /// refuses them.
+    /// Calls `body` with each `subscription.save`, one line with its line feed.
     func forEachSubscription(_ body: (UnsafeRawBufferPointer) -> Void) {
-        var draw = WorkloadDraw(seed: seed, stream: "subscriptions")
+        var random = WorkloadRandom(seed: seed, stream: "subscriptions")
         var seen: Set<Content> = []
         seen.reserveCapacity(count)
         var line = ByteBuffer(capacity: 4096)
         for number in 0..<count {
-            repeat { line.removeAll() } while !seen.insert(write(number, &draw, to: &line)).inserted
+            repeat { line.removeAll() } while !seen.insert(write(number, &random, to: &line)).inserted
             body(line.bytes)
         }
     }
 
-    private func write(_ number: Int, _ draw: inout WorkloadDraw, to line: inout ByteBuffer) -> Content {
-        let roll = draw.below(100)
+    private func write(_ number: Int, _ random: inout WorkloadRandom, to line: inout ByteBuffer) -> Content {
+        let roll = random.below(100)
         let isPublic = roll < 60
         line.append("{\"type\":\"subscription.save\",")
         MatchWorkload.appendPlace(isPublic: isPublic, to: &line)
-        line.append(raw: ",\"\(Member.user)\":\"_u\(draw.skewed(users))\"")
+        line.append(raw: ",\"\(Member.user)\":\"_u\(random.skewed(users))\"")
         let head = ByteHash.of(line.bytes)
         line.append(raw: ",\"subscription\":{\"\(Member.subscriptionID)\":\"s\(MatchWorkload.digits(number))\"")
         let start = line.count
         if roll < 78 {
-            writeQuery(isPublic: isPublic, &draw, to: &line)
+            writeQuery(isPublic: isPublic, &random, to: &line)
         } else {
-            writeArea(isZone: roll < 90, &draw, to: &line)
+            writeZoneOrDatabase(isZone: roll < 90, &random, to: &line)
         }
         line.append(",\"notificationInfo\":{\"shouldSendContentAvailable\":true}}}\n")
         return Content(head: head, tail: ByteHash.of(UnsafeRawBufferPointer(rebasing: line.bytes[start...])))
     }
 
-    private func writeQuery(isPublic: Bool, _ draw: inout WorkloadDraw, to line: inout ByteBuffer) {
+    private func writeQuery(isPublic: Bool, _ random: inout WorkloadRandom, to line: inout ByteBuffer) {
         line.append(",\"subscriptionType\":\"query\"")
-        let type = types[draw.weighted(typeSums)]
+        let type = types[random.weighted(typeSums)]
         if !isPublic {
-            if draw.chance(50) { appendZone(&draw, to: &line) } else { line.append(",\"zoneWide\":true") }
+            if random.chance(50) { appendZone(&random, to: &line) } else { line.append(",\"zoneWide\":true") }
         }
         line.append(raw: ",\"query\":{\"recordType\":\"\(type.name)\",\"filterBy\":[")
-        for (index, clause) in clauses(type, isPublic: isPublic, &draw).enumerated() {
+        for (index, clause) in clauses(type, isPublic: isPublic, &random).enumerated() {
             if index > 0 { line.append(",") }
             line.append(clause)
         }
         line.append("]},\"firesOn\":")
-        line.append(MatchWorkload.firesOn[draw.weighted([50, 70, 80, 90, 100])])
+        line.append(MatchWorkload.firesOn[random.weighted([50, 70, 80, 90, 100])])
     }
 
-    private func writeArea(isZone: Bool, _ draw: inout WorkloadDraw, to line: inout ByteBuffer) {
+    private func writeZoneOrDatabase(isZone: Bool, _ random: inout WorkloadRandom, to line: inout ByteBuffer) {
         line.append(isZone ? ",\"subscriptionType\":\"zone\"" : ",\"subscriptionType\":\"database\"")
-        if isZone { appendZone(&draw, to: &line) }
-        if draw.chance(30) { line.append(raw: ",\"recordType\":\"\(types[draw.weighted(typeSums)].name)\"") }
+        if isZone { appendZone(&random, to: &line) }
+        if random.chance(30) { line.append(raw: ",\"recordType\":\"\(types[random.weighted(typeSums)].name)\"") }
     }
 
-    private func appendZone(_ draw: inout WorkloadDraw, to line: inout ByteBuffer) {
-        line.append(raw: ",\"zoneID\":{\"zoneName\":\"\(MatchWorkload.zones[draw.below(4)])\"}")
+    private func appendZone(_ random: inout WorkloadRandom, to line: inout ByteBuffer) {
+        line.append(raw: ",\"zoneID\":{\"zoneName\":\"\(MatchWorkload.zones[random.below(4)])\"}")
     }
 
     static func appendPlace(isPublic: Bool, to line: inout ByteBuffer) {
@@ -73,7 +72,7 @@ extension MatchWorkload {
         line.append(isPublic ? "\"public\"" : "\"private\"")
     }
 
-    /// Seven of them.
+    /// Seven digits.
     private static func digits(_ number: Int) -> String { "\(number)".leftPadded(to: 7).replacing(" ", with: "0") }
 }
 
@@ -89,13 +88,14 @@ extension ByteBuffer {
         append("}")
     }
 
-    /// Appends a field dictionary.
+    /// Appends a field dictionary with one value.
     mutating func append(_ value: WorkloadValue, of field: WorkloadField, type: String) {
         append("{\"value\":")
         append(value, of: field)
         append(raw: ",\"type\":\"\(type)\"}")
     }
 
+    /// Appends a field dictionary with a list of values.
     mutating func append(_ values: [WorkloadValue], of field: WorkloadField, type: String) {
         append("{\"value\":[")
         for (index, value) in values.enumerated() {

@@ -1,19 +1,18 @@
 import JSON
 
-/// Saved subscriptions and changes of records to measure matching with, as ingest commands: seeded, the same bytes
-/// everywhere.
+/// The subscriptions and changes of the match bench, as ingest commands. The same seed makes the same bytes everywhere.
 ///
-/// Forty record types, the first more often, each with two fields that apps subscribe to and five others. Most
-/// predicates ask for one of the former and for up to three others; few hold what no index serves. The values of the
-/// former grow in number with the subscriptions, the others' do not.
+/// There are forty record types; the first ones are more frequent. Each has two anchors, fields that apps subscribe to, and
+/// five plain fields. Most predicates test one anchor and up to three plain fields; few predicates cannot use an index.
+/// The number of different values of an anchor grows with the number of subscriptions; that of a plain field does not.
 struct MatchWorkload {
     let seed: UInt64
+    /// The number of subscriptions.
     let count: Int
-    /// For checks rather than measurements: fewer types, fuller records, shorter predicates, so that much matches.
+    /// Whether the workload has fewer types, fuller records and shorter predicates, so that more pairs match: for tests.
     let isDense: Bool
     let types: [RecordType]
     let typeSums: [Int]
-    /// Half as many as subscriptions.
     let users: Int
 
     struct RecordType {
@@ -33,59 +32,59 @@ struct MatchWorkload {
 
     /// - Parameter subscriptions: At least one.
     init(seed: UInt64, subscriptions: Int, isDense: Bool = false) {
-        precondition(subscriptions > 0, "a workload has a subscription")
+        precondition(subscriptions > 0, "a workload of \(subscriptions) subscriptions")
         (self.seed, count, self.isDense) = (seed, subscriptions, isDense)
         users = max(20, subscriptions / 2)
-        var draw = WorkloadDraw(seed: seed, stream: "schema")
+        var random = WorkloadRandom(seed: seed, stream: "schema")
         types = MatchWorkload.typeNames.prefix(isDense ? 8 : MatchWorkload.typeNames.count).map {
-            RecordType($0, &draw)
+            RecordType($0, &random)
         }
-        typeSums = WorkloadDraw.zipf(types.count)
+        typeSums = WorkloadRandom.zipf(types.count)
     }
 }
 
 extension MatchWorkload.RecordType {
-    fileprivate init(_ name: String, _ draw: inout WorkloadDraw) {
-        let sums = WorkloadDraw.sums(WorkloadField.plain.map(\.weight))
+    fileprivate init(_ name: String, _ random: inout WorkloadRandom) {
+        let sums = WorkloadRandom.sums(WorkloadField.plain.map(\.weight))
         var plain: [WorkloadField] = []
         while plain.count < 5 {
-            let field = WorkloadField.plain[draw.weighted(sums)]
+            let field = WorkloadField.plain[random.weighted(sums)]
             if !plain.contains(where: { $0.name == field.name }) { plain.append(field) }
         }
-        self.init(name: name, anchors: draw.sample(WorkloadField.anchors, 2), plain: plain)
+        self.init(name: name, anchors: random.sample(WorkloadField.anchors, 2), plain: plain)
     }
 }
 
 // MARK: - Values
 
 extension MatchWorkload {
-    /// Milliseconds since 1970, and how many of them a time may come later.
+    /// The earliest time in milliseconds since 1970, and how many milliseconds later the latest one is.
     private static let (epoch, span) = (1_600_000_000_000, 200_000_000_000)
 
-    /// Subscriptions and changes draw alike: what is common in the ones is common in the others.
-    func value(_ field: WorkloadField, _ draw: inout WorkloadDraw) -> WorkloadValue {
+    /// A random value of a field. Subscriptions and changes use it alike, so the same values are frequent in both.
+    func value(_ field: WorkloadField, _ random: inout WorkloadRandom) -> WorkloadValue {
         switch field.values {
-        case .threads(let share): .text("\(field.name.prefix(1))\(rank(share, &draw))")
-        case .references(let share), .members(let share): .text("_u\(rank(share, &draw))")
-        case .items(let share): .integer(rank(share, &draw))
-        case .choice(let values, let sums), .someOf(let values, let sums): .text(values[draw.weighted(sums)])
-        case .title(let words): title(words, &draw)
-        case .integers(let limit, let isSkewed): .integer(isSkewed ? draw.skewed(limit) : draw.below(limit))
-        case .hundredths(let limit, let isSkewed): .hundredths(isSkewed ? draw.skewed(limit) : draw.below(limit))
-        case .time: .integer(MatchWorkload.epoch + draw.below(MatchWorkload.span))
+        case .threads(let share): .text("\(field.name.prefix(1))\(rank(share, &random))")
+        case .references(let share), .members(let share): .text("_u\(rank(share, &random))")
+        case .items(let share): .integer(rank(share, &random))
+        case .choice(let values, let sums), .someOf(let values, let sums): .text(values[random.weighted(sums)])
+        case .title(let words): title(words, &random)
+        case .integers(let limit, let isSkewed): .integer(isSkewed ? random.skewed(limit) : random.below(limit))
+        case .hundredths(let limit, let isSkewed): .hundredths(isSkewed ? random.skewed(limit) : random.below(limit))
+        case .time: .integer(MatchWorkload.epoch + random.below(MatchWorkload.span))
         }
     }
 
-    private func rank(_ share: Int, _ draw: inout WorkloadDraw) -> Int {
-        draw.skewed(isDense ? 20 : max(20, count / share))
+    private func rank(_ share: Int, _ random: inout WorkloadRandom) -> Int {
+        random.skewed(isDense ? 20 : max(20, count / share))
     }
 
-    private func title(_ words: [String], _ draw: inout WorkloadDraw) -> WorkloadValue {
-        let first = words[draw.skewed(words.count)]
-        return .text("\(first) \(WorkloadField.word(draw.below(400)))")
+    private func title(_ words: [String], _ random: inout WorkloadRandom) -> WorkloadValue {
+        let first = words[random.skewed(words.count)]
+        return .text("\(first) \(WorkloadField.word(random.below(400)))")
     }
 
-    /// A range's end: so many parts in a hundred of all that the field may be above its start.
+    /// The end of a range that covers a percentage of the field's values.
     func end(of field: WorkloadField, from start: WorkloadValue, percent: Int) -> WorkloadValue {
         switch (field.values, start) {
         case (.hundredths(let limit, _), .hundredths(let number)): .hundredths(number + limit * percent / 100)
@@ -95,14 +94,15 @@ extension MatchWorkload {
         }
     }
 
-    /// Two or more of a field's values, in order; fewer where some were drawn twice.
-    func several(_ field: WorkloadField, most: Int, _ draw: inout WorkloadDraw) -> [WorkloadValue] {
-        distinct(field, 2 + draw.below(most - 1), &draw)
+    /// Draws two or more values of a field.
+    func severalValues(_ field: WorkloadField, drawsMax: Int, _ random: inout WorkloadRandom) -> [WorkloadValue] {
+        distinctValues(field, draws: 2 + random.below(drawsMax - 1), &random)
     }
 
-    func distinct(_ field: WorkloadField, _ count: Int, _ draw: inout WorkloadDraw) -> [WorkloadValue] {
+    /// Draws values of a field, and sorts them without duplicates.
+    func distinctValues(_ field: WorkloadField, draws: Int, _ random: inout WorkloadRandom) -> [WorkloadValue] {
         var values: Set<WorkloadValue> = []
-        for _ in 0..<count { values.insert(value(field, &draw)) }
+        for _ in 0..<draws { values.insert(value(field, &random)) }
         return values.sorted()
     }
 }

@@ -6,7 +6,7 @@ struct MersenneTwister {
     private var state = [UInt32](repeating: 0, count: MersenneTwister.length)
     private var next = MersenneTwister.length
 
-    /// By an array: the number's 32-bit words, the lowest first, without zeros at the end.
+    /// Seeds with the array of the number's 32-bit words, the lowest first, without zeros at the end.
     init(seed: UInt64) {
         let high = UInt32(truncatingIfNeeded: seed >> 32)
         mix([UInt32(truncatingIfNeeded: seed)] + (high > 0 ? [high] : []))
@@ -32,7 +32,7 @@ struct MersenneTwister {
         (state[index - 1] ^ state[index - 1] >> 30) &* factor
     }
 
-    /// The first word follows the last, which it is made to equal.
+    /// The index after this one. After the last one, the first word becomes a copy of the last, and index 1 follows.
     private mutating func following(_ index: Int) -> Int {
         guard index + 1 == state.count else { return index + 1 }
         state[0] = state[index]

@@ -1,26 +1,27 @@
-/// A field of the workload's records: its type, and where its values come from.
+/// A field of records: its type and its values.
 struct WorkloadField: Sendable {
     enum Values: Sendable {
-        /// What an app subscribes to; there are as many as a share of the subscriptions (1/share), the first more often.
+        /// An anchor. For `n` subscriptions there are `n / share` values; the first ones are more frequent.
         case threads(share: Int)
         case references(share: Int)
         case items(share: Int)
         case members(share: Int)
-        /// One of a list, the first more often; or some of it.
+        /// One of a list; the first ones are more frequent.
         case choice([String], sums: [Int])
+        /// Some of a list; the first ones are more frequent.
         case someOf([String], sums: [Int])
         case title([String])
-        /// Below a limit, evenly or the small ones more often.
+        /// Numbers below a limit; if skewed, small ones are more frequent.
         case integers(Int, isSkewed: Bool)
         case hundredths(Int, isSkewed: Bool)
         case time
     }
 
     let name: String
-    /// CloudKit's word for a record's field; that of a list's element ends before `_LIST`.
+    /// The field type of CloudKit Web Services. A list has the type of its elements and `_LIST`.
     let type: String
     let values: Values
-    /// How often a record type has it, beside others; of no meaning for what apps subscribe to.
+    /// How often a record type has this plain field, relative to the others.
     var weight = 0
 
     var isList: Bool { type.hasSuffix("_LIST") }
@@ -58,12 +59,13 @@ extension WorkloadField {
 
     private static func choice(_ name: String, _ weight: Int, _ values: [String]) -> WorkloadField {
         WorkloadField(
-            name: name, type: "STRING", values: .choice(values, sums: WorkloadDraw.zipf(values.count)), weight: weight)
+            name: name, type: "STRING", values: .choice(values, sums: WorkloadRandom.zipf(values.count)), weight: weight
+        )
     }
 
     private static func someOf(_ name: String, _ weight: Int, _ values: [String]) -> WorkloadField {
         WorkloadField(
-            name: name, type: "STRING_LIST", values: .someOf(values, sums: WorkloadDraw.zipf(values.count)),
+            name: name, type: "STRING_LIST", values: .someOf(values, sums: WorkloadRandom.zipf(values.count)),
             weight: weight)
     }
 
@@ -75,14 +77,14 @@ extension WorkloadField {
 
     private static let syllables = words("ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo zu")
 
-    /// A word of three syllables, different for 8,000 numbers in a row.
+    /// A word of three syllables. 8,000 numbers in a row have different words.
     static func word(_ number: Int) -> String {
         let number = number * 7919 + 13
         return syllables[number % 20] + syllables[number / 20 % 20] + syllables[number / 400 % 20]
     }
 }
 
-/// A value as JSON has it.
+/// A value of a field.
 enum WorkloadValue: Hashable, Comparable {
     case integer(Int)
     case hundredths(Int)

@@ -1,7 +1,7 @@
 import Signing
 
-/// Whole numbers drawn from one stream of a seed.
-struct WorkloadDraw {
+/// Random numbers from a seed. Each stream of a seed has its own numbers.
+struct WorkloadRandom {
     private var twister: MersenneTwister
 
     init(seed: UInt64, stream: String) {
@@ -9,24 +9,24 @@ struct WorkloadDraw {
         twister = MersenneTwister(seed: digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// 0 ..< limit, evenly.
+    /// A number in 0 ..< limit, all with the same probability.
     mutating func below(_ limit: Int) -> Int {
         let product = twister.fraction().multipliedFullWidth(by: UInt64(limit))
         return Int(product.high << 11 | product.low >> 53)
     }
 
-    /// - Parameter percent: Whole ones.
+    /// True with a probability in percent.
     mutating func chance(_ percent: Int) -> Bool { below(10_000) < percent * 100 }
 
-    /// 0 ..< limit, the density falling with the square root of the rank (Zipf, exponent 1/2).
+    /// A number in 0 ..< limit; small ones are more probable (Zipf's law with exponent 1/2).
     mutating func skewed(_ limit: Int) -> Int {
         let fraction = twister.fraction() >> 21
         return Int((fraction * fraction).multipliedFullWidth(by: UInt64(limit)).high)
     }
 
-    /// The index of the part that a number falls in.
+    /// An index, with probabilities by weights.
     ///
-    /// - Parameter sums: Of the parts' weights up to and with each.
+    /// - Parameter sums: The sum of the weights up to each index, from ``sums(_:)`` or ``zipf(_:)``.
     mutating func weighted(_ sums: [Int]) -> Int {
         let number = below(sums[sums.count - 1])
         var (low, high) = (0, sums.count)
@@ -37,14 +37,14 @@ struct WorkloadDraw {
         return low
     }
 
-    /// So many of the elements, in an order of their own.
+    /// Some of the elements, in random order.
     mutating func sample<Element>(_ elements: [Element], _ count: Int) -> [Element] {
         var elements = elements
         for index in 0..<count { elements.swapAt(index, index + below(elements.count - index)) }
         return Array(elements.prefix(count))
     }
 
-    /// The sums of weights that fall with the rank (Zipf, exponent 1), for ``weighted(_:)``.
+    /// The sums of weights that follow Zipf's law with exponent 1.
     static func zipf(_ count: Int) -> [Int] { sums((1...count).map { 1_000_000_000_000 / $0 }) }
 
     static func sums(_ weights: [Int]) -> [Int] {

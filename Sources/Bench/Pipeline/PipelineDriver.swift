@@ -1,0 +1,174 @@
+import EventLog
+import Glibc
+import PipelineRuntime
+import Time
+
+/// Sends a workload to running stages as a producer, and waits for the outcome of every watched change. One thread.
+final class PipelineDriver {
+    /// What the driver saw of the run. Lists have one element for each stage, in the order of the pipeline.
+    struct Record {
+        var firstSend = Instant.epoch
+        var lastSend = Instant.epoch
+        /// When the last outcome was in the log. The stages still ran.
+        var end = Instant.epoch
+        /// Use of each stage when half of the changes were sent.
+        var halfway: [ProcessUse] = []
+        /// Use of each stage at the end, with the processor time since the first send.
+        var use: [ProcessUse] = []
+        /// Use of this process, with the processor time since the first send.
+        var driver = ProcessUse?.none
+        /// The longest pauses of each stage before the first send.
+        var pausesBefore: [[StagePause]] = []
+        /// The longest pauses of each stage since the first send.
+        var pauses: [[StagePause]] = []
+    }
+
+    /// Lines in one message without `--rate`: about 128 KiB.
+    private static let blockLines = 336
+    /// The run fails when nothing moves for this long.
+    private static let stallTimeout = Duration.seconds(30)
+
+    private let options: PipelineBenchOptions
+    private let stages: StageProcesses
+    private let pids: [Int32]
+    private let interruption: Interruption
+    private let producer: Producer
+    private(set) var workload: Workload
+    private(set) var record = Record()
+    private var refused = 0
+    private var lastProgress = ContinuousClock.now
+
+    init(_ options: PipelineBenchOptions, _ stages: StageProcesses, _ pids: [Int32], _ interruption: Interruption)
+        throws
+    {
+        (self.options, self.stages, self.pids, self.interruption) = (options, stages, pids, interruption)
+        workload = Workload(seed: options.seed, subscriptions: options.subscriptions, records: options.records)
+        let source = stages.plans[0]
+        producer = try Producer(
+            ProducerSocket.make(source, stages.context), endpoint: source.door ?? "", name: "belfry bench",
+            secret: ProducerSecret.drawn())
+        producer.onAnswer = { [unowned self] in
+            refused += $0.refused
+            lastProgress = .now
+        }
+    }
+
+    /// - Parameter outcomes: The folder of the outcomes log.
+    func run(outcomes: String) throws {
+        try sendSetUp()
+        record.pausesBefore = try pauses()
+        let before = try uses()
+        let driverBefore = ProcessUse(pid: getpid())
+        record.firstSend = .wall()
+        try options.rate.map { try sendChanges(perSecond: $0) } ?? sendChanges()
+        record.lastSend = .wall()
+        try waitForOutcomes(in: outcomes)
+        record.end = .wall()
+        record.pauses = try pauses()
+        record.use = zip(try uses(), before).map { $0.since($1) }
+        record.driver = ProcessUse(pid: getpid()).flatMap { use in driverBefore.map { use.since($0) } }
+        producer.socket.close()
+    }
+
+    // MARK: Sending
+
+    /// Sends devices and subscriptions, and waits until every stage has read them.
+    private func sendSetUp() throws {
+        _ = try producer.greet(timeout: .seconds(20))
+        for block in workload.setUp(devices: options.devices) {
+            while !producer.hasRoom { try pump(.milliseconds(100)) }
+            try producer.send(Array((block.joined(separator: "\n") + "\n").utf8), count: block.count)
+            try pump(.zero)
+        }
+        try waitForAnswers()
+        var last = producer.logLast
+        for plan in stages.plans.dropFirst() {
+            let probe = try StageProbe(plan, stages.context)
+            while try (probe.positions()?.taken ?? 0) < last { try checkProgress() }
+            last = try probe.positions()?.last ?? 0
+        }
+        lastProgress = .now
+    }
+
+    private func sendChanges() throws {
+        while workload.made < options.changes {
+            if producer.hasRoom {
+                try sendChanges(min(UInt64(PipelineDriver.blockLines), options.changes - workload.made))
+                try pump(.zero)
+            } else {
+                try pump(.milliseconds(100))
+            }
+        }
+        try waitForAnswers()
+    }
+
+    /// Sends about every millisecond the changes that are due.
+    private func sendChanges(perSecond rate: Int) throws {
+        let start = ContinuousClock.now
+        while workload.made < options.changes {
+            let due = min(
+                UInt64((ContinuousClock.now - start) / .microseconds(1) * Double(rate) / 1e6), options.changes)
+            if due > workload.made, producer.hasRoom { try sendChanges(min(due - workload.made, 1_000)) }
+            try pump(.milliseconds(1))
+        }
+        try waitForAnswers()
+    }
+
+    private func sendChanges(_ count: UInt64) throws {
+        try producer.send(workload.lines(Int(count)), count: Int(count))
+        if record.halfway.isEmpty, workload.made >= options.changes / 2 { record.halfway = try uses() }
+    }
+
+    // MARK: Waiting
+
+    /// Reads answers of the door, and waits at most this long for one.
+    private func pump(_ wait: Duration) throws {
+        try producer.pump(wait: wait)
+        try checkProgress()
+    }
+
+    private func waitForAnswers() throws {
+        while !producer.isDone { try pump(.milliseconds(100)) }
+        guard refused == 0 else { throw ToolFailure(.software, "ingest refused \(refused.of("line")) of the workload") }
+    }
+
+    /// Returns when the log has an outcome of every watched change, or has not grown for ``stallTimeout``.
+    private func waitForOutcomes(in log: String) throws {
+        let reader = try EventLogReader(directory: log, from: .beginning)
+        var last: UInt64 = 0
+        lastProgress = .now
+        while last < workload.watched {
+            while let header = try reader.nextHeader() {
+                last = header.lastSequence
+                lastProgress = .now
+            }
+            guard last < workload.watched, .now - lastProgress < PipelineDriver.stallTimeout else { return }
+            try checkProgress()
+            _ = try reader.waitForMore(timeout: .milliseconds(100))
+        }
+    }
+
+    private func checkProgress() throws {
+        try interruption.check()
+        try stages.check()
+        guard .now - lastProgress < PipelineDriver.stallTimeout else {
+            throw ToolFailure(.unavailable, "no stage made progress for \(PipelineDriver.stallTimeout.text)")
+        }
+    }
+
+    // MARK: Measuring
+
+    private func uses() throws -> [ProcessUse] {
+        try pids.map { pid in
+            guard let use = ProcessUse(pid: pid) else { throw ToolFailure(.software, "process \(pid) has ended") }
+            return use
+        }
+    }
+
+    /// The longest pauses of each stage since the last call.
+    private func pauses() throws -> [[StagePause]] {
+        try stages.plans.map { plan in
+            try StageProbe(plan, stages.context, timeout: .seconds(5)).positions(forgetsPauses: true)?.pauses ?? []
+        }
+    }
+}
