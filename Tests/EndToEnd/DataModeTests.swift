@@ -68,7 +68,7 @@ struct DataModeTests {
     func `all that a run makes is for whom data mode says, whatever the umask`(
         mode: String?, umask: String, folders: UInt32, files: UInt32
     ) async throws {
-        let (notes, closed) = (try Notes(), try ClosedPort())
+        let (notes, closed) = (try Notes(), try ReservedPort())
         try Self.pipeline(notes, mode: mode, hook: closed.number)
         let data = notes.folder + "/data"
         let up = try Program("belfry", ["up", notes.pipeline], umask: umask)

@@ -181,7 +181,7 @@ import ZeroMQ
     }
 
     @Test func anAddressThatIsTakenIsRefusedAndTheOldOneIsServed() async throws {
-        let other = try ClosedPort()
+        let other = try ReservedPort()
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             let address = "tcp://127.0.0.1:\(other.number)"

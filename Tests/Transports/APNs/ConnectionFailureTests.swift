@@ -12,7 +12,7 @@ import Testing
 /// Who cannot be spoken to, said in words that stay.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionFailureTests {
     @Test func aServerThatIsNotThereRefuses() async throws {
-        let port = try ClosedPort()
+        let port = try ReservedPort()
         try await expect("refuses connections", at: port.number)
     }
 

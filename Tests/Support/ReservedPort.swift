@@ -1,13 +1,17 @@
 import Glibc
 
-/// A port of this machine where nobody listens, and nobody else will while this is held.
-package final class ClosedPort: Sendable {
+/// A TCP port of this machine that no other program gets while this object lives.
+///
+/// Connections to it are refused, until a test makes a server with `SO_REUSEADDR` listen on it.
+package final class ReservedPort: Sendable {
     package let number: Int
     private let descriptor: Int32
 
     package init() throws {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         descriptor = socket
+        var isOn: CInt = 1
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<CInt>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
