@@ -118,7 +118,7 @@ extension ManualPage.Command {
     fileprivate var shellText: String { isService ? "exec " + line.dropLast(2) : line }
 
     /// Whether that is what the page shows: a line `…` stands for any lines, `…` in a line for any text.
-    fileprivate func isAnswered(by lines: [String]) -> Bool {
+    func isAnswered(by lines: [String]) -> Bool {
         Self.matches(lines, Array(output.reversed().drop(while: \.isEmpty).reversed()))
     }
 

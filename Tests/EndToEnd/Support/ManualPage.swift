@@ -64,7 +64,7 @@ struct ManualPage: CustomTestStringConvertible, Sendable {
         }
     }
 
-    private static func commands(_ lines: [String]) -> [Command] {
+    static func commands(_ lines: [String]) -> [Command] {
         lines.reduce(into: []) { commands, line in
             if line.hasPrefix("$ ") {
                 commands.append(Command(line: String(line.dropFirst(2))))

@@ -1,0 +1,45 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `deploy/quickstart` tells the story that the README shows.
+@Suite struct QuickstartTests {
+    /// The folder of a checkout, with a pipeline whose stages need no fixed ports, and a short window.
+    private static func checkout(apnsPort: Int) throws -> Folder {
+        let folder = try Folder()
+        for name in ["deploy", "Pipelines"] {
+            try FileManager.default.copyItem(
+                at: ManualPage.root.appending(path: name), to: URL(fileURLWithPath: folder.file(name)))
+        }
+        var pipeline = try String(contentsOfFile: folder.file("Pipelines/quickstart.yaml"), encoding: .utf8)
+        pipeline.replace(/\s+(door|bind): tcp.*/, with: "")
+        pipeline.replace("window: 1s", with: "window: 200ms")
+        pipeline.replace("port: 7420", with: "port: \(apnsPort)")
+        try folder.write(pipeline, to: "Pipelines/quickstart.yaml")
+        return folder
+    }
+
+    @Test func `the quickstart prints what the README shows`() async throws {
+        let port = try ReservedPort()
+        let folder = try Self.checkout(apnsPort: port.number)
+        let settings = "BELFRY_BIN='\(try Program.folder())' BELFRY_PAUSE=0.02 BELFRY_QUIET=0.6"
+        // The local APNs, `belfry up` with its stages, six times `belfry send`, and three commands at the end.
+        Cost.spend(.processes, 16)
+        let result = try await Program.run(
+            "/bin/sh", ["-c", "exec 2>&1; \(settings) deploy/quickstart"], in: folder.path)
+        #expect(result.status == 0)
+        let shown = try #require(try Self.shownInReadme())
+        let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(shown.isAnswered(by: lines), "\(result.output)")
+        #expect(lines.contains("  not pushed to alice-mac: alice-mac made the change"))
+    }
+
+    /// The command and its output in the first block of the README.
+    private static func shownInReadme() throws -> ManualPage.Command? {
+        for case .other(language: "text", let text) in try ManualPage("README.md").blocks {
+            let commands = ManualPage.commands(text.split(separator: "\n").map(String.init))
+            if let command = commands.first(where: { $0.line.hasPrefix("deploy/quickstart ") }) { return command }
+        }
+        return nil
+    }
+}
