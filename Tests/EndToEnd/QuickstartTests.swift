@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `the quickstart prints what the README shows`() async throws {
-        let port = try ReservedPort()
+        let port = try ReservedPort(forServer: true)
         let folder = try Self.checkout(apnsPort: port.number)
         let settings = "BELFRY_BIN='\(try Program.folder())' BELFRY_PAUSE=0.02 BELFRY_QUIET=0.6"
         // The local APNs, `belfry up` with its stages, six times `belfry send`, and three commands at the end.

@@ -10,8 +10,8 @@ struct PipelineBenchCommand: AsyncParsableCommand {
             removes afterwards. The transport writes pushes to a file.
 
             The same seed makes the same workload, byte for byte. First come devices, one for each user, and visible \
-            subscriptions without collapse IDs, five for each user; of ten subscriptions, six are private queries, three \
-            public queries and one a zone. Then come changes of \(Workload.lineBytes) bytes that save at most 110,000 records. \
+            subscriptions without collapse IDs, five for each user; of ten subscriptions, six are private queries, \
+            three are public queries and one watches a zone. Then come changes of \(Workload.lineBytes) bytes that save at most 110,000 records. \
             One change in four, at random, is watched by one subscription. Exits with status 1 if the number of pushes is \
             not the expected one.
 
