@@ -106,7 +106,7 @@ extension EventType {
             EventName.attempt, in: .outcomes, "A push waits for another attempt.",
             ofPush + atDevice + said + [.required(.causes, .list)]),
         EventType(
-            EventName.deviceRetired, in: .outcomes, "A device's address is no longer one.",
+            EventName.deviceRetired, in: .outcomes, "A device left the registry, because its token is no longer valid.",
             ofDevice + [
                 .required(.transport, .text), .optional(.topic, .text), .optional(.status, .count),
                 .optional(.reason, .text), .required(.since, .time), .required(.registered, .time),
@@ -116,10 +116,11 @@ extension EventType {
             EventName.noticeOutcome, in: .outcomes, "The app's backend was told of a retired device.", ofNotice + said),
         EventType(EventName.noticeAttempt, in: .outcomes, "The notice waits for another attempt.", ofNotice + said),
         EventType(
-            EventName.appStopped, in: .outcomes, "A transport takes nothing from an app until somebody mends it.",
+            EventName.appStopped, in: .outcomes,
+            "A transport rejects every push of an app until somebody corrects the cause.",
             ofApp + [.optional(.status, .count), .optional(.reason, .text), .required(.probeAt, .time)]),
         EventType(
-            EventName.appResumed, in: .outcomes, "A transport takes pushes of an app again.",
+            EventName.appResumed, in: .outcomes, "A transport accepts pushes of an app again.",
             ofApp + [.required(.held, .count)]),
     ]
 

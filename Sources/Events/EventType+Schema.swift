@@ -57,8 +57,8 @@ extension EventType {
 
         Every event of every log, and what it holds. Made from the target `Events`; a test compares.
 
-        Each line of a log is one JSON object. Members may stand in any order, and what a stage does not know it
-        passes on.
+        Each line of a log is one JSON object. Its members may be in any order. A stage passes an event of a type that it
+        does not know to the next stage.
 
         """ + all.map(\.section).joined()
     }

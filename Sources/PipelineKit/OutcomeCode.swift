@@ -17,7 +17,7 @@ package enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
         case .accepted: "The transport's other side took the push. Nobody says whether the device showed it."
         case .failed: "Given up: `reason` says why, in the other side's words or ours."
         case .unregistered:
-            "The device's token is no longer one: `since` and `registered` say when it ended and began. Or the device was "
+            "The device's token is no longer valid: `since` and `registered` say when it ended and began. Or the device was "
                 + "unregistered, or registered for another app, while the push waited."
         case .expired: "The push's `apns-expiration` had passed, or it allowed one attempt and that came to nothing."
         case .superseded: "A newer push of the same collapse ID, `by`, came for the device while this one waited."

@@ -36,7 +36,7 @@ struct LetterPlace: ParsableArguments {
 struct DeadLettersListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists what did not get through. Goes without saying: `belfry dead-letters FILE`.",
+        abstract: "Lists what did not get through. `belfry dead-letters FILE` does the same.",
         discussion: """
             Reads and changes nothing; works beside a running pipeline and without one. Two things are dead letters: what \
             a stage could not use and set aside (the log of dead letters beside its own), and a push that was for a device \

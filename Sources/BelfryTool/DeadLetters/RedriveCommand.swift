@@ -16,7 +16,7 @@ struct RedriveCommand: AsyncParsableCommand {
 
             Left out is what is obsolete:
 
-              redriven                already, whatever came of it: that is a letter of its own
+              redriven                already redriven; if that failed too, the failure is another dead letter
               expired                 its apns-expiration has passed: --include sends it once, with apns-expiration 0
               superseded              a newer push of its collapse ID got through to the device, waits, or is redriven \
             with it; or a newer command about the same record, device or subscription came

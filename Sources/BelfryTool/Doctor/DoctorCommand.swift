@@ -16,7 +16,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pipeline",
         abstract:
-            "Looks at a pipeline's file, data, logs, health and subscriptions. Goes without saying: `belfry doctor FILE`.",
+            "Looks at a pipeline's file, data, logs, health and subscriptions. `belfry doctor FILE` does the same.",
         discussion: """
             Reads and changes nothing; works beside a running pipeline and without one. Checks, in this order:
 

@@ -8,7 +8,7 @@ struct SendCommand: AsyncParsableCommand {
         commandName: "send",
         abstract: "Sends commands to a running ingest.",
         discussion: """
-            Each line is sent as soon as it is there and acknowledged when it is durable. A line that is refused is \
+            Each line is sent as soon as it has been read, and acknowledged when it is durable. A line that is refused is \
             reported as FILE:LINE: path: reason (code); the others are kept. Exits with 65 if any was refused, with 69 \
             when the door does not answer for the --timeout; with --wait it waits; with 77 when the door does not let in \
             the key, or the --producer name is another's. For each subscription saved it prints from which event of the changes log on \

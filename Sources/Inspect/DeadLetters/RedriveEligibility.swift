@@ -16,7 +16,8 @@ package enum Obsolescence: String, CaseIterable {
     /// In one sentence; the manual's page on codes lists them.
     var meaning: String {
         switch self {
-        case .redriven: "It was redriven already; if that came to nothing, it is a letter of its own."
+        case .redriven:
+            "It was redriven already. If the redriven push failed too, that failure is a dead letter of its own."
         case .expired: "Its `apns-expiration` has passed: included, it goes out with 0, for one attempt."
         case .superseded:
             "A newer push of its collapse ID got through, waits or is redriven; or a newer command about the same came."

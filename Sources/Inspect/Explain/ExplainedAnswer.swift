@@ -196,7 +196,7 @@ extension ExplainedAnswer {
                 event.json[.user]?.exact == subject.user, event.json[.device]?.exact == name
             else { return }
             found = Explanation(
-                .outcomes, .deviceRetired, "\(name) was retired: its token was no longer one",
+                .outcomes, .deviceRetired, "\(name) was retired: its token was no longer valid",
                 ["device", "status", "reason", "since", "registered"].compactMap { key in
                     event.json.member(key).map { .init(key, $0) }
                 })

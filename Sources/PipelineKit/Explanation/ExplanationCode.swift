@@ -125,10 +125,10 @@ extension ExplanationCode {
         case .transportUnknown: "The pipeline has no transport of the name that the device registered with."
         case .transportAccepted: "The transport took the push."
         case .transportFailed: "The transport refused the push or could not pass it on."
-        case .transportUnregistered: "The transport's other side says that the device's token is no longer one."
-        case .deviceRetired: "The device was taken out of the registry, because its token was no longer one."
+        case .transportUnregistered: "The transport's other side says that the device's token is no longer valid."
+        case .deviceRetired: "The device was taken out of the registry, because its token was no longer valid."
         case .appStopped:
-            "The transport's other side takes nothing from the app, so its pushes wait until one gets through."
+            "The transport's other side rejects every push of the app, so the pushes wait until one gets through."
         case .pushWaiting: "The push waits for another attempt."
         case .pushExpired: "The push's `apns-expiration` passed before the transport took it."
         case .pushSuperseded: "A newer push of the same collapse ID came for the device while this one waited."
