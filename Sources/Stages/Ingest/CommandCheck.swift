@@ -5,46 +5,48 @@ import PipelineKit
 import Predicates
 import Time
 
-/// Every rule that a command must keep, in the order of its example; the first broken one is the answer.
+/// Checks a command member by member; the first rule that it breaks becomes the error.
 struct CommandCheck {
-    /// What a command that keeps them is.
-    struct Passed {
+    /// What ingest needs to know about a valid command.
+    struct ValidCommand {
         let type: CommandType
-        /// What there is to warn of; empty for all but subscriptions.
+        /// Empty for every command except `subscription.save`.
         var warnings: [SavedSubscription.Warning] = []
-        /// Who sees the change of a shared record, where the command names several.
+        /// The array of participants, if a record command has one.
         var participants: JSONValue?
     }
 
-    let takesAnySubscription: Bool
+    let allowsSubscriptionsInAnyDatabase: Bool
     let predicates: PredicateReader
 
     private static let originKeys: [Member] = [.user, .device]
 
     @inline(__always)
-    func callAsFunction(_ command: JSONValue) throws(ModelError) -> Passed {
+    func callAsFunction(_ command: JSONValue) throws(ModelError) -> ValidCommand {
         let type = try CommandType(of: command)
-        var passed = Passed(type: type)
+        var valid = ValidCommand(type: type)
         try type.checkKeys(of: command)
-        try checkPlace(command)
+        try checkContainer(command)
         switch type {
-        case .recordSave: passed.participants = try checkSave(command)
-        case .recordDelete: passed.participants = try checkDelete(command)
-        case .subscriptionSave: passed.warnings = try checkSubscription(command)
+        case .recordSave: valid.participants = try checkSave(command)
+        case .recordDelete: valid.participants = try checkDelete(command)
+        case .subscriptionSave: valid.warnings = try checkSubscription(command)
         case .subscriptionDelete: try checkSubscriptionID(command)
         case .deviceRegister: try checkDevice(command)
         case .deviceUnregister: try checkDeviceName(command)
         case .badgeSet: try checkBadge(command)
-        case .pushRedrive: try checkRedrive(command)
+        case .pushRedrive:
+            try checkDeviceName(command)
+            try RedriveCheck(command: command)()
         }
         if let time = command[.time] {
             try under(.time) { () throws(ModelError) in try check(time: time) }
         }
-        return passed
+        return valid
     }
 
     @inline(__always)
-    private func checkPlace(_ command: JSONValue) throws(ModelError) {
+    private func checkContainer(_ command: JSONValue) throws(ModelError) {
         let (container, environment) = (try command.required(.container), try command.required(.environment))
         try under(.container) { () throws(ModelError) in try Container.check(container) }
         try under(.environment) { () throws(ModelError) in _ = try ContainerEnvironment(environment) }
@@ -63,7 +65,7 @@ struct CommandCheck {
     }
 }
 
-// MARK: - Devices
+// MARK: - Devices and badges
 
 extension CommandCheck {
     private func checkDeviceName(_ command: JSONValue) throws(ModelError) {
@@ -77,20 +79,7 @@ extension CommandCheck {
         try NameRule.token.check(.token, of: command)
         try NameRule.topic.check(.topic, of: command)
     }
-}
 
-// MARK: - Redrives
-
-extension CommandCheck {
-    private func checkRedrive(_ command: JSONValue) throws(ModelError) {
-        try checkDeviceName(command)
-        try RedriveCheck(command: command)()
-    }
-}
-
-// MARK: - Badges
-
-extension CommandCheck {
     private func checkBadge(_ command: JSONValue) throws(ModelError) {
         try NameRule.user.check(.user, of: command)
         if let topic = command[.topic] {
@@ -120,7 +109,7 @@ extension CommandCheck {
         try NameRule.user.check(.user, of: command)
         let (user, json) = (try command.required(.user), try command.required(.subscription))
         return try under(.subscription) { () throws(ModelError) in
-            let subscription = try Subscription(json, in: scope, anyScope: takesAnySubscription)
+            let subscription = try Subscription(json, in: scope, anyScope: allowsSubscriptionsInAnyDatabase)
             if let zone = subscription.zoneID {
                 try under(.zoneID) { () throws(ModelError) in try zone.expectOwner(user, in: scope) }
             }
@@ -185,7 +174,7 @@ extension CommandCheck {
         return participants
     }
 
-    /// Nil only in the public database, which belongs to no user.
+    /// The owner of the command's database; nil for the public database, which no user owns.
     @inline(__always)
     private func owner(of command: JSONValue, in scope: DatabaseScope) throws(ModelError) -> JSONValue? {
         guard let owner = command[.owner] else {

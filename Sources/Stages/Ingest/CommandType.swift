@@ -2,7 +2,7 @@ import CloudKitModel
 import Events
 import JSON
 
-/// What a producer can ask for.
+/// The types of commands that ingest accepts.
 enum CommandType: CaseIterable {
     case recordSave, recordDelete, subscriptionSave, subscriptionDelete, deviceRegister, deviceUnregister, badgeSet,
         pushRedrive
@@ -37,13 +37,11 @@ enum CommandType: CaseIterable {
         }
     }
 
-    // In the order of the examples, so that a member is found soon.
+    // In the order in which commands usually list their members: a lookup then ends early.
     private static let common: [Member] = [.type, .container, .environment]
-    private static let recordKeys: [Member] = [
-        .database, .owner, .origin, .record, .change, .before, .time,
-    ]
-    private static let saveKeys = common + recordKeys + [.participants]
-    /// `recordType` is what ingest itself appends: an exported log can be sent again.
+    private static let saveKeys =
+        common + [.database, .owner, .origin, .record, .change, .before, .time, .participants]
+    /// Includes `recordType`, which ingest itself adds, so that an exported log can be sent again.
     private static let deleteKeys = saveKeys + [.recordType]
     private static let subscriptionKeys = common + [.database, .user, .subscription, .time]
     private static let subscriptionIDKeys = common + [.database, .user, .subscriptionID, .time]

@@ -2,8 +2,7 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Writes accepted commands: the producer's bytes, without `time`, `change` and `participants`, and what ingest adds at
-/// the end.
+/// Writes accepted commands: the producer's bytes without `time`, `change` and `participants`, then ingest's additions.
 enum CommandWriter {
     @inline(__always)
     static func write(_ command: JSONValue, into buffer: inout ByteBuffer) {
@@ -23,7 +22,7 @@ enum CommandWriter {
         }
     }
 
-    /// - Parameter last: What was known of the record; fills in for what the command does not say.
+    /// - Parameter last: The last known version of the record; replaces the `before` or record type that the command lacks.
     static func write(
         delete command: JSONValue, for participant: JSONValue?, of last: KnownRecord?, into buffer: inout ByteBuffer
     ) {
@@ -33,7 +32,7 @@ enum CommandWriter {
         buffer.append("}")
     }
 
-    /// Writes the `subscription.delete` that a save in another database comes to.
+    /// Writes the `subscription.delete` that removes the subscription from `database` when a save moves it elsewhere.
     static func write(
         deleteOf subscriptionID: JSONValue?, in database: DatabaseScope, for save: JSONValue,
         into buffer: inout ByteBuffer
@@ -59,9 +58,9 @@ enum CommandWriter {
         last.withRecordType { buffer.appendJSON(utf8: $0) }
     }
 
-    /// Everything up to the closing bracket.
+    /// Copies the command up to, but not including, its closing brace.
     ///
-    /// - Parameter participant: Who is to be the owner, where the command names participants.
+    /// - Parameter participant: Written as the owner, if the command names participants.
     @inline(__always)
     private static func copyOpen(
         _ command: JSONValue, for participant: JSONValue? = nil, into buffer: inout ByteBuffer
@@ -74,7 +73,7 @@ enum CommandWriter {
         buffer.append(.owner, participant)
     }
 
-    /// A member goes with the separator before it, the first one kept with none.
+    /// Copies each member together with the separator before it; the first copied member has no separator.
     private static func copyMembers(
         of command: JSONValue, _ text: UnsafeRawBufferPointer, into buffer: inout ByteBuffer
     ) {

@@ -1,4 +1,4 @@
-/// 64 bits that depend on the bytes alone, unlike a hash: the same in every process.
+/// A 64-bit fingerprint of bytes that is the same in every process, unlike `Hasher`. Snapshots contain it.
 enum Fingerprint {
     private static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
 

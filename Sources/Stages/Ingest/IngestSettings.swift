@@ -1,32 +1,28 @@
 import PipelineKit
 
-/// What a pipeline file says about ingest.
+/// The settings of ``IngestStage`` in a pipeline file.
 package struct IngestSettings: PluginSettings {
-    /// Where the host takes commands from producers; nil for none but its input.
+    /// The address at which the host accepts commands from producers; nil: it reads only its own input.
     package var door: String?
-    /// Takes each form of subscription in each database, which CloudKit does not.
-    package var subscriptionsInAnyDatabase: Bool
+    /// Accepts every form of subscription in every database; CloudKit does not.
+    package var subscriptionsInAnyDatabase = false
     /// Which predicates a saved subscription may have.
-    package var predicates: Predicates
+    package var predicates = Predicates.cloudKit
 
     package enum Predicates: String, CaseIterable, Sendable {
-        /// Those that CloudKit takes.
+        /// The predicates that CloudKit supports.
         case cloudKit
-        /// Also `OR`, `ALL`, and `NOT` before what `AND` and `OR` join.
+        /// Also `OR`, `ALL`, and `NOT` before a group in parentheses.
         case extended
     }
+}
 
-    package init(
-        door: String? = nil, subscriptionsInAnyDatabase: Bool = false, predicates: Predicates = .cloudKit
-    ) {
-        self.door = door
-        self.subscriptionsInAnyDatabase = subscriptionsInAnyDatabase
-        self.predicates = predicates
-    }
-
+extension IngestSettings {
     package init(from settings: inout SettingsReader) throws(SettingsError) {
+        self.init()
         door = try settings.optionalAddress("door")
-        subscriptionsInAnyDatabase = try settings.boolean("subscriptionsInAnyDatabase", default: false)
-        predicates = try settings.choice("predicates", default: .cloudKit)
+        subscriptionsInAnyDatabase = try settings.boolean(
+            "subscriptionsInAnyDatabase", default: subscriptionsInAnyDatabase)
+        predicates = try settings.choice("predicates", default: predicates)
     }
 }

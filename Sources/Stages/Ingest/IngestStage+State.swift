@@ -7,12 +7,12 @@ extension IngestStage {
 
     package func snapshot(into snapshot: inout SnapshotWriter) {
         memory.write(into: &snapshot)
-        homes.write(into: &snapshot)
+        databases.write(into: &snapshot)
     }
 
     package mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         try memory.read(from: &snapshot)
-        try homes.read(from: &snapshot)
+        try databases.read(from: &snapshot)
     }
 
     package func writeState(into lines: inout ByteBuffer) { memory.writeState(into: &lines) }

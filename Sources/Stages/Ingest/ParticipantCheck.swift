@@ -2,7 +2,7 @@ import CloudKitModel
 import Events
 import JSON
 
-/// What `participants` of a record's command asks for: they stand for one command to each one's shared database.
+/// Checks the `participants` of a record command, which make it a change in the shared database of each of them.
 struct ParticipantCheck {
     let command: JSONValue
     let scope: DatabaseScope
@@ -12,7 +12,7 @@ struct ParticipantCheck {
             throw conflict("only a shared database has participants: leave them out, or send database \"shared\"")
         }
         guard command[.owner] == nil else {
-            throw conflict("owner names one participant, participants several: keep one of them")
+            throw conflict("owner names one participant, participants name several: keep one of the two")
         }
         let zoneOwner = try zoneOwner()
         try under(.participants) { () throws(ModelError) in try check(participants, zoneOwner) }
@@ -20,7 +20,7 @@ struct ParticipantCheck {
 
     private func conflict(_ reason: String) -> ModelError { ModelError("member.conflict", at: "participants", reason) }
 
-    /// A shared record is one record for all participants, so that the command must say whose it is.
+    /// All participants see the same record, so the command must name the owner of its zone.
     private func zoneOwner() throws(ModelError) -> String {
         let zone = command[.record]?[.zoneID]
         guard let owner = (zone?[.ownerRecordName] ?? zone?["ownerName"])?.string else {
@@ -38,7 +38,7 @@ struct ParticipantCheck {
             throw ModelError(
                 "participants.count",
                 "a command has 1 to \(CloudKitLimits.participantsMax) participants, not \(participants.count): send the "
-                    + "rest in a second one")
+                    + "others in a second command")
         }
         var (names, index) = (Set([zoneOwner]), 0)
         for participant in participants.elements {
@@ -56,6 +56,6 @@ struct ParticipantCheck {
                 "zone.owner",
                 "\(zoneOwner) owns the zone and sees it in the private database: send that change with database \"private\""
             )
-            : ModelError("participants.repeated", "\(name) is there already: name each participant once")
+            : ModelError("participants.repeated", "\(name) is named twice: name each participant once")
     }
 }

@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 
 extension RecordMemory {
-    /// In an order that is the same in every process and quickly found, as there may be millions.
+    /// Writes the records by fingerprint, an order that is the same in every process and fast to sort for millions.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.reserve(
             parts.reduce(0) { $1.reduce($0) { $0 + $1.key.bytes.count + $1.value.byteCount + 20 } })
@@ -26,7 +26,7 @@ extension RecordMemory {
                 fields.withUnsafeBytes { KnownRecord(recordType: type, fields: $0) }
             }
             guard parts[key.part].updateValue(known, forKey: key) == nil else {
-                throw snapshot.error("a record is there twice")
+                throw snapshot.error("a record appears twice")
             }
         }
     }
@@ -57,7 +57,7 @@ extension RecordKey {
 // MARK: - State
 
 extension RecordMemory {
-    /// One line a record, in the order of what tells records apart.
+    /// Writes one line for each record, sorted by container, environment, database, owner, zone and name.
     func writeState(into lines: inout ByteBuffer) {
         for (key, known) in parts.joined().sorted(by: { $0.key.precedes($1.key) }) {
             key.writeMembers(into: &lines)
@@ -71,7 +71,7 @@ extension RecordMemory {
 }
 
 extension RecordKey {
-    /// A zone's owner is there for shared databases only.
+    /// Writes the members that identify the record; only keys of shared databases contain a zone's owner.
     fileprivate func writeMembers(into buffer: inout ByteBuffer) {
         let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
         guard parts.count >= 6, let name = parts.last else { return }

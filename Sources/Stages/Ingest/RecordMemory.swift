@@ -2,15 +2,15 @@ import CloudKitModel
 import Events
 import JSON
 
-/// The last known fields of each live record: what tells an update from a create, and what a deleted record was.
+/// The type and fields of each live record: they distinguish an update from a create and describe a deleted record.
 ///
-/// Records are told apart as CloudKit does: by container, environment, database, owner, zone and name. A record that
-/// comes back under the same name with another type is another record.
+/// As in CloudKit, container, environment, database, owner, zone and name identify a record. If a record with another
+/// type is saved under the same name, it is a new record.
 struct RecordMemory {
     typealias Part = [RecordKey: KnownRecord]
 
-    /// Many tables in place of one: a table that grows moves all that is in it, and one of a million records takes a quarter
-    /// of a second for that.
+    /// Many small tables instead of a large one: a table that grows moves all its entries, which takes a quarter of a second
+    /// for a million records.
     var parts = [Part](repeating: [:], count: partCount)
     private var keyBytes: [UInt8] = []
 
@@ -20,8 +20,8 @@ struct RecordMemory {
 
     /// Remembers the record of a checked `record.save`.
     ///
-    /// - Parameter owner: Whose database it is.
-    /// - Returns: Whether a record of that name and type was known.
+    /// - Parameter owner: The owner of the database.
+    /// - Returns: Whether the memory had a record of this name and type.
     @inline(__always)
     mutating func save(_ command: JSONValue, of owner: JSONValue?) -> Bool {
         guard let record = command[.record], let recordType = record[.recordType] else { return false }
@@ -33,7 +33,7 @@ struct RecordMemory {
 
     /// Forgets the record of a checked `record.delete`.
     ///
-    /// - Returns: What was known of it; nil when the command names another type than the known one.
+    /// - Returns: The forgotten record; nil if there was none, or if the command names another type.
     mutating func delete(_ command: JSONValue, of owner: JSONValue?) -> KnownRecord? {
         guard let record = command[.record] else { return nil }
         let key = key(of: command, owner, record)
@@ -44,7 +44,7 @@ struct RecordMemory {
         return last
     }
 
-    /// Names hold no control characters, so that a zero byte separates them.
+    /// A zero byte ends each name: names have no control characters.
     @inline(__always)
     private mutating func key(of command: JSONValue, _ owner: JSONValue?, _ record: JSONValue) -> RecordKey {
         keyBytes.removeAll(keepingCapacity: true)
@@ -58,7 +58,7 @@ struct RecordMemory {
         return RecordKey(bytes: keyBytes)
     }
 
-    /// Only a shared database holds zones of several owners.
+    /// Only shared databases contain zones of several owners.
     @inline(__always)
     private mutating func appendZone(_ zone: JSONValue?, isShared: Bool) {
         let zoneName = zone?[.zoneName]
@@ -93,24 +93,24 @@ struct RecordKey: Hashable {
     @inline(__always)
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
-    /// Of ``RecordMemory/parts``.
+    /// The index in ``RecordMemory/parts``.
     @inline(__always)
     var part: Int { hash & (RecordMemory.partCount - 1) }
 }
 
-/// A record's type and fields in one run of bytes.
+/// A record's type and fields in one array.
 struct KnownRecord {
     private let bytes: [UInt8]
     private let typeCount: Int
 
     @inline(__always)
     init(recordType: JSONValue, fields: JSONValue?) {
-        let none: StaticString = "{}"
-        let fields = fields?.raw ?? UnsafeRawBufferPointer(start: none.utf8Start, count: none.utf8CodeUnitCount)
-        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        let noFields: StaticString = "{}"
+        let fields = fields?.raw ?? UnsafeRawBufferPointer(start: noFields.utf8Start, count: noFields.utf8CodeUnitCount)
+        let empty = UnsafeRawBufferPointer(start: nil, count: 0)
         self =
             recordType.withText { KnownRecord(recordType: $0, fields: fields) }
-            ?? KnownRecord(recordType: nothing, fields: nothing)
+            ?? KnownRecord(recordType: empty, fields: empty)
     }
 
     @inline(__always)

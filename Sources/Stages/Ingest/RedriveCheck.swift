@@ -2,8 +2,8 @@ import CloudKitModel
 import Events
 import JSON
 
-/// What a `push.redrive` must be beside its device: a push as the payload stage writes it, and where it stood. Deliver
-/// sends it to the one device, so nothing may be in it that a push cannot have.
+/// Checks the push in a `push.redrive` and its position in the pushes log. The push must look as the payload stage writes
+/// it, because deliver sends it to the device as it is.
 struct RedriveCheck {
     let command: JSONValue
 
@@ -12,12 +12,12 @@ struct RedriveCheck {
         .type, .notificationID, .container, .environment, .user, .subscriptionID, .origin, .headers, .payload,
         .payloadByTopic, .unpruned, .causes,
     ]
-    /// Those are each device's own.
-    private static let deliversOwn: [StaticString] = ["apns-id", "apns-topic"]
+    /// The headers that deliver writes for each device.
+    private static let deviceHeaders: [StaticString] = ["apns-id", "apns-topic"]
 
     func callAsFunction() throws(ModelError) {
-        let (former, push) = (try command.required(.redriveOf), try command.required(.push))
-        try under(.redriveOf) { () throws(ModelError) in try check(position: former, "redriveOf") }
+        let (position, push) = (try command.required(.redriveOf), try command.required(.push))
+        try under(.redriveOf) { () throws(ModelError) in try check(position: position, "redriveOf") }
         try under(.push) { () throws(ModelError) in try check(push: push) }
     }
 
@@ -35,12 +35,12 @@ struct RedriveCheck {
         try under(.causes) { () throws(ModelError) in try check(causes: causes) }
     }
 
-    /// A push stays its user's.
+    /// The push and the command must name the same user in the same container and environment.
     private func checkIsSame(_ key: StaticString, _ push: JSONValue) throws(ModelError) {
         let value = try push.required(key)
         guard value.isString, let own = command[key], value.hasSameText(as: own) else {
             throw ModelError(
-                "member.conflict", at: "\(key)", "a push is redriven to a device of its own user: \(key) is another")
+                "member.conflict", at: "\(key)", "a push is redriven to a device of its own user: \(key) differs")
         }
     }
 
@@ -57,7 +57,7 @@ struct RedriveCheck {
             try headers.expectObject("headers")
             for (key, value) in headers.members {
                 let name = key.string ?? ""
-                if let own = Self.deliversOwn.first(where: { key.equals($0) }) {
+                if let own = Self.deviceHeaders.first(where: { key.equals($0) }) {
                     throw ModelError("member.unknown", at: name, "deliver writes \(own) itself: leave it out")
                 }
                 do throws(ModelError) { try NameRule.header.check(value) } catch { throw error.under(name) }

@@ -1,5 +1,6 @@
-import Ingest
 import Testing
+
+@testable import Ingest
 
 struct AcceptedCommandsTests {
     static let commands = [
@@ -29,13 +30,13 @@ struct AcceptedCommandsTests {
     ]
 
     @Test(arguments: commands)
-    func anAcceptedCommandIsLoggedAsItCame(command: String) throws {
+    func `an accepted command is logged as it came`(command: String) throws {
         var door = try Door()
         #expect(try door.send(command) == nil)
         #expect(door.log == [command])
     }
 
-    @Test func aRecordCommandEndsWithItsChange() throws {
+    @Test func `the event of a record command ends with its change`() throws {
         var door = try Door()
         let origin = #","origin":{"user":"_alice","device":"alice-mac"}"#
         try door.send(Example.save(also: origin))
@@ -47,7 +48,7 @@ struct AcceptedCommandsTests {
         (#"{"type":"x","time":"2026-01-31T12:00:00Z"}"#, #"{"type":"x"}"#),
         (#"{ "type" : "x" , "time" : "2026-01-31t12:00:00.25+01:00" }"#, #"{"type" : "x" }"#),
     ])
-    func timeIsTakenOutWhereverItStands(written: String, logged: String) throws {
+    func `the time is removed at any position`(written: String, logged: String) throws {
         let rest = #","container":"iCloud.a","environment":"production","user":"_a","device":"d""#
         var door = try Door()
         let type = #""device.unregister""#
@@ -55,7 +56,7 @@ struct AcceptedCommandsTests {
         #expect(door.log == [logged.replacing(#""x""#, with: type).adding(rest)])
     }
 
-    @Test func everyOtherByteOfACommandStaysAsItWas() throws {
+    @Test func `all other bytes of a command stay unchanged`() throws {
         var door = try Door()
         let fields =
             #"{ "t":{"value" : "\u0041\/\ud83d\ude00 é", "type":"STRING"},"d":{"value":1.50e+0,"type":"DOUBLE"} }"#
@@ -65,7 +66,7 @@ struct AcceptedCommandsTests {
         #expect(door.log == [command.adding(#","change":"update""#)])
     }
 
-    @Test func extendedPredicatesAreASwitch() throws {
+    @Test func `a setting allows extended predicates`() throws {
         let command = Example.query(#"{"recordType":"Note","predicate":"a == 1 OR ALL b > %@","arguments":[2]}"#)
         var strict = try Door()
         #expect(try strict.send(command)?.code == "predicate.unsupported")
@@ -73,8 +74,8 @@ struct AcceptedCommandsTests {
         #expect(try open.send(command) == nil)
     }
 
-    /// An edit of the switch counts for what is saved after it; what is in the log stays, and match reads it as it was.
-    @Test func aStrictDoorGoesOnFromALogWithExtendedPredicates() throws {
+    /// A changed setting applies to later saves. Match still accepts the older ones in the log.
+    @Test func `a stage without extended predicates continues a log that contains some`() throws {
         let command = Example.query(#"{"recordType":"Note","predicate":"a == 1 OR ALL b > 2"}"#)
         var strict = try Door(recalling: [command])
         let refused = try strict.send(command)
@@ -83,7 +84,7 @@ struct AcceptedCommandsTests {
         #expect(try strict.send(Example.query(#"{"recordType":"Note","predicate":"a == 1"}"#)) == nil)
     }
 
-    @Test func subscriptionsInAnyDatabaseAreASwitch() throws {
+    @Test func `a setting allows subscriptions in any database`() throws {
         let command = Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "public")
         var strict = try Door()
         #expect(try strict.send(command)?.code == "subscription.scope")

@@ -1,14 +1,15 @@
-import Ingest
 import JSON
 import PipelineKit
 import Time
 
-/// An ingest stage with a producer before it and its log behind it.
+@testable import Ingest
+
+/// An ingest stage with a producer and a log.
 struct Door {
     var stage: IngestStage
     private(set) var log: [String] = []
     private(set) var lineNumber: UInt64 = 0
-    /// What the last command's subscription came to.
+    /// The answer to the last saved subscription.
     private(set) var saved: SavedSubscription?
 
     init(_ settings: IngestSettings = IngestSettings()) throws {
@@ -17,7 +18,7 @@ struct Door {
             settings, context: StageContext(log: identity, upstream: identity, upstreamName: "changes"))
     }
 
-    /// A fresh stage over another's log.
+    /// A new stage that recalls a log.
     init(recalling log: [String], settings: IngestSettings = IngestSettings()) throws {
         try self.init(settings)
         self.log = log
@@ -48,7 +49,7 @@ struct Door {
     }
 }
 
-/// Commands as design.md's examples write them, with members put in or changed.
+/// The example commands of design.md, with members added or changed.
 enum Example {
     static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
     static let title = #"{"title":{"value":"Hi","type":"STRING"}}"#
@@ -94,6 +95,6 @@ enum Example {
 }
 
 extension String {
-    /// The command without its closing bracket and with that text after it.
+    /// The command with more members.
     func adding(_ members: String) -> String { dropLast() + members + "}" }
 }

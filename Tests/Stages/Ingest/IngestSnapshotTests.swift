@@ -29,7 +29,7 @@ struct IngestSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
+    func `a restored stage continues like the original one`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = (0..<600).map { _ in Run.Arrival(Self.command(&draw)) }
         let (itself, restored) = try Run.split(history, at: draw.below(400), fresh: Self.fresh)
@@ -38,7 +38,7 @@ struct IngestSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `the order in which records came does not show in a snapshot`(seed: UInt64) throws {
+    func `a snapshot does not depend on the order of records`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let saves = (0..<200).map { Example.save("n\($0)", owner: draw.one(of: ["_alice", "_bob"])) }
         func run(_ commands: [String]) throws -> Run {
@@ -51,7 +51,7 @@ struct IngestSnapshotTests {
         #expect(one.state == other.state, "seed \(seed)")
     }
 
-    @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
+    @Test func `a damaged snapshot is rejected, or the restored stage works`() throws {
         var run = Run(try Self.fresh())
         let commands = [Example.save(), Example.save("n2", database: "public"), Example.save(database: "shared")]
         for command in commands { _ = try run.receive(.init(command)) }
@@ -61,7 +61,7 @@ struct IngestSnapshotTests {
         #expect(report.changesRefused > 0)
     }
 
-    @Test func `state is one line a record`() throws {
+    @Test func `the state has one line per record`() throws {
         var run = Run(try Self.fresh())
         let shared = Example.save("s", zone: "Z", database: "shared")
             .replacing(#""zoneName":"#, with: #""ownerRecordName":"_bob","zoneName":"#)

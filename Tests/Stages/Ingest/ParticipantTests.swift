@@ -2,7 +2,7 @@ import Ingest
 import PipelineKit
 import Testing
 
-/// A shared record's command names who sees it.
+/// A command for a shared record names its participants.
 struct ParticipantTests {
     private static func save(_ participants: String, database: String = "shared", zoneOwner: String? = "_alice")
         -> String
@@ -12,7 +12,7 @@ struct ParticipantTests {
             + #""record":{"recordName":"n1","recordType":"Note","zoneID":{"zoneName":"Notes"\#(owner)},"fields":\#(Example.title)}}"#
     }
 
-    @Test func `each participant has the change in a shared database`() throws {
+    @Test func `each participant gets the change in the shared database`() throws {
         var door = try Door()
         let command = Self.save(#"["_bob","_carol"]"#)
         #expect(try door.send(command) == nil)
@@ -32,7 +32,7 @@ struct ParticipantTests {
         }
     }
 
-    @Test func `a participant's view is the same, whether named as owner or among participants`() throws {
+    @Test func `a participant gets the same events as owner and as one of several participants`() throws {
         var door = try Door()
         let command = Self.save(#"["_bob"]"#)
         try door.send(command)
@@ -52,7 +52,7 @@ struct ParticipantTests {
         (save(#"["_b"]"#).adding(#","owner":"_b""#), "member.conflict", "participants"),
         (save(#"["_b"]"#, zoneOwner: nil), "member.missing", "record.zoneID.ownerRecordName"),
     ])
-    func `participants that make no sense are refused`(_ command: String, _ code: String, _ path: String) throws {
+    func `invalid participants are rejected`(_ command: String, _ code: String, _ path: String) throws {
         var door = try Door()
         let rejection = try #require(try door.send(command))
         #expect(rejection.code == code && rejection.path == path, "\(rejection)")

@@ -22,7 +22,7 @@ struct RecallTests {
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func aStageThatRecallsItsLogGoesOnAsIfItHadNeverStopped(seed: UInt64) throws {
+    func `a stage that recalls its log continues as if it had never stopped`(seed: UInt64) throws {
         var draw = Seeded(seed)
         var door = try Door()
         var restarted = try Door()

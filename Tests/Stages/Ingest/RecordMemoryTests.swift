@@ -1,7 +1,7 @@
 import Ingest
 import Testing
 
-/// What a record's command is found to be: a create, an update, or the delete of something known.
+/// Whether a record command is a create, an update, or the delete of a known record.
 struct RecordMemoryTests {
     private func changes(_ commands: [String]) throws -> [String] {
         var door = try Door()
@@ -11,7 +11,7 @@ struct RecordMemoryTests {
         }
     }
 
-    @Test func theFirstSaveCreatesAndTheNextUpdate() throws {
+    @Test func `the first save creates a record and the next ones update it`() throws {
         let commands = [Example.save(), Example.save(), Example.delete(), Example.save()]
         #expect(try changes(commands) == ["create", "update", "delete", "create"])
     }
@@ -22,7 +22,7 @@ struct RecordMemoryTests {
         Example.save().replacing("development", with: "production"),
         Example.save().replacing("example.Notes", with: "example.Other"),
     ])
-    func anotherPlaceNameOrTypeIsAnotherRecord(other: String) throws {
+    func `another place, name or type is another record`(other: String) throws {
         #expect(try changes([Example.save(), other]) == ["create", "create"])
     }
 
@@ -30,22 +30,22 @@ struct RecordMemoryTests {
         Example.save().replacing("n1", with: #"n\u0031"#),
         Example.save().replacing(#""zoneName":"Notes""#, with: #""ownerName":"_alice","zoneName":"Notes""#),
     ])
-    func oneRecordMayBeWrittenInSeveralWays(other: String) throws {
+    func `a record can be written in several ways`(other: String) throws {
         #expect(try changes([Example.save(), other]) == ["create", "update"])
     }
 
-    @Test func theDefaultZoneNeedNotBeNamed() throws {
+    @Test func `the default zone can be omitted`() throws {
         let named = Example.save(zone: "_defaultZone")
         let unnamed = named.replacing(#""zoneID":{"zoneName":"_defaultZone"},"#, with: "")
         #expect(try changes([named, unnamed]) == ["create", "update"])
     }
 
-    @Test func thePublicDatabaseHasOneOfEachRecordWhoeverIsNamed() throws {
+    @Test func `in the public database the owner does not distinguish records`() throws {
         let commands = [Example.save(database: "public"), Example.save(database: "public", owner: "_bob")]
         #expect(try changes(commands) == ["create", "update"])
     }
 
-    @Test func zonesOfSeveralOwnersMeetInASharedDatabase() throws {
+    @Test func `a shared database has zones of several owners`() throws {
         func save(_ zoneOwner: String) -> String {
             Example.save(database: "shared")
                 .replacing(#""zoneName":"#, with: #""ownerRecordName":"\#(zoneOwner)","zoneName":"#)
@@ -53,7 +53,7 @@ struct RecordMemoryTests {
         #expect(try changes([save("_bob"), save("_carol"), save("_bob")]) == ["create", "create", "update"])
     }
 
-    @Test func aProducerThatSaysWhatHappenedWins() throws {
+    @Test func `the change that a producer names wins`() throws {
         let commands = [
             Example.save(also: #","change":"update""#), Example.save(also: #","change":"create""#),
             Example.save("n2", also: #","before":{}"#),
@@ -61,7 +61,7 @@ struct RecordMemoryTests {
         #expect(try changes(commands) == ["update", "create", "update"])
     }
 
-    @Test func aDeleteCarriesTheFieldsLastSeenAndTheTypeItLacks() throws {
+    @Test func `a delete gets the last known fields and its missing record type`() throws {
         var door = try Door()
         try door.send(Example.save(fields: #"{"a":{"value":1}}"#))
         try door.send(Example.save(fields: #"{ "a":{"value":2} }"#))
@@ -70,14 +70,14 @@ struct RecordMemoryTests {
         #expect(door.log.last == Example.delete(type: nil, also: appended))
     }
 
-    @Test func aDeleteKeepsItsOwnBefore() throws {
+    @Test func `a delete keeps its own before`() throws {
         var door = try Door()
         try door.send(Example.save())
         try door.send(Example.delete(also: #","before":{"b":{"value":3}}"#))
         #expect(door.log.last == Example.delete(also: #","before":{"b":{"value":3}},"change":"delete""#))
     }
 
-    @Test func aDeleteOfAnUnseenRecordHasNoFields() throws {
+    @Test func `the delete of an unknown record has no fields`() throws {
         var door = try Door()
         try door.send(Example.delete())
         try door.send(Example.save())
@@ -87,7 +87,7 @@ struct RecordMemoryTests {
         #expect(door.log.last == door.log.first)
     }
 
-    @Test func aDeleteOfAnotherTypeLeavesTheRecord() throws {
+    @Test func `a delete with another record type keeps the record`() throws {
         var door = try Door()
         try door.send(Example.save())
         try door.send(Example.delete(type: "Task"))
@@ -96,14 +96,14 @@ struct RecordMemoryTests {
         #expect(door.log[2].contains(#""before":\#(Example.title)"#))
     }
 
-    @Test func aRefusedCommandIsForgotten() throws {
+    @Test func `a rejected command leaves no trace`() throws {
         var door = try Door()
         try door.send(Example.save(also: #","time":"never""#))
         try door.send(Example.save())
         #expect(door.log == [Example.save(also: #","change":"create""#)])
     }
 
-    @Test func aLogSentAgainIsAcceptedAndStaysAsItIs() throws {
+    @Test func `a log that is sent again is accepted and stays unchanged`() throws {
         var door = try Door()
         for command in [Example.save(), Example.save(), Example.delete(type: nil)] { try door.send(command) }
         var second = try Door()

@@ -89,7 +89,7 @@ struct RefusedCommandsTests {
             #"a push's type cannot be "match": use push"#),
         Row(
             redrive(#""user":"_alice","subscriptionID""#, #""user":"_bob","subscriptionID""#), "member.conflict",
-            at: "push.user", "a push is redriven to a device of its own user: user is another"),
+            at: "push.user", "a push is redriven to a device of its own user: user differs"),
         Row(
             redrive(#""payload":{"aps""#, #""paylod":{"aps""#), "member.unknown", at: "push.paylod",
             #"a push has no member "paylod": did you mean "payload"?"#),
@@ -222,7 +222,7 @@ struct RefusedCommandsTests {
     ]
 
     @Test(arguments: [commands, devices, redrives, records, subscriptions].flatMap { $0 })
-    func aBadCommandIsAnsweredWithCodePathAndReason(row: Row) throws {
+    func `the answer to an invalid command has code, path and reason`(row: Row) throws {
         var door = try Door()
         #expect(try door.send(row.command) == row.rejection)
         #expect(door.log.isEmpty)
@@ -234,14 +234,14 @@ struct RefusedCommandsTests {
         (#""predicate":"a == %@","arguments":[]"#, "predicate"),
         (#""predicate":"a == 1","arguments":[1]"#, "arguments[0]"),
     ])
-    func aBadPredicateIsAnsweredWithItsPlace(member: String, path: String) throws {
+    func `the answer to an invalid predicate has its path`(member: String, path: String) throws {
         var door = try Door()
         let rejection = try door.send(Example.query(#"{"recordType":"Note",\#(member)}"#))
         #expect(rejection?.path == "subscription.query." + path)
         #expect(rejection?.code.hasPrefix("predicate.") == true)
     }
 
-    @Test func aBadPredicateIsAnsweredWithACaretUnderThePlace() throws {
+    @Test func `the answer to an invalid predicate has a caret under the error`() throws {
         var door = try Door()
         let rejection = try door.send(Example.query(#"{"recordType":"Note","predicate":"a == 1 OR b == 2"}"#))
         #expect(rejection?.reason.hasSuffix("(at byte 7 of the predicate)\na == 1 OR b == 2\n       ^") == true)

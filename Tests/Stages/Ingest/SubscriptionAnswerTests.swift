@@ -3,7 +3,7 @@ import PipelineKit
 import TestSupport
 import Testing
 
-/// What a producer is told of a subscription that is taken.
+/// The answers to accepted subscriptions.
 struct SubscriptionAnswerTests {
     private static func save(
         _ id: String = "s", query: String = #"{"recordType":"Note"}"#, user: String = "_alice",
@@ -19,7 +19,7 @@ struct SubscriptionAnswerTests {
         #"{"type":"subscription.delete",\#(Example.place),"database":"\#(database)","user":"\#(user)","subscriptionID":"\#(id)"}"#
     }
 
-    @Test func `a subscription is answered by its ID, anything else by nothing`() throws {
+    @Test func `the answer to a subscription is its ID; other commands have no answer`() throws {
         var door = try Door()
         try door.send(Self.save("feed"))
         #expect(door.saved == SavedSubscription(subscriptionID: "feed"))
@@ -29,7 +29,7 @@ struct SubscriptionAnswerTests {
         }
     }
 
-    @Test func `what can never be true is taken with a warning at its place`() throws {
+    @Test func `a predicate that can never be true is accepted with a warning and its position`() throws {
         var door = try Door()
         #expect(try door.send(Self.save(query: #"{"recordType":"Note","predicate":"a > 3 AND a < 2"}"#)) == nil)
         #expect(
@@ -51,7 +51,7 @@ struct SubscriptionAnswerTests {
 
     // MARK: One ID, one subscription
 
-    @Test func `an ID saved in another database leaves the one before`() throws {
+    @Test func `a subscription saved in another database leaves the first database`() throws {
         var door = try Door()
         try door.send(Self.save())
         #expect(door.saved?.warnings == [])
@@ -61,8 +61,8 @@ struct SubscriptionAnswerTests {
         #expect(door.log == [Self.save(), Self.delete(), Self.save(database: "public")])
     }
 
-    /// Only match knows whether a subscription has fired, so the door says what is so either way.
-    @Test func `of one that fires once it is not said that it is still there`() throws {
+    /// Only match knows whether a subscription has fired, so the warning must be true in both cases.
+    @Test func `the warning about a subscription that fires once says that it may be gone`() throws {
         let once = Self.save().replacing(#""firesOn":"#, with: #""firesOnce":true,"firesOn":"#)
         func reason(_ commands: [String]) throws -> String {
             var door = try Door()
@@ -88,7 +88,7 @@ struct SubscriptionAnswerTests {
         [save(), save(database: "public").replacing("development", with: "production")],
         [save(database: "public"), delete(), save(database: "public")],
     ])
-    func `an ID is one user's in one container`(commands: [String]) throws {
+    func `an ID belongs to one user in one container`(commands: [String]) throws {
         var door = try Door()
         for command in commands {
             #expect(try door.send(command) == nil)
@@ -97,8 +97,8 @@ struct SubscriptionAnswerTests {
         #expect(door.log == commands)
     }
 
-    /// Earlier builds let one ID live in several databases.
-    @Test func `a log with an ID in two databases is put in order by the next save`() throws {
+    /// Earlier versions allowed an ID in several databases.
+    @Test func `the next save deletes the other copies of an ID that a log has in two databases`() throws {
         let log = [Self.save(), Self.save(database: "public")]
         var door = try Door(recalling: log)
         let shared = Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "shared")
@@ -107,7 +107,7 @@ struct SubscriptionAnswerTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `IDs are remembered over a restart, by the log or by a snapshot`(seed: UInt64) throws {
+    func `a log or a snapshot restores the IDs after a restart`(seed: UInt64) throws {
         var draw = Seeded(seed)
         var (door, recalled) = (try Door(), try Door())
         func fresh() throws -> IngestStage { try Door().stage }
