@@ -4,7 +4,7 @@ import PipelineKit
 import PipelineTestKit
 import Time
 
-// Those of PipelineTestKit, over the stages, transports and policies that Belfry brings along.
+// Entry points of PipelineTestKit with Belfry's own stages, transports and policies.
 
 extension TestPipeline {
     /// Starts the pipeline that a file describes.
@@ -20,9 +20,9 @@ extension TestPipeline {
 
 extension StageConformance {
     /// - Parameters:
-    ///   - settings: The stage's, as a pipeline file has them.
-    ///   - events: What it is fed, one JSON object each; nil: samples of all that Belfry's logs hold.
-    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` where the settings are refused.
+    ///   - settings: The settings of the stage, as in a pipeline file.
+    ///   - events: The events that the stage gets, one JSON object each; nil: a sample of every event of Belfry's logs.
+    /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<S: Stage>(_ stage: S.Type, settings: String = "{}", events: [String]? = nil) throws {
         try self.init(stage, settings: settings, events: events, registry: .builtIns)
     }
@@ -30,9 +30,9 @@ extension StageConformance {
 
 extension ProgramConformance {
     /// - Parameters:
-    ///   - directory: The folder that it starts in.
-    ///   - events: What it is fed, one JSON object each; nil: samples of all that Belfry's logs hold.
-    ///   - limit: How long it may take to start, to answer, and to end.
+    ///   - directory: The working directory of the program.
+    ///   - events: The events that the program gets, one JSON object each; nil: a sample of every event of Belfry's logs.
+    ///   - limit: The longest time that the program may take to start, to answer and to end.
     public init(
         _ command: [String], directory: String? = nil, events: [String]? = nil, limit: Duration = .seconds(5)
     ) throws {
@@ -41,8 +41,8 @@ extension ProgramConformance {
 }
 
 extension PolicyCheck {
-    /// - Parameter settings: Coalesce's, as a pipeline file has them.
-    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` where the settings are refused.
+    /// - Parameter settings: The settings of coalesce, as in a pipeline file.
+    /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<P: CoalescingPolicy>(_ policy: P.Type, settings: String) throws {
         try self.init(policy, settings: settings, registry: .builtIns)
     }

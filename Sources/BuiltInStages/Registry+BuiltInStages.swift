@@ -6,8 +6,8 @@ import Payload
 import PipelineKit
 
 extension Registry {
-    /// The stages and coalescing policies that Belfry brings along. The program of one stage links all of them, because it
-    /// needs the standard names of their logs.
+    /// Belfry's own stages and coalescing policies. The program of a single stage also links all stages, because it needs the
+    /// names of their logs.
     package static var builtInStages: Registry {
         var registry = Registry()
         registry.register(IngestStage.self)
@@ -15,7 +15,9 @@ extension Registry {
         registry.register(CoalesceStage.self)
         registry.register(PayloadStage.self)
         registry.register(DeliverStage.self)
-        registry.registerPolicies()
+        registry.register(Latest.self)
+        registry.register(Debounce.self)
+        registry.register(Uncoalesced.self)
         return registry
     }
 }

@@ -6,7 +6,7 @@ import TransportFile
 import TransportWebhook
 
 extension Registry {
-    /// The stages, transports and coalescing policies that Belfry brings along.
+    /// Belfry's own stages, transports and coalescing policies.
     package static var builtIns: Registry {
         var registry = Registry.builtInStages
         registry.register(APNsTransport.self)

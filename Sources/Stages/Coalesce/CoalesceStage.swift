@@ -3,13 +3,13 @@ import JSON
 import PipelineKit
 import Time
 
-/// Turns matches into notifications, and holds those that a newer one may make stale, as long as its policy says.
+/// Turns matches into notifications, and holds those that a newer one may replace for as long as its policy says.
 ///
-/// Notifications with a collapse ID replace each other for one user, silent ones for one subscription; anything else
-/// passes at once. A notification stands for all changes that it replaced: the newest says what happened last, so a
-/// deletion after a creation is still told.
+/// Notifications with a collapse ID replace each other for one user, silent notifications for one subscription. All others
+/// pass at once. A notification lists all changes that it stands for and describes the newest, so a deletion after a
+/// creation is still reported.
 ///
-/// Time is event time: what is due at a moment leaves before what arrives at that moment.
+/// A notification that is due at a moment leaves before a match that arrives at that moment is handled.
 package struct CoalesceStage: Stage {
     package static let kind = "coalesce"
     package static let writes: LogKind? = .notifications
@@ -44,7 +44,7 @@ package struct CoalesceStage: Stage {
 
     package mutating func proceed(at now: Instant, into out: inout Outbox) { release(dueAt: now, into: &out) }
 
-    /// One part of what is due: a public change may have been held for a hundred thousand users.
+    /// Releases due notifications until the outbox is full: a public change may be held for a hundred thousand users.
     private mutating func release(dueAt now: Instant, into out: inout Outbox) {
         while !out.isFull, let notification = held.removeFirst(dueAt: now, isRemembered: memory > .zero) {
             out.append { notification.write(into: &$0) }
@@ -62,7 +62,7 @@ package struct CoalesceStage: Stage {
         }
     }
 
-    /// A plugin before this stage may write its members in any order; what is written from here on begins with the type.
+    /// A plugin before this stage may write members in any order; this stage and all later ones write the type first.
     private mutating func takeReordered(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         let text = event.value.withTypeFirst
         var parser = JSONParser(limits: HeldMatch.limits)
@@ -87,22 +87,22 @@ package struct CoalesceStage: Stage {
         }
     }
 
-    /// A key costs as much as all the rest, so it is made where something needs it.
+    /// Makes a key only if it is needed: that costs as much as all other steps together.
     private mutating func takeReplaceable(_ match: Match, at now: Instant, into out: inout Outbox) {
-        let known = held.isEmpty ? nil : HoldKey(match)
-        let slot = known.flatMap { held.slot(of: $0) }
+        let key = held.isEmpty ? nil : HoldKey(match)
+        let slot = key.flatMap { held.slot(of: $0) }
         let due = due(match, slot, at: now)
         if let slot, held.isHeld(slot) {
             replace(slot, with: match, due: due, at: now, into: &out)
         } else if due > now {
-            hold(match, as: known ?? HoldKey(match), due: due, at: now, into: &out)
+            hold(match, as: key ?? HoldKey(match), due: due, at: now, into: &out)
         } else {
             pass(match, into: &out)
-            if memory > .zero { held.note(slot, known ?? HoldKey(match), leftAt: now) }
+            if memory > .zero { held.note(slot, key ?? HoldKey(match), leftAt: now) }
         }
     }
 
-    /// When the policy lets it go, which is no later than the maximum delay allows.
+    /// When the notification leaves according to the policy, but not after the maximum delay.
     private func due(_ match: Match, _ slot: Int?, at now: Instant) -> Instant {
         let notification = slot.flatMap { held.isHeld($0) ? held[$0] : nil }
         let earlier = notification.flatMap { notification in
@@ -135,7 +135,9 @@ package struct CoalesceStage: Stage {
         held.insert(HeldNotification(match, since: now, limit: limit), as: key, due: due)
     }
 
-    /// - Returns: False where the new one is to make way.
+    /// Applies the limit per user.
+    ///
+    /// - Returns: Whether the new notification may be held.
     private mutating func makeRoom(for user: UserKey, at now: Instant) -> Bool {
         guard held.pendingCount(of: user) >= pendingPerUser else { return true }
         switch atLimit {

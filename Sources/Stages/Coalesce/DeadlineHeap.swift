@@ -1,10 +1,10 @@
 import Time
 
-/// A binary heap of deadlines that knows where each slot stands, so that a deadline can be moved.
+/// A binary heap of deadlines in which the deadline of a slot can be changed.
 struct DeadlineHeap {
     struct Entry {
         var due: Instant
-        /// Decides between equal deadlines.
+        /// The lower order comes first among equal deadlines.
         let order: UInt64
         let slot: Int
 
@@ -14,7 +14,7 @@ struct DeadlineHeap {
     }
 
     private var entries: [Entry] = []
-    /// For each slot, where its entry stands.
+    /// The index in `entries` for each slot.
     private var positions: [Int] = []
 
     var first: Entry? { entries.first }

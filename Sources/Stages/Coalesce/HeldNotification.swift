@@ -2,22 +2,22 @@ import Events
 import JSON
 import Time
 
-/// The newest match of those that replaced each other, and what it stands for.
+/// The newest of several matches that replaced each other, and the changes that it stands for.
 struct HeldNotification {
-    /// The most changes that one notification lists, so that it stays an event of bounded size; then it leaves at once.
+    /// The most changes that one notification lists, which bounds the size of its event; then it leaves at once.
     static let causesMax = 10_000
 
     /// When the first match came.
     let since: Instant
-    /// When it leaves, whatever arrives.
+    /// The latest time at which it leaves.
     let limit: Instant
-    /// Position of the first match held: what is due at one time leaves in this order.
+    /// Position of the first match; notifications due at one time leave in this order.
     let first: UInt64
     private(set) var causes: [UInt64]
     private(set) var origin: OriginKey
     private(set) var isOriginShared = true
     private(set) var newest: HeldMatch
-    /// Why it leaves before its time.
+    /// Set if the limit per user makes it leave early.
     var atLimit: AtLimit?
 
     init(_ match: Match, since: Instant, limit: Instant) {
@@ -29,7 +29,7 @@ struct HeldNotification {
         newest = HeldMatch(match)
     }
 
-    /// - Parameter causes: Ends with the change of the newest match. Never empty.
+    /// - Parameter causes: Not empty; the last is the change of the newest match.
     init(
         _ newest: Match, since: Instant, limit: Instant, first: UInt64, causes: [UInt64], origin: OriginKey,
         isOriginShared: Bool, atLimit: AtLimit?
@@ -52,13 +52,13 @@ struct HeldNotification {
         newest = HeldMatch(match)
     }
 
-    /// Writes the newest match as a notification; it names the origin only if all its changes have the same.
+    /// Writes the newest match as a notification; it names the origin only if all changes have the same origin.
     func write(into buffer: inout ByteBuffer) {
         buffer.appendNotification(causes: causes, atLimit: atLimit)
         newest.writeMembers(withOrigin: isOriginShared, into: &buffer)
     }
 
-    /// Writes the record of the newest match giving way to a newer one.
+    /// Writes the event that says that `match` replaces this notification.
     func writeCoalesced(replacedBy match: Match, into buffer: inout ByteBuffer) {
         buffer.begin(event: EventName.coalesced)
         buffer.append(member: .match)
@@ -74,7 +74,7 @@ struct HeldNotification {
     }
 }
 
-/// A match's text, kept beyond its event, and where its parts stand.
+/// A copy of a match's text, and the positions of its parts.
 struct HeldMatch {
     let sequence: UInt64
     let change: UInt64

@@ -5,7 +5,7 @@ import PipelineKit
 import Time
 
 extension HeldNotifications {
-    /// What is held in the order in which it was held first, what is remembered in the order in which it left.
+    /// Writes held notifications in the order in which they were first held, then departures in their order.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(all: heldSlots.sorted { self[$0].first < self[$1].first }) { slot, snapshot in
             snapshot.write(due(slot))
@@ -28,7 +28,7 @@ extension HeldNotifications {
             let (moment, bytes) = (try snapshot.instant(), try snapshot.array())
             guard let key = HoldKey(bytes: bytes), moment >= last,
                 slot(of: key).flatMap({ lastLeft($0) }) == nil
-            else { throw snapshot.error("a key left twice, or out of its turn, or is none") }
+            else { throw snapshot.error("a key is invalid, appears twice or is out of order") }
             last = moment
             note(slot(of: key), key, leftAt: moment)
         }
@@ -41,14 +41,14 @@ extension HeldNotifications {
             let due = try snapshot.instant()
             let (notification, key) = try HeldNotification.read(&snapshot, &parser)
             guard notification.first > last, slot(of: key) == nil else {
-                throw snapshot.error("a notification is there twice, or held out of its turn")
+                throw snapshot.error("a notification appears twice or is out of order")
             }
             last = notification.first
             insert(notification, as: key, due: due)
         }
     }
 
-    /// One line a notification, in the order in which they leave.
+    /// Writes one line for each notification, in the order in which they leave.
     func writeState(into lines: inout ByteBuffer) {
         var parser = JSONParser(limits: HeldMatch.limits)
         let order = heldSlots.sorted { (due($0), self[$0].first) < (due($1), self[$1].first) }
@@ -81,7 +81,7 @@ extension HeldNotification {
         let isOriginShared = try snapshot.flag()
         let newest = try Match(&snapshot, &parser)
         guard newest.isReplaceable, causes.last == newest.change else {
-            throw snapshot.error("a match is not the newest of what is held")
+            throw snapshot.error("a match is not replaceable, or not the newest of its notification")
         }
         let notification = HeldNotification(
             newest, since: since, limit: limit, first: first, causes: causes, origin: origin,
@@ -93,19 +93,19 @@ extension HeldNotification {
 extension AtLimit {
     fileprivate init(_ snapshot: inout SnapshotReader) throws(SnapshotError) {
         guard let word = AtLimit(rawValue: try snapshot.text()) else {
-            throw snapshot.error("there is no such policy at the limit")
+            throw snapshot.error("the word for atLimit is unknown")
         }
         self = word
     }
 }
 
 extension HeldMatch {
-    /// What a log's event may be, as the host takes it.
+    /// The limits that the host applies to the events of a log.
     static let limits = JSONLimits(depthMax: JSONLimits().depthMax + 8)
 }
 
 extension Match {
-    /// Views into the snapshot, valid until the parser reads the next.
+    /// Reads a match as views into the snapshot, valid until the parser's next use.
     @_lifetime(copy snapshot)
     fileprivate init(_ snapshot: inout SnapshotReader, _ parser: inout JSONParser) throws(SnapshotError) {
         let sequence = try snapshot.number()
@@ -113,11 +113,11 @@ extension Match {
         do {
             let json = try text.withUnsafeBytes { try parser.parse($0) }
             guard json.namesTypeFirst else {
-                throw Rejection(code: "match.type", reason: "it does not begin with its type", path: "type")
+                throw Rejection(code: "match.type", reason: "type is not the first member", path: "type")
             }
             try self.init(_overrideLifetime(JSONView(json), copying: text), sequence)
         } catch {
-            throw snapshot.error("a match does not read: \(error)")
+            throw snapshot.error("a match cannot be read: \(error)")
         }
     }
 }
@@ -130,7 +130,7 @@ extension HeldNotification {
             do {
                 writeState(of: try parser.parse(text), due: due, into: &lines)
             } catch {
-                preconditionFailure("a match's text was read when it was held")
+                preconditionFailure("a held match cannot be parsed: \(error)")
             }
         }
     }
@@ -158,7 +158,7 @@ extension HeldNotification {
 }
 
 extension ByteBuffer {
-    /// Appends `"key":value,`; nothing where there is no value.
+    /// Appends `"key":value,` unless the value is missing, null or empty.
     fileprivate mutating func append(pair key: Member, _ value: JSONValue?) {
         guard let value, !value.isUnset else { return }
         append("\"")

@@ -1,9 +1,10 @@
 import Time
 
-/// All held notifications, found by key and served by deadline, and when the last one of a key left. Each step takes
-/// logarithmic time at most.
+/// All held notifications by key and by deadline, and for each key the time at which its last notification left.
+///
+/// Every operation takes logarithmic time at most.
 struct HeldNotifications {
-    /// What is known of a key: something is held, or has left not long ago, or both.
+    /// A key with a held notification, with one that left recently, or both.
     private struct Slot {
         let key: HoldKey
         var held: HeldNotification?
@@ -15,13 +16,13 @@ struct HeldNotifications {
     private var slotsByKey: [HoldKey: Int] = [:]
     private var deadlines = DeadlineHeap()
     private var pending = PendingByUser()
-    /// The slots with a time at which something left, the earliest first.
+    /// The slots from which a notification left recently, the earliest first.
     private var left = SlotChain()
     private var leftLinks = SlotLinks()
 
     var deadline: Instant? { deadlines.first?.due }
 
-    /// Whether nothing is known of any key.
+    /// Whether no key has a slot.
     var isEmpty: Bool { slotsByKey.isEmpty }
 
     func slot(of key: HoldKey) -> Int? { slotsByKey[key] }
@@ -30,21 +31,21 @@ struct HeldNotifications {
 
     func key(_ slot: Int) -> HoldKey? { slots[slot]?.key }
 
-    /// When what is held in the slot leaves.
+    /// When the notification in the slot leaves.
     func due(_ slot: Int) -> Instant { deadlines.due(slot) }
 
     func lastLeft(_ slot: Int) -> Instant? { slots[slot]?.lastLeft }
 
-    /// All slots in which something is held, in no order.
+    /// All slots with a held notification, in no order.
     var heldSlots: [Int] { slots.indices.filter { isHeld($0) } }
 
     subscript(slot: Int) -> HeldNotification {
         _read {
-            guard isHeld(slot) else { preconditionFailure("a slot is read while something is held in it") }
+            guard isHeld(slot) else { preconditionFailure("slot \(slot) holds no notification") }
             yield slots[slot].unsafelyUnwrapped.held.unsafelyUnwrapped
         }
         _modify {
-            guard isHeld(slot) else { preconditionFailure("a slot is changed while something is held in it") }
+            guard isHeld(slot) else { preconditionFailure("slot \(slot) holds no notification") }
             yield &slots[slot]!.held!
         }
     }
@@ -60,9 +61,9 @@ struct HeldNotifications {
 
     mutating func move(_ slot: Int, to due: Instant) { deadlines.move(slot, to: due) }
 
-    /// The next notification due by `now`: the earliest first, of those due at one time the first held.
+    /// Removes the next notification due by `now`; of several due at one time, the first held leaves first.
     ///
-    /// - Parameter isRemembered: Whether it is noted that it left.
+    /// - Parameter isRemembered: Whether to record when it left.
     mutating func removeFirst(dueAt now: Instant, isRemembered: Bool) -> HeldNotification? {
         guard let first = deadlines.first, first.due <= now, let key = slots[first.slot]?.key,
             let notification = slots[first.slot]?.held
@@ -70,15 +71,15 @@ struct HeldNotifications {
         deadlines.removeFirst()
         if notification.atLimit == nil { pending.remove(first.slot, of: key.user) }
         slots[first.slot]?.held = nil
-        if isRemembered { note(first.slot, key, leftAt: now) } else { freeIfUnknown(first.slot) }
+        if isRemembered { note(first.slot, key, leftAt: now) } else { freeIfUnused(first.slot) }
         return notification
     }
 
-    // MARK: The limit of a user
+    // MARK: The limit per user
 
     func pendingCount(of user: UserKey) -> Int { pending.count(of: user) }
 
-    /// Makes those that a user has waited for longest due, until no more than `count` are pending.
+    /// Makes a user's oldest notifications due now, until at most `count` are pending.
     mutating func flushOldest(of user: UserKey, leaving count: Int, at now: Instant, because reason: AtLimit) {
         while pending.count(of: user) > count, let slot = pending.first(of: user) {
             pending.remove(slot, of: user)
@@ -87,9 +88,9 @@ struct HeldNotifications {
         }
     }
 
-    // MARK: What has left
+    // MARK: Times at which notifications left
 
-    /// - Parameter slot: The key's; nil where nothing is known of it yet.
+    /// - Parameter slot: The slot of the key; nil if it has none.
     mutating func note(_ slot: Int?, _ key: HoldKey, leftAt now: Instant) {
         let slot = slot ?? self.slot(for: key)
         if slots[slot]?.lastLeft != nil { leftLinks.remove(slot, from: &left) }
@@ -97,16 +98,16 @@ struct HeldNotifications {
         slots[slot]?.lastLeft = now
     }
 
-    /// Forgets what left so long ago, or longer.
+    /// Forgets notifications that left `memory` ago or earlier.
     mutating func forget(after memory: Duration, at now: Instant) {
         while let slot = left.first, let moment = slots[slot]?.lastLeft, moment.advanced(by: memory) <= now {
             leftLinks.remove(slot, from: &left)
             slots[slot]?.lastLeft = nil
-            freeIfUnknown(slot)
+            freeIfUnused(slot)
         }
     }
 
-    /// The slots with a time at which something left, the earliest first.
+    /// The slots from which a notification left recently, the earliest first.
     var leftSlots: [Int] { leftLinks.slots(of: left) }
 
     // MARK: Slots
@@ -119,9 +120,9 @@ struct HeldNotifications {
         return slot
     }
 
-    private mutating func freeIfUnknown(_ slot: Int) {
-        guard let known = slots[slot], known.held == nil, known.lastLeft == nil else { return }
-        slotsByKey[known.key] = nil
+    private mutating func freeIfUnused(_ slot: Int) {
+        guard let unused = slots[slot], unused.held == nil, unused.lastLeft == nil else { return }
+        slotsByKey[unused.key] = nil
         slots[slot] = nil
         freeSlots.append(slot)
     }

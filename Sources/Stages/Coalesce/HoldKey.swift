@@ -1,16 +1,16 @@
 import Events
 import JSON
 
-/// What makes two notifications replace each other.
+/// The key that notifications which replace each other share.
 ///
-/// A collapse ID: the same container, environment, user and collapse ID. A silent one: the same container,
-/// environment, user, database and subscription. Texts are compared decoded.
+/// With a collapse ID it consists of container, environment, user and collapse ID. For a silent notification it consists
+/// of container, environment, user, database and subscription ID. Texts are compared without their escapes.
 struct HoldKey: Hashable {
     let bytes: [UInt8]
 
-    /// - Parameter match: One that may be replaced.
+    /// - Parameter match: A replaceable match.
     init(_ match: Match) {
-        // Each text behind its length, so that no two lists of texts look alike.
+        // Each text follows its length, so that different lists of texts never have the same bytes.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(160)
         bytes.append(text: match.container)
@@ -25,7 +25,7 @@ struct HoldKey: Hashable {
         self.bytes = bytes
     }
 
-    /// Nil where the bytes are not those of a key.
+    /// Nil if the bytes are not a key.
     init?(bytes: [UInt8]) {
         var end = 0
         var count = 0
@@ -37,7 +37,7 @@ struct HoldKey: Hashable {
         self.bytes = bytes
     }
 
-    /// Container, environment and user: the first three texts.
+    /// The first three texts: container, environment and user.
     var user: UserKey {
         let end = (0..<3).reduce(0) { end, _ in bytes.endOfText(from: end) ?? bytes.count }
         return UserKey(bytes: Array(bytes[..<end]))
@@ -57,7 +57,7 @@ struct UserKey: Hashable {
     }
 }
 
-/// The user and device that made a change, for comparison.
+/// The user and device that made a change.
 struct OriginKey: Equatable {
     let bytes: [UInt8]
 
@@ -74,7 +74,7 @@ struct OriginKey: Equatable {
 }
 
 extension [UInt8] {
-    /// Appends the decoded text behind its length; what is no text is told apart from an empty one.
+    /// Appends the length of the decoded text and the text; a missing text differs from an empty one.
     fileprivate mutating func append(text: JSONValue?) {
         guard let text, text.isString else { return append(length: .max) }
         text.withUTF8 { utf8 in
@@ -83,7 +83,7 @@ extension [UInt8] {
         }
     }
 
-    /// Nil where the text is not there as a whole.
+    /// The end of the text whose length starts at `start`; nil if the array is too short.
     fileprivate func endOfText(from start: Int) -> Int? {
         guard start + 4 <= count else { return nil }
         let length = (0..<4).reduce(0) { $0 | Int(self[start + $1]) << (8 * $1) }

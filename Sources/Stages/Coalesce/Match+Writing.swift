@@ -2,18 +2,18 @@ import Events
 import JSON
 
 extension Match {
-    /// Where a match's text is cut to become a notification, in bytes from its start.
+    /// Byte offsets in a match's text at which it is cut to become a notification.
     struct Layout {
-        /// The end of the type, the first member's value.
+        /// The end of the first member, the type.
         var typeEnd = 0
-        /// The origin, with the comma before it.
+        /// The origin with the comma before it.
         var origin: Range<Int>?
     }
 
-    /// The match's text, from brace to brace.
+    /// The whole JSON object.
     var text: UnsafeRawBufferPointer { json.raw }
 
-    /// Where a value of the match stands in ``text``.
+    /// The position of one of the match's values in ``text``.
     func range(of value: JSONValue) -> Range<Int> {
         let start = value.offset - json.offset
         return start..<start + value.raw.count
@@ -31,7 +31,7 @@ extension Match {
         return layout
     }
 
-    /// Writes the notification that this match alone leads to.
+    /// Writes a notification for this match alone.
     @inline(__always)
     func writeNotification(atLimit: AtLimit?, into buffer: inout ByteBuffer) {
         var members = json.members
@@ -42,7 +42,7 @@ extension Match {
 }
 
 extension ByteBuffer {
-    /// Writes a notification up to what follows a match's type.
+    /// Writes the start of a notification; the members of the match after its type follow.
     mutating func appendNotification(causes: some Sequence<UInt64>, atLimit: AtLimit?) {
         begin(event: EventName.notification)
         append(member: .causes)

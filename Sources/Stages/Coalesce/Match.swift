@@ -3,7 +3,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// A match as this stage reads it: views into the event, which it cannot outlive.
+/// A parsed `match` event; its members are views into the event.
 struct Match: ~Escapable {
     /// Position in the matches log.
     let sequence: UInt64
@@ -19,7 +19,7 @@ struct Match: ~Escapable {
     let notificationInfo: JSONValue?
     let collapseID: JSONValue?
 
-    /// - Parameter event: Names its type first.
+    /// - Parameter event: An object whose first member is its type.
     @_lifetime(copy event)
     init(_ event: JSONView, _ sequence: UInt64) throws(Rejection) {
         let json = event.value
@@ -39,7 +39,7 @@ struct Match: ~Escapable {
         collapseID = try Match.collapseID(of: notificationInfo)
     }
 
-    /// Whether another may take its place: it has a collapse ID, or shows nothing. Any other passes by itself.
+    /// Whether a newer match may replace this one: it has a collapse ID or is silent.
     var isReplaceable: Bool { collapseID != nil || isSilent }
 
     var isSilent: Bool { NotificationVisibility.isSilent(notificationInfo) }
@@ -69,7 +69,7 @@ extension JSONValue {
         return members.next()?.key.equals(.type) ?? false
     }
 
-    /// The same object as text, with its type in front.
+    /// The text of the object with its type as the first member.
     var withTypeFirst: [UInt8] {
         var buffer = ByteBuffer(capacity: raw.count + 16)
         buffer.append("{\"type\":")

@@ -1,4 +1,4 @@
-/// Whom notifications are held for: for each user the slots, the one that was held first in front.
+/// The slots of held notifications for each user, the oldest first.
 struct PendingByUser {
     private var chains: [UserKey: SlotChain] = [:]
     private var links = SlotLinks()
@@ -11,7 +11,7 @@ struct PendingByUser {
 
     mutating func remove(_ slot: Int, of user: UserKey) {
         guard var chain = chains.removeValue(forKey: user) else {
-            preconditionFailure("a user has what is held for them")
+            preconditionFailure("no pending list for a user with held notifications")
         }
         links.remove(slot, from: &chain)
         if chain.count > 0 { chains[user] = chain }

@@ -1,17 +1,15 @@
-/// Slots one behind the other; any may leave. The links are kept apart, so that a slot is in one chain at a time.
+/// The ends of a doubly linked list of slots; ``SlotLinks`` has the links.
 struct SlotChain {
     fileprivate(set) var first: Int?
     fileprivate var last: Int?
-    private(set) var count = 0
-
-    fileprivate mutating func count(_ change: Int) { count += change }
+    fileprivate(set) var count = 0
 }
 
-/// For each slot the one before it and the one behind it in its chain.
+/// The links of doubly linked lists of slots. A slot is in one list at a time.
 struct SlotLinks {
     private struct Link {
-        var before: Int?
-        var behind: Int?
+        var previous: Int?
+        var next: Int?
     }
 
     private var links: [Link] = []
@@ -21,24 +19,24 @@ struct SlotLinks {
         var next = chain.first
         while let slot = next {
             slots.append(slot)
-            next = links[slot].behind
+            next = links[slot].next
         }
         return slots
     }
 
     mutating func append(_ slot: Int, to chain: inout SlotChain) {
         while links.count <= slot { links.append(Link()) }
-        links[slot] = Link(before: chain.last)
-        if let last = chain.last { links[last].behind = slot } else { chain.first = slot }
+        links[slot] = Link(previous: chain.last)
+        if let last = chain.last { links[last].next = slot } else { chain.first = slot }
         chain.last = slot
-        chain.count(1)
+        chain.count += 1
     }
 
     mutating func remove(_ slot: Int, from chain: inout SlotChain) {
         let link = links[slot]
-        if let before = link.before { links[before].behind = link.behind } else { chain.first = link.behind }
-        if let behind = link.behind { links[behind].before = link.before } else { chain.last = link.before }
+        if let previous = link.previous { links[previous].next = link.next } else { chain.first = link.next }
+        if let next = link.next { links[next].previous = link.previous } else { chain.last = link.previous }
         links[slot] = Link()
-        chain.count(-1)
+        chain.count -= 1
     }
 }

@@ -1,4 +1,5 @@
 import JSON
+import PipelineKit
 import TestSupport
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     static let seeds = UInt64(1)...60
 
     @Test(arguments: seeds)
-    func `ends each in one notification or one coalesced event, with every change told once`(seed: UInt64) throws {
+    func `puts each match into one notification or coalesced event and reports it once`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
         var ended: [Int] = []
         var told: [Int] = []
@@ -22,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `is told by the newest, in order, and no later than the maximum delay`(seed: UInt64) throws {
+    func `gives notifications of the newest matches, in order and within the maximum delay`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
         let output = try stream.outputs()
         #expect(output.times == output.times.sorted(), "seed \(seed)")
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `gives what a plain model of the rules gives`(seed: UInt64) throws {
+    func `gives the same result as a simple model of the rules`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
         let output = try stream.outputs()
         let difference = zip(output.lines, stream.expectedLines).first { $0 != $1 }
@@ -44,14 +45,14 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `gives the same however it is cut into batches`(seed: UInt64) throws {
+    func `gives the same result whatever the batches are`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
         var random = Seeded(seed)
         let cuts = Set(stream.arrivals.indices.filter { _ in Bool.random(using: &random) })
         #expect(try stream.outputs().lines == stream.outputs(cuts: cuts).lines, "seed \(seed)")
     }
 
-    @Test func `shows every policy, replaced ones, waits and limits`() throws {
+    @Test func `covers every policy, replacements, waits and limits`() throws {
         var seen: Set<String> = []
         for seed in Self.seeds {
             let stream = Stream(seed: seed)
@@ -69,7 +70,7 @@ import Testing
     }
 }
 
-/// A random stream of matches of a few users, each of its own change, and what becomes of them by the rules.
+/// A random stream of matches for a few users, each of another change, and the expected result.
 private struct Stream {
     var matches: [SampleMatch] = []
     var times: [Int64] = []
@@ -82,7 +83,7 @@ private struct Stream {
         windowMilliseconds = .random(in: 1...60, using: &random)
         maximumMilliseconds = windowMilliseconds * .random(in: 1...5, using: &random)
         settings = CoalesceSettings(
-            policy: random.one(of: ["latest", "latest", "debounce", "debounce", "none"]),
+            policy: PluginChoice(random.one(of: ["latest", "latest", "debounce", "debounce", "none"])),
             window: .milliseconds(windowMilliseconds), maximumDelay: .milliseconds(maximumMilliseconds),
             pendingPerUser: random.one(of: [1, 2, 3, 100]), atLimit: random.one(of: AtLimit.allCases))
         var time: Int64 = 0
@@ -103,7 +104,7 @@ private struct Stream {
         try CoalesceTests.outputs(of: arrivals, settings, cuts: cuts)
     }
 
-    /// The longest that a change may wait by the policy's own rule.
+    /// The longest time that a change may wait under the policy.
     var longestMilliseconds: Int64 {
         switch settings.policy.kind {
         case "none": 0
@@ -123,7 +124,7 @@ private struct Stream {
         var atLimit: String?
     }
 
-    /// Keeps what is held in a list and looks through all of it at every step.
+    /// A simple model that searches a list of held notifications at every step.
     var expectedLines: [String] {
         var model = Model(stream: self)
         for index in matches.indices { model.take(index) }
@@ -180,7 +181,7 @@ private struct Stream {
             }
         }
 
-        /// Those that are to leave have their time moved to now, and leave before anything else happens.
+        /// Makes notifications above the limit due now, so that they leave before anything else happens.
         private mutating func makeRoom(for user: String, _ now: Int64) -> Bool {
             let places = held.indices.filter { held[$0].user == user }
             guard places.count >= stream.settings.pendingPerUser else { return true }

@@ -5,20 +5,20 @@ import Time
 @testable import Coalesce
 
 @Suite struct `Coalesce settings` {
-    @Test func `are latest for one second, a hundred pending for a user, unless told otherwise`() throws {
+    @Test func `have defaults: policy latest, one second, a hundred pending notifications per user`() throws {
         let settings = try read("")
         #expect(settings.policy.kind == "latest")
         #expect((settings.window, settings.maximumDelay) == (.seconds(1), .seconds(10)))
         #expect((settings.pendingPerUser, settings.atLimit) == (100, .flushOldest))
     }
 
-    @Test func `wait ten windows at most unless told otherwise`() throws {
+    @Test func `have a default maximum delay of ten windows`() throws {
         let settings = try read("window: 250ms")
         #expect((settings.window, settings.maximumDelay) == (.milliseconds(250), .milliseconds(2500)))
         #expect(try read("window: 0s").window == .zero)
     }
 
-    @Test func `refuse a maximum delay shorter than the window`() throws {
+    @Test func `must not have a maximum delay shorter than the window`() throws {
         #expect(throws: PipelineFileError.self) { try read("{window: 2s, maximumDelay: 1s}") }
         #expect(try read("{window: 2s, maximumDelay: 2s}").maximumDelay == .seconds(2))
     }
@@ -39,12 +39,12 @@ import Time
         ("pendingPerUser: 0", "pipeline.yaml:1:17: pendingPerUser: must be between 1 and 1000000000, is 0"),
         ("pendingPerUsr: 5", #"pipeline.yaml:1:1: pendingPerUsr: unknown key; did you mean "pendingPerUser"?"#),
     ])
-    func `are refused with place, key and the nearest word`(_ text: String, _ error: String) throws {
+    func `are rejected with position, key and the nearest word`(_ text: String, _ error: String) throws {
         let said = try refusal(text) ?? "taken"
         #expect(said.hasPrefix(error), "\(said)")
     }
 
-    @Test func `give a policy of somebody else its own settings`() throws {
+    @Test func `are passed to the policy of a plugin`() throws {
         var other = context
         other.registry.register(Every.self)
         let settings = try read("{policy: {use: every, minutes: 5}, window: 1s, maximumDelay: 1h}")

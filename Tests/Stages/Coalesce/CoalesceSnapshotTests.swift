@@ -10,7 +10,7 @@ struct CoalesceSnapshotTests {
     private static func fresh(_ policy: String = "debounce", pendingPerUser: Int = 100) throws -> CoalesceStage {
         try CoalesceStage(
             CoalesceSettings(
-                policy: policy, window: .milliseconds(100), maximumDelay: .milliseconds(250),
+                policy: PluginChoice(policy), window: .milliseconds(100), maximumDelay: .milliseconds(250),
                 pendingPerUser: pendingPerUser),
             context: context)
     }
@@ -34,12 +34,12 @@ struct CoalesceSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
+    func `a restored stage continues like the original one`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = Self.history(&draw)
         for policy in ["latest", "debounce"] {
             for limit in [1, 100] {
-                // Behind it there is to be something to coalesce, and more than one may wait for.
+                // The following events must contain replacements and more than one waiting notification.
                 let cut = draw.below(200)
                 let (itself, restored) = try Run.split(history, at: cut) {
                     try Self.fresh(policy, pendingPerUser: limit)
@@ -53,7 +53,7 @@ struct CoalesceSnapshotTests {
     }
 
     @Test(arguments: ["latest", "debounce", "none"])
-    func `a stage restored behind any event goes on as the one that was not stopped`(policy: String) throws {
+    func `a stage restored after any event continues like one that was never stopped`(policy: String) throws {
         var draw = Seeded(11)
         let history = Self.history(&draw, count: 60)
         for cut in history.indices {
@@ -62,7 +62,7 @@ struct CoalesceSnapshotTests {
         }
     }
 
-    @Test func `what is held under one policy leaves in its time under another`() throws {
+    @Test func `a notification held under one policy leaves at its time under another policy`() throws {
         let history = [Run.Arrival(SampleMatch.collapsing("c").line, at: 0)]
         let debounced = try Self.run(history)
         for policy in ["latest", "none"] {
@@ -78,7 +78,7 @@ struct CoalesceSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `what was held and has left does not show in a snapshot`(seed: UInt64) throws {
+    func `a snapshot does not depend on notifications that have left`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = Self.history(&draw, count: 120)
         let gap = history[119].microseconds + 1_000_000
@@ -93,7 +93,7 @@ struct CoalesceSnapshotTests {
     }
 
     @Test(arguments: ["latest", "debounce"])
-    func `a damaged snapshot is refused, or makes a stage that goes on`(policy: String) throws {
+    func `a damaged snapshot is rejected, or the restored stage works`(policy: String) throws {
         var silent = SampleMatch(change: 3)
         silent.device = nil
         let history = [
@@ -106,7 +106,7 @@ struct CoalesceSnapshotTests {
         #expect(report.changesRefused > 0)
     }
 
-    @Test func `state is one line a notification, in the order in which they leave`() throws {
+    @Test func `the state has one line per notification, in the order in which they leave`() throws {
         let day: Int64 = 86_400_000_000
         let collapsing = [1, 3].map { SampleMatch.collapsing("c \\\"1", change: $0).line }
         let run = try Self.run([

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Coalesce
 
-/// A picture of time: one character is 10 ms, a letter is a match that collapses with its own kind, `-` is nothing.
+/// A timeline: one character is 10 ms, a letter is a match with this collapse ID, `-` is nothing.
 ///
-/// Changes are numbered in order of arrival. What leaves is written the same way: the letter where the notification
-/// leaves, and for each the changes it stands for.
+/// Changes are numbered in order of arrival. The result has the same form: a letter where a notification leaves, and the
+/// changes of each notification.
 private func picture(
     _ arrivals: String, policy: String = "debounce", window: Int = 3, maximumDelay: Int = 30
 ) throws -> (line: String, causes: [[Int]], coalesced: Int) {
@@ -29,43 +29,43 @@ private func picture(
 }
 
 @Suite struct `The policy latest` {
-    @Test func `lets the first go at once`() throws {
+    @Test func `releases the first notification at once`() throws {
         let seen = try picture("-a-----", policy: "latest")
         #expect(seen.line == "-a")
         #expect(seen.causes == [[1]])
     }
 
-    @Test func `lets the newest go when the window after it is over, and so on`() throws {
+    @Test func `releases the newest notification at the end of each window`() throws {
         let seen = try picture("aaa-a-a------", policy: "latest")
         #expect(seen.line == "a--a--a--a")
         #expect(seen.causes == [[1], [2, 3], [4], [5]])
         #expect(seen.coalesced == 1)
     }
 
-    @Test func `lets one go at once that comes when the window is over`() throws {
+    @Test func `releases a notification at once that comes at the end of the window`() throws {
         let seen = try picture("a--a---a-a-", policy: "latest")
         #expect(seen.line == "a--a---a--a")
         #expect(seen.causes == [[1], [2], [3], [4]])
     }
 
-    @Test func `does not let a stream of newer ones hold anything back`() throws {
+    @Test func `is not delayed by a stream of newer notifications`() throws {
         let seen = try picture("aaaaaaaaaaaa", policy: "latest", maximumDelay: 3)
         #expect(seen.line == "a--a--a--a--a")
         #expect(seen.causes == [[1], [2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]])
     }
 
-    @Test func `keeps the windows of two collapse IDs apart`() throws {
+    @Test func `has a separate window for each collapse ID`() throws {
         let seen = try picture("abab------", policy: "latest")
         #expect(seen.line == "ab-ab")
         #expect(seen.causes == [[1], [2], [3], [4]])
     }
 
-    @Test func `holds nothing where the window is zero`() throws {
+    @Test func `holds nothing if the window is zero`() throws {
         let seen = try picture("aaa", policy: "latest", window: 0)
         #expect(seen.causes == [[1], [2], [3]])
     }
 
-    @Test func `tells a deletion that comes after a creation in one window`() throws {
+    @Test func `reports a deletion that follows a creation in one window`() throws {
         var matches = (1...3).map { SampleMatch.collapsing("a", change: $0) }
         matches[2].reason = "delete"
         let output = try outputs(of: matches.map { Arrival(time: 0, line: $0.line) }, policy: "latest")
@@ -74,7 +74,7 @@ private func picture(
         #expect(output.times == [0, 0, 100])
     }
 
-    @Test func `leaves the device out that made the first, and not from what others changed too`() throws {
+    @Test func `keeps the origin of the first notification, but drops it if devices differ`() throws {
         var matches = (1...3).map { SampleMatch.collapsing("a", change: $0) }
         matches[2].device = "alice-phone"
         let output = try outputs(of: matches.map { Arrival(time: 0, line: $0.line) }, policy: "latest")
@@ -84,7 +84,7 @@ private func picture(
 }
 
 @Suite struct `The policy none` {
-    @Test func `lets each go at once, and replaces none`() throws {
+    @Test func `releases each notification at once, and replaces none`() throws {
         let seen = try picture("aab-a", policy: "none")
         #expect(seen.line == "aab-a")
         #expect(seen.causes == [[1], [2], [3], [4]])
@@ -99,34 +99,34 @@ private func picture(
         #expect(seen.causes == [[1]])
     }
 
-    @Test func `give way to a newer one, which restarts the window`() throws {
+    @Test func `are replaced by a newer one, which restarts the window`() throws {
         let seen = try picture("a-a--------")
         #expect(seen.line == "-----a")
         #expect(seen.causes == [[1, 2]])
         #expect(seen.coalesced == 1)
     }
 
-    @Test func `leave before what arrives at their deadline`() throws {
+    @Test func `leave before a match that arrives at their deadline`() throws {
         let seen = try picture("a--a")
         #expect(seen.line == "---a--a")
         #expect(seen.causes == [[1], [2]])
         #expect(seen.coalesced == 0)
     }
 
-    @Test func `are held no longer than the maximum delay`() throws {
+    @Test func `are held for the maximum delay at most`() throws {
         let seen = try picture("a-a-a-a-a-a-a", maximumDelay: 7)
         #expect(seen.line == "-------a-------a")
         #expect(seen.causes == [[1, 2, 3, 4], [5, 6, 7]])
         #expect(seen.coalesced == 5)
     }
 
-    @Test func `do not touch those of another collapse ID`() throws {
+    @Test func `do not affect another collapse ID`() throws {
         let seen = try picture("aba--")
         #expect(seen.line == "----ba")
         #expect(seen.causes == [[2], [1, 3]])
     }
 
-    @Test func `leave in the order of their first match when they are due at one time`() throws {
+    @Test func `leave in the order of their first matches if they are due at the same time`() throws {
         let matches = ["b", "a", "c"].enumerated().map { SampleMatch.collapsing($1, change: $0 + 1) }
         let again = SampleMatch.collapsing("b", change: 4)
         let output = try outputs(of: (matches + [again]).map { Arrival(time: 0, line: $0.line) })
@@ -138,7 +138,7 @@ private func picture(
         #expect(output.times == [0, 100, 100, 100])
     }
 
-    @Test func `name in a coalesced event who replaced whom, at that moment`() throws {
+    @Test func `write a coalesced event at once when they are replaced`() throws {
         var other = SampleMatch.collapsing("a", change: 17)
         other.subscription = "other"
         let matches = [SampleMatch.collapsing("a", change: 15), other]
@@ -152,19 +152,19 @@ private func picture(
         #expect(output.times == [20, 120])
     }
 
-    @Test func `tell a deletion that comes after a creation`() throws {
+    @Test func `report a deletion that follows a creation`() throws {
         var deletion = SampleMatch.collapsing("a", change: 2)
         deletion.reason = "delete"
         let output = try lines(of: [.collapsing("a"), deletion])
         #expect(output.last == deletion.notification(causes: [1, 2]))
     }
 
-    @Test func `list a change once, though two subscriptions matched it`() throws {
+    @Test func `list a change once if two subscriptions matched it`() throws {
         let match = SampleMatch.collapsing("a", change: 5)
         #expect(try lines(of: [match, match]).last == match.notification(causes: [5]))
     }
 
-    @Test func `leave at once when they stand for as many changes as one may`() throws {
+    @Test func `leave at once when they reach the limit of changes`() throws {
         let count = HeldNotification.causesMax
         let output = try lines(of: (1...count + 1).map { .collapsing("a", change: $0) })
         let notifications = output.filter { $0.contains(#""type":"notification""#) }
@@ -173,8 +173,8 @@ private func picture(
     }
 }
 
-@Suite struct `What replaces what` {
-    @Test func `a silent match, by subscription`() throws {
+@Suite struct `Replacement` {
+    @Test func `silent matches replace each other per subscription`() throws {
         for info in [
             nil, "null", "{}", #"{"shouldSendContentAvailable":true}"#, #"{"shouldBadge":false,"title":""}"#,
             #"{"shouldSendContentAvailable":true,"desiredKeys":["a"]}"#,
@@ -195,25 +195,26 @@ private func picture(
     }
 
     @Test(arguments: [\SampleMatch.user, \.container, \.environment, \.database, \.subscription])
-    func `a silent match of another place stays apart`(member: WritableKeyPath<SampleMatch, String> & Sendable) throws {
+    func `silent matches in different scopes stay apart`(member: WritableKeyPath<SampleMatch, String> & Sendable) throws
+    {
         var other = SampleMatch(change: 2)
         other[keyPath: member] = "other"
         #expect(try lines(of: [SampleMatch(), other]).count == 2)
         #expect(try !lines(of: [SampleMatch(), other]).contains { $0.contains("coalesced") })
     }
 
-    @Test func `a collapse ID joins the databases and subscriptions of one user`() throws {
+    @Test func `a collapse ID covers all databases and subscriptions of a user`() throws {
         var other = SampleMatch.collapsing("a", change: 2)
         (other.database, other.subscription) = ("public", "other")
         #expect(try lines(of: [.collapsing("a"), other]).last == other.notification(causes: [1, 2]))
     }
 
-    @Test func `a collapse ID is compared as text, not as it is escaped`() throws {
+    @Test func `collapse IDs are compared without their escapes`() throws {
         let escaped = SampleMatch.collapsing(#"\u0061"#, change: 2)
         #expect(try lines(of: [.collapsing("a"), escaped]).last == escaped.notification(causes: [1, 2]))
     }
 
-    @Test func `nothing, where the window is zero`() throws {
+    @Test func `nothing is replaced if the window is zero`() throws {
         let matches = [SampleMatch.collapsing("a"), .collapsing("a", change: 2), SampleMatch(change: 3)]
         let output = try outputs(of: matches.map { Arrival(time: 0, line: $0.line) }, window: .zero)
         #expect(output.lines == matches.map { $0.notification(causes: [$0.change]) })
@@ -221,13 +222,13 @@ private func picture(
 }
 
 @Suite struct `An origin` {
-    @Test func `stays where all changes have the same`() throws {
+    @Test func `is kept if all changes have the same one`() throws {
         let matches = [SampleMatch.collapsing("a"), .collapsing("a", change: 2)]
         #expect(try lines(of: matches).last == matches[1].notification(causes: [1, 2]))
     }
 
     @Test(arguments: [[nil, "mac"], ["mac", nil], ["mac", "phone"], ["mac", "phone", "mac"]] as [[String?]])
-    func `goes where two changes differ`(devices: [String?]) throws {
+    func `is dropped if two changes differ`(devices: [String?]) throws {
         let matches = devices.enumerated().map { index, device in
             var match = SampleMatch.collapsing("a", change: index + 1)
             match.device = device
@@ -239,12 +240,12 @@ private func picture(
 }
 
 @Suite struct `Other events` {
-    @Test func `pass as they came, at once`() throws {
+    @Test func `pass unchanged and at once`() throws {
         let events = [#"{"type":"device.register","user":"_alice"}"#, #"{"type":"new.word","n":1.50}"#, #"{"a":1}"#]
         #expect(try outputs(of: events.map { Arrival(time: 0, line: $0) }).lines == events)
     }
 
-    @Test func `that say a change was not watched end here`() throws {
+    @Test func `of type not_matched are not passed on`() throws {
         let event = #"{"type":"not_matched","first":1,"last":1000,"count":752}"#
         #expect(try outputs(of: [Arrival(time: 0, line: event)]) == StageOutput())
     }
@@ -254,7 +255,7 @@ private func picture(
         (#""subscriptionID":"feed""#, #""subscriptionID":7"#),
         (#""collapseIDKey":"a""#, #""collapseIDKey":{"a":1}"#), (#""database":"private""#, #""database":null"#),
     ])
-    func `that are broken matches are set aside`(part: String, broken: String) throws {
+    func `that are invalid matches become dead letters`(part: String, broken: String) throws {
         let line = SampleMatch.collapsing("a").line
         #expect(line.contains(part))
         let output = try outputs(of: [Arrival(time: 0, line: line.replacing(part, with: broken, maxReplacements: 1))])
@@ -268,7 +269,7 @@ private func lines(of matches: [SampleMatch]) throws -> [String] {
 }
 
 @Suite struct `The order of members` {
-    /// `json.dumps(event, sort_keys=True)` in a plugin before coalesce.
+    /// As after `json.dumps(event, sort_keys=True)` in a plugin before coalesce.
     @Test(arguments: ["latest", "debounce", "none"]) func `does not matter`(policy: String) throws {
         let letters = Array("abaacab")
         let arrivals = letters.indices.map { index in

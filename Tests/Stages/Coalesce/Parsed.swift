@@ -1,6 +1,6 @@
 import JSON
 
-/// The few members of an output line that the tests ask for.
+/// The members of an output line that the tests need.
 struct Parsed {
     var change = 0
     var causes: [Int] = []

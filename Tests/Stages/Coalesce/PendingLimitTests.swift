@@ -3,7 +3,7 @@ import Testing
 
 @testable import Coalesce
 
-/// A user may have two notifications pending, of two collapse IDs; a third is one too many.
+/// The limit is two pending notifications per user.
 @Suite struct `A user at the limit` {
     private let matches = ["a", "b", "c", "d"].enumerated().map { SampleMatch.collapsing($1, change: $0 + 1) }
 
@@ -11,12 +11,13 @@ import Testing
         -> StageOutput
     {
         let settings = CoalesceSettings(
-            policy: policy, window: .milliseconds(100), pendingPerUser: 2, atLimit: atLimit)
+            policy: PluginChoice(policy), window: .milliseconds(100), maximumDelay: .seconds(1), pendingPerUser: 2,
+            atLimit: atLimit)
         return try CoalesceTests.outputs(
             of: matches.enumerated().map { Arrival(time: Int64($0), line: $1.line) }, settings)
     }
 
-    @Test func `lets the oldest go at once, and the event says so`() throws {
+    @Test func `gets the oldest notification at once, and its event says so`() throws {
         let output = try outputs(matches, .flushOldest)
         #expect(
             output.lines == [
@@ -27,7 +28,7 @@ import Testing
         #expect(output.times == [2, 3, 102, 103])
     }
 
-    @Test func `lets all go at once, and the events say so`() throws {
+    @Test func `gets all notifications at once, and their events say so`() throws {
         let output = try outputs(matches, .flushAll)
         #expect(
             output.lines == [
@@ -38,7 +39,7 @@ import Testing
         #expect(output.times == [2, 2, 102, 103])
     }
 
-    @Test func `lets the newest go at once, and the event says so`() throws {
+    @Test func `gets the newest notification at once, and its event says so`() throws {
         let output = try outputs(matches, .passNewest)
         #expect(
             output.lines == [
@@ -49,7 +50,7 @@ import Testing
         #expect(output.times == [2, 3, 100, 101])
     }
 
-    @Test func `still has newer ones replace what is pending`() throws {
+    @Test func `can still replace pending notifications`() throws {
         let again = SampleMatch.collapsing("a", change: 3)
         let output = try outputs([matches[0], matches[1], again], .passNewest)
         #expect(!output.lines.contains { $0.contains("atLimit") })
@@ -57,14 +58,15 @@ import Testing
     }
 
     @Test(arguments: [\SampleMatch.user, \.container, \.environment])
-    func `is one of a container and environment`(place: WritableKeyPath<SampleMatch, String> & Sendable) throws {
+    func `has a limit in each container and environment`(place: WritableKeyPath<SampleMatch, String> & Sendable) throws
+    {
         var elsewhere = matches
         for index in 2..<4 { elsewhere[index][keyPath: place] = "other" }
         let output = try outputs(elsewhere, .flushOldest)
         #expect(!output.lines.contains { $0.contains("atLimit") })
     }
 
-    @Test func `has a window after what left early, where the policy is latest`() throws {
+    @Test func `has a window after an early notification under the policy latest`() throws {
         let twice = ["a", "b", "c", "a", "b", "c", "a"].enumerated().map { SampleMatch.collapsing($1, change: $0 + 1) }
         let output = try outputs(twice, .flushOldest, policy: "latest")
         #expect(

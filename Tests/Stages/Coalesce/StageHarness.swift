@@ -4,13 +4,13 @@ import Time
 
 @testable import Coalesce
 
-/// One event line and the moment it arrives at, in milliseconds.
+/// An event line and its arrival time in milliseconds.
 struct Arrival {
     var time: Int64
     var line: String
 }
 
-/// What a stage gave: lines with the moments they left at, and what it rejected.
+/// The lines that a stage wrote, with their times, and its rejections.
 struct StageOutput: Equatable {
     var lines: [String] = []
     var times: [Int64] = []
@@ -31,14 +31,16 @@ extension Registry {
     }
 }
 
-/// Feeds a stage as its host would, and serves what is left at the end.
+/// Feeds a stage like its host, and wakes it until nothing is held.
 ///
-/// - Parameter cuts: After how many events a batch ends: the outbox is emptied there, and the clock is moved.
+/// - Parameter cuts: The numbers of events after which a batch ends. There the outbox is emptied and the clock is
+///   moved.
 func outputs(
     of arrivals: [Arrival], policy: String = "debounce", window: Duration = .milliseconds(100),
     maximumDelay: Duration? = nil, cuts: Set<Int> = []
 ) throws -> StageOutput {
-    let settings = CoalesceSettings(policy: policy, window: window, maximumDelay: maximumDelay)
+    let settings = CoalesceSettings(
+        policy: PluginChoice(policy), window: window, maximumDelay: maximumDelay ?? window * 10)
     return try outputs(of: arrivals, settings, cuts: cuts)
 }
 

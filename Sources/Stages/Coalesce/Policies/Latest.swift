@@ -1,8 +1,8 @@
 import PipelineKit
 import Time
 
-/// The first leaves at once. What comes within a window after one has left waits for the window's end, and the newest
-/// of it leaves then. So there is one notification of a key in each window at most, and none waits longer than one.
+/// Lets the first notification leave at once, which opens a window. Of those that come within the window only the newest
+/// leaves, at its end. So each key has at most one notification per window, and none waits longer than a window.
 package struct Latest: CoalescingPolicy {
     package static let kind = "latest"
     private let window: Duration

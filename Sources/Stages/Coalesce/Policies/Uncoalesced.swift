@@ -1,7 +1,7 @@
 import PipelineKit
 import Time
 
-/// Each notification leaves at once, and none replaces another.
+/// Lets each notification leave at once; none replaces another.
 package struct Uncoalesced: CoalescingPolicy {
     package static let kind = "none"
 
