@@ -3,28 +3,31 @@ import JSON
 
 /// The number on an app's icon, for all of a user's devices.
 struct Badge: Equatable {
-    /// Where a topic's number was set by itself.
+    /// A topic with a number of its own.
     struct Topic: Equatable {
         let name: [UInt8]
         var count: Int
     }
 
-    /// The most topics of one user that have numbers of their own: each is one more payload in every push.
+    /// The most topics of one user with numbers of their own: each adds a payload to every push.
     static let topicsMax = 16
 
-    /// Of every topic that has none of its own.
+    /// The number of all topics without one of their own.
     private(set) var count = 0
-    /// In the order of their names' bytes. None has the number that all others have: it would always keep it.
+    /// Sorted by the bytes of the names. A topic whose number equals `count` is not listed: both numbers rise together.
     private(set) var topics: [Topic] = []
 
     var isUnset: Bool { count == 0 && topics.isEmpty }
 
-    mutating func raise() {
+    /// Adds one to all numbers.
+    ///
+    /// - Returns: The new badge.
+    mutating func raise() -> Badge {
         count = Badge.next(count)
         for index in topics.indices { topics[index].count = Badge.next(topics[index].count) }
+        return self
     }
 
-    /// A badge that is full stays so.
     private static func next(_ count: Int) -> Int { min(count + 1, Int(CloudKitLimits.badgeMax)) }
 
     mutating func set(_ count: Int) {
@@ -32,12 +35,12 @@ struct Badge: Equatable {
         topics = []
     }
 
-    /// - Returns: False, with nothing changed, where the user has too many topics.
+    /// - Returns: Whether the number was set; false if the user has too many topics.
     mutating func set(_ count: Int, of name: [UInt8]) -> Bool {
         let index = topics.firstIndex { !$0.name.lexicographicallyPrecedes(name) } ?? topics.count
-        let isThere = index < topics.count && topics[index].name == name
-        guard isThere || count == self.count || topics.count < Badge.topicsMax else { return false }
-        if isThere { topics.remove(at: index) }
+        let isListed = index < topics.count && topics[index].name == name
+        guard isListed || count == self.count || topics.count < Badge.topicsMax else { return false }
+        if isListed { topics.remove(at: index) }
         if count != self.count { topics.insert(Topic(name: name, count: count), at: index) }
         return true
     }

@@ -15,15 +15,16 @@ extension BadgeCounters {
         for _ in 0..<(try snapshot.count(bytesEach: 3)) {
             let key = Key(bytes: try snapshot.array())
             let badge = try Badge(from: &snapshot)
-            guard key.parts != nil, !badge.isUnset else { throw snapshot.error("this is no badge") }
-            guard badges.updateValue(badge, forKey: key) == nil else { throw snapshot.error("a badge is there twice") }
+            guard key.parts != nil, !badge.isUnset, badges.updateValue(badge, forKey: key) == nil else {
+                throw snapshot.error("a badge is invalid or appears twice")
+            }
         }
     }
 
-    /// One line a badge, in the order of containers, environments, users and topics.
+    /// Writes one line for each badge, sorted by container, environment, user and topic.
     func writeState(into lines: inout ByteBuffer) {
         let sorted = badges.compactMap { key, badge in key.parts.map { (parts: $0, badge: badge) } }
-            .sorted { $0.parts < $1.parts }
+            .sorted { $0.parts.sortKey.lexicographicallyPrecedes($1.parts.sortKey) }
         for (parts, badge) in sorted {
             if badge.count > 0 { parts.writeState(badge.count, of: nil, into: &lines) }
             for topic in badge.topics { parts.writeState(topic.count, of: topic.name, into: &lines) }
@@ -32,7 +33,7 @@ extension BadgeCounters {
 }
 
 extension Badge {
-    /// No history is that long: a count above it was never counted.
+    /// A damaged snapshot may have any count; no log has more than this many notifications.
     private static let countMax = 1 << 53
 
     fileprivate func write(into snapshot: inout SnapshotWriter) {
@@ -49,36 +50,28 @@ extension Badge {
         for number in 0..<(try snapshot.count(bytesEach: 2)) {
             let (name, count) = (try snapshot.array(), try Badge.count(from: &snapshot))
             guard set(count, of: name), topics.count == number + 1, topics[number].name == name else {
-                throw snapshot.error("a topic's badge is there twice, or out of its turn")
+                throw snapshot.error("the badge of a topic appears twice or is out of order")
             }
         }
     }
 
     private static func count(from snapshot: inout SnapshotReader) throws(SnapshotError) -> Int {
         let count = try snapshot.integer()
-        guard (0...countMax).contains(count) else { throw snapshot.error("this is no badge") }
+        guard (0...countMax).contains(count) else { throw snapshot.error("a badge is out of range") }
         return count
     }
 }
 
 extension BadgeCounters.Key {
-    struct Parts: Comparable {
+    struct Parts {
         let container: ArraySlice<UInt8>
         let environment: ContainerEnvironment
         let user: ArraySlice<UInt8>
 
-        static func < (left: Parts, right: Parts) -> Bool {
-            guard left.container == right.container else {
-                return left.container.lexicographicallyPrecedes(right.container)
-            }
-            guard left.environment == right.environment else {
-                return left.environment.rawValue < right.environment.rawValue
-            }
-            return left.user.lexicographicallyPrecedes(right.user)
-        }
+        var sortKey: ArraySlice<UInt8> { container + [0, environment.rawValue] + user }
     }
 
-    /// Nil where the bytes are no key.
+    /// Nil if the bytes are not a key.
     var parts: Parts? {
         guard let environment = bytes.first.flatMap(ContainerEnvironment.init(rawValue:)) else { return nil }
         guard let container = text(at: 1), let user = text(at: container.endIndex), user.endIndex == bytes.count else {
@@ -87,7 +80,7 @@ extension BadgeCounters.Key {
         return Parts(container: container, environment: environment, user: user)
     }
 
-    /// The text behind its length.
+    /// The text whose length starts at `start`.
     private func text(at start: Int) -> ArraySlice<UInt8>? {
         guard start + 4 <= bytes.count else { return nil }
         let count = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt32.self) }

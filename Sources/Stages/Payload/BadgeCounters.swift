@@ -1,18 +1,18 @@
 import JSON
 import PipelineKit
 
-/// How many notifications have raised each user's badge, per container, environment and topic.
+/// The badge of each user, per container and environment.
 ///
-/// A notification raises the badges of all topics of its user, also of those that no device has registered yet; so
-/// topics differ only where one was set by itself.
+/// A notification raises the badge of every topic of its user, even of a topic that no device has registered yet. So the
+/// numbers of two topics differ only if a `badge.set` has set one of them.
 struct BadgeCounters {
-    /// A user of a container's environment.
+    /// A user in one environment of a container.
     struct Key: Hashable {
         let bytes: [UInt8]
 
         init(bytes: [UInt8]) { self.bytes = bytes }
 
-        /// Container and user as decoded text, each behind its length.
+        /// Joins the environment, and container and user, each as its length and its decoded text.
         init(environment: ContainerEnvironment, container: JSONValue, user: JSONValue) {
             var bytes: [UInt8] = []
             bytes.reserveCapacity(96)
@@ -29,16 +29,13 @@ struct BadgeCounters {
 
     var badges: [Key: Badge] = [:]
 
-    /// The badge that the notification's user sees from now on.
+    /// Raises the badge of the notification's user.
+    ///
+    /// - Returns: The new badge.
     mutating func increment(for notification: Notification) -> Badge {
         let key = Key(
             environment: notification.environment, container: notification.container, user: notification.user)
-        return raise(&badges[key, default: Badge()])
-    }
-
-    private func raise(_ badge: inout Badge) -> Badge {
-        badge.raise()
-        return badge
+        return badges[key, default: Badge()].raise()
     }
 
     mutating func set(_ setting: BadgeSetting) throws(Rejection) {

@@ -3,7 +3,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// A `badge.set` event, checked: what a user's badge is to count on from.
+/// A parsed `badge.set` event: the number from which a user's badge continues.
 struct BadgeSetting {
     let key: BadgeCounters.Key
     let count: Int

@@ -1,7 +1,7 @@
 import JSON
 
 extension ByteBuffer {
-    /// Appends a string of the event: as it stands, or with fewer escapes if it has any.
+    /// Appends a string of the event, with as few escapes as possible.
     @inline(__always)
     mutating func append(text: JSONValue) {
         if text.plain != nil { return append(text.raw) }
@@ -15,7 +15,7 @@ extension ByteBuffer {
         append(text: text)
     }
 
-    /// Appends a member if there is a string for it.
+    /// Appends a member if its value is a string.
     mutating func append(_ name: StaticString, text: JSONValue?) {
         if let text, text.isString { append(name, text: text) }
     }
@@ -26,14 +26,14 @@ extension ByteBuffer {
         appendJSON(number)
     }
 
-    /// Appends a key that is a string of the event.
+    /// Appends a key, given as a string of the event.
     mutating func append(key: JSONValue) {
         appendSeparator()
         append(text: key)
         append(byte: UInt8(ascii: ":"))
     }
 
-    /// Appends a key that is decoded text.
+    /// Appends a key, given as decoded text.
     mutating func append(key: [UInt8]) {
         appendSeparator()
         key.withUnsafeBytes { appendJSON(utf8: $0) }

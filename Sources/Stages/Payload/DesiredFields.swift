@@ -1,6 +1,6 @@
 import JSON
 
-/// The field values that a query subscription wants in its payloads, under `af`.
+/// The field values that a query subscription adds to its payloads under `af`.
 struct DesiredFields {
     fileprivate struct Field {
         let part: PayloadParts
@@ -8,14 +8,14 @@ struct DesiredFields {
         let value: FieldValue
     }
 
-    /// In alphabetical order; three places instead of a list, for none has more and lists take memory of their own.
+    /// In alphabetical order. At most three fields are possible, and a tuple needs no memory allocation.
     private var fields: (first: Field?, second: Field?, third: Field?)
     private(set) var parts: PayloadParts = []
-    /// Whether the record has a value that is wanted and has no place in a payload, such as bytes or a list.
+    /// Whether the record has a desired value that payloads cannot contain, such as bytes or a list.
     private(set) var isIncomplete = false
 
-    /// Only created and updated records have values. A name that stands twice counts once; a field that the record
-    /// lacks is left out.
+    /// Collects the values of a created or updated record; a deleted record has none. A name that is listed twice counts
+    /// once, and fields that the record lacks are left out.
     init(_ notification: Notification) {
         guard let names = notification.info.desiredKeys, notification.family == .query,
             notification.reason != .deleted
@@ -23,7 +23,7 @@ struct DesiredFields {
         for (name, part) in zip(names.elements, PayloadParts.fields) {
             if let value = FieldValue(named: name, in: notification.fields) {
                 if !contains(name) { insert(Field(part: part, name: name, value: value)) }
-            } else if FieldValue.isHeld(name, in: notification.fields) {
+            } else if FieldValue.exists(name, in: notification.fields) {
                 isIncomplete = true
             }
         }

@@ -3,22 +3,22 @@ import JSON
 
 /// The value of a record's field in a payload, without the `{value, type}` around it.
 ///
-/// Only types that CloudKit allows there (desired keys: text, number, date, location, reference; arguments: text,
-/// number, date). Dates are milliseconds since 1970, as CloudKit Web Services writes them. Apple does not publish how
-/// locations and references are written: ours are objects with the members that Web Services gives them.
+/// CloudKit allows texts, numbers and dates, and locations and references among the desired keys only. Dates are
+/// milliseconds since 1970, as in CloudKit Web Services. Apple does not document the form of locations and references:
+/// Belfry writes objects with the members that they have in Web Services.
 struct FieldValue {
     private enum Form { case text, number, location, reference }
 
     private let form: Form
     private let value: JSONValue
 
-    /// Whether the record has a value there, of whatever type.
-    static func isHeld(_ name: JSONValue, in fields: JSONValue?) -> Bool {
+    /// Whether the field has a value of any type.
+    static func exists(_ name: JSONValue, in fields: JSONValue?) -> Bool {
         guard let value = (name.withUTF8 { fields?.member($0)?["value"] }) ?? nil else { return false }
         return !value.isNull
     }
 
-    /// Nil where the field is missing, null, or of a type that has no place in a payload.
+    /// Nil if the field is missing, null, or of a type that payloads cannot contain.
     init?(named name: JSONValue, in fields: JSONValue?) {
         guard let field = name.withUTF8({ fields?.member($0) }) ?? nil else { return nil }
         let members = Members(of: field)
@@ -27,7 +27,7 @@ struct FieldValue {
         self.value = value
     }
 
-    /// What a field has, found in one pass.
+    /// The members of a field, found in one pass.
     private struct Members {
         private(set) var value: JSONValue?
         private(set) var type: JSONValue?
@@ -44,10 +44,10 @@ struct FieldValue {
         }
     }
 
-    /// Whether it can stand for a variable of a localized text.
+    /// Whether the value can be an argument of a localized text.
     var isArgument: Bool { form == .text || form == .number }
 
-    /// Writes what stands for a variable of a localized text; a value that cannot is an empty one.
+    /// Writes the value as an argument of a localized text: a string, empty for a location or reference.
     func writeArgument(into buffer: inout ByteBuffer) {
         switch form {
         case .text: buffer.append(shortened: value)
@@ -95,8 +95,8 @@ struct FieldValue {
         buffer.append(byte: UInt8(ascii: "}"))
     }
 
-    /// The form that a value has by itself; types may be left out of requests.
-    private static func natural(_ value: JSONValue) -> Form? {
+    /// The form according to the value alone: producers may omit the type.
+    private static func inferredForm(_ value: JSONValue) -> Form? {
         switch value.kind {
         case .string: .text
         case .number: .number
@@ -109,7 +109,7 @@ struct FieldValue {
     private static func isNumber(_ value: JSONValue?) -> Bool { value?.isNumber == true }
 
     private static func form(of value: JSONValue, type: JSONValue?) -> Form? {
-        guard let form = natural(value) else { return nil }
+        guard let form = inferredForm(value) else { return nil }
         guard let type, !type.isNull else { return form }
         let isOfType =
             switch form {

@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 
 extension JSONValue? {
-    /// A member that must be there and of that kind.
+    /// The member, which must exist and be of this kind.
     @inline(__always)
     func required(_ key: StaticString, _ kind: JSONValue.Kind) throws(Rejection) -> JSONValue {
         guard let value = self else { throw .missing(key, kind) }
@@ -10,7 +10,7 @@ extension JSONValue? {
         return value
     }
 
-    /// A member of that kind, or nil where it is missing or null.
+    /// The member, which must be of this kind; nil if it is missing or null.
     @inline(__always)
     func optional(_ path: StaticString, _ kind: JSONValue.Kind) throws(Rejection) -> JSONValue? {
         guard let value = self, !value.isNull else { return nil }
@@ -18,7 +18,7 @@ extension JSONValue? {
         return value
     }
 
-    /// A member that is one of a few words.
+    /// The member, which must be a word that `read` knows.
     func word<Word>(
         _ key: StaticString, _ rule: StaticString, _ read: (JSONValue) -> Word?
     ) throws(Rejection) -> Word {

@@ -3,9 +3,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// What the subscription's owner wants to be told, as saved with the subscription.
-///
-/// A property that is missing, null, false or empty is not set.
+/// The `notificationInfo` of a subscription. A property that is missing, null, false or empty is not set.
 struct NotificationInfo {
     private(set) var body = AlertText()
     private(set) var title = AlertText()
@@ -18,7 +16,7 @@ struct NotificationInfo {
     private(set) var shouldBadge = false
     private(set) var sendsContentAvailable = false
     private(set) var sendsMutableContent = false
-    /// The names of fields whose values go into the payload.
+    /// The names of the fields whose values go into the payload.
     private(set) var desiredKeys: JSONValue?
 
     init(_ json: JSONValue?) throws(Rejection) {
@@ -58,8 +56,8 @@ struct NotificationInfo {
 
 /// One text of an alert.
 ///
-/// A localization key beats the literal text (Apple, CKSubscription.NotificationInfo, for alert and subtitle; we read
-/// the title the same way). Arguments belong to a key.
+/// A localization key takes precedence over the literal text (Apple, CKSubscription.NotificationInfo, for alert and
+/// subtitle; Belfry treats the title alike). Arguments count only with a key.
 struct AlertText {
     var literal: JSONValue?
     var key: JSONValue?
@@ -93,12 +91,13 @@ extension Rejection {
     }
 }
 
-// MARK: - Writing what a person sees and hears
+// MARK: - The aps dictionary
 
 extension PayloadWriter {
-    /// Without anything visible it is a push of the background, which APNs takes with `content-available` only.
+    /// Writes the `aps` dictionary. A push without visible parts is a background push, which APNs accepts only with
+    /// `content-available`.
     ///
-    /// - Returns: Whether the record has a value for a text that cannot stand there.
+    /// - Returns: Whether the record has a value for an argument whose type arguments cannot have.
     func writeAPS(_ kept: PayloadParts, _ badge: Int, into buffer: inout ByteBuffer) -> Bool {
         guard kept.isVisible else {
             buffer.append("{\"content-available\":1}")
@@ -119,7 +118,7 @@ extension PayloadWriter {
         return lacksArgument
     }
 
-    /// A body alone is a plain string.
+    /// Writes the alert: an object, or a plain string for a body alone.
     private func writeAlert(_ kept: PayloadParts, into buffer: inout ByteBuffer) -> Bool {
         if kept == .body, let body = info.body.literal {
             buffer.append(text: body)
@@ -146,10 +145,10 @@ extension PayloadWriter {
         return lacks
     }
 
-    /// Writes the values of the named fields as strings, the only kind that APNs takes for `loc-args`. Where the record
-    /// has none, or one that cannot be an argument, an empty string holds the place, so that `%3$@` still means the third.
+    /// Writes the values of the named fields as strings, the only type that APNs allows in `loc-args`. An empty string stands
+    /// for a missing value and for one that cannot be an argument, so that `%3$@` is still the third argument.
     ///
-    /// - Parameter lacks: Made true where the record has a value that cannot be an argument.
+    /// - Parameter lacks: Set to true if the record has a value that cannot be an argument.
     private func write(
         _ key: StaticString, _ names: JSONValue?, _ lacks: inout Bool, _ buffer: inout ByteBuffer
     ) {
@@ -162,7 +161,7 @@ extension PayloadWriter {
                 value.writeArgument(into: &buffer)
             } else {
                 buffer.append("\"\"")
-                lacks = lacks || FieldValue.isHeld(name, in: notification.fields)
+                lacks = lacks || FieldValue.exists(name, in: notification.fields)
             }
         }
         buffer.append(byte: UInt8(ascii: "]"))

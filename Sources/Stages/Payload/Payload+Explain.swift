@@ -4,7 +4,7 @@ import PipelineKit
 import Time
 
 extension PayloadStage {
-    /// Explains a notification: silent or not, and what its payload loses to the limit.
+    /// Explains whether the push of a notification is silent, and which parts its payload had to leave out.
     package func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
@@ -14,7 +14,7 @@ extension PayloadStage {
             guard notification.fits(subject) else { return [] }
             var counters = badges
             let badge = notification.info.shouldBadge ? counters.increment(for: notification) : Badge()
-            return explain(Push(notification: notification, badge: badge, expiration: nil))
+            return explain(Push(notification: notification, badge: badge, expirationSeconds: nil))
         } catch {
             return [
                 Explanation(
@@ -45,7 +45,7 @@ extension PayloadStage {
         return [
             Explanation(
                 PayloadStage.kind, .payloadUnfit,
-                "left out, for no payload has values of their types: " + names.joined(separator: ", "),
+                "left out, because payloads cannot contain values of these types: " + names.joined(separator: ", "),
                 [.init("fields", names)])
         ]
     }
@@ -57,7 +57,7 @@ extension PayloadStage {
                 PayloadStage.kind, .payloadSilent, "the push is silent: its subscription has nothing to show or play")
     }
 
-    /// - Parameter topic: Whose devices get that payload, where its badge was set by itself.
+    /// - Parameter topic: The topic whose devices get this payload; nil for all without a badge of their own.
     private func pruned(_ payload: PayloadWriter, _ kept: PayloadParts, _ badge: Int, _ topic: String?) -> Explanation {
         let (before, after) = (payload.bytes(payload.parts, badge), payload.bytes(kept, badge))
         let names = payload.parts.subtracting(kept).names(payload.notification)
@@ -73,18 +73,18 @@ extension PayloadStage {
 }
 
 extension Notification {
-    /// The fields that the record has, and that no payload can have where they are asked for.
+    /// The fields whose values the payload should contain but cannot, because of their types.
     fileprivate func unfitFields(desired: Bool) -> [String] {
         let arguments = [info.body, info.title, info.subtitle].filter(\.hasArguments).compactMap(\.arguments)
         let unfitArguments = arguments.flatMap { Array($0.elements) }.filter {
-            isHeld($0) && value($0)?.isArgument != true
+            exists($0) && value($0)?.isArgument != true
         }
         let desiredKeys = desired ? info.desiredKeys.map { Array($0.elements) } ?? [] : []
-        let names = unfitArguments + desiredKeys.filter { isHeld($0) && value($0) == nil }
+        let names = unfitArguments + desiredKeys.filter { exists($0) && value($0) == nil }
         return Set(names.compactMap(\.string)).sorted()
     }
 
-    private func isHeld(_ name: JSONValue) -> Bool { FieldValue.isHeld(name, in: fields) }
+    private func exists(_ name: JSONValue) -> Bool { FieldValue.exists(name, in: fields) }
 
     private func value(_ name: JSONValue) -> FieldValue? { FieldValue(named: name, in: fields) }
 
@@ -96,7 +96,7 @@ extension Notification {
 }
 
 extension PayloadParts {
-    /// As they stand in the payload, in the order in which they are left out.
+    /// The names that the parts have in the payload, in the order in which they are left out.
     fileprivate func names(_ notification: Notification) -> [String] {
         let keys = notification.info.desiredKeys.map { $0.elements.map { "af.\($0.string ?? "")" } } ?? []
         return PayloadParts.names(desired: keys).filter { contains($0.part) }.map(\.name)

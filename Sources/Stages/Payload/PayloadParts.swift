@@ -1,9 +1,8 @@
-/// The parts of a payload that may be left out, in the order in which they are when it is too long; what has room again
-/// behind that is put back.
+/// The parts that a payload may leave out, in the order in which they are left out when it is too long.
 ///
-/// Desired keys go first, last listed first (Apple, CKNotification.isPruned). Then the list in CKNotification.h from
-/// its least important end. What no list names goes last. The notification's and the subscription's ID, the database
-/// and the dictionary that tells the kind of notification always stay.
+/// Desired keys go first, beginning with the last one (Apple, CKNotification.isPruned). Then follows the list in
+/// CKNotification.h, from its least important end, then the parts that it does not name. The IDs of notification and
+/// subscription, the database and the dictionary for the kind of notification always stay.
 struct PayloadParts: OptionSet {
     let rawValue: UInt32
 
@@ -33,7 +32,7 @@ struct PayloadParts: OptionSet {
     static let zoneOwner = PayloadParts(rawValue: 1 << 23)
     static let zoneName = PayloadParts(rawValue: 1 << 24)
 
-    /// All but the fields, with their names in the payload.
+    /// All parts except the fields, with their names in the payload.
     static let named: [(part: PayloadParts, name: String)] = [
         (.subtitle, "subtitle"), (.subtitleArguments, "subtitle-loc-args"), (.subtitleKey, "subtitle-loc-key"),
         (.title, "title"), (.titleArguments, "title-loc-args"), (.titleKey, "title-loc-key"),
@@ -44,20 +43,20 @@ struct PayloadParts: OptionSet {
         (.zoneName, "zid"),
     ]
 
-    /// In the order in which they are listed; Apple, desiredKeys: at most three.
+    /// The desired fields in the order of their list, at most three (Apple, desiredKeys).
     static let fields: [PayloadParts] = [.firstField, .secondField, .thirdField]
-    /// What is written inside `aps.alert`.
+    /// The parts inside `aps.alert`.
     static let alert: PayloadParts = [
         .subtitle, .subtitleArguments, .subtitleKey, .title, .titleArguments, .titleKey,
         .launchImage, .actionKey, .body, .bodyArguments, .bodyKey,
     ]
 
-    /// What a user notices, or what readies it: APNs takes an alert only with some of it.
+    /// The parts that make a push an alert: what a user notices, and what prepares it.
     static let visible: PayloadParts = alert.union([.sound, .badge, .mutableContent, .category])
 
     var isVisible: Bool { !isDisjoint(with: .visible) }
 
-    /// How many parts may be left out before nothing visible remains; 0 where nothing is visible.
+    /// How many parts can be left out with a visible part remaining; 0 if no part is visible.
     var countBeforeLastVisible: Int {
         let visible = intersection(.visible).rawValue
         guard visible != 0 else { return 0 }
@@ -65,16 +64,16 @@ struct PayloadParts: OptionSet {
         return (rawValue & (last - 1)).nonzeroBitCount
     }
 
-    /// Without the `count` parts that are left out first.
+    /// The set without the `count` parts that are left out first.
     func dropping(_ count: Int) -> PayloadParts {
-        var rest = rawValue
-        for _ in 0..<count { rest &= rest &- 1 }
-        return PayloadParts(rawValue: rest)
+        var kept = rawValue
+        for _ in 0..<count { kept &= kept &- 1 }
+        return PayloadParts(rawValue: kept)
     }
 
     var count: Int { rawValue.nonzeroBitCount }
 
-    /// What a person notices before what only the app reads; of each, the last in the order of leaving out first.
+    /// The visible parts, then those that only the app reads; each group in reverse order of leaving out.
     var mostValuableFirst: [PayloadParts] {
         [intersection(.visible), subtracting(.visible)].flatMap { parts in
             (0..<UInt32.bitWidth).reversed().map { PayloadParts(rawValue: 1 << $0) }.filter(parts.contains)
@@ -87,7 +86,7 @@ struct PayloadParts: OptionSet {
 }
 
 extension PayloadParts {
-    /// The parts that a notification has, its desired fields apart.
+    /// The parts of a notification, without its desired fields.
     init(of notification: Notification) {
         self = [.container, .userRecordName, .zoneName, .zoneOwner]
         if notification.family == .query { formUnion([.reason, .recordName]) }

@@ -1,9 +1,9 @@
 import PipelineKit
 
-/// What a pipeline file says about payload.
+/// The settings of ``PayloadStage`` in a pipeline file.
 package struct PayloadSettings: PluginSettings, Hashable {
-    /// How long APNs keeps a push for a device that it cannot reach: the header `apns-expiration`. Zero: one attempt.
-    /// Nil, the default: without the header APNs keeps a push for up to 30 days.
+    /// How long APNs stores a push for a device that it cannot reach: the header `apns-expiration`. Zero: APNs tries once.
+    /// Nil, the default: no header, and APNs stores the push for up to 30 days.
     package var expiration: Duration?
 
     package init(expiration: Duration? = nil) { self.expiration = expiration }

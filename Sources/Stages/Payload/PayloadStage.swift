@@ -5,8 +5,8 @@ import Time
 
 /// Builds the push for each notification: headers for APNs, and the payload with its `aps` and `ck` dictionaries.
 ///
-/// Keys stand in alphabetical order, and strings are written with the fewest escapes, so the same notification is the
-/// same bytes. A `badge.set` sets what badges count from, and ends here.
+/// Keys are in alphabetical order and strings have as few escapes as possible, so equal notifications give equal bytes. A
+/// `badge.set` sets the badge of a user and is not passed on.
 package struct PayloadStage: Stage {
     package static let kind = "payload"
     package static let writes: LogKind? = .pushes
@@ -33,11 +33,11 @@ package struct PayloadStage: Stage {
     private mutating func push(_ event: JSONView, at now: Instant, into out: inout Outbox) throws(Rejection) {
         let notification = try Notification(event)
         let badge = notification.info.shouldBadge ? badges.increment(for: notification) : Badge()
-        let push = Push(notification: notification, badge: badge, expiration: expiration(at: now))
+        let push = Push(notification: notification, badge: badge, expirationSeconds: expirationSeconds(at: now))
         out.append { push.write(into: &$0) }
     }
 
-    private func expiration(at now: Instant) -> Expiration? {
-        settings.expiration.map { Expiration($0, from: now) }
+    private func expirationSeconds(at now: Instant) -> Int64? {
+        settings.expiration.map { $0 == .zero ? 0 : now.advanced(by: $0).microseconds / 1_000_000 }
     }
 }

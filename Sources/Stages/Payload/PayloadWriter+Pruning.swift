@@ -1,12 +1,12 @@
 import JSON
 
 extension PayloadWriter {
-    /// The parts that a payload of ``Push/payloadBytesMax`` bytes has room for.
+    /// The parts for which a payload of ``Push/payloadBytesMax`` bytes has room.
     ///
-    /// Parts are left out in their order until it fits; then whatever fits again is put back, the most valuable first.
-    /// So one long part costs no others, and no part that would have had room is missing.
+    /// Parts are left out in order until the payload fits. Then each part that fits again is put back, the most valuable
+    /// first. So a long part removes no shorter ones, and every part for which there is room stays.
     ///
-    /// - Parameter mayBeVisible: False for a push that must go in the background.
+    /// - Parameter mayBeVisible: False for a background push.
     func fittingParts(_ badge: Int, mayBeVisible: Bool = true) -> PayloadParts {
         let all = mayBeVisible ? parts : parts.subtracting(.visible).subtracting(.contentAvailable)
         guard bytes(all, badge) > Push.payloadBytesMax else { return all }
@@ -18,10 +18,11 @@ extension PayloadWriter {
         return kept
     }
 
-    /// All parts but as few of the first as there is no room for.
+    /// The parts that remain when as few as possible are left out in order.
     ///
-    /// Each part that goes makes the payload shorter, so their number is found by halving. But when the last visible part
-    /// goes, what makes a push one of the background comes, and that may be longer: before and behind are looked at apart.
+    /// Each part that is left out makes the payload shorter, so a binary search finds their number. There is one exception:
+    /// without its last visible part the push gets the longer `aps` of a background push. So the search covers the numbers
+    /// up to that point if one of them suffices, else those beyond it.
     private func partsInOrder(of all: PayloadParts, _ badge: Int) -> PayloadParts {
         func isTooLong(without count: Int) -> Bool { bytes(all.dropping(count), badge) > Push.payloadBytesMax }
         let visible = all.countBeforeLastVisible
@@ -34,7 +35,7 @@ extension PayloadWriter {
         return all.dropping(enough)
     }
 
-    /// The length of the payload with some of its parts.
+    /// The length of the payload with these parts.
     func bytes(_ kept: PayloadParts, _ badge: Int) -> Int {
         var buffer = ByteBuffer(capacity: 8 << 10)
         write(kept, badge, into: &buffer)

@@ -1,9 +1,9 @@
 import JSON
 
-/// Writes the two dictionaries that a device receives, with the parts that are to stay.
+/// Writes the payload that a device receives: the `aps` and `ck` dictionaries.
 struct PayloadWriter: ~Escapable {
     let notification: Notification
-    /// All parts that this notification has.
+    /// All parts of the notification.
     let parts: PayloadParts
     let desiredFields: DesiredFields
 

@@ -1,19 +1,19 @@
 import JSON
 import Time
 
-/// The headers of the request to APNs: what decides push type, priority, expiration and collapse ID.
+/// The headers of the request to APNs: push type, priority, expiration and collapse ID.
 extension Push {
-    /// An alert of priority 10 where something of ``PayloadParts/visible`` is left after pruning; else a background push of
-    /// priority 5.
+    /// Writes the headers: an alert of priority 10 if a part of ``PayloadParts/visible`` is left after pruning, else a
+    /// background push of priority 5.
     func writeHeaders(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
         if kept.isVisible {
             buffer.append("{\"apns-push-type\":\"alert\",\"apns-priority\":\"10\"")
         } else {
             buffer.append("{\"apns-push-type\":\"background\",\"apns-priority\":\"5\"")
         }
-        if let expiration {
+        if let expirationSeconds {
             buffer.append(",\"apns-expiration\":\"")
-            buffer.appendJSON(expiration.seconds)
+            buffer.appendJSON(expirationSeconds)
             buffer.append(byte: UInt8(ascii: "\""))
         }
         if let collapseID = notification.info.collapseID, Push.isHeader(collapseID) {
@@ -23,8 +23,8 @@ extension Push {
         buffer.append(byte: UInt8(ascii: "}"))
     }
 
-    /// RFC 9113, section 8.2.1: no NUL, CR or LF in a header, and no space or tab at its ends. Ingest refuses such a
-    /// collapse ID; one that comes another way is not sent, since APNs would refuse the whole push for it.
+    /// RFC 9113, section 8.2.1: a header contains no NUL, CR or LF, and no space or tab at its ends. APNs would reject the
+    /// whole push for such a collapse ID. Ingest rejects it, but a plugin may write one.
     private static func isHeader(_ text: JSONValue) -> Bool {
         text.withUTF8 { utf8 in
             guard let first = utf8.first, let last = utf8.last, utf8.count <= collapseIDBytesMax else { return false }

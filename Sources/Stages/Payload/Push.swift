@@ -1,30 +1,30 @@
 import Events
 import JSON
 
-/// One push in the making: a notification, the badge it raises, and what fits.
+/// A notification and what its push needs besides: badge and expiration.
 struct Push: ~Escapable {
     /// APNs: a payload is at most 4,096 bytes (Sending notification requests to APNs).
     static let payloadBytesMax = 4096
-    /// Leaves room for what always stays beside the two identifiers.
+    /// Leaves room for the parts that always stay beside the two identifiers.
     static let identifierBytesMax = payloadBytesMax - 128
-    /// Keeps a push far below what one event of a log may have.
+    /// Keeps a push far below the size limit of a log's events.
     static let unprunedBytesMax = 1 << 20
     /// APNs: `apns-collapse-id` is at most 64 bytes.
     static let collapseIDBytesMax = 64
 
     let notification: Notification
-    /// Unset where the badge is not touched.
+    /// Unset if the notification does not change it.
     let badge: Badge
-    /// Nil: APNs keeps the push as long as it likes.
-    let expiration: Expiration?
+    /// Seconds since 1970 until which APNs stores the push; 0: APNs tries once; nil: APNs decides.
+    let expirationSeconds: Int64?
 
     @_lifetime(copy notification)
-    init(notification: Notification, badge: Badge, expiration: Expiration?) {
+    init(notification: Notification, badge: Badge, expirationSeconds: Int64?) {
         self.notification = notification
-        (self.badge, self.expiration) = (badge, expiration)
+        (self.badge, self.expirationSeconds) = (badge, expirationSeconds)
     }
 
-    /// Writes the push; where a payload had to lose something, the whole one beside it, for whoever fetches it later.
+    /// Writes the push. If a payload leaves parts out, the push also contains the complete payload, which can be fetched.
     func write(into buffer: inout ByteBuffer) {
         buffer.begin(event: EventName.push)
         writeAddress(into: &buffer)
@@ -41,7 +41,7 @@ struct Push: ~Escapable {
         buffer.append(byte: UInt8(ascii: "}"))
     }
 
-    /// What stays of the push's payload, and of that of each topic whose badge was set by itself.
+    /// The parts that stay in the payload, and in that of each topic with a badge of its own.
     struct Kept {
         let own: PayloadParts
         let byTopic: [PayloadParts]
@@ -49,8 +49,8 @@ struct Push: ~Escapable {
         var isVisible: Bool { own.isVisible && byTopic.allSatisfy(\.isVisible) }
     }
 
-    /// Each payload is measured with its own badge. All share their headers: where one of them has no room for anything
-    /// visible, all go in the background.
+    /// Measures each payload with its own badge. All payloads share the headers, so if one of them has no room for a visible
+    /// part, all become background pushes.
     func kept(of payload: PayloadWriter) -> Kept {
         let kept = kept(of: payload, mayBeVisible: true)
         return kept.isVisible || !payload.parts.isVisible ? kept : self.kept(of: payload, mayBeVisible: false)
@@ -72,7 +72,7 @@ struct Push: ~Escapable {
         buffer.append(.origin, origin)
     }
 
-    /// - Returns: Whether every payload is short enough.
+    /// - Returns: Whether all payloads fit.
     private func writeMessage(
         _ payload: PayloadWriter, _ kept: Kept, into buffer: inout ByteBuffer
     ) -> Bool {
@@ -83,7 +83,7 @@ struct Push: ~Escapable {
         return badge.topics.isEmpty ? fits : writeTopics(payload, kept.byTopic, into: &buffer) && fits
     }
 
-    /// Writes the payloads for devices of topics whose badges were set by themselves.
+    /// Writes the payloads for the topics with badges of their own.
     private func writeTopics(
         _ payload: PayloadWriter, _ kept: [PayloadParts], into buffer: inout ByteBuffer
     ) -> Bool {
@@ -98,7 +98,7 @@ struct Push: ~Escapable {
         return fits
     }
 
-    /// - Returns: Whether the payload is short enough.
+    /// - Returns: Whether the payload fits.
     @inline(__always)
     private func write(
         _ payload: PayloadWriter, _ kept: PayloadParts, _ badge: Int, into buffer: inout ByteBuffer
@@ -108,7 +108,7 @@ struct Push: ~Escapable {
         return buffer.count - start <= Push.payloadBytesMax
     }
 
-    /// Names are as short as Apple's, so only texts without any measure take more than there is room for.
+    /// Writes the complete payload, unless it is longer than ``unprunedBytesMax``.
     private func writeUnpruned(_ payload: PayloadWriter, into buffer: inout ByteBuffer) {
         let start = buffer.count
         buffer.append(member: .unpruned)

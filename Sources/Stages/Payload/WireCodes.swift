@@ -1,6 +1,8 @@
 import JSON
 
-// The raw values are the numbers that CloudKit's clients read in a payload's `ck` dictionary.
+// The raw values are the numbers in a payload's `ck` dictionary.
+
+private func ~= (word: StaticString, value: JSONValue) -> Bool { value.equals(word) }
 
 enum ContainerEnvironment: UInt8 {
     case production = 1
@@ -9,12 +11,10 @@ enum ContainerEnvironment: UInt8 {
     var word: StaticString { self == .production ? "production" : "development" }
 
     init?(_ word: JSONValue) {
-        if word.equals("production") {
-            self = .production
-        } else if word.equals("development") {
-            self = .development
-        } else {
-            return nil
+        switch word {
+        case "production": self = .production
+        case "development": self = .development
+        default: return nil
         }
     }
 }
@@ -26,14 +26,11 @@ enum DatabaseScope: UInt8 {
     case shared = 3
 
     init?(_ word: JSONValue) {
-        if word.equals("private") {
-            self = .private
-        } else if word.equals("public") {
-            self = .public
-        } else if word.equals("shared") {
-            self = .shared
-        } else {
-            return nil
+        switch word {
+        case "private": self = .private
+        case "public": self = .public
+        case "shared": self = .shared
+        default: return nil
         }
     }
 }
@@ -45,35 +42,29 @@ enum ChangeReason: UInt8 {
     case deleted = 3
 
     init?(_ word: JSONValue) {
-        if word.equals("create") {
-            self = .created
-        } else if word.equals("update") {
-            self = .updated
-        } else if word.equals("delete") {
-            self = .deleted
-        } else {
-            return nil
+        switch word {
+        case "create": self = .created
+        case "update": self = .updated
+        case "delete": self = .deleted
+        default: return nil
         }
     }
 }
 
-/// Which dictionary under `ck` tells the client what kind of notification this is.
+/// The kind of notification, which decides the dictionary under `ck`.
 enum SubscriptionFamily {
     case query, zone, database
 
     init?(_ word: JSONValue) {
-        if word.equals("query") {
-            self = .query
-        } else if word.equals("zone") {
-            self = .zone
-        } else if word.equals("database") {
-            self = .database
-        } else {
-            return nil
+        switch word {
+        case "query": self = .query
+        case "zone": self = .zone
+        case "database": self = .database
+        default: return nil
         }
     }
 
-    /// The dictionary's key, as it is written.
+    /// The key of the dictionary.
     var key: StaticString {
         switch self {
         case .query: "qry"

@@ -15,7 +15,7 @@ import Testing
         SampleNotification(container: "i", environment: "production", user: user, info: info).line
     }
 
-    /// The badges of each push: of its payload, then of its topics in order.
+    /// The badges of each push: that of the payload, then those of its topics in order.
     private static func badges(_ events: [String]) throws -> [[String]] {
         try outputs(of: events).lines.map { line in
             let push = try Tree(line)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `counts for each user, container and environment`() throws {
+    @Test func `is separate for each user, container and environment`() throws {
         let info = Self.info
         let alice = SampleNotification(info: info)
         let others = [
@@ -40,7 +40,7 @@ import Testing
         #expect(badges == [["1"], ["none"], ["1"], ["1"], ["1"], ["2"], ["2"]])
     }
 
-    @Test func `counts on from what it was set to, and is taken off by zero`() throws {
+    @Test func `continues from the number that it was set to; zero removes it`() throws {
         let badges = try Self.badges([
             Self.notification(), Self.set("0"), Self.notification(), Self.set("40"), Self.set("7", user: "_b"),
             Self.notification(), Self.notification("_b"),
@@ -48,14 +48,14 @@ import Testing
         #expect(badges == [["1"], ["1"], ["41"], ["8"]])
     }
 
-    @Test func `that is full stays so`() throws {
+    @Test func `at its maximum does not grow`() throws {
         let badges = try Self.badges([
             Self.set("2147483646"), Self.set("2147483647", topic: "a"), Self.notification(), Self.notification(),
         ])
         #expect(badges == [["2147483647", "a2147483647"], ["2147483647", "a2147483647"]])
     }
 
-    @Test func `is one number for all topics but those that were set by themselves`() throws {
+    @Test func `is one number for all topics except those with their own`() throws {
         let badges = try Self.badges([
             Self.notification(), Self.set("0", topic: "b"), Self.notification(), Self.set("10", topic: "a"),
             Self.notification(), Self.notification("_b"), Self.set("5"), Self.notification(),
@@ -63,14 +63,14 @@ import Testing
         #expect(badges == [["1"], ["2", "b1"], ["3", "a11", "b2"], ["1"], ["6"]])
     }
 
-    @Test func `of a topic that is set to what all have is theirs again`() throws {
+    @Test func `of a topic that is set to the common number follows the common number again`() throws {
         let badges = try Self.badges([
             Self.set("3", topic: "a"), Self.notification(), Self.set("1", topic: "a"), Self.notification(),
         ])
         #expect(badges == [["1", "a4"], ["2"]])
     }
 
-    @Test func `ends in the payload stage when it is set, and sends nothing`() throws {
+    @Test func `setting ends in the payload stage and sends nothing`() throws {
         #expect(try outputs(of: [Self.set("3"), Self.set("4", topic: "a")]) == StageOutput())
     }
 
@@ -78,7 +78,7 @@ import Testing
         ("-1", "badge.range badge"), ("1.5", "badge.range badge"), ("2147483648", "badge.range badge"),
         ("\"1\"", "notification.kind badge"),
     ])
-    func `is a whole number`(badge: String, rejection: String) throws {
+    func `must be a whole number in range`(badge: String, rejection: String) throws {
         #expect(try outputs(of: [Self.set(badge)]) == StageOutput(rejections: [rejection]))
     }
 
@@ -89,7 +89,7 @@ import Testing
         #expect(badges.first?.count == 17)
     }
 
-    @Test func `of a topic of its own changes nothing else where both payloads have room`() throws {
+    @Test func `of a single topic changes nothing else if both payloads have room`() throws {
         let body = String(repeating: "b", count: 3_000)
         let record = String(repeating: "r", count: 1_000)
         for length in 0..<12 {

@@ -3,24 +3,24 @@ import TestSupport
 
 @testable import Payload
 
-/// A notification drawn at random, with texts of any length in several scripts in every place that takes one, and what
-/// its payload must say: written down here from Apple's documents, without a look at the stage.
+/// A random notification with texts of any length in several scripts, and the payload that Apple's documents
+/// require for it.
 struct DrawnNotification {
     private(set) var notification = SampleNotification()
-    /// What must stand where, if nothing was left out.
+    /// The expected value at each path of a complete payload.
     private(set) var expected: [[String]: Tree] = [:]
-    /// Fields that are asked for and that the record has, of types that have no place there.
+    /// Desired fields of the record whose types payloads cannot contain.
     private(set) var unfit: Set<String> = []
     private var members: [String] = []
     private var fields: [String: Field] = [:]
 
     private struct Field {
         let json: String
-        /// What stands for it among the desired keys; nil where its type has no place there.
+        /// Its value among the desired keys; nil if payloads cannot contain its type.
         let value: Tree?
-        /// What stands for it among the arguments of a text.
+        /// Its value among the arguments of a text.
         let argument: Tree
-        /// Places and references are no arguments.
+        /// Locations and references cannot be arguments.
         var isArgument: Bool {
             if case .object? = value { false } else { value != nil }
         }
@@ -33,10 +33,10 @@ struct DrawnNotification {
         expectSilence()
     }
 
-    /// What may never be missing.
+    /// The paths that must never be missing.
     var identifying: Set<[String]> { [["ck", "nid"], ["ck", family, "sid"], ["ck", family, "dbs"]] }
 
-    /// What of the expected is not there, and what is there and different.
+    /// The expected paths that are missing, and those with other values.
     func difference(from payload: Tree) -> (missing: Set<[String]>, wrong: [[String]]) {
         var (missing, wrong) = (Set<[String]>(), [[String]]())
         for (path, value) in expected {
@@ -193,7 +193,7 @@ extension DrawnNotification {
         return text
     }
 
-    /// Whatever goes in the background has the flag. (A push that was pruned until nothing is seen is given it too.)
+    /// Every background push has the flag, even one that became a background push by pruning.
     private mutating func expectSilence() {
         guard expected.keys.allSatisfy({ $0[0] == "ck" }) else { return }
         expected[["aps", "content-available"]] = .number("1")

@@ -11,14 +11,14 @@ struct ExplainTests {
         return try InputEvent.read(notification.line, sequence: 1) { stage.explain($0, at: .epoch, for: subject) }
     }
 
-    @Test func `silent and visible pushes are told apart`() throws {
+    @Test func `the explanation distinguishes silent and visible pushes`() throws {
         #expect(try explain(SampleNotification()).map(\.code) == [.payloadSilent])
         #expect(try explain(SampleNotification(info: #"{"alertBody":"Hi"}"#)).map(\.code) == [.payloadAlert])
         #expect(try explain(SampleNotification(), ExplainedSubject(user: "_other")).isEmpty)
     }
 
     @Test(arguments: [3_700, 4_000, 5_000])
-    func `what is left out is named, with the bytes before and after that the push has`(length: Int) throws {
+    func `the explanation names the parts left out and the bytes before and after`(length: Int) throws {
         let long = String(repeating: "x", count: 90)
         let body = String(repeating: "b", count: length)
         let notification = SampleNotification(
@@ -35,7 +35,7 @@ struct ExplainTests {
         }
     }
 
-    @Test func `values of types that no payload has are named`() throws {
+    @Test func `the explanation names values whose types payloads cannot contain`() throws {
         let fields =
             #"{"a":{"value":"AAEC","type":"BYTES"},"b":{"value":["x"]},"c":{"value":{"recordName":"r"}},"d":{"value":1}}"#
         let info = #"{"titleLocalizationKey":"K","titleLocalizationArgs":["d","c","x"],"desiredKeys":["c","b","a"]}"#
@@ -46,7 +46,7 @@ struct ExplainTests {
         #expect(try explain(deleted).map(\.code) == [.payloadAlert])
     }
 
-    @Test func `a notification that payload cannot use is told`() throws {
+    @Test func `the explanation says that payload cannot use a notification`() throws {
         #expect(try explain(SampleNotification(environment: "nowhere")).map(\.code) == [.eventDeadLetter])
     }
 }

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...40)
-    func `gives the same bytes however the stream is cut into batches`(seed: UInt64) throws {
+    func `gives the same bytes whatever the batches are`(seed: UInt64) throws {
         var random = Seeded(seed)
         let lines = (0..<30).map { _ in DrawnNotification(using: &random).notification.line }
         let cuts = Set(lines.indices.filter { _ in Bool.random(using: &random) })
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["title", "desiredKeys", "subscriptionID"])
-    func `with half a surrogate pair is no JSON, and gets no further than the reader`(place: String) {
+    func `with half a surrogate pair is invalid JSON and does not reach the stage`(place: String) {
         let half = #"\ud83d"#
         let info = place == "title" ? #"{"title":"\#(half)"}"# : #"{"desiredKeys":["\#(half)"]}"#
         let whole = SampleNotification(info: place == "subscriptionID" ? nil : info).line
@@ -59,7 +59,7 @@ import Testing
         #expect(throws: JSONError.self) { try outputs(of: [line]) }
     }
 
-    @Test func `is found out when a part is missing without the flag`() throws {
+    @Test func `is an error if a part is missing without the flag`() throws {
         var random = Seeded(3)
         let drawn = DrawnNotification(using: &random)
         let payload = Tree.object(["aps": .object([:]), "ck": .object([:])])

@@ -40,7 +40,7 @@ struct PayloadSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
+    func `a restored stage continues like the original one`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = (0..<150).map { _ in Self.drawn(&draw) }
         let (itself, restored) = try Run.split(history, at: draw.below(100), fresh: Self.fresh)
@@ -49,7 +49,7 @@ struct PayloadSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `the order in which users were told does not show in a snapshot`(seed: UInt64) throws {
+    func `a snapshot does not depend on the order of users`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = (0..<60).map { _ in Self.notification(draw.one(of: ["_a", "_b", "_bb", "_ä"])) }
         let (one, other) = (try Self.run(history), try Self.run(history.shuffled(using: &draw)))
@@ -57,7 +57,7 @@ struct PayloadSnapshotTests {
         #expect(one.state == other.state, "seed \(seed)")
     }
 
-    @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
+    @Test func `a damaged snapshot is rejected, or the restored stage works`() throws {
         let history = [
             Self.notification("_a"), Self.notification("_b"), Self.setting(5, topic: "t", "_a", "iCloud.a"),
             Self.notification("_a"),
@@ -67,13 +67,13 @@ struct PayloadSnapshotTests {
         #expect(report.changesRefused > 0)
     }
 
-    @Test func `a count that was never counted is refused`() throws {
+    @Test func `a count out of range is rejected`() throws {
         let run = try Self.run([Self.notification("_a")])
         let snapshot = Array(run.snapshot.dropLast(2)) + [254, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0]
         #expect(throws: SnapshotError.self) { try run.resumed(with: Self.fresh(), from: snapshot) }
     }
 
-    @Test func `state is one line a badge`() throws {
+    @Test func `the state has one line per badge`() throws {
         let run = try Self.run([
             Self.notification("_b"), Self.notification("_b"), Self.notification("_\"a"),
             Self.notification("_b", in: "i", "production"), Self.setting(4, topic: "t", "_b", "iCloud.a"),

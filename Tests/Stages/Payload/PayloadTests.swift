@@ -6,7 +6,7 @@ import Testing
 @testable import Payload
 
 @Suite struct `A push` {
-    @Test func `carries who it is for, its headers and its causes`() throws {
+    @Test func `has its user, headers and causes`() throws {
         var notification = SampleNotification(user: "_bob", subscription: "feed")
         notification.origin = #"{"user":"_alice","device":"alice-mac"}"#
         notification.info = #"{"alertBody":"Hi","collapseIDKey":"notes"}"#
@@ -25,7 +25,7 @@ import Testing
         #"{"shouldSendContentAvailable":true,"desiredKeys":["title"]}"#, #"{"additionalFields":["title"]}"#,
         #"{"alertLocalizationArgs":["title"],"titleLocalizationArgs":["title"],"subtitleLocalizationArgs":["title"]}"#,
     ])
-    func `is in the background where nothing is set that a user notices`(info: String?) throws {
+    func `is a background push if the info has nothing that a user notices`(info: String?) throws {
         let push = try push(of: SampleNotification(info: info))
         #expect(push["headers"] == .object(["apns-push-type": .text("background"), "apns-priority": .text("5")]))
         #expect(push["payload", "aps"] == .object(["content-available": .number("1")]))
@@ -37,7 +37,7 @@ import Testing
         #""subtitle":"S""#, #""subtitleLocalizationKey":"K""#, #""alertActionLocalizationKey":"K""#,
         #""alertLaunchImage":"L""#,
     ])
-    func `is an alert where a property is set that a user notices`(property: String) throws {
+    func `is an alert if the info has a property that a user notices`(property: String) throws {
         for info in ["{\(property)}", #"{\#(property),"shouldSendContentAvailable":true,"desiredKeys":["title"]}"#] {
             let push = try push(of: SampleNotification(info: info))
             #expect(push["headers"] == .object(["apns-push-type": .text("alert"), "apns-priority": .text("10")]))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `is silent for the stage that coalesces and in the background for APNs alike`() throws {
+    @Test func `is a background push exactly if coalesce treats it as silent`() throws {
         for property in NotificationProperty.allCases {
             let value =
                 switch property.kind {
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [(nil, nil), (.zero, "0"), (.seconds(3600), "1700003600")] as [(Duration?, String?)])
-    func `says until when APNs is to try, if the pipeline does`(duration: Duration?, header: String?) throws {
+    func `has an expiration if the settings have one`(duration: Duration?, header: String?) throws {
         let settings = PayloadSettings(expiration: duration)
         let lines = try outputs(of: [SampleNotification().line], at: 1_700_000_000_999_999, settings).lines
         let headers = try Tree(try #require(lines.first))["headers"]
@@ -72,14 +72,14 @@ import Testing
     }
 
     @Test(arguments: ["", " a", "a\t", "a\nb", String(repeating: "é", count: 33)])
-    func `goes without a collapse ID that cannot be a header`(id: String) throws {
+    func `omits a collapse ID that cannot be a header`(id: String) throws {
         let push = try push(of: SampleNotification(info: #"{"title":"T","collapseIDKey":\#(quoted(id))}"#))
         #expect(push["headers"]?.keys == ["apns-push-type", "apns-priority"])
     }
 }
 
 @Suite struct `The aps dictionary` {
-    @Test func `holds every property under its APNs key`() throws {
+    @Test func `has every property under its APNs key`() throws {
         let info =
             #"{"alertLocalizationKey":"B","alertLocalizationArgs":["title"],"titleLocalizationKey":"T","#
             + #""titleLocalizationArgs":["stars"],"subtitleLocalizationKey":"S","subtitleLocalizationArgs":["made"],"#
@@ -95,13 +95,13 @@ import Testing
                     + #""sound":"ding"},"ck":{"#))
     }
 
-    @Test func `holds literal texts where there are no keys, and then no arguments`() throws {
+    @Test func `has literal texts without arguments if there are no keys`() throws {
         let info = #"{"alertBody":"b","title":"t","subtitle":"s","titleLocalizationArgs":["title"]}"#
         let alert = try push(of: SampleNotification(fields: fields, info: info))["payload", "aps", "alert"]
         #expect(alert == .object(["body": .text("b"), "title": .text("t"), "subtitle": .text("s")]))
     }
 
-    @Test func `keeps the places of arguments that the record lacks`() throws {
+    @Test func `has an empty string for an argument that the record lacks`() throws {
         let names = #"["none","title","place","stars","empty","friend",7,"bytes","title"]"#
         let info = #"{"alertLocalizationKey":"K","alertLocalizationArgs":\#(names)}"#
         let arguments = try push(of: SampleNotification(fields: fields, info: info))[
@@ -114,31 +114,31 @@ import Testing
 
 @Suite struct `The ck dictionary` {
     @Test(arguments: [("create", "1"), ("update", "2"), ("delete", "3")])
-    func `tells the reason`(reason: String, code: String) throws {
+    func `has the code of the reason`(reason: String, code: String) throws {
         #expect(try push(of: SampleNotification(reason: reason))["payload", "ck", "qry", "fo"] == .number(code))
     }
 
     @Test(arguments: [
         ("private", "1", "_alice"), ("public", "2", "_defaultOwner"), ("shared", "3", "_bob"),
     ])
-    func `tells the database and who owns the zone`(database: String, code: String, owner: String) throws {
+    func `has the code of the database and the zone owner`(database: String, code: String, owner: String) throws {
         let notification = SampleNotification(user: "_alice", database: database, zoneOwner: "_bob")
         let query = try push(of: notification)["payload", "ck", "qry"]
         #expect(query?["dbs"] == .number(code))
         #expect(query?["zoid"] == .text(owner))
     }
 
-    @Test func `tells the environment`() throws {
+    @Test func `has the code of the environment`() throws {
         #expect(try push(of: SampleNotification(environment: "production"))["payload", "ck", "ce"] == .number("1"))
     }
 
-    @Test func `names the default zone where the notification names none`() throws {
+    @Test func `has the default zone if the notification has none`() throws {
         let line = SampleNotification().line.replacing(#/,"zoneID":{[^}]*}/#, with: "")
         let output = try outputs(of: [line])
         #expect(try Tree(output.lines[0])["payload", "ck", "qry", "zid"] == .text("_defaultZone"))
     }
 
-    @Test func `holds the first three desired fields that the record has`() throws {
+    @Test func `has the first three desired fields that the record has`() throws {
         let info = #"{"additionalFields":["title","none","place","stars"]}"#
         let values = try push(of: SampleNotification(fields: fields, info: info))["payload", "ck", "qry", "af"]
         #expect(
@@ -149,7 +149,7 @@ import Testing
                 ]))
     }
 
-    @Test func `holds dates, references and numbers, but no bytes, lists or nulls`() throws {
+    @Test func `has dates, references and numbers, but no bytes, lists or nulls`() throws {
         let zone = Tree.object(["ownerRecordName": .text("_bob"), "zoneName": .text("Z")])
         let friend = Tree.object(["action": .text("NONE"), "recordName": .text("f"), "zoneID": zone])
         #expect(
@@ -161,7 +161,7 @@ import Testing
         #expect(try desired("title", "title") == .object(["title": .text("Hi")]))
     }
 
-    @Test func `says so where a value that was asked for has no place in it`() throws {
+    @Test func `has the pruning flag if it cannot contain a desired value`() throws {
         for keys in [#"["bytes"]"#, #"["title","tags"]"#] {
             let desired = SampleNotification(fields: fields, info: #"{"title":"T","desiredKeys":\#(keys)}"#)
             #expect(try push(of: desired)["payload", "ck", "p"] == .number("1"), "\(keys)")
@@ -177,7 +177,7 @@ import Testing
         #expect(try push(of: SampleNotification(fields: fields, info: lacking))["payload", "ck", "p"] == nil)
     }
 
-    @Test func `holds no fields of deleted records or for other subscriptions`() throws {
+    @Test func `has no fields for deleted records or other subscriptions`() throws {
         let info = #"{"desiredKeys":["title"]}"#
         let deleted = SampleNotification(reason: "delete", fields: fields, info: info)
         #expect(try push(of: deleted)["payload", "ck", "qry", "af"] == nil)
@@ -193,16 +193,16 @@ import Testing
 }
 
 @Suite struct `Other events of the payload stage` {
-    @Test func `pass as they came`() throws {
+    @Test func `pass unchanged`() throws {
         let events = [#"{"type":"device.register","user":"_alice"}"#, #"{"type":"new.word","n":1.50}"#, #"{"a":1}"#]
         #expect(try outputs(of: events).lines == events)
     }
 
-    @Test func `that say a match was replaced end here`() throws {
+    @Test func `of type coalesced are not passed on`() throws {
         #expect(try outputs(of: [#"{"type":"coalesced","match":1}"#]) == StageOutput())
     }
 
-    @Test func `that spell their keys with escapes, or twice, are read all the same`() throws {
+    @Test func `with escaped or repeated keys are understood`() throws {
         let line = SampleNotification(fields: fields, info: #"{"title":"T","desiredKeys":["title"]}"#).line
         let plain = try outputs(of: [line])
         for key in ["causes", "user", "zoneID", "zoneName", "subscriptionType", "fields", "notificationInfo", "value"] {
@@ -228,7 +228,7 @@ import Testing
         (#""shouldBadge":true"#, #""shouldBadge":1"#, "notification.kind notificationInfo.shouldBadge"),
         (#"{"title":"T","shouldBadge":true}"#, #""T""#, "notification.kind notificationInfo"),
     ])
-    func `that are broken notifications are set aside`(part: String, broken: String, reason: String) throws {
+    func `that are invalid notifications become dead letters`(part: String, broken: String, reason: String) throws {
         let line = SampleNotification(info: #"{"title":"T","shouldBadge":true}"#).line
         #expect(line.contains(part))
         let output = try outputs(of: [line.replacing(part, with: broken)])

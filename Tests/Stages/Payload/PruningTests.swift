@@ -18,7 +18,7 @@ import Testing
         #expect(argument == .list([.text("ab" + String(repeating: character, count: 98))]))
     }
 
-    @Test func `is cut before a character that no payload has room for`() throws {
+    @Test func `is cut before a character that is too long for a payload`() throws {
         let huge = "e" + String(repeating: "\u{301}", count: 5_000)
         for (text, kept) in [("ab\(huge)c", "ab"), (huge, ""), ("ab", "ab")] {
             let notification = SampleNotification(
@@ -42,7 +42,7 @@ import Testing
 }
 
 @Suite struct `A payload that is too long` {
-    /// Every part that can be left out, in the order in which they are.
+    /// Every part that can be left out, in order.
     private static let order: [PayloadParts] = [
         .thirdField, .secondField, .firstField, .subtitle, .subtitleArguments, .subtitleKey, .title, .titleArguments,
         .titleKey, .userRecordName, .container, .recordName, .reason, .contentAvailable, .sound, .launchImage,
@@ -54,7 +54,7 @@ import Testing
         .actionKey, .body, .bodyArguments, .bodyKey, .badge, .mutableContent, .category,
     ]
 
-    /// As the manual tells it, one part at a time.
+    /// The algorithm of the manual, one part at a time.
     private static func told(_ writer: PayloadWriter, _ badge: Int) -> PayloadParts {
         var kept = writer.parts
         var lost: [PayloadParts] = []
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `loses its parts in the documented order, and what has room is put back`() throws {
+    @Test func `loses its parts in the documented order, and gets back those that fit`() throws {
         var lost: PayloadParts = []
         for length in stride(from: 3000, to: 4200, by: 3) {
             try Self.withWriter(.full(zoneName: String(repeating: "z", count: length))) { writer in
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1_000_000_000])
-    func `loses no more than it must, whatever is left out instead`(badge: Int) throws {
+    func `loses no part for which there is room`(badge: Int) throws {
         let texts = { (count: Int) in String(repeating: "x", count: count) }
         for (body, title, sound) in [(3_850, 30, 10), (3_990, 100, 10), (3_900, 4_000, 3), (4_500, 1_900, 1_900)] {
             let info =
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `loses the part that is too long and no other`() throws {
+    @Test func `loses only the part that is too long`() throws {
         let long = String(repeating: "x", count: 4_500)
         let category = try push(of: SampleNotification(info: #"{"alertBody":"hi","category":"\#(long)"}"#))
         #expect(category["payload", "aps"] == .object(["alert": .text("hi")]))
@@ -123,7 +123,7 @@ import Testing
         #expect(body["headers", "apns-push-type"] == .text("alert"))
     }
 
-    @Test func `is measured with the badge of its own topic`() throws {
+    @Test func `is measured with the badge of its topic`() throws {
         let set =
             #"{"type":"badge.set","container":"iCloud.com.example.Notes","environment":"development","#
             + #""user":"\#(SampleNotification.alice)","topic":"com.example.Nobody","badge":1000000}"#
@@ -155,12 +155,12 @@ import Testing
         #expect(over["ck", "cid"] != nil)
     }
 
-    @Test func `is set aside where the identifiers alone fill it`() throws {
+    @Test func `becomes a dead letter if the identifiers alone fill it`() throws {
         let line = SampleNotification(subscription: String(repeating: "s", count: 4000)).line
         #expect(try outputs(of: [line]) == StageOutput(rejections: ["payload.too_large subscriptionID"]))
     }
 
-    @Test func `shows nothing and goes in the background where what was to be seen has no room`() throws {
+    @Test func `becomes a background push if no visible part has room`() throws {
         let info = #"{"alertBody":"\#(String(repeating: "b", count: 5000))","collapseIDKey":"c"}"#
         let push = try push(of: SampleNotification(info: info))
         #expect(push["payload", "aps"] == .object(["content-available": .number("1")]))
@@ -172,7 +172,7 @@ import Testing
                 ]))
     }
 
-    @Test func `stands whole beside the push, to be fetched`() throws {
+    @Test func `is complete beside the push, so that it can be fetched`() throws {
         let info = #"{"alertBody":"\#(String(repeating: "b", count: 4000))","desiredKeys":["t"]}"#
         var notification = SampleNotification(fields: #"{"t":{"value":"T"}}"#, info: info)
         let pruned = try push(of: notification)
@@ -186,7 +186,7 @@ import Testing
         #expect(try push(of: notification).keys.contains("unpruned") == false)
     }
 
-    @Test func `keeps the names of subscription and zone, as long as ingest takes them`() throws {
+    @Test func `keeps the longest names of subscription and zone that ingest accepts`() throws {
         let longest = String(repeating: "\"", count: 255)
         #expect(CloudKitLimits.subscriptionIDBytesMax == 255 && CloudKitLimits.zoneNameBytesMax == 255)
         for type in ["query", "zone", "database"] {

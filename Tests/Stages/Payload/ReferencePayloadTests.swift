@@ -2,7 +2,7 @@ import Testing
 
 @testable import Payload
 
-/// The pushes that CloudKit was seen to send, with made-up identifiers, written without spaces.
+/// Pushes that CloudKit sent, with made-up identifiers and without spaces.
 @Suite struct `The reference payloads` {
     private let alice = SampleNotification.alice
 

@@ -4,7 +4,7 @@ import Time
 
 @testable import Payload
 
-/// What the stage gave for some events, and what it rejected.
+/// The lines that the stage wrote, and its rejections.
 struct StageOutput: Equatable {
     var lines: [String] = []
     var rejections: [String] = []
@@ -13,11 +13,11 @@ struct StageOutput: Equatable {
 let context = StageContext(
     log: LogIdentity(high: 1, low: 2), upstream: LogIdentity(high: 3, low: 4), upstreamName: "notifications")
 
-/// Feeds a fresh stage as its host would.
+/// Feeds a new stage like its host.
 ///
 /// - Parameters:
 ///   - cuts: After which events a batch ends.
-///   - time: When all of them come, in microseconds since 1970.
+///   - time: The time of all events, in microseconds since 1970.
 func outputs(
     of events: [String], cuts: Set<Int> = [], at time: Int64 = 0, _ settings: PayloadSettings = PayloadSettings()
 ) throws -> StageOutput {
@@ -37,7 +37,7 @@ func outputs(
     return output
 }
 
-/// The only push that comes of one notification.
+/// The push for a notification.
 func push(of notification: SampleNotification) throws -> Tree {
     let output = try outputs(of: [notification.line])
     guard output.lines.count == 1, let line = output.lines.first else { return .null }

@@ -1,6 +1,6 @@
 import JSON
 
-/// A JSON value that can be compared and taken apart; the order of members does not count.
+/// A JSON value that can be compared; the order of members does not matter.
 indirect enum Tree: Equatable {
     case null
     case flag(Bool)
@@ -47,7 +47,7 @@ indirect enum Tree: Equatable {
     }
 }
 
-/// The text of the member `payload`, as it stands in a push.
+/// The text of the member `payload` of a push.
 func payloadText(of line: String) throws -> String {
     var parser = JSONParser()
     let bytes = Array(line.utf8)
