@@ -1,116 +1,114 @@
 import PipelineKit
 import Time
 
-/// The app at a transport: what stops as one.
+/// An app at a transport. All its pushes are stopped and resumed together.
 struct AppKey: Hashable {
     var transport: String
     var app: Delivery.App
 
-    /// In the order of the texts' bytes.
+    /// Compares the bytes of the texts.
     static func precedes(_ left: AppKey, _ right: AppKey) -> Bool {
         left.words.lexicographicallyPrecedes(right.words) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
     private var words: [String] { [transport, app.container, app.environment, app.topic ?? ""] }
+
+    /// The app for the operator: container, environment and topic.
+    var appText: String { [app.container, app.environment, app.topic].compactMap(\.self).joined(separator: " ") }
 }
 
-/// What deliver has learnt of an app at its transport.
+/// What deliver knows about an app at its transport.
 struct AppState {
-    /// Whether its transport accepted a push of it since the transport's settings are what they are.
+    /// Whether the transport has accepted a push of the app since its settings last changed.
     var hasAccepted = false
     var hold: AppHold?
-    /// Holds that have not begun yet.
+    /// The number of scheduled holds.
     var holdsComing = 0
-    /// Devices whose address the other side did not know, before it accepted anything.
+    /// Devices whose address was unknown before the first push was accepted.
     var suspects: [Retirement] = []
 
-    /// More suspects than this, and it is the configuration that is wrong.
+    /// With this many suspects the configuration must be wrong, not the addresses.
     static let suspectsMax = 20
 
-    /// Whether an acceptance is no news.
+    /// Whether another accepted push changes nothing.
     @inline(__always)
-    var isWell: Bool { hasAccepted && hold == nil && holdsComing == 0 && suspects.isEmpty }
+    var isHealthy: Bool { hasAccepted && hold == nil && holdsComing == 0 && suspects.isEmpty }
 
     var isSuspicious: Bool { !hasAccepted && suspects.count >= AppState.suspectsMax }
 }
 
-/// An app whose pushes wait until one of them comes through.
+/// A stopped app: its pushes wait, and from time to time one of them is sent as a probe.
 struct AppHold: Equatable {
     static let firstInterval = Duration.seconds(60)
     static let lastInterval = Duration.seconds(3600)
 
     var probeAt: Instant
     var interval = firstInterval
-    /// The one push that is out.
+    /// The push that was sent as a probe and has no answer yet.
     var probe: PendingKey?
-    /// Whether there is a push to probe with.
+    /// Whether a push waits that can be the next probe.
     var hasWaiting = true
 
-    /// When something is to be done.
+    /// When to send the next probe.
     var due: Instant? { hasWaiting && probe == nil ? probeAt : nil }
 
     init(at now: Instant) { probeAt = now.advanced(by: Self.firstInterval) }
 
-    /// After a probe that came to nothing.
+    /// Schedules the next probe after one that failed.
     mutating func postpone(at now: Instant) {
         interval = min(interval * 2, Self.lastInterval)
         (probe, probeAt) = (nil, now.advanced(by: interval))
     }
 
-    /// A push begins to wait.
+    /// Records that a push begins to wait.
     mutating func noteArrival(at now: Instant) {
         guard !hasWaiting else { return }
         (hasWaiting, probeAt) = (true, max(probeAt, now.advanced(by: .microseconds(1))))
     }
 }
 
-/// All apps, by places that devices remember.
+/// All apps that devices have registered for. Each device keeps the index of its app.
 struct Apps {
-    private var places: [AppKey: Int] = [:]
+    private var indices: [AppKey: Int] = [:]
     private(set) var keys: [AppKey] = []
     private var states: [AppState] = []
-    /// The places of those that are held.
+    /// The stopped apps, sorted by key.
     private(set) var held: [Int] = []
 
     mutating func index(of key: AppKey) -> Int {
-        if let place = places[key] { return place }
-        places[key] = states.count
+        if let index = indices[key] { return index }
+        indices[key] = states.count
         keys.append(key)
         states.append(AppState())
         return states.count - 1
     }
 
     @inline(__always)
-    subscript(place: Int) -> AppState {
-        get { states[place] }
-        _modify { yield &states[place] }
+    subscript(app: Int) -> AppState {
+        get { states[app] }
+        _modify { yield &states[app] }
     }
 
     @inline(__always)
-    func isWell(_ place: Int) -> Bool { states[place].isWell }
+    func isHealthy(_ app: Int) -> Bool { states[app].isHealthy }
 
     @inline(__always)
-    func isHeld(_ place: Int) -> Bool { !held.isEmpty && states[place].hold != nil }
+    func isHeld(_ app: Int) -> Bool { !held.isEmpty && states[app].hold != nil }
 
-    mutating func hold(_ place: Int, at now: Instant) {
-        states[place].hold = AppHold(at: now)
-        held = held.filter { $0 != place } + [place]
+    mutating func hold(_ app: Int, _ hold: AppHold) {
+        states[app].hold = hold
+        held = held.filter { $0 != app } + [app]
         held.sort { AppKey.precedes(keys[$0], keys[$1]) }
     }
 
-    mutating func restore(_ hold: AppHold, of place: Int) {
-        self.hold(place, at: .epoch)
-        states[place].hold = hold
+    mutating func release(_ app: Int) {
+        states[app].hold = nil
+        held.removeAll { $0 == app }
     }
 
-    mutating func release(_ place: Int) {
-        states[place].hold = nil
-        held.removeAll { $0 == place }
-    }
-
-    /// When the first is to be probed.
+    /// When to send the next probe.
     var due: Instant? { held.lazy.compactMap { states[$0].hold?.due }.min() }
 
-    /// In the order of their names.
-    var placesInOrder: [Int] { states.indices.sorted { AppKey.precedes(keys[$0], keys[$1]) } }
+    /// All apps, sorted by key.
+    var sortedIndices: [Int] { states.indices.sorted { AppKey.precedes(keys[$0], keys[$1]) } }
 }

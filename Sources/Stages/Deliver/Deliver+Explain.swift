@@ -4,7 +4,7 @@ import PipelineKit
 import Time
 
 extension DeliverStage {
-    /// Explains a push, device by device in the order of their names.
+    /// Explains what happens to a push at each device of its user, sorted by device name.
     package func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
@@ -15,7 +15,7 @@ extension DeliverStage {
             let devices = registry.devices(of: push.user)?.filter { device in
                 subject.device.map { device.isNamed($0) } ?? true
             }
-            guard let devices, !devices.isEmpty else { return [none(push, subject.device)] }
+            guard let devices, !devices.isEmpty else { return [noDevice(push, subject.device)] }
             return devices.map { explain(push, at: $0) }
         } catch {
             return [
@@ -26,7 +26,7 @@ extension DeliverStage {
         }
     }
 
-    private func none(_ push: Push, _ device: String?) -> Explanation {
+    private func noDevice(_ push: Push, _ device: String?) -> Explanation {
         let user = push.userName.string ?? ""
         return Explanation(
             DeliverStage.kind, .deviceNone,
@@ -48,8 +48,8 @@ extension DeliverStage {
         if let hold = registry.apps[device.appIndex].hold {
             return Explanation(
                 DeliverStage.kind, .appStopped,
-                "transport \(device.transport) takes nothing from the app of \(device.name): one push tries again at "
-                    + hold.probeAt.rfc3339, details)
+                "transport \(device.transport) rejects every push of the app of \(device.name): Belfry tries one push "
+                    + "again at \(hold.probeAt.rfc3339)", details)
         }
         return Explanation(
             DeliverStage.kind, .transportKnown, "\(device.name) is reached through transport \(device.transport)",

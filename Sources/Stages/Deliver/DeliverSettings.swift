@@ -1,7 +1,7 @@
 import JSON
 import PipelineKit
 
-/// Settings of ``DeliverStage``: the transports, by the names that devices register with, and how long pushes wait.
+/// The settings of ``DeliverStage``: the transports by the names that devices register, and how long pushes wait.
 ///
 ///     transports:
 ///       apns: { use: webhook, url: "https://push.example.com/notes" }
@@ -10,46 +10,46 @@ import PipelineKit
 ///     pendingMax: 100000
 ///     retired: { url: "https://example.com/retired", secret: { $file: retired.secret } }
 ///
-/// `use` names the plugin; the other keys are the plugin's own. That of `retired` is the webhook where none is named.
+/// `use` names the plugin, the other keys are its settings. The default plugin for `retired` is the webhook.
 package struct DeliverSettings: PluginSettings {
-    /// In the order of the file. Never empty.
+    /// In the order of the file; not empty.
     package let transports: [TransportBinding]
-    /// The longest that a push waits, from when it came.
+    /// The longest time that a push waits after it came.
     package let retryFor: Duration
-    /// The most pushes that wait at a time. One more is given up: it ends as `failed`, with the limit as its reason.
+    /// The most pushes that wait at a time. A push above the limit ends as `failed` with the limit as its reason.
     package let pendingMax: Int
-    /// What happens to a push whose `apns-expiration` has passed before it was handed out once.
+    /// What happens to a push whose `apns-expiration` has passed before its first attempt.
     package let expired: Expired
-    /// Where a push that waited is sent.
+    /// Where a push is sent after it waited.
     package let retryTo: RetryTo
     /// Which tokens devices may register.
     package let tokens: Tokens
-    /// Where retired devices are told; nil: they are events only.
+    /// The transport that gets a notice of each retired device; nil: no notices.
     package let retired: TransportBinding?
 
-    /// What ``retired`` is called among the transports.
+    /// The name of ``retired`` among the transports.
     static let retiredName = "retired"
 
     package enum Expired: String, CaseIterable, Sendable, Hashable {
-        /// It ends as `expired`.
+        /// The push ends as `expired`.
         case drop
-        /// It is handed out all the same.
+        /// The push is sent nevertheless.
         case send
     }
 
     package enum RetryTo: String, CaseIterable, Sendable, Hashable {
-        /// To what its device has registered by then, unless that is another app: payload and badge are for the first.
+        /// To the device's present registration, unless it is for another app: payload and badge are for the old one.
         case sameApp = "same-app"
-        /// To what its device has registered by then.
+        /// To the device's present registration.
         case latest
-        /// To what its device had registered when the push came, whatever became of that.
+        /// To the registration that the device had when the push came.
         case first
     }
 
     package enum Tokens: String, CaseIterable, Sendable, Hashable {
-        /// Those that the transport could send to; others are set aside.
+        /// Tokens that the transport considers valid; other registrations become dead letters.
         case checked
-        /// All, as they come.
+        /// All tokens.
         case any
     }
 
@@ -57,11 +57,9 @@ package struct DeliverSettings: PluginSettings {
         "expired", before: Expired.send.rawValue, now: Expired.drop.rawValue)
     private static let retryTo = ChangedDefault(
         "retryTo", before: RetryTo.first.rawValue, now: RetryTo.sameApp.rawValue)
-
     private static let tokens = ChangedDefault("tokens", before: Tokens.any.rawValue, now: Tokens.checked.rawValue)
 
-    /// Pushes were handed out whatever their age, and again to where they were handed out first; devices could have any
-    /// token.
+    /// Earlier versions sent expired pushes, retried to the first registration and accepted any token.
     package static let changedDefaults = [expired, retryTo, tokens]
 
     package init(from settings: inout SettingsReader) throws(SettingsError) {
@@ -98,6 +96,6 @@ package struct DeliverSettings: PluginSettings {
 }
 
 extension TransportBinding {
-    /// Tells two setups of a transport apart.
+    /// Changes with the plugin and its settings.
     var fingerprint: UInt64 { FNV.hash("\(kind) \(settings.record())".utf8) }
 }

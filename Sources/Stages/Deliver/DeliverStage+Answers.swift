@@ -2,19 +2,19 @@ import JSON
 import PipelineKit
 import Time
 
-/// What follows from answers: of a push that is to be tried again, the transport says when, and ``PendingPush`` for how
-/// long. It depends on the answer, its time and the events before it; an answer changes what is
-/// handed out from the next wake on.
+/// Handles the answers of transports. For a retry, the transport says when and ``PendingPush`` for how long.
+///
+/// The result depends on the answer, its time and the earlier events. It has an effect on deliveries from the next wake on.
 extension DeliverStage {
-    /// Writes what became of a push at a device, and first that it takes the place of an older push.
+    /// Writes the outcome of a push at a device, after the `superseded` outcome of an older push that it replaces.
     ///
-    /// - Parameter answer: The transport's, where one was asked.
+    /// - Parameter answer: The transport's answer, if the push was handed out.
     @inline(__always)
     mutating func write(
         _ line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin, _ answer: TransportAnswer? = nil, at now: Instant,
         into out: inout Outbox
     ) {
-        if let older = line.overtaken { supersede(older, by: origin.push, into: &out) }
+        if let older = line.replaced { supersede(older, by: origin.push, into: &out) }
         switch line.result {
         case .out: if let answer { take(answer, to: line, of: origin, at: now, into: &out) }
         case .ended(let code): out.append { origin.outcome.write(code, at: line.device, line.id, to: &$0) }
@@ -29,13 +29,13 @@ extension DeliverStage {
     ) {
         switch answer.outcome {
         case .failed,
-            .accepted where registry.apps.isWell(line.device.appIndex):
+            .accepted where registry.apps.isHealthy(line.device.appIndex):
             out.append { origin.outcome.write(answer, at: line.device, line.id, to: &$0) }
         default: fold(answer, to: PendingPush(line, of: origin), at: now, into: &out)
         }
     }
 
-    /// The older push of the same collapse ID need not be sent any more.
+    /// Ends an older push, because a newer one with the same collapse ID replaces it.
     private mutating func supersede(_ key: PendingKey, by push: UInt64, into out: inout Outbox) {
         guard let older = pending.remove(key) else { return }
         var note = older.note(PushNote(.superseded))
@@ -43,7 +43,7 @@ extension DeliverStage {
         write(note, of: older, into: &out)
     }
 
-    /// Lets the push wait for its app, which may have been resumed since the push came.
+    /// Makes the push wait for its stopped app, or for the next wake if the app was resumed in the meantime.
     private mutating func hold(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
         let app = push.device.appIndex
         registry.apps[app].hold?.noteArrival(at: now)
@@ -88,14 +88,14 @@ extension DeliverStage {
         _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
     ) {
         var note = push.note(PushNote(.accepted), answered: answer)
-        let place = push.device.appIndex
-        if !registry.apps.isWell(place) {
-            let app = registry.apps[place]
-            if app.hold != nil || app.holdsComing > 0 { bring(.resume(app: place), taken, &note) }
-            if app.hold != nil, app.isSuspicious { tellOfEnd(of: place, into: &out) }
-            for suspect in app.suspects { bring(.retire(suspect), taken, &note) }
-            registry.apps[place].suspects = []
-            registry.apps[place].hasAccepted = true
+        let app = push.device.appIndex
+        if !registry.apps.isHealthy(app) {
+            let state = registry.apps[app]
+            if state.hold != nil || state.holdsComing > 0 { schedule(.resume(app: app), taken, &note) }
+            if state.hold != nil, state.isSuspicious { reportRecovery(of: app, into: &out) }
+            for suspect in state.suspects { schedule(.retire(suspect), taken, &note) }
+            registry.apps[app].suspects = []
+            registry.apps[app].hasAccepted = true
         }
         write(note, of: push, into: &out)
     }
@@ -127,7 +127,7 @@ extension DeliverStage {
     }
 
     private static let standardDelay = Duration.seconds(60)
-    /// A transport that says "at once" is not believed.
+    /// Applies also if the transport asks for an immediate retry.
     private static let leastDelay = Duration.seconds(1)
 
     private mutating func unregister(
@@ -141,22 +141,22 @@ extension DeliverStage {
         let since = answer.since ?? taken
         note.registered = push.device.registered
         note.since = isUndatedAtOnce(answer, push, taken) ? nil : since
-        // Without a time the answer tells of its own moment: by then the push had been sent to what was registered.
-        let isNews = answer.since == nil || since > push.device.registered
-        if isNews || push.handedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
-            bring(.retire(retirement(push, answer, since)), taken, &note)
+        // An answer without a time is about the address that the push was sent to, so it is later than the registration.
+        let isLater = answer.since == nil || since > push.device.registered
+        if isLater || push.handedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
+            schedule(.retire(retirement(push, answer, since)), taken, &note)
         }
         resumeIfProbed(by: push, taken, &note)
         write(note, of: push, into: &out)
     }
 
-    /// Whether the answer has no time, and came at the moment of the registration. Its record has none either: those of
-    /// earlier builds, which made nothing of it, have that moment.
+    /// Whether the answer has no time and came at the moment of the registration. Its outcome then has no `since`. Earlier
+    /// versions wrote that moment and did not retire the device, which a replay of their logs must repeat.
     private func isUndatedAtOnce(_ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant) -> Bool {
         answer.since == nil && taken <= push.device.registered
     }
 
-    /// A registration that is newer than what the other side knows of its token is believed for a day.
+    /// For how long a registration counts more than an answer that says that its token became invalid earlier.
     private static let registrationTrust = Duration.seconds(86_400)
 
     private func retirement(_ push: PendingPush, _ answer: TransportAnswer, _ since: Instant) -> Retirement {
@@ -167,18 +167,18 @@ extension DeliverStage {
     private mutating func suspect(
         _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
     ) {
-        let place = push.device.appIndex
-        let hasAccepted = registry.apps[place].hasAccepted
+        let app = push.device.appIndex
+        let hasAccepted = registry.apps[app].hasAccepted
         var note = push.note(PushNote(hasAccepted ? .unregistered : .failed), answered: answer)
         note.taken = taken
         if hasAccepted {
             (note.since, note.registered) = (taken, push.device.registered)
-            bring(.retire(retirement(push, answer, taken)), taken, &note)
+            schedule(.retire(retirement(push, answer, taken)), taken, &note)
         } else {
-            registry.apps[place].suspect(retirement(push, answer, taken))
+            registry.apps[app].suspect(retirement(push, answer, taken))
         }
-        if registry.apps[place].isSuspicious {
-            hold(place, nil, Self.suspicion, push, taken, &note)
+        if registry.apps[app].isSuspicious {
+            hold(app, nil, Self.suspicion, push, taken, &note)
         } else {
             resumeIfProbed(by: push, taken, &note)
         }
@@ -197,28 +197,28 @@ extension DeliverStage {
     }
 
     private mutating func hold(
-        _ place: Int, _ status: Int?, _ reason: String?, _ push: PendingPush, _ taken: Instant,
+        _ app: Int, _ status: Int?, _ reason: String?, _ push: PendingPush, _ taken: Instant,
         _ note: inout PushNote
     ) {
-        let wasProbe = registry.apps[place].hold?.probe == push.key
-        registry.apps[place].holdsComing += 1
-        bring(.hold(app: place, status: status, reason: reason, wasProbe: wasProbe), taken, &note)
+        let wasProbe = registry.apps[app].hold?.probe == push.key
+        registry.apps[app].holdsComing += 1
+        schedule(.hold(app: app, status: status, reason: reason, wasProbe: wasProbe), taken, &note)
     }
 
-    /// Any answer but that nothing is taken ends a hold.
+    /// Ends the hold if the push was the app's probe. Every answer to a probe does so, except `stopped`.
     private mutating func resumeIfProbed(by push: PendingPush, _ taken: Instant, _ note: inout PushNote) {
-        let place = push.device.appIndex
-        guard registry.apps[place].hold?.probe == push.key else { return }
-        bring(.resume(app: place), taken, &note)
+        let app = push.device.appIndex
+        guard registry.apps[app].hold?.probe == push.key else { return }
+        schedule(.resume(app: app), taken, &note)
     }
 
-    private mutating func bring(_ effect: Effect, _ taken: Instant, _ note: inout PushNote) {
-        schedule(ComingEffect(effect, after: taken))
+    private mutating func schedule(_ effect: Effect, _ taken: Instant, _ note: inout PushNote) {
+        schedule(ScheduledEffect(effect, after: taken))
         note.taken = taken
     }
 
-    /// Behind those that begin at the same time.
-    mutating func schedule(_ effect: ComingEffect) {
+    /// Inserts the effect after those that are due at the same time.
+    mutating func schedule(_ effect: ScheduledEffect) {
         effects.insert(effect, at: (effects.lastIndex { $0.due <= effect.due } ?? -1) + 1)
     }
 
@@ -228,7 +228,7 @@ extension DeliverStage {
         out.append { push.outcome.write(note, at: push.device, push.id, to: &$0) }
     }
 
-    /// Keeps the push, unless too many wait already.
+    /// Makes the push wait, unless too many pushes wait already.
     mutating func wait(
         _ push: PendingPush, _ note: PushNote, answered answer: TransportAnswer? = nil, into out: inout Outbox
     ) {
@@ -247,7 +247,7 @@ extension DeliverStage {
         write(text, of: push, into: &out)
     }
 
-    /// A push that would have to wait beside a newer one of its collapse ID.
+    /// Ends a push that would wait beside a newer one with its collapse ID.
     private func drop(
         _ push: PendingPush, for newer: UInt64, _ text: PushNote, _ answer: TransportAnswer?,
         into out: inout Outbox
@@ -273,7 +273,7 @@ extension PendingPush {
 }
 
 extension AppState {
-    /// Each device once.
+    /// Adds the device to the suspects, each device once.
     fileprivate mutating func suspect(_ retirement: Retirement) {
         guard suspects.count < AppState.suspectsMax,
             !suspects.contains(where: { $0.device.isSame(as: retirement.device) })
@@ -283,7 +283,7 @@ extension AppState {
 }
 
 extension Instant {
-    /// The next whole second: what is due within one second is served by one wake.
+    /// This time rounded up to a whole second: one wake handles all that is due within a second.
     var wholeSecond: Instant {
         let second: Int64 = 1_000_000
         return Instant(

@@ -1,27 +1,43 @@
 import PipelineKit
 
-/// Apps that are stopped: their transport takes nothing from them until somebody mends what it names.
+/// Reports to the operator about stopped apps, whose transport rejects every push until somebody corrects the cause.
 extension DeliverStage {
     package static let checkName: String? = "apps"
 
     package func findings(of name: String) -> [StageFinding] {
-        stoppedApps.map { stopped in
-            let app = [stopped.container, stopped.environment, stopped.topic].compactMap(\.self).joined(separator: " ")
-            return StageFinding(
-                .warning, "app.stopped",
-                "\(name): \(stopped.transport) takes nothing from \(app): \(stopped.waiting.of("push")) waiting, "
-                    + "next try at \(stopped.probeAt)",
-                fix: DeliverStage.fix(name, stopped),
-                [
-                    .init("stage", name), .init("app", app), .init("transport", stopped.transport),
-                    .init("waiting", UInt64(stopped.waiting)),
-                ])
-        }
+        registry.apps.held.compactMap { app in registry.apps[app].hold.map { finding(name, app, $0) } }
     }
 
-    private static func fix(_ name: String, _ app: StoppedApp) -> String {
-        app.isOfUnknownDevices
-            ? "its devices are unknown there, and none was known yet: \(StoppedApp.remedyOfSuspicion)"
-            : "belfry doctor apns says what is wrong; app.stopped in the log of \(name) has the answer"
+    private func finding(_ name: String, _ app: Int, _ hold: AppHold) -> StageFinding {
+        let (key, waiting) = (registry.apps.keys[app], pending.held(of: app).count)
+        return StageFinding(
+            .warning, "app.stopped",
+            "\(name): \(key.transport) rejects every push of \(key.appText): \(waiting.of("push")) waiting, "
+                + "next try at \(hold.probeAt)",
+            fix: registry.apps[app].isSuspicious
+                ? "its devices are unknown there, and none was known yet: \(Self.remedyOfSuspicion)"
+                : "belfry doctor apns says what is wrong; app.stopped in the log of \(name) has the answer",
+            [
+                .init("stage", name), .init("app", key.appText), .init("transport", key.transport),
+                .init("waiting", UInt64(waiting)),
+            ])
     }
+
+    /// Tells the operator about a stop that is the stage's own decision. A transport reports those that it answers itself.
+    func reportSuspicion(of app: Int, into out: inout Outbox) {
+        let key = registry.apps.keys[app]
+        out.tell(
+            "\(key.transport): \(key.appText): nothing more is sent: \(Self.suspicion) "
+                + "\(Self.remedyOfSuspicion). Its pushes wait and are tried again")
+    }
+
+    func reportRecovery(of app: Int, into out: inout Outbox) {
+        let key = registry.apps.keys[app]
+        out.tell("\(key.transport): \(key.appText): a device is known there: pushes are sent again")
+    }
+
+    /// What to do if all devices of an app are unknown.
+    private static let remedyOfSuspicion =
+        "Compare the transport's host and the app's environment and topic with what the app is built for, and the "
+        + "tokens with what it was given (a probe does not show which tokens are known)"
 }

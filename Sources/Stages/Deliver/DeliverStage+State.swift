@@ -15,7 +15,7 @@ extension DeliverStage {
             snapshot.write(transport.name)
             snapshot.write(transport.fingerprint)
         }
-        snapshot.write(all: registry.apps.placesInOrder.filter { !registry.apps[$0].isForgettable }) {
+        snapshot.write(all: registry.apps.sortedIndices.filter { !registry.apps[$0].isInitial }) {
             place, snapshot in
             registry.apps.keys[place].write(into: &snapshot)
             registry.apps[place].write(into: &snapshot)
@@ -32,37 +32,34 @@ extension DeliverStage {
         var released: [Int] = []
         for _ in 0..<(try snapshot.count(bytesEach: 5)) {
             let key = try AppKey(from: &snapshot)
-            let place = registry.apps.index(of: key)
-            try AppState.read(place, of: &registry, from: &snapshot)
-            guard changed(key.transport) else { continue }
-            registry.apps[place].forgetAnswers()
-            if registry.apps[place].hold != nil { released.append(place) }
+            let app = registry.apps.index(of: key)
+            try AppState.read(app, of: &registry, from: &snapshot)
+            guard changed.contains(key.transport) else { continue }
+            registry.apps[app].forgetAnswers()
+            if registry.apps[app].hold != nil { released.append(app) }
         }
         for _ in 0..<(try snapshot.count(bytesEach: 8)) {
             pending.insert(try PendingPush(from: &snapshot, &registry))
         }
         for _ in 0..<(try snapshot.count(bytesEach: 8)) { try ledger.insert(from: &snapshot, &registry) }
         for _ in 0..<(try snapshot.count(bytesEach: 2)) {
-            effects.append(try ComingEffect(from: &snapshot, &registry))
+            effects.append(try ScheduledEffect(from: &snapshot, &registry))
         }
         effects =
             released.sorted { AppKey.precedes(registry.apps.keys[$0], registry.apps.keys[$1]) }.map {
-                ComingEffect(.release(app: $0), after: .epoch)
+                ScheduledEffect(.release(app: $0), after: .epoch)
             } + effects
         updateDeadline()
     }
 
-    /// - Returns: Whether a transport is not what it was.
-    private func readChangedTransports(
-        _ snapshot: inout SnapshotReader
-    ) throws(SnapshotError) -> (String) -> Bool {
-        var former: [String: UInt64] = [:]
+    /// - Returns: The transports of the snapshot that are gone or have other settings, and the new transports.
+    private func readChangedTransports(_ snapshot: inout SnapshotReader) throws(SnapshotError) -> Set<String> {
+        var changed = Dictionary(settings.transports.map { ($0.name, $0.fingerprint) }) { $1 }
         for _ in 0..<(try snapshot.count(bytesEach: 2)) {
-            let name = try snapshot.text()
-            former[name] = try snapshot.number()
+            let (name, fingerprint) = (try snapshot.text(), try snapshot.number())
+            changed[name] = changed[name] == fingerprint ? nil : fingerprint
         }
-        let present = Dictionary(settings.transports.map { ($0.name, $0.fingerprint) }) { $1 }
-        return { former[$0] != present[$0] }
+        return Set(changed.keys)
     }
 
     package func writeState(into lines: inout ByteBuffer) {
@@ -73,7 +70,7 @@ extension DeliverStage {
         for push in pending.inOrder { push.writeState(into: &lines) }
     }
 
-    /// The answer in an event that records one; nil for outcomes and attempts that needed none.
+    /// The answer that an outcome or attempt records; nil if no transport was asked.
     package static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? {
         let isNotice = event.isOfType(EventName.noticeOutcome) || event.isOfType(EventName.noticeAttempt)
         guard isNotice || event.isOfType(EventName.outcome) || event.isOfType(EventName.attempt) else { return nil }
@@ -93,7 +90,7 @@ extension DeliverStage {
         return answer
     }
 
-    /// What every answered outcome has, but for `status` and `reason`.
+    /// The number of members of every answered outcome, without `status` and `reason`.
     private static let plainMembers = 10
 
     private static func readMore(of json: JSONValue, into answer: inout TransportAnswer) {
@@ -130,7 +127,7 @@ extension PendingPush {
     }
 }
 
-/// How many pushes wait for each device.
+/// The number of waiting pushes for each device.
 struct PendingCounts {
     private var counts: [[UInt8]: Int] = [:]
 

@@ -2,19 +2,19 @@ import JSON
 import PipelineKit
 import Time
 
-/// What time brings about.
+/// What the stage does when its deadline comes.
 extension DeliverStage {
-    /// What one wake hands out at most; the rest follows with the next.
+    /// The most that one wake hands out; the next wake continues.
     private static let handOutBytesMax = 1 << 20
 
     package mutating func wake(at now: Instant, into out: inout Outbox) {
-        bringAbout(through: now, into: &out)
+        applyEffects(through: now, into: &out)
         handOutDue(at: now, into: &out)
         for app in registry.apps.held { probe(app, at: now, into: &out) }
         updateDeadline()
     }
 
-    private mutating func bringAbout(through now: Instant, into out: inout Outbox) {
+    private mutating func applyEffects(through now: Instant, into out: inout Outbox) {
         let count = effects.prefix { $0.due <= now }.count
         let due = effects.prefix(count)
         effects.removeFirst(count)
@@ -24,12 +24,12 @@ extension DeliverStage {
             case .hold(let app, let status, let reason, let wasProbe):
                 hold(app, status, reason, wasProbe, at: now, into: &out)
             case .resume(let app): resume(app, at: now, into: &out)
-            case .release(let app): schedule(ComingEffect(.resume(app: app), after: now.advanced(by: .seconds(1))))
+            case .release(let app): schedule(ScheduledEffect(.resume(app: app), after: now.advanced(by: .seconds(1))))
             }
         }
     }
 
-    /// A device that was registered again, or unregistered, in the meantime is another matter.
+    /// Retires the device, unless it was registered again or unregistered in the meantime.
     private mutating func retire(_ retirement: Retirement, at now: Instant, into out: inout Outbox) {
         guard registry.retire(retirement.device) else { return }
         out.append { retirement.write(to: &$0) }
@@ -41,16 +41,17 @@ extension DeliverStage {
         if settings.retired != nil { tell(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
-    /// Takes back what was handed out for devices and has not reached a transport. What a transport has already is still
-    /// asked for, and the probe of an app still goes out.
+    /// Withdraws deliveries that no transport has yet, except the probe of an app.
     private func withdraw(
         where isWanted: (Device) -> Bool, into out: inout Outbox, as answer: (Delivery.ID) -> TransportAnswer
     ) {
-        let repeats = pending.deliveries { push in
+        let repeats = pending.outInOrder.filter { push in
             !push.isNotice && !push.isUnderWay && isWanted(push.device)
                 && registry.apps[push.device.appIndex].hold?.probe != push.key
         }
-        for delivery in repeats + ledger.deliveries(where: isWanted) { out.withdraw(as: answer(delivery.id)) }
+        for delivery in repeats.map(\.delivery) + ledger.deliveries(where: isWanted) {
+            out.withdraw(as: answer(delivery.id))
+        }
     }
 
     // MARK: Apps
@@ -60,13 +61,13 @@ extension DeliverStage {
     ) {
         registry.apps[app].holdsComing -= 1
         if registry.apps[app].hold == nil {
-            registry.apps.hold(app, at: now)
+            registry.apps.hold(app, AppHold(at: now))
             withdraw(
                 where: { $0.appIndex == app }, into: &out,
                 as: {
                     TransportAnswer($0, .stopped, status: status, reason: reason, attempts: 0)
                 })
-            if reason == Self.suspicion { tellOfSuspicion(of: app, into: &out) }
+            if reason == Self.suspicion { reportSuspicion(of: app, into: &out) }
         } else if wasProbe {
             registry.apps[app].hold?.postpone(at: now)
         } else {
@@ -86,7 +87,7 @@ extension DeliverStage {
         out.append { key.writeResumed(waiting: waiting.count, to: &$0) }
     }
 
-    /// The first push that waits is sent, to see.
+    /// Sends the first held push of a stopped app, if it is time for a probe.
     private mutating func probe(_ app: Int, at now: Instant, into out: inout Outbox) {
         guard let due = registry.apps[app].hold?.due, due <= now else { return }
         guard let push = firstHeld(of: app, at: now, into: &out) else {
@@ -97,12 +98,12 @@ extension DeliverStage {
         handOut(push, at: now, into: &out)
     }
 
-    /// What is held for devices that have another app by now, or are gone, is not held any more.
+    /// The first push that is held for the app. Pushes whose devices are gone or have another app by now leave the hold.
     private mutating func firstHeld(of app: Int, at now: Instant, into out: inout Outbox) -> PendingPush? {
-        guard settings.retryTo != .first else { return pending.firstHeld(of: app) }
+        guard settings.retryTo != .first else { return pending.held(of: app).first }
         var first: PendingPush?
         for held in pending.held(of: app) {
-            guard let push = present(held) else {
+            guard let push = readdressed(held) else {
                 abandon(held, into: &out)
                 continue
             }
@@ -117,15 +118,14 @@ extension DeliverStage {
 
     // MARK: Pushes
 
-    /// The push as it is to be sent, or asked for, by now; nil where its device is not registered any more, or only for
-    /// another app.
-    private func present(_ push: PendingPush) -> PendingPush? {
+    /// The push for the present registration of its device; nil if the device is gone or is registered for another app.
+    private func readdressed(_ push: PendingPush) -> PendingPush? {
         guard settings.retryTo != .first, !push.isNotice else { return push }
-        guard let device = place(of: push) else { return push.isUnderWay ? push : nil }
+        guard let device = presentDevice(of: push) else { return push.isUnderWay ? push : nil }
         return push.moved(to: device)
     }
 
-    private func place(of push: PendingPush) -> Device? {
+    private func presentDevice(of push: PendingPush) -> Device? {
         guard let device = registry.current(push.device) else { return nil }
         return settings.retryTo == .sameApp && device.isOfOtherApp(than: push.device) ? nil : device
     }
@@ -148,7 +148,7 @@ extension DeliverStage {
                 notBefore = now.advanced(by: .microseconds(1))
                 return
             }
-            guard let push = present(push) else {
+            guard let push = readdressed(push) else {
                 abandon(push, into: &out)
                 continue
             }
@@ -164,21 +164,21 @@ extension DeliverStage {
         }
     }
 
-    /// What becomes of a push that is due, where that is not another attempt.
+    /// The final note of a due push that gets no other attempt; nil if it gets one.
     private func end(of push: PendingPush, at now: Instant) -> PushNote? {
         let hasTransport = push.isNotice ? settings.retired != nil : push.device.hasTransport
         if !hasTransport { return push.note(PushNote(.unknownTransport)) }
         guard push.end(settings.retryFor, after: nil) <= now else { return nil }
-        if push.isExpired(at: now) { return push.note(PushNote(.expired)) }
+        if push.headers.isExpired(at: now) { return push.note(PushNote(.expired)) }
         var note = push.note(PushNote(.failed))
         if note.reason == nil { note.reason = "it waited for longer than retryFor" }
         return note
     }
 
-    /// Whether the push is under way, and would not be sent again by now.
-    private func isOnlyAskedFor(_ push: PendingPush, at now: Instant) -> Bool {
+    /// Whether the delivery only queries the status of a push that the transport still has.
+    private func isStatusQuery(_ push: PendingPush, at now: Instant) -> Bool {
         guard push.isUnderWay else { return false }
-        if settings.retryTo != .first, !push.isNotice, place(of: push) == nil { return true }
+        if settings.retryTo != .first, !push.isNotice, presentDevice(of: push) == nil { return true }
         return push.superseder != nil || push.lastMoment(settings.retryFor) <= now
             || !push.isNotice && registry.apps.isHeld(push.device.appIndex)
     }
@@ -190,7 +190,7 @@ extension DeliverStage {
 
     private func delivery(of push: PendingPush, at now: Instant) -> Delivery {
         var delivery = push.delivery
-        delivery.isStatusQuery = isOnlyAskedFor(push, at: now)
+        delivery.isStatusQuery = isStatusQuery(push, at: now)
         return delivery
     }
 
@@ -198,11 +198,12 @@ extension DeliverStage {
         let repeats = pending.outInOrder.map { ($0.key, delivery(of: $0, at: now)) }
         let first = ledger.deliveries().map { (PendingKey($0.id), $0) }
         for (_, delivery) in (repeats + first).sorted(by: { $0.0 < $1.0 }) { out.deliver(delivery) }
-        withdrawUseless(into: &out)
+        withdrawUndeliverable(into: &out)
     }
 
-    /// What devices that are gone and apps that are held had out is on record as out until its answer is.
-    private func withdrawUseless(into out: inout Outbox) {
+    /// Withdraws deliveries to devices that are gone and to apps that are stopped. They were handed out before the restart,
+    /// and each still needs an answer on record.
+    private func withdrawUndeliverable(into out: inout Outbox) {
         withdraw(
             where: { registry.current($0) == nil }, into: &out,
             as: {
@@ -218,6 +219,6 @@ extension DeliverStage {
 }
 
 extension TransportAnswer {
-    /// Whether the push was taken back before a transport had it, because its device was retired.
+    /// Whether the push was withdrawn before it reached a transport, because its device was retired.
     var isWithdrawal: Bool { outcome == .unregistered && attempts == 0 && since == nil }
 }

@@ -3,15 +3,13 @@ import JSON
 import PipelineKit
 import Time
 
-/// Sends every push to the devices of its user, and records what became of it at each of them.
+/// Sends every push to the devices of its user and records an outcome for each device.
 ///
-/// Every push ends in exactly one outcome for each device that the user has when the push arrives, or in a single
-/// `no_device`. An outcome is written when the answer comes. Where that takes long, an `attempt` is written first and the
-/// push waits in the stage's state. The `apns-id` of a push depends on the events before it alone, so that a push that is
-/// sent again after a restart is recognisable.
+/// Every push ends in exactly one outcome for each device that the user has when it arrives, or in one `no_device`. An
+/// outcome is written when the answer comes. If a push must be tried again, an `attempt` is written first, and the push
+/// waits in the stage's state. Its `apns-id` depends only on earlier events, so a repeat after a restart is recognisable.
 ///
-/// Where the settings say so, each device that is retired is told to the app's backend, as durably as a push: see
-/// ``RetirementNotice``.
+/// If the settings ask for it, the app's backend gets a ``RetirementNotice`` for each retired device.
 package struct DeliverStage: Stage {
     package typealias Settings = DeliverSettings
 
@@ -19,18 +17,17 @@ package struct DeliverStage: Stage {
     package static let writes: LogKind? = .outcomes
 
     var registry: DeviceRegistry
-    /// Pushes that were handed out, and are not answered.
+    /// Pushes that were handed out for the first time and have no answer yet.
     var ledger = OutcomeLedger()
-    /// Pushes that wait for another attempt, or that were handed out for one.
+    /// Pushes that wait for another attempt, or for the answer to one.
     var pending = PendingPushes()
-    /// In the order in which they begin.
-    var effects: [ComingEffect] = []
-    /// What is left over of a wake is for the next one.
+    /// In the order of their times.
+    var effects: [ScheduledEffect] = []
+    /// The earliest time of the next wake, if one wake could not hand out all due pushes.
     var notBefore = Instant.epoch
     package private(set) var deadline: Instant?
     let settings: DeliverSettings
     let upstream: LogIdentity
-    /// What tells whether a token is one; none where any is taken.
     private let tokenRules: TokenRules
 
     package init(_ settings: DeliverSettings, context: StageContext) throws(SettingsError) {
@@ -44,12 +41,12 @@ package struct DeliverStage: Stage {
         settings.transports + (settings.retired.map { [$0] } ?? [])
     }
 
-    /// What an earlier stage should have made into something else: the pipeline lacks it, or has it in the wrong place.
+    /// Events that must not reach this stage, and the stage that is missing before it.
     private static let unfinished: [(type: StaticString, stage: String)] = [
         ("record.save", "match"), ("record.delete", "match"), ("match", "coalesce"), ("notification", "payload"),
     ]
 
-    /// Events of other types end here: nothing reads on behind this stage.
+    /// Handles an event; ignores types that it does not know, because no stage follows this one.
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
             if event.isOfType(EventName.push) {
@@ -58,7 +55,7 @@ package struct DeliverStage: Stage {
             } else if event.isOfType(EventName.pushRedrive) {
                 let redrive = try Redrive(event.json)
                 let devices = registry.device(redrive.device).map { [$0] } ?? []
-                send(redrive.push, to: devices, event.sequence, redriveOf: redrive.former, at: now, into: &out)
+                send(redrive.push, to: devices, event.sequence, redriveOf: redrive.original, at: now, into: &out)
             } else if event.isOfType(EventName.deviceRegister) {
                 try registry.register(Registration(event.value, tokenRules), at: now)
             } else if event.isOfType(EventName.deviceUnregister) {
@@ -76,7 +73,7 @@ package struct DeliverStage: Stage {
 
     package var firstOut: UInt64? { ledger.first }
 
-    /// Records the answer. One to a push and device that wait for none changes nothing.
+    /// Records the answer; ignores an answer that the stage does not expect.
     package mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {
         if pending.takesAnswer(to: answer.id) {
             fold(answer, toRepeatOf: PendingKey(answer.id), at: now, into: &out)
@@ -86,34 +83,34 @@ package struct DeliverStage: Stage {
         updateDeadline()
     }
 
-    /// - Parameter former: Where the push stood, if it is redriven.
+    /// - Parameter original: The position of the original push, if this is a redrive.
     private mutating func send(
-        _ push: Push, to devices: [Device], _ sequence: UInt64, redriveOf former: JSONValue? = nil, at now: Instant,
+        _ push: Push, to devices: [Device], _ sequence: UInt64, redriveOf original: JSONValue? = nil, at now: Instant,
         into out: inout Outbox
     ) {
         var line = PushLine(push)
         let origin = OutcomeLedger.Origin(
-            push: sequence, time: now, outcome: OutcomeText(push, sequence: sequence, redriveOf: former))
+            push: sequence, time: now, outcome: OutcomeText(push, sequence: sequence, redriveOf: original))
         if devices.isEmpty { out.append { origin.outcome.writeNoDevice(to: &$0) } }
-        let collapseID = push.collapseID
-        let isExpired = settings.expired == .drop && push.isExpired(at: now)
-        var rest: [OutcomeLedger.Line] = []
+        let headers = PushHeaders(push.headers)
+        let isExpired = settings.expired == .drop && headers.isExpired(at: now)
+        var waiting: [OutcomeLedger.Line] = []
         for device in devices {
             var entry = prepare(&line, origin, device, isExpired, into: &out)
-            if entry.isTransported, let collapseID {
-                noteOrder(of: &entry, origin, collapseID, replacesOlder: former == nil)
+            if entry.isTransported, let collapseID = headers.collapseID {
+                noteOrder(of: &entry, origin, collapseID, replacesOlder: original == nil)
             }
-            if rest.isEmpty, !entry.isOut {
+            if waiting.isEmpty, !entry.isOut {
                 write(entry, of: origin, at: now, into: &out)
             } else {
-                rest.append(entry)
+                waiting.append(entry)
             }
         }
-        if !rest.isEmpty { ledger.insert(origin, rest) }
+        if !waiting.isEmpty { ledger.insert(origin, waiting) }
         updateDeadline()
     }
 
-    /// What becomes of a push at a device; where a transport is to be asked, the push is handed out.
+    /// Makes the ledger line of a push at a device, and hands the push out if a transport must be asked.
     private func prepare(
         _ line: inout PushLine, _ origin: OutcomeLedger.Origin, _ device: Device, _ isExpired: Bool,
         into out: inout Outbox
@@ -129,7 +126,7 @@ package struct DeliverStage: Stage {
             device: device, id: id, delivery: delivery, result: isHeld ? .held : .out)
     }
 
-    /// Takes note of the pushes that share the collapse ID: an older one is not sent again.
+    /// Marks older pushes with the same collapse ID as superseded: they are not sent again.
     private mutating func noteOrder(
         of line: inout OutcomeLedger.Line, _ origin: OutcomeLedger.Origin, _ collapseID: [UInt8], replacesOlder: Bool
     ) {
@@ -138,32 +135,25 @@ package struct DeliverStage: Stage {
         guard replacesOlder else { return }
         ledger.noteSuperseder(origin.push, of: key)
         guard pending.hasSome(of: line.device.owner), let older = pending.superseded(by: key) else { return }
-        pending.noteOvertaken(older, by: origin.push)
-        if !older.isUnderWay, !older.isOut { line.overtaken = older.key }
+        pending.noteSuperseder(origin.push, of: older)
+        if !older.isUnderWay, !older.isOut { line.replaced = older.key }
     }
 
-    /// What becomes of the push without asking a transport; nil when one must be asked. The device that made the change
-    /// gets none: see ``Push/isFrom(_:)``.
+    /// The outcome of a push for which no transport is asked; nil if one must be asked.
     private func end(of push: Push, at device: Device, _ isExpired: Bool) -> OutcomeCode? {
         if push.isFrom(device) { return .excludedOrigin }
         if !device.hasTransport { return .unknownTransport }
         return isExpired ? .expired : nil
     }
 
-    /// What waits for its time says when that is.
+    /// Sets the deadline to the earliest time at which a push, an effect or a probe is due.
     mutating func updateDeadline() {
         guard !pending.isEmpty || !effects.isEmpty || !registry.apps.held.isEmpty else {
             deadline = nil
             return
         }
-        let due = pending.due.map { max($0, notBefore) }
-        deadline = Instant.first(Instant.first(due, effects.first?.due), registry.apps.due)
-    }
-}
-
-extension Instant {
-    fileprivate static func first(_ one: Instant?, _ other: Instant?) -> Instant? {
-        guard let one, let other else { return one ?? other }
-        return min(one, other)
+        let times = (pending.due.map { max($0, notBefore) }, effects.first?.due, registry.apps.due)
+        let first = min(times.0 ?? .distantFuture, times.1 ?? .distantFuture, times.2 ?? .distantFuture)
+        deadline = first == .distantFuture ? nil : first
     }
 }

@@ -3,25 +3,26 @@ import JSON
 import PipelineKit
 import Time
 
-/// A registered device, with the texts that every push to it needs prepared once. Never changes: a new registration
-/// makes a new one, and pushes in flight keep the old.
+/// A registration of a device, with the texts that every push to it needs. Immutable: a new registration makes a new
+/// object, and pushes in flight keep the old one.
 final class Device: Sendable {
     let name: String
     let transport: String
+    /// Whether the pipeline has the transport.
     let hasTransport: Bool
-    /// The same in memory as that of the app's other devices.
+    /// Shares its memory with the other devices of the app.
     let app: Delivery.App
-    /// Its app's place in ``Apps``.
+    /// The index of the app in ``Apps``.
     let appIndex: Int
     /// When the device was registered.
     let registered: Instant
-    /// Tells this device's pushes apart from those of the user's others.
+    /// Distinguishes the `apns-id` of this device from those of the user's other devices.
     let salt: UInt64
-    /// Whose it is, as the key of the user's devices.
+    /// Container, environment and user, as a key.
     let owner: [UInt8]
-    /// Tells it apart from all other devices, of whichever user.
+    /// Identifies the device among those of all users.
     let number: UInt64
-    /// What it occupies: no two devices hold the same.
+    /// Container, environment, transport, topic and token, as a key. No two registered devices share it.
     let address: [UInt8]
     /// `,"device":…,"transport":…`, then `,"token":…`, then `,"apns-topic":…` if there is a topic.
     private let text: [UInt8]
@@ -55,26 +56,26 @@ final class Device: Sendable {
         self.text = Array(text.bytes)
     }
 
-    /// Names are compared byte by byte: two spellings of one accented letter are two names.
+    /// Compares names byte by byte: two encodings of an accented letter are two names.
     func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
 
-    /// Whether both are one registration.
+    /// Whether both are the same registration.
     func isSame(as other: Device) -> Bool {
         self === other
             || registered == other.registered && address == other.address && owner == other.owner
                 && isNamed(other.name)
     }
 
-    /// Whether both name an app, and not the same.
+    /// Whether both have a topic, and the topics differ.
     func isOfOtherApp(than other: Device) -> Bool {
         guard let own = app.topic, let former = other.app.topic else { return false }
         return !own.utf8.elementsEqual(former.utf8)
     }
 
-    /// The collapse ID as that of this device's pushes.
+    /// A key for the pushes to this device with the collapse ID.
     func collapseKey(_ collapseID: [UInt8]) -> [UInt8] { owner + name.utf8 + [0] + collapseID }
 
-    /// Room that its texts take in a push.
+    /// The size of the device's texts in a push.
     var textBytes: Int { text.count }
 
     /// Appends `,"device":…,"transport":…`.
@@ -94,7 +95,7 @@ final class Device: Sendable {
     }
 }
 
-/// FNV-1a, 64 bits: part of what an `apns-id` is, so it must never change.
+/// FNV-1a with 64 bits. Every `apns-id` depends on it, so it must never change.
 enum FNV {
     static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }

@@ -2,7 +2,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// Which device an event speaks of.
+/// The device that an event names.
 struct DeviceName {
     /// Container, environment and user, as a key.
     let user: [UInt8]
@@ -19,13 +19,13 @@ struct DeviceName {
     }
 }
 
-/// A `device.register` event, checked.
+/// A parsed `device.register` event.
 struct Registration {
     let device: DeviceName
     let transport: String
     let token: String
     let topic: String?
-    /// Container, environment, transport, topic and token, as a key: what no two devices hold at a time.
+    /// Container, environment, transport, topic and token, as a key.
     let address: [UInt8]
 
     init(_ event: JSONValue, _ rules: TokenRules = TokenRules()) throws(Rejection) {
@@ -36,7 +36,7 @@ struct Registration {
         address = try event.key("container", "environment", "transport") + Self.key(topic) + Self.key(token)
     }
 
-    /// - Parameter device: Its user is a whole key.
+    /// - Parameter device: Its `user` is a valid key.
     init(_ device: DeviceName, transport: String, token: String, topic: String?) {
         self.device = device
         self.transport = transport
@@ -58,26 +58,21 @@ extension JSONValue {
     /// Container, environment and user, as a key.
     func userKey() throws(Rejection) -> [UInt8] { try key(.container, .environment, .user) }
 
-    /// The members' texts in one. A zero ends each: no text that we take holds one.
+    /// The texts of the members, each followed by a zero byte. The texts themselves contain no zero.
     func key(_ first: StaticString, _ second: StaticString, _ third: StaticString) throws(Rejection) -> [UInt8] {
         let parts = (try keyPart(first), try keyPart(second), try keyPart(third))
-        guard let one = parts.0.plain, let two = parts.1.plain, let three = parts.2.plain else {
-            return [parts.0, parts.1, parts.2].flatMap { part in (part.withUTF8 { Array($0) } ?? []) + [0] }
-        }
-        return [UInt8](unsafeUninitializedCapacity: one.count + two.count + three.count + 3) { buffer, count in
-            for part in [one, two, three] {
-                UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
-                    .copyMemory(from: part)
-                buffer[count + part.count] = 0
-                count += part.count + 1
-            }
-        }
+        var key: [UInt8] = []
+        key.reserveCapacity(parts.0.raw.count + parts.1.raw.count + parts.2.raw.count)
+        key.append(part: parts.0)
+        key.append(part: parts.1)
+        key.append(part: parts.2)
+        return key
     }
 
-    /// The member's text, which must not be empty.
+    /// The text of the member, which must not be empty.
     func text(_ name: StaticString) throws(Rejection) -> String { try keyPart(name).string ?? "" }
 
-    /// The member, which must be of that kind.
+    /// The member, which must exist and be of this kind.
     func required(_ name: StaticString, _ kind: Kind, _ noun: StaticString) throws(Rejection) -> JSONValue {
         guard let value = self[name] else {
             throw Rejection(code: "field.missing", reason: "\(name) is needed: \(noun)", path: "\(name)")
@@ -88,7 +83,7 @@ extension JSONValue {
         return value
     }
 
-    /// The member, or nil where it is missing or null.
+    /// The member, which must be of this kind; nil if it is missing or null.
     func optional(_ name: StaticString, _ kind: Kind, _ noun: StaticString) throws(Rejection) -> JSONValue? {
         self[name].map(\.isNull) ?? true ? nil : try required(name, kind, noun)
     }
@@ -100,5 +95,13 @@ extension JSONValue {
             throw Rejection(code: "field.value", reason: "\(name) is empty or holds U+0000", path: "\(name)")
         }
         return value
+    }
+}
+
+extension [UInt8] {
+    @inline(__always)
+    fileprivate mutating func append(part: JSONValue) {
+        if let plain = part.plain { append(contentsOf: plain) } else { part.withUTF8 { append(contentsOf: $0) } }
+        append(0)
     }
 }

@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 
 extension DeviceRegistry {
-    /// By user, then by name, both in the order of their bytes. Which transports there are is for the settings to say.
+    /// Writes all devices, sorted by the bytes of user and name.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(all: usersInOrder) { user, snapshot in
             snapshot.write(user.key)
@@ -12,13 +12,12 @@ extension DeviceRegistry {
     }
 
     mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
-        var number = 0
         for _ in 0..<(try snapshot.count(bytesEach: 2)) {
             let user = try snapshot.userKey()
             for _ in 0..<(try snapshot.count(bytesEach: 4)) {
+                let before = count
                 try register(deviceOf: user, &snapshot)
-                number += 1
-                guard count == number else { throw snapshot.error("a device is there twice") }
+                guard count > before else { throw snapshot.error("a device appears twice") }
             }
         }
     }
@@ -44,7 +43,7 @@ extension DeviceRegistry {
         }
     }
 
-    /// A device that pushes wait for, registered or not.
+    /// Reads a device of a waiting push, which may no longer be registered.
     mutating func device(from snapshot: inout SnapshotReader) throws(SnapshotError) -> Device {
         let registration = try registration(of: snapshot.userKey(), &snapshot)
         return device(registration, at: try snapshot.instant())
@@ -64,7 +63,7 @@ extension Device {
         snapshot.write(registered)
     }
 
-    /// With its user.
+    /// Writes the user and the device.
     func writeWhole(into snapshot: inout SnapshotWriter) {
         snapshot.write(owner)
         write(into: &snapshot)
@@ -73,7 +72,7 @@ extension Device {
     var token: String { text(4) }
     var topic: String? { text(3).isEmpty ? nil : text(3) }
 
-    /// That part of the address: container, environment, transport, topic, token.
+    /// A part of the address; 3 is the topic, 4 the token.
     private func text(_ part: Int) -> String {
         String(decoding: address.split(separator: 0, omittingEmptySubsequences: false)[part], as: UTF8.self)
     }
@@ -82,14 +81,14 @@ extension Device {
 extension SnapshotReader {
     fileprivate mutating func userKey() throws(SnapshotError) -> [UInt8] {
         let user = try array()
-        guard user.last == 0, user.split(separator: 0).count == 3 else { throw error("this is no user") }
+        guard user.last == 0, user.split(separator: 0).count == 3 else { throw error("the key of a user is invalid") }
         return user
     }
 
-    /// A text that a device can have.
+    /// Reads a name, token or topic.
     fileprivate mutating func name() throws(SnapshotError) -> String {
         let text = try text()
-        guard !text.isEmpty, !text.utf8.contains(0) else { throw error("a text is empty or holds U+0000") }
+        guard !text.isEmpty, !text.utf8.contains(0) else { throw error("a text is empty or contains U+0000") }
         return text
     }
 }
@@ -97,9 +96,7 @@ extension SnapshotReader {
 // MARK: - State
 
 extension DeviceRegistry {
-    /// One line a device, by container, environment, user and name.
-    ///
-    /// - Parameter pending: What waits for whom.
+    /// Writes one line for each device, sorted by container, environment, user and name.
     func writeState(pending: PendingCounts, into lines: inout ByteBuffer) {
         for user in usersInOrder {
             for device in user.devices { device.writeState(pending, apps[device.appIndex], into: &lines) }
@@ -108,7 +105,7 @@ extension DeviceRegistry {
 }
 
 extension Device {
-    /// How much of a token is shown, and never more than half of it: whoever has a token can be taken for the device.
+    /// The number of shown characters of a token, at most half of it: a token is as good as the device's identity.
     private static let tokenCharactersShown = 8
 
     fileprivate func writeState(_ pending: PendingCounts, _ app: AppState, into lines: inout ByteBuffer) {

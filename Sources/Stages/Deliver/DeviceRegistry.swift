@@ -1,37 +1,33 @@
 import PipelineKit
 import Time
 
-/// All devices by user, and the rule that an address leads to one device only.
+/// All registered devices by user. At most one device has an address.
 struct DeviceRegistry {
-    /// More are no user's own: every push would have to be sent to all of them.
+    /// The most devices of one user. Every push is sent to all of them.
     static let devicesPerUserMax = 1000
 
-    /// What the pipeline sets up.
+    /// The transports of the pipeline.
     private let transports: Set<String>
-    /// Never empty lists, each in the order of the names' bytes.
+    /// The devices of each user with at least one device, sorted by the bytes of their names.
     private(set) var byUser: [[UInt8]: [Device]] = [:]
     private var byAddress: [[UInt8]: Device] = [:]
-    /// The apps of all devices that ever were.
+    /// The apps of all present and former devices.
     var apps = Apps()
 
     init(transports: Set<String>) { self.transports = transports }
 
-    /// Whether it remembers nothing at all.
-    var isEmpty: Bool { byUser.isEmpty && byAddress.isEmpty }
-
-    /// Number of devices.
     var count: Int { byAddress.count }
 
-    /// In the order of the names' bytes; nil where there is none.
+    /// Sorted by the bytes of their names; nil if the user has no device.
     func devices(of user: [UInt8]) -> [Device]? { byUser[user] }
 
     func device(_ name: DeviceName) -> Device? { byUser[name.user]?.first { $0.isNamed(name.name) } }
 
-    /// What the device has registered by now; nil where it has not, or not any more.
+    /// The present registration of the device; nil if it is not registered any more.
     func current(_ device: Device) -> Device? { byUser[device.owner]?.first { $0.isNamed(device.name) } }
 
-    /// Replaces the device of that name, and whichever device had the address before: a token belongs to who
-    /// registered it last, as when a phone is handed on or an app is installed anew.
+    /// Registers a device. It replaces the user's device with its name, and the device that has its address: a token belongs
+    /// to the last device that registered it, for example after a phone changed hands.
     mutating func register(_ registration: Registration, at time: Instant) throws(Rejection) {
         try checkRoom(for: registration.device)
         unregister(registration.device)
@@ -41,7 +37,7 @@ struct DeviceRegistry {
         byUser[device.owner, default: []].insert(device, byName: device.name)
     }
 
-    /// A device that need not be registered any more.
+    /// Makes a device without registering it.
     mutating func device(_ registration: Registration, at time: Instant) -> Device {
         let app = apps.index(of: AppKey(transport: registration.transport, app: registration.app))
         return Device(
@@ -49,9 +45,9 @@ struct DeviceRegistry {
             appIndex: app)
     }
 
-    /// Takes a device out, unless it was registered again or unregistered since.
+    /// Removes a device, unless it was registered again or unregistered in the meantime.
     ///
-    /// - Returns: Whether it was there.
+    /// - Returns: Whether the device was removed.
     mutating func retire(_ device: Device) -> Bool {
         guard let registered = byAddress[device.address], registered.isSame(as: device) else { return false }
         remove(registered)

@@ -3,33 +3,33 @@ import JSON
 import PipelineKit
 import Time
 
-/// What answers bring about beside the outcome of their own push.
+/// A consequence of an answer besides the outcome of its push.
 ///
-/// It begins with a wake of its own just after the answers were taken: what a push is handed out for must not depend on
-/// whether the push before it was answered already.
+/// A separate wake just after the answer applies it. Otherwise the delivery of a push could depend on whether the answer
+/// to the push before it has already come.
 enum Effect {
     case retire(Retirement)
     /// - Parameters:
-    ///   - app: Its place.
-    ///   - wasProbe: Whether the app is held already, and this came of trying.
+    ///   - app: The index of the app.
+    ///   - wasProbe: Whether the answer was to a probe of an app that is already stopped.
     case hold(app: Int, status: Int?, reason: String?, wasProbe: Bool)
     case resume(app: Int)
-    /// The app's transport is set up anew. It is resumed a second later, so that no record of the old settings has the
-    /// same time.
+    /// The settings of the app's transport have changed. The app is resumed a second later, so that no record under the old
+    /// settings has the same time.
     case release(app: Int)
 }
 
-struct ComingEffect {
+struct ScheduledEffect {
     var due: Instant
     var effect: Effect
 
-    /// - Parameter taken: When the answer was taken. Nothing else has happened at the moment after.
+    /// - Parameter taken: When the answer was taken; the effect is due a microsecond later.
     init(_ effect: Effect, after taken: Instant) {
         (due, self.effect) = (taken.advanced(by: .microseconds(1)), effect)
     }
 }
 
-/// A device whose address is no longer valid, and how that is known.
+/// A device whose address is no longer valid, and the answer that says so.
 struct Retirement {
     var device: Device
     var push: UInt64

@@ -22,7 +22,7 @@ extension OutcomeLedger {
         for _ in 0..<(try snapshot.count(bytesEach: 8)) {
             lines.append(try Line(from: &snapshot, &registry, of: push, unpruned))
         }
-        guard lines.first?.isOut == true else { throw snapshot.error("a push waits for no answer") }
+        guard lines.first?.isOut == true else { throw snapshot.error("a push in the ledger waits for no answer") }
         insert(origin, lines)
     }
 }
@@ -35,10 +35,7 @@ extension OutcomeLedger.Line {
         snapshot.write(delivery?.head ?? [])
         snapshot.write(delivery?.rest ?? [])
         result.write(into: &snapshot)
-        snapshot.write(overtaken) { key, snapshot in
-            snapshot.write(key.push)
-            snapshot.write(key.device)
-        }
+        snapshot.write(replaced) { $0.write(into: &$1) }
         snapshot.write(superseder) { $1.write($0) }
     }
 
@@ -52,10 +49,8 @@ extension OutcomeLedger.Line {
         if isTransported {
             delivery = Delivery(push: push, at: device, head: head, rest: rest, unpruned: unpruned)
         }
-        collapseKey = WaitingHeaders(head: head, rest: rest).collapseID.map(device.collapseKey)
-        overtaken = try snapshot.optional { snapshot throws(SnapshotError) in
-            PendingKey(push: try snapshot.number(), device: try snapshot.text())
-        }
+        collapseKey = PushHeaders(head: head, rest: rest).collapseID.map(device.collapseKey)
+        replaced = try snapshot.optional { snapshot throws(SnapshotError) in try PendingKey(from: &snapshot) }
         superseder = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.number() }
     }
 }
@@ -75,7 +70,7 @@ extension OutcomeLedger.Result {
         case "out": self = .out
         case "held": self = .held
         default:
-            guard let code = OutcomeCode(rawValue: word) else { throw snapshot.error("no push ends as \(word)") }
+            guard let code = OutcomeCode(rawValue: word) else { throw snapshot.error("outcome \"\(word)\" is unknown") }
             self = .ended(code)
         }
     }

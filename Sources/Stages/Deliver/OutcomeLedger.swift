@@ -2,41 +2,42 @@ import JSON
 import PipelineKit
 import Time
 
-/// The pushes that were handed out for the first time, until their devices are heard of.
+/// The pushes that were handed out for the first time and wait for answers.
 ///
-/// A device's outcome is written when its answer comes, whatever became of earlier pushes and of other devices. A device
-/// for which no transport is asked has its outcome behind that of the device before it: where answers come at once and in
-/// order, the outcomes of a push are in the order of its devices.
+/// A device's outcome is written when its answer comes, independently of other devices and pushes. The outcome of a device
+/// that needs no transport follows that of the device before it. So if answers come at once and in order, the outcomes of
+/// a push are in the order of its devices.
 struct OutcomeLedger {
-    /// What is known of a push at a device.
+    /// The state of a push at a device.
     enum Result {
-        /// A transport was asked.
+        /// The push was handed out to a transport.
         case out
-        /// The outcome: no transport is asked.
+        /// The push has ended without a transport.
         case ended(OutcomeCode)
-        /// The device's app is held: no transport is asked, and the push waits.
+        /// The push waits, because the device's app is stopped.
         case held
     }
 
+    /// A push at one device.
     struct Line {
         let device: Device
         let id: PositionID
-        /// What a transport gets; nil where none is asked.
+        /// What the transport gets; nil if no transport is needed.
         var delivery: Delivery?
         var result: Result
-        /// What it shares with the pushes that replace it; nil where nothing does.
+        /// The key that it shares with newer pushes that replace it; nil if no push can.
         var collapseKey: [UInt8]?
-        /// The older push that waits, and that this one replaces.
-        var overtaken: PendingKey?
-        /// The newer push that came while this one was out.
+        /// The older waiting push that this push replaces.
+        var replaced: PendingKey?
+        /// The newer push that came while this one was handed out.
         var superseder: UInt64?
 
         var isOut: Bool { if case .out = result { true } else { false } }
-        /// Whether a transport gets it, now or when its app is resumed.
+        /// Whether a transport gets the push, now or when its app is resumed.
         var isTransported: Bool { if case .ended = result { false } else { true } }
     }
 
-    /// What the devices of a push have in common.
+    /// The properties of a push that its devices share.
     struct Origin {
         let push: UInt64
         let time: Instant
@@ -61,40 +62,43 @@ struct OutcomeLedger {
         }
     }
 
-    /// What one answer settles of a push.
+    /// The lines of a push whose outcomes can be written after an answer.
     struct Settled {
         let origin: Origin
         let lines: [Line]
-        /// Whether the push is over.
+        /// Whether these are the last lines of the push.
         let isLast: Bool
     }
 
     private var entries: [UInt64: Entry] = [:]
-    /// The pushes in it that share a collapse key.
-    private var sharing: [[UInt8]: [PendingKey]] = [:]
+    /// The lines in the ledger by their collapse keys.
+    private var byCollapseKey: [[UInt8]: [PendingKey]] = [:]
 
-    /// The pushes in their order, and some that are over.
+    /// All pushes in order, from `orderStart`. Some of them may have ended.
     private var order: [UInt64] = []
     private var orderStart = 0
 
     var isEmpty: Bool { entries.isEmpty }
-    /// The first push that is not over.
+    /// The oldest push that waits for an answer.
     var first: UInt64? { orderStart < order.count ? order[orderStart] : nil }
 
-    /// In the order of the pushes.
+    /// The entries in the order of their pushes.
     var inOrder: [Entry] { entries.values.sorted { $0.origin.push < $1.origin.push } }
 
-    /// Keeps a push whose first device was asked for.
+    /// Adds a push; its first line waits for an answer.
     mutating func insert(_ origin: Origin, _ lines: [Line]) {
-        precondition(lines.first?.isOut == true, "a push is kept whose first device waits for no answer")
+        precondition(lines.first?.isOut == true, "the first line of push \(origin.push) waits for no answer")
         entries[origin.push] = Entry(origin: origin, lines: lines)
         order.append(origin.push)
-        for line in lines { if let key = line.collapseKey { sharing[key, default: []].append(Self.key(origin, line)) } }
+        for line in lines {
+            guard let key = line.collapseKey else { continue }
+            byCollapseKey[key, default: []].append(PendingKey(push: origin.push, device: line.device.name))
+        }
     }
 
-    /// Takes out the device that is answered, and those behind it that wait for no answer of their own.
+    /// Removes the line that is answered, and the following lines that need no answer.
     ///
-    /// - Returns: Nil where the push waits for no answer of that device.
+    /// - Returns: The removed lines; nil if the push waits for no answer from that device.
     mutating func settle(_ id: Delivery.ID) -> Settled? {
         guard let place = entries.index(forKey: id.push), let settled = entries.values[place].settle(id.device)
         else { return nil }
@@ -102,7 +106,7 @@ struct OutcomeLedger {
             entries.remove(at: place)
             dropOrder()
         }
-        if !sharing.isEmpty { for line in settled.lines { forget(line, of: settled.origin) } }
+        if !byCollapseKey.isEmpty { for line in settled.lines { forget(line, of: settled.origin) } }
         return settled
     }
 
@@ -115,27 +119,23 @@ struct OutcomeLedger {
 
     private mutating func forget(_ line: Line, of origin: Origin) {
         guard let key = line.collapseKey else { return }
-        sharing[key]?.removeAll { $0.push == origin.push }
-        if sharing[key]?.isEmpty == true { sharing[key] = nil }
+        byCollapseKey[key]?.removeAll { $0.push == origin.push }
+        if byCollapseKey[key]?.isEmpty == true { byCollapseKey[key] = nil }
     }
 
-    /// A newer push of the collapse key has come: older ones are not sent again.
+    /// Marks the older pushes with the collapse key as superseded by a new push.
     mutating func noteSuperseder(_ push: UInt64, of collapseKey: [UInt8]) {
-        guard !sharing.isEmpty, let older = sharing[collapseKey] else { return }
+        guard !byCollapseKey.isEmpty, let older = byCollapseKey[collapseKey] else { return }
         for key in older {
             guard let place = entries.index(forKey: key.push) else { continue }
-            let line = entries.values[place].lines.firstIndex { $0.device.isNamed(key.device) }
+            let line = entries.values[place].lines.firstIndex { $0.device.isNamed(key.device.string) }
             if let line, entries.values[place].lines[line].superseder == nil {
                 entries.values[place].lines[line].superseder = push
             }
         }
     }
 
-    private static func key(_ origin: Origin, _ line: Line) -> PendingKey {
-        PendingKey(push: origin.push, device: line.device.name)
-    }
-
-    /// The deliveries that are not answered, in the order of the pushes.
+    /// The deliveries without an answer, in the order of their pushes.
     func deliveries(where isWanted: (Device) -> Bool = { _ in true }) -> [Delivery] {
         inOrder.flatMap { entry in
             entry.lines.compactMap { $0.isOut && isWanted($0.device) ? $0.delivery : nil }

@@ -3,30 +3,29 @@ import JSON
 import PipelineKit
 import Time
 
-/// What all events of one push share, kept until the last device has its outcome; or those of one notice.
+/// The text that all outcomes and attempts of a push share, or those of a notice.
 struct OutcomeText {
-    /// The event from its brace up to the user, then its causes up to the closing brace.
+    /// The event up to the user, then from the causes to its end.
     private let text: [UInt8]
     private let causesStart: Int
-    /// Whether it is a notice's.
     let isOfNotice: Bool
 
-    /// What stands before an event's name, and one byte behind it.
+    /// The offset of the event's name: the length of `{"type":"`.
     private static let nameStart = 9
 
     private var headCount: Int {
         Self.nameStart + (isOfNotice ? EventName.noticeOutcome : EventName.outcome).utf8CodeUnitCount + 1
     }
 
-    /// - Parameter former: Where a push that is redriven stood.
-    init(_ push: Push, sequence: UInt64, redriveOf former: JSONValue? = nil) {
+    /// - Parameter original: The position of the original push, if this is a redrive.
+    init(_ push: Push, sequence: UInt64, redriveOf original: JSONValue? = nil) {
         isOfNotice = false
         let ids = push.notificationID.raw.count + push.userName.raw.count
         var buffer = ByteBuffer(capacity: ids + push.causes.raw.count + 100)
         buffer.begin(event: EventName.outcome)
         buffer.append(member: .push)
         buffer.appendJSON(sequence)
-        buffer.append(.redriveOf, former)
+        buffer.append(.redriveOf, original)
         buffer.append(.notificationID, push.notificationID)
         buffer.append(.user, push.userName)
         causesStart = buffer.count
@@ -35,7 +34,6 @@ struct OutcomeText {
         text = Array(buffer.bytes)
     }
 
-    /// Of the notice that a device was retired.
     init(noticeOf retirement: Retirement) {
         isOfNotice = true
         var buffer = ByteBuffer(capacity: 256)
@@ -53,12 +51,12 @@ struct OutcomeText {
         write(to: &buffer) { $0.append(.outcome, word: "no_device") }
     }
 
-    /// An outcome of which there is no more to say than its code.
+    /// Writes an outcome that consists only of its code.
     func write(_ code: OutcomeCode, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer) {
         write(to: &buffer) { Self.begin(code.rawValue, at: device, id, to: &$0) }
     }
 
-    /// The transport's last word, at the first time of asking.
+    /// Writes the outcome for a final answer to the first delivery.
     @inline(__always)
     func write(_ answer: TransportAnswer, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer) {
         write(to: &buffer) { buffer in
@@ -107,35 +105,35 @@ extension OutcomeText {
 
     init(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         let (text, start) = (try snapshot.array(), try snapshot.number())
-        guard start <= UInt64(text.count) else { throw snapshot.error("a push's text is cut") }
+        guard start <= UInt64(text.count) else { throw snapshot.error("the text of an outcome is cut off") }
         (self.text, causesStart) = (text, Int(start))
         isOfNotice = EventName.noticeOutcome.withUTF8Buffer { text.dropFirst(Self.nameStart).starts(with: $0) }
-        guard causesStart >= headCount else { throw snapshot.error("a push's text is cut") }
+        guard causesStart >= headCount else { throw snapshot.error("the text of an outcome is cut off") }
     }
 }
 
-/// What an event says of a push at a device, beside whose it is.
+/// The members of an outcome or attempt that describe what happened to a push at a device.
 struct PushNote {
-    /// Whether nothing more will be said.
+    /// Whether the event is an outcome, not an attempt.
     var isFinal: Bool
-    /// `outcome`.
+    /// The member `outcome`.
     var word: String
-    /// The transport's word, where it is another, or `none` where no transport was asked.
+    /// The transport's word if it differs from the outcome; `none` if no transport was asked.
     var answer: String?
     var superseder: UInt64?
     var status: Int?
     var reason: String?
-    /// The transport's reason, where ours stands in its place; empty where it gave none.
+    /// The transport's reason if `reason` is deliver's own; empty if the transport gave none.
     var said: String?
     var attempts = 0
-    /// Attempts since the push was handed out last, where there were others before.
+    /// Attempts since the push was last handed out, if there were earlier ones.
     var tries: Int?
     var until: Instant?
     var since: Instant?
     var registered: Instant?
-    /// When the answer was taken, where more follows from it.
+    /// When the answer was taken, if it has an effect.
     var taken: Instant?
-    /// Whether the transport still has it.
+    /// Whether the transport still has the push.
     var isUnderWay = false
     var mayRepeat = false
     var receipt: String?
@@ -144,7 +142,7 @@ struct PushNote {
 
     init(_ code: OutcomeCode) { (isFinal, word) = (true, code.rawValue) }
 
-    /// The push waits: it is `deferred` or `held`.
+    /// - Parameter word: `deferred` or `held`.
     init(waiting word: String) { (isFinal, self.word) = (false, word) }
 
     func write(to buffer: inout ByteBuffer) {

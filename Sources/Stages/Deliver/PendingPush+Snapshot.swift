@@ -35,7 +35,7 @@ extension PendingPush {
         id = PositionID(high: try snapshot.number(), low: try snapshot.number())
         outcome = try OutcomeText(from: &snapshot)
         (head, rest) = (try snapshot.array(), try snapshot.array())
-        headers = WaitingHeaders(head: head, rest: rest)
+        headers = PushHeaders(head: head, rest: rest)
         (came, handedOut) = (try snapshot.instant(), try snapshot.instant())
         attempts = try snapshot.attempts()
         mayRepeat = try snapshot.flag()
@@ -52,7 +52,7 @@ extension PendingPush {
 extension SnapshotReader {
     fileprivate mutating func attempts() throws(SnapshotError) -> Int {
         let count = try integer()
-        guard (0...Int(Int32.max)).contains(count) else { throw error("a push was not sent so often") }
+        guard (0...Int(Int32.max)).contains(count) else { throw error("the number of attempts is out of range") }
         return count
     }
 }
@@ -76,10 +76,10 @@ extension AppKey {
 }
 
 extension AppState {
-    /// Whether it is as every app is at first.
-    var isForgettable: Bool { !hasAccepted && hold == nil && holdsComing == 0 && suspects.isEmpty }
+    /// Whether the state is that of a new app.
+    var isInitial: Bool { !hasAccepted && hold == nil && holdsComing == 0 && suspects.isEmpty }
 
-    /// What was learnt under other settings says nothing of these.
+    /// Forgets what the transport answered under its earlier settings.
     mutating func forgetAnswers() { (hasAccepted, suspects) = (false, []) }
 
     func write(into snapshot: inout SnapshotWriter) {
@@ -89,10 +89,7 @@ extension AppState {
             snapshot.write(hold.probeAt)
             snapshot.write(Int(hold.interval.components.seconds))
             snapshot.write(hold.hasWaiting)
-            snapshot.write(hold.probe) { probe, snapshot in
-                snapshot.write(probe.push)
-                snapshot.write(probe.device)
-            }
+            snapshot.write(hold.probe) { $0.write(into: &$1) }
         }
         snapshot.write(all: suspects) { $0.write(into: &$1) }
     }
@@ -103,7 +100,7 @@ extension AppState {
         registry.apps[place].hasAccepted = try snapshot.flag()
         registry.apps[place].holdsComing = max(0, try snapshot.integer())
         let hold = try snapshot.optional { snapshot throws(SnapshotError) in try AppHold(from: &snapshot) }
-        if let hold { registry.apps.restore(hold, of: place) }
+        if let hold { registry.apps.hold(place, hold) }
         var suspects: [Retirement] = []
         for _ in 0..<(try snapshot.count(bytesEach: 8)) {
             suspects.append(try Retirement(from: &snapshot, &registry))
@@ -118,13 +115,23 @@ extension AppHold {
         probeAt = try snapshot.instant()
         let seconds = try snapshot.integer()
         guard (1...Int(Self.lastInterval.components.seconds)).contains(seconds) else {
-            throw snapshot.error("no app is probed so rarely")
+            throw snapshot.error("the interval between probes is out of range")
         }
         interval = .seconds(seconds)
         hasWaiting = try snapshot.flag()
-        probe = try snapshot.optional { snapshot throws(SnapshotError) in
-            PendingKey(push: try snapshot.number(), device: try snapshot.text())
-        }
+        probe = try snapshot.optional { snapshot throws(SnapshotError) in try PendingKey(from: &snapshot) }
+    }
+}
+
+extension PendingKey {
+    /// Writes the key of a push; notices have no snapshot form.
+    func write(into snapshot: inout SnapshotWriter) {
+        snapshot.write(push)
+        snapshot.write(device.string)
+    }
+
+    init(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        self.init(push: try snapshot.number(), device: try snapshot.text())
     }
 }
 
@@ -150,7 +157,7 @@ extension Retirement {
 
 // MARK: - Effects
 
-extension ComingEffect {
+extension ScheduledEffect {
     func write(_ apps: Apps, into snapshot: inout SnapshotWriter) {
         snapshot.write(due)
         switch effect {
@@ -185,7 +192,7 @@ extension ComingEffect {
             effect = .hold(app: app, status: status, reason: reason, wasProbe: try snapshot.flag())
         case 2: effect = .resume(app: registry.apps.index(of: try AppKey(from: &snapshot)))
         case 3: effect = .release(app: registry.apps.index(of: try AppKey(from: &snapshot)))
-        default: throw snapshot.error("no such effect")
+        default: throw snapshot.error("an effect is unknown")
         }
     }
 }

@@ -3,32 +3,31 @@ import JSON
 import PipelineKit
 import Time
 
-/// A push that waits for its device: to be handed out again, or for its app to be of use again. Or a notice of a
-/// retired device, which waits for the app's backend.
+/// A push that waits for another attempt at a device or until its app is resumed, or a notice for the app's backend.
 struct PendingPush {
     let push: UInt64
-    /// As it was when the push came, or when it was last handed out.
+    /// The registration of the device when the push came or was last handed out.
     var device: Device
     let id: PositionID
     let outcome: OutcomeText
     var head: [UInt8]
     let rest: [UInt8]
-    /// When it came.
+    /// When the push came.
     let came: Instant
-    let headers: WaitingHeaders
-    /// When it was handed out last.
+    let headers: PushHeaders
+    /// When the push was last handed out.
     var handedOut: Instant
     var attempts = 0
     var mayRepeat = false
-    /// Whether a transport still has it, as it said when it was asked last. Then only it knows what became of the push.
+    /// Whether the transport still has the push, according to its last answer. Then only the transport knows the outcome.
     var isUnderWay = false
-    /// Whether it was handed out, and is not answered.
+    /// Whether the push was handed out again and has no answer yet.
     var isOut = false
-    /// The newer push that takes its place, unless the transport has sent it.
+    /// The newer push that replaces this one, unless the transport has already sent this one.
     var superseder: UInt64?
     var status: Int?
     var reason: String?
-    /// When something is to be done about it; nil while it is out, or a newer push takes its place.
+    /// When to act on the push; nil while it is handed out or a newer push replaces it.
     var due: Instant?
     var isHeld = false
 
@@ -37,15 +36,15 @@ struct PendingPush {
         (head, rest) = (line.delivery?.head ?? [], line.delivery?.rest ?? [])
         (came, handedOut) = (origin.time, origin.time)
         superseder = line.superseder
-        headers = WaitingHeaders(head: head, rest: rest)
+        headers = PushHeaders(head: head, rest: rest)
     }
 
-    /// Begins to wait at once.
+    /// A notice is due at once.
     init(_ notice: RetirementNotice) {
         (push, device, id, outcome) = (notice.retirement.push, notice.retirement.device, notice.id, notice.outcome)
         (head, rest) = (notice.body, [])
         (came, handedOut, due) = (notice.time, notice.time, notice.time)
-        headers = WaitingHeaders(nil)
+        headers = PushHeaders(nil)
     }
 
     var isNotice: Bool { outcome.isOfNotice }
@@ -64,7 +63,7 @@ struct PendingPush {
         return delivery
     }
 
-    /// The same push, under the same identifier, for what its device has registered since.
+    /// The same push, with the same `apns-id`, for a newer registration of its device.
     func moved(to device: Device) -> PendingPush {
         guard !device.isSame(as: self.device) else { return self }
         var push = self
@@ -73,29 +72,26 @@ struct PendingPush {
         return push
     }
 
-    /// What no two pushes that wait share; nil where nothing replaces the push.
+    /// The key that it shares with newer pushes that replace it; nil if no push can.
     var collapseKey: [UInt8]? { headers.collapseID.map { device.collapseKey($0) } }
 
-    /// When it has waited for long enough.
+    /// When the push is given up.
     ///
     /// - Parameters:
-    ///   - retryFor: The longest that a push may wait.
-    ///   - moment: The time is later than that.
+    ///   - retryFor: The longest time that a push may wait.
+    ///   - moment: The result is later than this.
     func end(_ retryFor: Duration, after moment: Instant?) -> Instant {
         let end = lastMoment(retryFor).advanced(by: isUnderWay ? Self.lastAnswerWait : .zero)
         return moment.map { max(end, $0.advanced(by: .microseconds(1))) } ?? end
     }
 
-    /// When it is sent no more.
+    /// The end of the time in which the push is sent.
     func lastMoment(_ retryFor: Duration) -> Instant {
         min(headers.expiresAt ?? .distantFuture, came.advanced(by: retryFor))
     }
 
-    /// So much later the answer to what is under way is still asked for.
+    /// For how much longer the transport is asked about a push that it still has.
     private static let lastAnswerWait = Duration.seconds(300)
-
-    /// Whether it is too old to be sent.
-    func isExpired(at now: Instant) -> Bool { headers.expiresAt.map { $0 <= now } ?? false }
 
     mutating func add(_ answer: TransportAnswer) {
         attempts += max(answer.attempts, 0)
@@ -104,7 +100,7 @@ struct PendingPush {
         (status, reason) = (answer.status ?? status, answer.reason ?? reason)
     }
 
-    /// What is known of it, as far as it is not for the event's kind to say.
+    /// Completes a note with the push's status, reason and attempts, and with the answer.
     func note(_ note: PushNote, answered answer: TransportAnswer? = nil) -> PushNote {
         var note = note
         if let answer {
@@ -113,7 +109,7 @@ struct PendingPush {
             note.answer = PushNote.noAnswer
         }
         (note.status, note.reason) = answer.map { ($0.status, $0.reason) } ?? (status, reason)
-        // What is under way has been sent, though nobody knows any more what became of that.
+        // The transport has sent a push that is under way, although its result is unknown.
         note.attempts = attempts + (note.isFinal && isUnderWay ? 1 : 0)
         if let answer, answer.attempts != note.attempts { note.tries = answer.attempts }
         note.isUnderWay = answer?.isUnderWay ?? false
@@ -122,64 +118,51 @@ struct PendingPush {
     }
 }
 
-/// Which push at which device; in the order in which pushes go out.
+/// A push at a device. The order of keys is the order in which pushes are sent.
 struct PendingKey: Hashable, Comparable {
-    var push: UInt64
-    var device: String
-    /// Set for the notice that the device was retired.
+    let push: UInt64
+    let device: ExactText
+    /// For a notice: when the retired device was registered.
     var retired: Instant?
 
-    init(push: UInt64, device: String) { (self.push, self.device) = (push, device) }
+    init(push: UInt64, device: String) { (self.push, self.device) = (push, ExactText(device)) }
 
-    init(_ id: Delivery.ID) { (push, device, retired) = (id.push, id.device, id.retired) }
+    init(_ id: Delivery.ID) { (push, device, retired) = (id.push, ExactText(id.device), id.retired) }
 
     static func < (left: PendingKey, right: PendingKey) -> Bool {
-        if left.push != right.push { return left.push < right.push }
-        guard left.device.utf8.elementsEqual(right.device.utf8) else {
-            return left.device.utf8.lexicographicallyPrecedes(right.device.utf8)
-        }
-        return left.retired ?? .epoch < right.retired ?? .epoch
-    }
-
-    static func == (left: PendingKey, right: PendingKey) -> Bool {
-        left.push == right.push && left.retired == right.retired
-            && left.device.utf8.elementsEqual(right.device.utf8)
-    }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(push)
-        hasher.combine(FNV.hash(device.utf8))
+        (left.push, left.device, left.retired ?? .epoch) < (right.push, right.device, right.retired ?? .epoch)
     }
 }
 
-/// What a push's headers say of its waiting.
-struct WaitingHeaders {
+/// The headers of a push that decide how long it waits and what replaces it.
+struct PushHeaders {
+    /// When the push is too old to be sent; nil: never.
     var expiresAt: Instant?
-    /// One attempt, and no storing.
+    /// Whether the push gets only one attempt: `apns-expiration` is 0.
     var isForOneAttempt = false
     var collapseID: [UInt8]?
 
-    /// - Parameters:
-    ///   - head: A delivery's first part.
-    ///   - rest: Its second.
+    /// Reads the headers from the two parts of a delivery.
     init(head: [UInt8], rest: [UInt8]) {
         var reader = PushReader()
-        do throws(JSONError) { self = try reader.read(head, rest) { WaitingHeaders($0.headers?.value) } } catch {
+        do throws(JSONError) { self = try reader.read(head, rest) { PushHeaders($0.headers?.value) } } catch {
             self.init(nil)
         }
     }
 
     init(_ headers: JSONValue?) {
         guard let headers else { return }
-        if let expiration = WaitingHeaders.expiration(headers) {
+        if let expiration = PushHeaders.expiration(headers) {
             isForOneAttempt = expiration == 0
             expiresAt = expiration > 0 ? Instant(microseconds: expiration * 1_000_000) : nil
         }
         collapseID = headers[.apnsCollapseID]?.withUTF8 { $0.isEmpty ? nil : Array($0) } ?? nil
     }
 
-    /// Seconds; nil where there is none, or none that a clock reaches.
-    static func expiration(_ headers: JSONValue) -> Int64? {
+    func isExpired(at now: Instant) -> Bool { expiresAt.map { $0 <= now } ?? false }
+
+    /// Seconds since 1970; nil without a valid `apns-expiration`.
+    private static func expiration(_ headers: JSONValue) -> Int64? {
         guard let seconds = DeliveredPush.expiration(headers), seconds >= 0,
             seconds < Instant.distantFuture.microseconds / 1_000_000
         else { return nil }

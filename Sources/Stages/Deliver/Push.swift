@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// A `push` event, checked: views into the event, which it cannot outlive.
+/// A parsed `push` event; its members are views into the event.
 struct Push: ~Escapable {
     /// Container, environment and user, as a key.
     let user: [UInt8]
@@ -11,15 +11,15 @@ struct Push: ~Escapable {
     let userName: JSONValue
     let headers: JSONValue
     let payload: JSONValue
-    /// What devices of other topics get instead.
+    /// The payloads for devices of topics with a badge of their own.
     private let payloadByTopic: JSONValue?
-    /// The payload before anything was left out of it; nil where nothing was.
+    /// The complete payload, if parts were left out.
     let unpruned: JSONValue?
     let causes: JSONValue
-    /// The user's own device that made the change, if it was one.
+    /// The user's device that made the change, if it was one.
     private let origin: JSONValue?
 
-    /// - Parameter isRedriven: Whether it no longer counts who made the change.
+    /// - Parameter isRedriven: True ignores the device that made the change.
     @_lifetime(copy event)
     init(_ event: JSONView, isRedriven: Bool = false) throws(Rejection) {
         let event = event.value
@@ -36,17 +36,7 @@ struct Push: ~Escapable {
         try refuseHeader("apns-topic")
     }
 
-    /// When no device is to be sent the push any more; nil where that is never.
-    var expiresAt: Instant? {
-        guard let seconds = WaitingHeaders.expiration(headers), seconds > 0 else { return nil }
-        return Instant(microseconds: seconds * 1_000_000)
-    }
-
-    /// Nil where nothing replaces the push.
-    var collapseID: [UInt8]? { headers[.apnsCollapseID]?.withUTF8 { $0.isEmpty ? nil : Array($0) } ?? nil }
-
-    func isExpired(at now: Instant) -> Bool { expiresAt.map { $0 <= now } ?? false }
-
+    /// Whether the device made the change; it then gets no push.
     func isFrom(_ device: Device) -> Bool { origin?.equals(device.name) ?? false }
 
     func payload(for device: Device) -> JSONValue {
@@ -63,7 +53,6 @@ struct Push: ~Escapable {
         return origin[.device]
     }
 
-    /// Those two are each device's own.
     private func refuseHeader(_ name: StaticString) throws(Rejection) {
         guard headers[name] == nil else {
             throw Rejection(code: "field.unexpected", reason: "deliver writes \(name) itself", path: "headers.\(name)")

@@ -3,18 +3,18 @@ import JSON
 import PipelineKit
 import Time
 
-/// Writes the lines that transports get: a push for each device, as the contract prints it. What devices share is
-/// written once and never copied.
+/// Writes the line that a transport gets for each device of a push. The devices share the memory of their common part.
 struct PushLine: ~Escapable {
     let push: Push
-    /// The end of a line, and what payload it holds.
+    /// The end of a line, from the push's headers on.
     private struct End {
+        /// The offset of the payload in the event.
         let payload: Int
         let bytes: [UInt8]
     }
 
     private var end: End?
-    /// Those of topics with badges of their own.
+    /// For the topics with badges of their own.
     private var otherEnds: [End] = []
 
     let unpruned: [UInt8]?
@@ -31,7 +31,7 @@ struct PushLine: ~Escapable {
             rest: end(with: push.payload(for: device)), unpruned: unpruned)
     }
 
-    /// Up to the headers that are not the device's own.
+    /// The line up to the device's own headers.
     private static func head(
         _ notificationID: UnsafeRawBufferPointer, _ user: UnsafeRawBufferPointer, _ device: Device, _ id: PositionID
     ) -> [UInt8] {
@@ -47,7 +47,7 @@ struct PushLine: ~Escapable {
         return Array(line.bytes)
     }
 
-    /// The head of the same push for another device; nil where the line is no push.
+    /// The head of the same push for another device; nil if the line is not a push.
     static func head(of line: [UInt8], for device: Device, _ id: PositionID) -> [UInt8]? {
         var reader = PushReader()
         do throws(JSONError) {
@@ -80,7 +80,6 @@ struct PushLine: ~Escapable {
 }
 
 extension Delivery {
-    /// A push as its device has registered.
     init(push: UInt64, at device: Device, head: [UInt8], rest: [UInt8], unpruned: [UInt8]? = nil) {
         self.init(
             id: ID(push: push, device: device.name), transport: device.transport, app: device.app,

@@ -2,20 +2,20 @@ import Events
 import JSON
 import PipelineKit
 
-/// A `push.redrive` event, checked: a push of the past that one device is to have once more.
+/// A parsed `push.redrive` event: one device gets an earlier push again.
 ///
-/// What applies to a push applies to it, but for two things: that the device itself made the change was settled when the
-/// push came first, and an old push never takes the place of one that waits.
+/// It is treated like a new push with two exceptions: the device that made the change gets it too, and it never replaces a
+/// push that waits.
 struct Redrive: ~Escapable {
     let device: DeviceName
-    /// Where the push stood.
-    let former: JSONValue
+    /// The position of the original push.
+    let original: JSONValue
     let push: Push
 
     @_lifetime(copy event)
     init(_ event: JSONView) throws(Rejection) {
         device = try DeviceName(event.value)
-        former = try event.value.required(.redriveOf, .object, "an object")
+        original = try event.value.required(.redriveOf, .object, "an object")
         let body = try event.value.required(.push, .object, "an object")
         do throws(Rejection) { push = try Push(event.view(of: body), isRedriven: true) } catch {
             throw Rejection(code: error.code, reason: error.reason, path: "push.\(error.path)")

@@ -3,17 +3,17 @@ import JSON
 import PipelineKit
 import Time
 
-/// Word of a retired device for the app's backend: what it needs to forget the token.
+/// Tells the app's backend that a device was retired, so that the backend forgets its token.
 ///
-/// It waits and is handed out as a push is, to a transport of its own, and ends in one `notice.outcome`. Its identifier
-/// follows from the push that retired the device and from the registration that ended, so a repeat is recognisable. The
-/// token is in it: by user and device alone a backend could forget a newer one, and this one is of no use any more.
+/// A notice waits and is sent like a push, through a transport of its own, and ends in one `notice.outcome`. Its identifier
+/// depends on the push that retired the device and on the registration, so a repeat is recognisable. The notice contains
+/// the token, which is of no use any more: by user and device alone, a backend could forget a newer token.
 struct RetirementNotice {
     let retirement: Retirement
     let id: PositionID
     let time: Instant
 
-    /// - Parameter upstream: The log of the pushes.
+    /// - Parameter upstream: The identity of the pushes log.
     init(_ retirement: Retirement, _ upstream: LogIdentity, at time: Instant) {
         (self.retirement, self.time) = (retirement, time)
         let device = retirement.device
@@ -23,8 +23,7 @@ struct RetirementNotice {
 
     var outcome: OutcomeText { OutcomeText(noticeOf: retirement) }
 
-    /// What the backend gets. `type`, `timestamp` and `data` are where Standard Webhooks 1.0.0 has them ("Payload
-    /// structure").
+    /// The JSON for the backend, with `type`, `timestamp` and `data` as in Standard Webhooks 1.0.0 ("Payload structure").
     var body: [UInt8] {
         let device = retirement.device
         var body = ByteBuffer(capacity: 512)
@@ -49,7 +48,7 @@ struct RetirementNotice {
 }
 
 extension DeliverStage {
-    /// Keeps a notice, to be handed out by the wake that is under way.
+    /// Adds a notice, which the current wake hands out.
     mutating func tell(_ notice: RetirementNotice, into out: inout Outbox) {
         let push = PendingPush(notice)
         guard pending.count < settings.pendingMax else {
@@ -58,7 +57,7 @@ extension DeliverStage {
         pending.insert(push)
     }
 
-    /// What a backend says tells nothing of the device's app at its own transport.
+    /// Handles the answer to a notice. Unlike the answer to a push, it has no effect on the device's app.
     mutating func fold(
         _ answer: TransportAnswer, toNotice push: PendingPush, at now: Instant, into out: inout Outbox
     ) {
@@ -71,8 +70,8 @@ extension DeliverStage {
         }
     }
 
-    /// A transport gives a push up within seconds, and the only word of a token may not end with a backend's restart: it
-    /// is told again after a second, later after as long as it has waited, up to an hour.
+    /// Retries the notice after a second, later after as long as it has already waited, at most an hour. A transport gives up
+    /// within seconds, but the backend may take longer to restart.
     private mutating func put(
         off answer: TransportAnswer, notice push: PendingPush, _ taken: Instant, into out: inout Outbox
     ) {
@@ -90,8 +89,8 @@ extension DeliverStage {
 }
 
 extension TransportAnswer {
-    /// Whether a backend has refused what it was told, and will again. Its own trouble, and silence, are none of that
-    /// (RFC 9110, sections 15.5.9 and 15.6; RFC 6585, section 4).
+    /// Whether the backend rejects the notice for good. A server error, a timeout, a rate limit and a missing answer are not
+    /// final (RFC 9110, sections 15.5.9 and 15.6; RFC 6585, section 4).
     fileprivate var isFinal: Bool {
         switch outcome {
         case .accepted, .unregistered, .unknownAddress: true

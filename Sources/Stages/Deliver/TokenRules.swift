@@ -1,10 +1,9 @@
 import PipelineKit
 
-/// What each of the pipeline's transports asks of a token: see ``Transport/address(_:)``.
+/// Checks tokens with ``Transport/address(_:)`` of their transports; accepts every token if the settings say so.
 struct TokenRules {
     private var transports: [String: any Transport.Type] = [:]
 
-    /// None at all.
     init() {}
 
     init(_ settings: DeliverSettings, _ registry: Registry) {

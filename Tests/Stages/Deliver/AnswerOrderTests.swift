@@ -4,7 +4,7 @@ import Time
 
 @testable import Deliver
 
-/// Answers that come late, early or out of turn, in pictures of time: seconds since 1970.
+/// Answers that come late, early or out of order. Times are seconds since 1970.
 @Suite struct AnswerOrderTests {
     private func bench(_ events: String...) throws -> (Bench, [Delivery]) {
         var bench = try Bench(transports: "transports: {apns: {use: file}}")
@@ -21,7 +21,7 @@ import Time
 
     private func accepted(_ delivery: Delivery) -> TransportAnswer { TransportAnswer(delivery.id, .accepted) }
 
-    @Test func `an older push that is put off behind a newer one of its collapse ID is not sent again`() throws {
+    @Test func `a deferred push is not sent again if a newer one has its collapse ID`() throws {
         var (bench, pushes) = try bench(push(), push())
         bench.answer(accepted(pushes[1]))
         bench.answer(deferred(pushes[0], until: 10))
@@ -30,7 +30,7 @@ import Time
         #expect(bench.deliveries.isEmpty && bench.stage.pending.isEmpty)
     }
 
-    @Test func `a push that waits is not sent while a newer one of its collapse ID is out`() throws {
+    @Test func `a waiting push is not sent while a newer one with its collapse ID has no answer`() throws {
         var (bench, pushes) = try bench(push())
         bench.answer(deferred(pushes[0], until: 10))
         try bench.feed(push())
@@ -41,7 +41,7 @@ import Time
         #expect(try bench.takeStory() == ["deferred 2 mac", "superseded 2 mac", "accepted 3 mac"])
     }
 
-    @Test func `a push that is sent again when a newer one comes is not sent once more`() throws {
+    @Test func `a push that is being retried when a newer one comes is not retried again`() throws {
         var (bench, pushes) = try bench(push())
         bench.answer(deferred(pushes[0], until: 10))
         bench.advance(to: 10)
@@ -54,7 +54,7 @@ import Time
         #expect(try bench.takeStory() == ["deferred 2 mac", "superseded 2 mac", "accepted 3 mac"])
     }
 
-    @Test func `pushes without a collapse ID replace nothing, whichever is answered first`() throws {
+    @Test func `pushes without a collapse ID replace nothing, in any order of answers`() throws {
         var (bench, pushes) = try bench(push(collapseID: nil), push(collapseID: nil))
         bench.answer(accepted(pushes[1]))
         bench.answer(deferred(pushes[0], until: 10))
@@ -62,7 +62,7 @@ import Time
         #expect(bench.takeDeliveries() == [pushes[0]])
     }
 
-    @Test func `the answer to a push that is under way counts when it comes`() throws {
+    @Test func `a late answer to a push that is under way counts`() throws {
         var (bench, pushes) = try bench(push())
         var late = deferred(pushes[0], until: 60)
         (late.reason, late.isUnderWay) = ("in_flight", true)
@@ -73,7 +73,7 @@ import Time
         #expect(bench.deliveries.isEmpty && bench.stage.pending.isEmpty)
     }
 
-    @Test func `a token that has ended takes back what is out for it`() throws {
+    @Test func `an invalid token withdraws the deliveries to it`() throws {
         var (bench, pushes) = try bench(push(collapseID: nil), push(collapseID: nil), push(collapseID: nil))
         bench.answer(TransportAnswer(pushes[0].id, .unregistered, status: 410, reason: "Unregistered"))
         bench.wakeOnce()
@@ -87,7 +87,7 @@ import Time
         #expect(bench.outcomes.isEmpty && bench.stage.deadline == nil)
     }
 
-    @Test func `an app that is stopped takes back what is out for it`() throws {
+    @Test func `a stopped app withdraws its deliveries`() throws {
         var (bench, pushes) = try bench(push(collapseID: nil), push(collapseID: nil))
         bench.answer(TransportAnswer(pushes[0].id, .stopped, status: 403, reason: "InvalidProviderToken"))
         bench.wakeOnce()
@@ -96,7 +96,7 @@ import Time
         #expect(try bench.takeStory().filter { $0.hasPrefix("held") } == ["held 2 mac", "held 3 mac"])
     }
 
-    @Test func `after a restart nothing is sent to a token that has ended`() throws {
+    @Test func `after a restart nothing is sent to an invalid token`() throws {
         var (bench, pushes) = try bench(push(collapseID: nil), push(collapseID: nil))
         bench.answer(TransportAnswer(pushes[0].id, .unregistered, status: 410, reason: "Unregistered"))
         bench.wakeOnce()
@@ -105,7 +105,7 @@ import Time
         #expect(out.takeDeliveries().map(\.id) == out.takeWithdrawals().map(\.id))
     }
 
-    @Test func `what is not answered is handed out again, in its order`() throws {
+    @Test func `pushes without an answer are handed out again in order`() throws {
         var (bench, pushes) = try bench(push(collapseID: nil), push(collapseID: nil), push(collapseID: nil))
         bench.answer(deferred(pushes[0], until: 10))
         bench.advance(to: 10)

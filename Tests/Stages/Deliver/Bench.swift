@@ -5,18 +5,18 @@ import Time
 
 @testable import Deliver
 
-/// A deliver stage on the bench: events go in as text, deliveries and outcomes come out as text.
+/// A test harness for the deliver stage. Events, deliveries and outcomes are text.
 struct Bench {
     var stage: DeliverStage
     private(set) var deliveries: [Delivery] = []
-    /// The answers to pushes that the stage took back, unless a transport had them.
+    /// The answers that the stage gave itself to deliveries that it withdrew.
     private(set) var withdrawals: [TransportAnswer] = []
     private(set) var outcomes: [String] = []
     private(set) var rejections: [Rejection] = []
-    /// What the operator was told.
+    /// The messages to the operator.
     private(set) var said: [String] = []
     private var sequence: UInt64 = 0
-    /// Moved by hand.
+    /// A manual clock.
     private(set) var now = Instant(microseconds: 1_000_000)
 
     init(
@@ -53,7 +53,7 @@ struct Bench {
         for delivery in deliveries { answer(TransportAnswer(delivery.id, .accepted)) }
     }
 
-    /// Wakes the stage whenever it wants to be, up to that many seconds after 1970.
+    /// Wakes the stage at each deadline up to that second since 1970.
     mutating func advance(to seconds: Int64) {
         let time = Instant(microseconds: seconds * 1_000_000)
         while let deadline = stage.deadline, deadline <= time { wakeOnce() }
@@ -68,7 +68,7 @@ struct Bench {
         collect(&out)
     }
 
-    /// The same with a fresh stage that has taken over the state.
+    /// The harness with a new stage that is restored from a snapshot of this one.
     func restarted(transports: String) throws -> Bench {
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
@@ -95,7 +95,7 @@ struct Bench {
         return deliveries
     }
 
-    /// What the events since the last call say, in short: type or outcome, push and device.
+    /// A short text for each event since the last call: type or outcome, push and device.
     mutating func takeStory() throws -> [String] {
         defer { outcomes = [] }
         return try outcomes.map { line in
@@ -153,7 +153,7 @@ extension Delivery {
     var text: String { String(decoding: line, as: UTF8.self) }
 }
 
-/// The value of a member whose value is a text or a number.
+/// The value of a member that is a text or a number.
 func member(_ name: String, of line: String) throws -> String? {
     var parser = JSONParser()
     return try Array(line.utf8).withUnsafeBytes { bytes in

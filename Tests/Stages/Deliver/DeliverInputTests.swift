@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct DeliverInputTests {
     @Test(arguments: [("match", "coalesce"), ("notification", "payload"), ("record.save", "match")])
-    func `what an earlier stage should have consumed is set aside with the stage that is missing`(
+    func `an event for an earlier stage becomes a dead letter that names the missing stage`(
         type: String, stage: String
     ) throws {
         var bench = try Bench()
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["container", "environment", "user", "device", "transport", "token"])
-    func `a registration without one of its members is set aside`(name: String) throws {
+    func `a registration with a missing member becomes a dead letter`(name: String) throws {
         var bench = try Bench()
         try bench.feed(register("mac").replacing("\"\(name)\":", with: "\"other\":"))
         #expect(bench.rejections.map(\.code) == ["field.missing"])
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["container", "environment", "user", "notificationID", "headers", "payload", "causes"])
-    func `a push without one of its members is set aside and changes nothing`(name: String) throws {
+    func `a push with a missing member becomes a dead letter and changes nothing`(name: String) throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push().replacing("\"\(name)\":", with: "\"other\":"))
         #expect(bench.rejections.map(\.path) == [name])
@@ -38,7 +38,7 @@ import Testing
         (#""apns-priority""#, #""apns-topic""#, "field.unexpected", "headers.apns-topic"),
         (#""headers""#, #""origin":1,"headers""#, "field.type", "origin"),
     ])
-    func `a malformed push is set aside with the place and the rule`(
+    func `an invalid push becomes a dead letter with path and reason`(
         good: String, bad: String, code: String, path: String
     ) throws {
         var bench = try Bench()
@@ -47,7 +47,7 @@ import Testing
         #expect(bench.rejections.map(\.path) == [path])
     }
 
-    @Test func `no rejection repeats a token`() throws {
+    @Test func `no rejection contains a token`() throws {
         var bench = try Bench()
         try bench.feed(register("mac", token: "secret").replacing("\"device\":", with: "\"other\":"))
         #expect(bench.rejections.allSatisfy { !$0.reason.contains("secret") })
@@ -61,7 +61,7 @@ import Testing
         #expect(headers.allSatisfy { $0.wholeMatch(of: /\{"apns-id":"[0-9a-f-]{36}"\}/) != nil } && headers.count == 1)
     }
 
-    @Test func `a pipeline without transports is told what to write, and where`() throws {
+    @Test func `the error for a pipeline without transports says what to write, and where`() throws {
         for text in ["other: 1", "transports: {}", "transports: {apns: {path: x}}"] {
             let error = #expect(throws: PipelineFileError.self) {
                 try SettingsReader(text: text, file: "p.yaml").decode(DeliverSettings.self)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `transports keep the file's order, and their settings know of use`() throws {
+    @Test func `transports keep the order of the file, and their settings include use`() throws {
         let text = "transports: {b: {use: webhook, url: x}, a: {use: console}}"
         let settings = try SettingsReader(text: text, file: "p.yaml").decode(DeliverSettings.self)
         let bindings = DeliverStage.transports(of: settings)

@@ -16,7 +16,7 @@ struct DeliverSnapshotTests {
         return run
     }
 
-    /// Few tokens, so that they change hands.
+    /// Few tokens, so that they move between devices.
     private static func event(_ draw: inout Seeded) -> String {
         let (user, device) = (
             draw.one(of: ["_alice", "_bob", "_carol"]), draw.one(of: ["mac", "phone", "Ünï", "pad"])
@@ -38,7 +38,7 @@ struct DeliverSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
+    func `a restored stage continues like the original one`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = (0..<400).map { _ in Run.Arrival(Self.event(&draw)) }
         let (itself, restored) = try Run.split(
@@ -48,7 +48,7 @@ struct DeliverSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `the order in which devices came does not show in a snapshot`(seed: UInt64) throws {
+    func `a snapshot does not depend on the order of registrations`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let events = (0..<100).map { register("d\($0 % 20)", of: "_u\($0 / 20)", topic: draw.one(of: [nil, "t"])) }
         let (one, other) = (try Self.run(events), try Self.run(events.shuffled(using: &draw)))
@@ -56,7 +56,7 @@ struct DeliverSnapshotTests {
         #expect(one.state == other.state, "seed \(seed)")
     }
 
-    @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
+    @Test func `a damaged snapshot is rejected, or the restored stage works`() throws {
         let events = [register("mac"), register("phone", topic: nil), register("mac", of: "_bob")]
         let then = (events + [push(), unregister("mac"), push(to: "_bob")]).map { Run.Arrival($0) }
         let report = try Self.run(events).damaged(fresh: Self.fresh, then: then)
@@ -64,7 +64,7 @@ struct DeliverSnapshotTests {
         #expect(report.changesRefused > 0)
     }
 
-    /// By the push: put off for good, refused with its app, refused with its device, or taken.
+    /// The number of the push selects the answer: deferred, app stopped, unregistered or accepted.
     private static func refusal(_ delivery: Delivery) -> TransportAnswer {
         switch delivery.id.push % 4 {
         case 0: TransportAnswer(delivery.id, .deferred, reason: "later", until: .distantFuture)
@@ -75,7 +75,7 @@ struct DeliverSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a damaged snapshot of pushes that wait is refused, or makes a stage that goes on`(seed: UInt64) throws {
+    func `a damaged snapshot with waiting pushes is rejected, or the restored stage works`(seed: UInt64) throws {
         var draw = Seeded(seed)
         var run = Run(try Self.fresh(), answer: Self.refusal)
         for _ in 0..<60 { _ = try run.receive(.init(Self.event(&draw), at: Int64(draw.below(9)) * 1_000_000)) }
@@ -93,7 +93,7 @@ struct DeliverSnapshotTests {
         #expect(0 < taken && taken < 300, "seed \(seed)")
     }
 
-    @Test func `state is one line a device, with no more than the beginning of its token`() throws {
+    @Test func `the state has one line per device, with only the beginning of its token`() throws {
         let run = try Self.run([
             register("phone", token: "0123456789abcdef0123"),
             register("mac", transport: "hook", token: "short", topic: nil),
@@ -112,7 +112,7 @@ struct DeliverSnapshotTests {
     // MARK: - Answers
 
     @Test(arguments: Seeded.seeds)
-    func `each answer is read back from the outcome that records it`(seed: UInt64) throws {
+    func `each answer can be read from the outcome that records it`(seed: UInt64) throws {
         var draw = Seeded(seed)
         for _ in 0..<50 {
             let device = draw.one(of: ["mac", "Ünï \\\"1", "e\u{301}"])

@@ -7,7 +7,7 @@ import Time
 @Suite struct DeliverStageTests {
     private let id = LogIdentity(seed: "bench", name: "pushes")
 
-    @Test func `a push becomes the contract's line for each device, in the order of their names`() throws {
+    @Test func `a push becomes a line for each device, in the order of their names`() throws {
         var bench = try Bench()
         try bench.feed(register("phone"), register("mac", topic: nil), push())
         let ids = ["mac", "phone"].map { id.uuid(position: 3, salt: FNV.hash($0.utf8)).description }
@@ -24,7 +24,7 @@ import Time
         #expect(bench.deliveries.map(\.id) == [.init(push: 3, device: "mac"), .init(push: 3, device: "phone")])
     }
 
-    @Test func `devices share what they get in common, in memory too`() throws {
+    @Test func `devices share the memory of the common part of their lines`() throws {
         var bench = try Bench()
         try bench.feed(register("a"), register("b"), register("c", topic: "other"), push())
         let addresses = Set(bench.deliveries.map { $0.rest.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } })
@@ -32,7 +32,7 @@ import Time
         #expect(bench.deliveries.allSatisfy { $0.rest.count > 100 && !$0.head.contains("payload".utf8) })
     }
 
-    @Test func `devices of a topic with a payload of its own get that`() throws {
+    @Test func `devices of a topic with its own payload get that payload`() throws {
         var bench = try Bench()
         let payloads =
             #","payloadByTopic":{"com.b":{"aps":{"badge":2},"ck":{}},"unused":{"aps":{},"ck":{}}},"causes":["#
@@ -47,7 +47,7 @@ import Time
         #expect(addresses[0] == addresses[3] && addresses[1] == addresses[2])
     }
 
-    @Test func `a payload that was cut goes along whole, beside the line and shared`() throws {
+    @Test func `the complete payload of a pruned push goes along, shared by all devices`() throws {
         var bench = try Bench()
         let whole = #"{"aps":{"alert":"Hi, all of you"},"ck":{}}"#
         try bench.feed(
@@ -64,7 +64,7 @@ import Time
         #expect(addresses[0] == addresses[1])
     }
 
-    @Test func `an answer becomes the contract's outcome`() throws {
+    @Test func `an answer becomes an outcome`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push())
         let delivery = try #require(bench.deliveries.first)
@@ -78,7 +78,7 @@ import Time
             ])
     }
 
-    @Test func `the device that made the change is left out, and said to be`() throws {
+    @Test func `the device that made the change gets no push but an outcome`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), register("phone"))
         try bench.feed(push(origin: #"{"user":"_alice","device":"mac"}"#))
@@ -89,7 +89,7 @@ import Time
     }
 
     @Test(arguments: [#"{"user":"_bob","device":"mac"}"#, #"{"user":"_alice"}"#, "null", #"{"device":"mac"}"#])
-    func `an origin that names no device of the user leaves none out`(origin: String) throws {
+    func `an origin that names no device of the user excludes no device`(origin: String) throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push(origin: origin))
         #expect(bench.deliveries.map(\.id.device) == ["mac"])
@@ -106,7 +106,7 @@ import Time
         #expect(try bench.outcomes.map { try member("push", of: $0) } == ["2", "3"])
     }
 
-    @Test func `a device of a transport that is not set up ends as unknown_transport`() throws {
+    @Test func `a push to a device of an unknown transport ends as unknown_transport`() throws {
         var bench = try Bench()
         try bench.feed(register("mac", transport: "pigeon"), register("phone", transport: "hook"), push())
         bench.acceptAll()
@@ -114,7 +114,7 @@ import Time
         #expect(bench.deliveries.map(\.transport) == ["hook"])
     }
 
-    @Test func `an outcome is recorded when its answer comes, whatever becomes of earlier pushes`() throws {
+    @Test func `an outcome is recorded when its answer comes, independently of earlier pushes`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), register("phone"), push(), push())
         for (count, delivery) in bench.deliveries.reversed().enumerated() {
@@ -125,7 +125,7 @@ import Time
         #expect(try bench.takeStory() == story)
     }
 
-    @Test func `a device that needs no transport has its outcome behind that of the device before it`() throws {
+    @Test func `the outcome of a device that needs no transport follows that of the device before it`() throws {
         var bench = try Bench()
         try bench.feed(
             register("a", transport: "pigeon"), register("mac"), register("mouse", transport: "pigeon"),
@@ -135,7 +135,7 @@ import Time
         #expect(try bench.takeStory() == ["accepted 5 phone", "accepted 5 mac", "unknown_transport 5 mouse"])
     }
 
-    @Test func `each push and device gets one outcome, however often the transport answers`() throws {
+    @Test func `each push and device gets one outcome, even if the transport answers twice`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), register("phone"), push(), push())
         bench.acceptAll()
@@ -153,7 +153,7 @@ import Time
         #expect(try bench.outcomes.map { try member("transport", of: $0) } == ["apns"])
     }
 
-    @Test func `a fresh stage that is fed the same events sends the same pushes with the same ids`() throws {
+    @Test func `a new stage that gets the same events sends the same pushes with the same ids`() throws {
         let events = [
             register("phone"), register("mac"), push(), register("phone", of: "_bob", token: "t-_alicephone"),
             push(), push(to: "_bob"), unregister("mac"), push(), register("Ünicode"), push(),
@@ -169,7 +169,7 @@ import Time
         #expect(Set(try first.deliveries.map { try member("headers", of: $0.text) }).count == 5)
     }
 
-    @Test func `events that no device needs are passed over in silence`() throws {
+    @Test func `events that deliver does not need are ignored`() throws {
         var bench = try Bench()
         try bench.feed(#"{"type":"not_matched","count":3}"#, #"{"type":"coalesced"}"#, #"{"type":"new.thing"}"#, "{}")
         #expect(bench.outcomes.isEmpty && bench.rejections.isEmpty && bench.deliveries.isEmpty)

@@ -10,7 +10,7 @@ extension Bench {
 }
 
 struct ExplainTests {
-    @Test func `each device is told why it gets the push or not`() throws {
+    @Test func `the explanation says for each device why it gets the push or not`() throws {
         var bench = try Bench()
         try bench.feed(register("phone"), register("mac"), register("old", transport: "pager"))
         let line = push(origin: #"{"user":"_alice","device":"mac"}"#)
@@ -23,7 +23,7 @@ struct ExplainTests {
         #expect(try bench.explain(push(to: "_bob")).map(\.code) == [.deviceNone])
     }
 
-    @Test func `a device whose app is stopped is told so`() throws {
+    @Test func `the explanation says that the app of a device is stopped`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push())
         let delivery = try #require(bench.deliveries.first)

@@ -4,7 +4,7 @@ import Time
 
 @testable import Deliver
 
-/// A push that waits goes where its device is by then.
+/// A waiting push goes to the present registration of its device.
 @Suite struct MovedDeviceTests {
     /// A push that waits until second 10.
     private func bench(_ settings: String = "") throws -> (Bench, Delivery) {
@@ -17,7 +17,7 @@ import Time
         return (bench, delivery)
     }
 
-    @Test func `it has the token that is registered by then, and the same apns-id`() throws {
+    @Test func `it has the newly registered token and the same apns-id`() throws {
         var (bench, first) = try bench()
         try bench.feed(register("mac", token: "new"))
         bench.advance(to: 10)
@@ -31,7 +31,7 @@ import Time
         #expect(bench.takeDeliveries() == [again])
     }
 
-    @Test func `a log of earlier builds goes on with the token of the first time`() throws {
+    @Test func `a log of an earlier version continues with the first token`() throws {
         var (bench, first) = try bench("retryTo: first")
         try bench.feed(register("mac", token: "new"), unregister("mac"))
         bench.advance(to: 10)
@@ -39,7 +39,7 @@ import Time
         #expect(DeliverSettings.changedDefaults.contains(ChangedDefault("retryTo", before: "first", now: "same-app")))
     }
 
-    @Test func `it follows its device to another transport, also where that has no topic`() throws {
+    @Test func `it follows its device to another transport, even to one without topics`() throws {
         var (bench, first) = try bench()
         try bench.feed(register("mac", transport: "hook", token: "h", topic: nil))
         bench.advance(to: 10)
@@ -53,7 +53,7 @@ import Time
         #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 2 mac", "unknown_transport 2 mac"])
     }
 
-    @Test func `it goes to no other app, whose badge is another`() throws {
+    @Test func `it does not follow its device to another app, which has another badge`() throws {
         for settings in ["", "retryTo: same-app"] {
             var (bench, _) = try bench(settings)
             try bench.feed(register("mac", token: "new", topic: "com.example.Other"))
@@ -79,7 +79,7 @@ import Time
                 && again.text.contains(#""apns-topic":"com.example.Other""#))
     }
 
-    @Test func `it ends with its device, without asking anybody`() throws {
+    @Test func `it ends when its device is gone, without asking a transport`() throws {
         var (bench, _) = try bench()
         try bench.feed(unregister("mac"))
         bench.advance(to: 10)
@@ -94,7 +94,7 @@ import Time
         #expect(bench.stage.pending.isEmpty && bench.stage.deadline == nil)
     }
 
-    @Test func `a token that has gone to another user's device takes no push along`() throws {
+    @Test func `a token that moves to another user's device takes no push along`() throws {
         var (bench, _) = try bench()
         try bench.feed(register("mac", of: "_bob", token: "old"))
         bench.advance(to: 10)
@@ -102,7 +102,7 @@ import Time
         #expect(try bench.takeStory().last == "unregistered 2 mac")
     }
 
-    @Test func `what a new token's answer means is judged by its own registration`() throws {
+    @Test func `the answer for a new token is compared with the time of its registration`() throws {
         var (bench, _) = try bench()
         bench.advance(to: 5)
         try bench.feed(register("mac", token: "new"))
@@ -115,7 +115,7 @@ import Time
         #expect(try bench.takeStory().last == "unregistered 2 mac", "a token that was registered after that stays")
     }
 
-    @Test func `held pushes whose devices have another app by then end when theirs is tried`() throws {
+    @Test func `held pushes for devices that have changed their app end at the app's next probe`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), register("phone"), push(collapseID: nil))
         for delivery in bench.takeDeliveries() { bench.answer(TransportAnswer(delivery.id, .stopped, status: 403)) }
@@ -127,7 +127,7 @@ import Time
         #expect(try bench.takeStory() == ["unregistered 3 mac"])
     }
 
-    @Test func `held pushes leave a stopped app with their devices when it is tried`() throws {
+    @Test func `held pushes leave a stopped app with their devices at its next probe`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), register("pad"), register("phone"), push(collapseID: nil))
         for delivery in bench.takeDeliveries() { bench.answer(TransportAnswer(delivery.id, .stopped, status: 403)) }

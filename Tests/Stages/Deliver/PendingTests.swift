@@ -4,7 +4,7 @@ import Time
 
 @testable import Deliver
 
-/// Pushes that wait, in pictures of time: seconds since 1970 on the left.
+/// Waiting pushes. Times are seconds since 1970.
 @Suite struct PendingTests {
     /// A bench with one device, and one push handed out to it at second 1.
     private func bench(_ settings: String = "", _ push: String = push()) throws -> (Bench, Delivery) {
@@ -36,7 +36,7 @@ import Time
         #expect(bench.takeDeliveries() == [delivery])
     }
 
-    @Test func `attempts add up, and a repeat that may have been is told of`() throws {
+    @Test func `attempts add up, and a possible repeat is recorded`() throws {
         var (bench, delivery) = try bench()
         var answer = deferred(delivery, until: 10, attempts: 2)
         answer.mayRepeat = true
@@ -48,19 +48,19 @@ import Time
         #expect(bench.stage.pending.isEmpty && bench.stage.deadline == nil)
     }
 
-    @Test func `a push that is too old when it comes is sent to nobody`() throws {
+    @Test func `a push that is expired when it comes is not sent`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push(expiration: 1))
         #expect(bench.deliveries.isEmpty)
         #expect(try bench.takeStory() == ["expired 2 mac"])
     }
 
-    @Test func `a push that is too old is sent all the same where the pipeline says so`() throws {
+    @Test func `an expired push is sent if the settings say so`() throws {
         let (_, delivery) = try bench("expired: send", push(expiration: 1))
         #expect(delivery.id.push == 2)
     }
 
-    @Test func `a push that waits expires at its time, without asking`() throws {
+    @Test func `a waiting push expires at its time without asking a transport`() throws {
         var (bench, delivery) = try bench("", push(expiration: 20))
         bench.answer(deferred(delivery, until: 100))
         bench.advance(to: 30)
@@ -69,13 +69,13 @@ import Time
     }
 
     @Test(arguments: [(0, ["deferred 2 mac"]), (1, ["expired 2 mac"])])
-    func `an expiration of 0 allows one attempt that was one`(attempts: Int, story: [String]) throws {
+    func `an expiration of 0 allows one real attempt`(attempts: Int, story: [String]) throws {
         var (bench, delivery) = try bench("", push(expiration: 0))
         bench.answer(deferred(delivery, until: 100, attempts: attempts))
         #expect(try bench.takeStory() == story)
     }
 
-    @Test func `a newer push of the same collapse ID takes the place of one that waits`() throws {
+    @Test func `a newer push with the same collapse ID replaces a waiting one`() throws {
         var (bench, delivery) = try bench()
         bench.answer(deferred(delivery, until: 100))
         try bench.feed(push(collapseID: "other"), push())
@@ -86,7 +86,7 @@ import Time
         #expect(bench.deliveries.isEmpty)
     }
 
-    @Test func `a push that waited for too long ends with the last that was said of it`() throws {
+    @Test func `a push that waited too long ends with its last status and reason`() throws {
         var (bench, delivery) = try bench("retryFor: 1m")
         bench.answer(deferred(delivery, until: 50))
         bench.advance(to: 50)
@@ -99,7 +99,7 @@ import Time
                 == true)
     }
 
-    @Test func `more pushes than may wait are given up, with the limit as their reason`() throws {
+    @Test func `pushes beyond the limit of waiting pushes fail with the limit as their reason`() throws {
         var bench = try Bench(transports: "transports: {apns: {use: file}}\npendingMax: 1")
         try bench.feed(register("mac"), register("pad"), push())
         for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery, until: 10)) }
@@ -109,7 +109,7 @@ import Time
         #expect(try bench.takeStory() == ["deferred 3 mac", "failed 3 pad"])
     }
 
-    @Test func `what waits is shown, a line a push, and counted with its device`() throws {
+    @Test func `the state has a line for each waiting push, and their number for each device`() throws {
         var (bench, delivery) = try bench()
         bench.answer(deferred(delivery, until: 10, attempts: 2))
         let (pending, devices) = (bench.state("pending"), bench.state("devices"))
@@ -121,7 +121,7 @@ import Time
         #expect(devices.hasSuffix(#","pending":1}"# + "\n"))
     }
 
-    @Test func `what is due within a second goes out together, in the order of the pushes`() throws {
+    @Test func `pushes that are due within a second go out together, in order`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push(collapseID: nil), push(collapseID: nil), push(collapseID: nil))
         for (delivery, part) in zip(bench.takeDeliveries(), [Int64(900_000), 100_000, 500_000]) {
@@ -134,7 +134,7 @@ import Time
     }
 }
 
-/// Devices that go, and apps that stop.
+/// Retired devices and stopped apps.
 @Suite struct RefusalTests {
     private func at(_ second: Int64) -> Instant { Instant(microseconds: second * 1_000_000) }
 
@@ -146,7 +146,7 @@ import Time
         }
     }
 
-    @Test func `a token that ended after it was registered retires its device`() throws {
+    @Test func `a token that became invalid after its registration retires its device`() throws {
         var bench = try Bench()
         bench.advance(to: 5)
         try bench.feed(register("mac"), push())
@@ -166,7 +166,7 @@ import Time
         #expect(bench.takeDeliveries().map(\.id.push) == [5])
     }
 
-    @Test func `an answer without a time retires a device that was registered at that moment`() throws {
+    @Test func `an answer without a time retires a device that was registered at the same moment`() throws {
         var bench = try Bench()
         bench.advance(to: 5)
         try bench.feed(register("mac"), push())
@@ -188,7 +188,7 @@ import Time
         #expect(try bench.takeStory() == ["unregistered 4 mac", "device.retired 4 mac"])
     }
 
-    @Test func `an earlier build's record of such an answer says its moment, and nothing follows from it`() throws {
+    @Test func `the record of such an answer by an earlier version has a time and retires no device`() throws {
         var bench = try Bench()
         bench.advance(to: 5)
         try bench.feed(register("mac"), push())
@@ -198,7 +198,7 @@ import Time
         #expect(try bench.takeStory() == ["unregistered 2 mac"])
     }
 
-    @Test func `a token that was registered after it ended stays, but not for more than a day`() throws {
+    @Test func `a token that was registered after it became invalid stays for a day at most`() throws {
         var bench = try Bench()
         bench.advance(to: 5)
         try bench.feed(register("mac"), push())
@@ -216,7 +216,7 @@ import Time
             ])
     }
 
-    @Test func `a device that registers again before it is retired stays`() throws {
+    @Test func `a device that registers again before it is retired remains`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push())
         answers(&bench, .unregistered, since: at(1_000))
@@ -227,7 +227,7 @@ import Time
         #expect(try bench.takeStory() == ["unregistered 2 mac"])
     }
 
-    @Test func `an unknown address is the device's fault only where another was known`() throws {
+    @Test func `an unknown address retires its device only if another address was accepted`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), register("pad"), push())
         let deliveries = bench.takeDeliveries()
@@ -248,7 +248,7 @@ import Time
         #expect(try bench.takeStory() == ["unregistered 5 pad", "device.retired 5 pad"])
     }
 
-    @Test func `twenty unknown addresses and no known one stop the app`() throws {
+    @Test func `twenty unknown addresses without an accepted one stop the app`() throws {
         var bench = try Bench()
         for number in 0..<20 { try bench.feed(register("d\(number)")) }
         try bench.feed(push())
@@ -268,7 +268,7 @@ import Time
         #expect(story.contains("app.resumed"))
     }
 
-    @Test func `the operator is told once of an app whose devices are all unknown, and when one is known`() throws {
+    @Test func `the operator is told once that all devices of an app are unknown, and when one is known`() throws {
         var bench = try Bench()
         for number in 0..<25 { try bench.feed(register("d\(number)")) }
         try bench.feed(push())
@@ -278,9 +278,8 @@ import Time
         let app = "apns: iCloud.Notes development com.example.Notes"
         #expect(bench.said.count == 1)
         #expect(bench.said.first?.hasPrefix("\(app): nothing more is sent: 20 devices are unknown there") == true)
-        #expect(bench.stage.stoppedApps.map(\.isOfUnknownDevices) == [true])
         let found = bench.stage.findings(of: "out")
-        let what = "out: apns takes nothing from iCloud.Notes development com.example.Notes: "
+        let what = "out: apns rejects every push of iCloud.Notes development com.example.Notes: "
         #expect(found.count == 1 && found[0].code == "app.stopped" && found[0].text.hasPrefix(what), "\(found)")
         #expect(found[0].fix?.hasPrefix("its devices are unknown there, and none was known yet: Compare") == true)
         try bench.feed(push())
@@ -294,18 +293,17 @@ import Time
         #expect(bench.said.dropFirst() == ["\(app): a device is known there: pushes are sent again"])
     }
 
-    @Test func `a stop that the transport answered is told by the transport alone`() throws {
+    @Test func `a stop that the transport answered is reported by the transport alone`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push())
         answers(&bench, .stopped)
         bench.advance(to: 2)
-        #expect(bench.stage.stoppedApps.map(\.isOfUnknownDevices) == [false])
         let fix = "belfry doctor apns says what is wrong; app.stopped in the log of out has the answer"
         #expect(bench.stage.findings(of: "out").map(\.fix) == [fix])
         #expect(bench.said == [])
     }
 
-    @Test func `a stopped app is probed at growing intervals, and goes on where it stopped`() throws {
+    @Test func `a stopped app is probed at growing intervals, and continues where it stopped`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), register("pad", topic: "other"), push(collapseID: nil))
         for delivery in bench.takeDeliveries() {
@@ -342,7 +340,7 @@ import Time
         #expect(try bench.takeStory() == ["app.resumed"])
     }
 
-    @Test func `held pushes go out in windows of bounded size`() throws {
+    @Test func `held pushes go out in parts of bounded size`() throws {
         var bench = try Bench()
         try bench.feed(register("mac"), push(collapseID: nil))
         answers(&bench, .stopped)
@@ -363,7 +361,7 @@ import Time
         #expect(windows.flatMap(\.self) == Array(3...1_002))
     }
 
-    @Test func `other settings of the transport release what was held`() throws {
+    @Test func `new settings of the transport release the held pushes`() throws {
         var bench = try Bench(transports: "transports: {apns: {use: file, path: a}}")
         try bench.feed(register("mac"), push())
         answers(&bench, .stopped)

@@ -4,7 +4,7 @@ import Time
 
 @testable import Deliver
 
-/// Pushes of the past that go out once more.
+/// Earlier pushes that are sent again.
 @Suite struct RedriveTests {
     private func bench(_ events: String..., settings: String = "") throws -> Bench {
         var bench = try Bench(transports: "transports: {apns: {use: file}}\n" + settings)
@@ -17,7 +17,7 @@ import Time
             delivery.id, .deferred, status: 503, reason: "Shutdown", until: Instant(microseconds: 100_000_000))
     }
 
-    @Test func `a push is redriven to its one device, under an apns-id of its own`() throws {
+    @Test func `a push is redriven to one device with a new apns-id`() throws {
         var bench = try bench(push())
         let first = try #require(bench.takeDeliveries().first { $0.id.device == "mac" })
         try bench.feed(redrive(push(), of: 3))
@@ -27,7 +27,7 @@ import Time
         #expect(again[0].text.contains(#""payload":{"aps":{"alert":"Hi"},"ck":{}}"#))
     }
 
-    @Test func `its outcome says which push it was`() throws {
+    @Test func `its outcome names the original push`() throws {
         var bench = try bench()
         try bench.feed(redrive(push(), of: 17))
         bench.acceptAll()
@@ -38,7 +38,7 @@ import Time
         #expect(outcome.contains(#""device":"mac""#) && outcome.contains(#""outcome":"accepted","attempts":1"#))
     }
 
-    @Test func `a device that is gone by now gets none, nor do the others`() throws {
+    @Test func `nothing is sent if the device is gone, not even to other devices`() throws {
         var bench = try bench(unregister("mac"))
         try bench.feed(redrive(push(), of: 1))
         #expect(bench.deliveries.isEmpty && bench.outcomes.count == 1)
@@ -46,13 +46,13 @@ import Time
         #expect(try bench.takeStory() == ["no_device 4"])
     }
 
-    @Test func `who made the change no longer counts`() throws {
+    @Test func `the device that made the change gets it too`() throws {
         var bench = try bench()
         try bench.feed(redrive(push(origin: #"{"user":"_alice","device":"mac"}"#)))
         #expect(bench.takeDeliveries().map(\.id.device) == ["mac"])
     }
 
-    @Test func `one that is too old is sent to nobody`() throws {
+    @Test func `an expired push is not sent`() throws {
         var bench = try bench()
         try bench.feed(redrive(push(expiration: 1)))
         #expect(bench.deliveries.isEmpty)
@@ -68,7 +68,7 @@ import Time
         #expect(try bench.takeStory().suffix(2) == ["app.stopped", "held 4 mac"])
     }
 
-    @Test func `a push that waits stays where an old one of its collapse ID comes`() throws {
+    @Test func `a redriven push does not replace a waiting push with its collapse ID`() throws {
         var bench = try bench(push())
         for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
         try bench.feed(redrive(push(), of: 1))
@@ -77,7 +77,7 @@ import Time
         #expect(bench.stage.pending.count == 2)
     }
 
-    @Test func `an old one that would have to wait beside it is dropped`() throws {
+    @Test func `a redriven push that would wait beside it is dropped`() throws {
         var bench = try bench(push())
         for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
         try bench.feed(redrive(push(), of: 1))
@@ -88,7 +88,7 @@ import Time
         #expect(bench.stage.pending.count == 2)
     }
 
-    @Test func `a new push takes the place of a redriven one that waits`() throws {
+    @Test func `a new push replaces a waiting redriven push`() throws {
         var bench = try bench()
         try bench.feed(redrive(push(), of: 1))
         for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
@@ -108,7 +108,7 @@ import Time
             "push.headers.apns-id"
         ),
     ])
-    func `what is none is set aside with its place`(event: String, code: String, path: String) throws {
+    func `an invalid redrive becomes a dead letter with its path`(event: String, code: String, path: String) throws {
         var bench = try bench()
         try bench.feed(event)
         #expect(bench.rejections.map(\.code) == [code] && bench.rejections.map(\.path) == [path])

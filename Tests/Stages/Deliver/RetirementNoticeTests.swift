@@ -4,7 +4,7 @@ import Time
 
 @testable import Deliver
 
-/// What the app's backend is told of devices that are retired.
+/// Notices of retired devices for the app's backend.
 @Suite struct RetirementNoticeTests {
     private static let settings = "transports: {apns: {use: file}}\nretired: {url: x}\n"
 
@@ -26,7 +26,7 @@ import Time
         TransportAnswer(notice.id, .failed, status: status, reason: "busy", attempts: attempts)
     }
 
-    @Test func `a retired device is told with all that a backend needs to forget its token`() throws {
+    @Test func `the notice of a retired device has all that a backend needs to forget its token`() throws {
         let (_, notice) = try bench()
         #expect(notice.transport == "retired" && notice.id == .init(push: 2, device: "mac", retired: at(5)))
         let id = try #require(try member("id", of: notice.text))
@@ -39,7 +39,7 @@ import Time
                 + #""push":2}}"#)
     }
 
-    @Test func `a notice ends in one event that says what became of it`() throws {
+    @Test func `a notice ends in one outcome`() throws {
         var (bench, notice) = try bench()
         bench.answer(TransportAnswer(notice.id, .accepted, status: 204))
         let id = try #require(try member("id", of: notice.text))
@@ -55,7 +55,7 @@ import Time
     }
 
     @Test(arguments: [nil, 408, 429, 500, 503])
-    func `a backend in trouble is told again, later each time, under the same id`(status: Int?) throws {
+    func `a notice to a failing backend is retried with the same id at growing intervals`(status: Int?) throws {
         var (bench, notice) = try bench()
         var times: [Int64] = []
         for second in Int64(6)..<86_000 {
@@ -78,7 +78,7 @@ import Time
     }
 
     @Test(arguments: [(400, 1), (410, 2), (302, 1), (nil, 0)] as [(Int?, Int)])
-    func `a backend that refuses is not told again`(status: Int?, attempts: Int) throws {
+    func `a rejected notice is not retried`(status: Int?, attempts: Int) throws {
         var (bench, notice) = try bench()
         bench.answer(failed(notice, status, attempts: attempts))
         #expect(bench.outcomes.last?.hasPrefix(#"{"type":"notice.outcome","of":"#) == true)
@@ -86,7 +86,7 @@ import Time
         #expect(bench.stage.pending.isEmpty)
     }
 
-    @Test func `a transport that puts a notice off is asked when it says`() throws {
+    @Test func `a deferred notice is retried at the time that the transport names`() throws {
         var (bench, notice) = try bench()
         bench.answer(TransportAnswer(notice.id, .deferred, attempts: 0, until: at(40)))
         bench.advance(to: 39)
@@ -95,7 +95,7 @@ import Time
         #expect(bench.takeDeliveries() == [notice])
     }
 
-    @Test func `the next registration of a device that is retired again is another notice`() throws {
+    @Test func `a device that is retired again gets another notice`() throws {
         var (bench, first) = try bench()
         bench.answer(failed(first, 503))
         bench.advance(to: 20)
@@ -113,7 +113,7 @@ import Time
             bench.state("pending").contains(#"{"push":2,"notice":"device.retired","user":"_alice","device":"mac","#))
     }
 
-    @Test func `a restart goes on with the notices that wait, and without a setting ends them`() throws {
+    @Test func `waiting notices survive a restart, and end if the setting is removed`() throws {
         var (bench, notice) = try bench()
         bench.answer(failed(notice, 503))
         var same = try bench.restarted(transports: Self.settings)
@@ -125,7 +125,7 @@ import Time
         #expect(try without.takeStory() == ["unknown_transport 2 mac"])
     }
 
-    @Test func `a notice that may not wait is given up, with the limit as its reason`() throws {
+    @Test func `a notice beyond the limit of waiting pushes fails with the limit as its reason`() throws {
         var bench = try Bench(transports: Self.settings + "pendingMax: 0")
         try bench.feed(register("mac"), push())
         let push = try #require(bench.takeDeliveries().first)
@@ -135,7 +135,7 @@ import Time
         #expect(bench.outcomes.last?.contains(#""outcome":"failed","answer":"none","reason":"0 pushes wait"#) == true)
     }
 
-    @Test func `each answer to a notice is read back from the event that records it`() throws {
+    @Test func `each answer to a notice can be read from the event that records it`() throws {
         for status in [204, 503, 400] {
             var (bench, notice) = try bench()
             let given = TransportAnswer(
@@ -151,7 +151,7 @@ import Time
         try InputEvent.read(line, sequence: 1) { DeliverStage.answer(recordedIn: $0) }
     }
 
-    @Test func `a transport of the same name is refused with the file`() throws {
+    @Test func `a transport with the name retired is an error in the file`() throws {
         let text = "transports: {retired: {use: file}}\nretired: {url: x}"
         let reader = try SettingsReader(text: text, file: "p.yaml")
         let error = #expect(throws: PipelineFileError.self) { try reader.decode(DeliverSettings.self) }

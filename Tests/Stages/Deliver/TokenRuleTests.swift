@@ -3,9 +3,9 @@ import Testing
 
 @testable import Deliver
 
-/// What a transport asks of a token, deliver asks of a registration.
+/// Deliver checks the tokens of registrations with the rules of their transports.
 @Suite struct TokenRuleTests {
-    /// Takes texts in capitals for tokens, except `NONE`.
+    /// Accepts tokens in capital letters, except `NONE`.
     private struct Strict: Transport {
         struct Settings: PluginSettings {
             init(from settings: inout SettingsReader) throws(SettingsError) {}
@@ -30,7 +30,7 @@ import Testing
             transports: "transports: {apns: {use: strict}, hook: {use: webhook}}\n" + settings, registry: registry)
     }
 
-    @Test func `a token that can be none is set aside, and what was registered before stays`() throws {
+    @Test func `an invalid token becomes a dead letter, and the earlier registration stays`() throws {
         var bench = try bench()
         try bench.feed(register("mac", token: "aa"), register("mac", token: "NONE"), register("pad", token: "NONE"))
         #expect(
@@ -40,14 +40,14 @@ import Testing
         #expect(bench.takeDeliveries().map(\.text).filter { $0.contains(#""token":"aa""#) }.count == 1)
     }
 
-    @Test func `it is compared and sent as the transport writes it`() throws {
+    @Test func `a token is compared and sent in the form of the transport`() throws {
         var bench = try bench()
         try bench.feed(register("mac", token: "AB"), register("pad", token: "ab"), push())
         let deliveries = bench.takeDeliveries()
         #expect(deliveries.map(\.id.device) == ["pad"] && deliveries[0].text.contains(#""token":"ab""#))
     }
 
-    @Test func `other transports take any, and so does every one where the pipeline or an old log says so`() throws {
+    @Test func `other transports accept any token, and so do all if the settings or an old log say so`() throws {
         var bench = try bench()
         try bench.feed(
             register("mac", transport: "hook", token: "NONE"), register("pad", transport: "lost", token: "NONE"))

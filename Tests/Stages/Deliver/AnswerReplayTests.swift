@@ -5,10 +5,10 @@ import Time
 
 @testable import Deliver
 
-/// Answers come in any order, between events and wakes; a replay has the log alone.
-struct WindowTests {
+/// A replay of the log repeats a history in which answers come in any order, between events and wakes.
+struct AnswerReplayTests {
     @Test(arguments: Seeded.seeds)
-    func `a replay says what was said, whenever answers came`(seed: UInt64) throws {
+    func `a replay writes the same events, whenever answers came`(seed: UInt64) throws {
         var draw = Seeded(seed)
         for _ in 0..<8 {
             let history = try LiveHistory(&draw)
@@ -26,7 +26,7 @@ struct WindowTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `every push ends in one outcome at each device`(seed: UInt64) throws {
+    func `every push ends in one outcome for each device`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = try LiveHistory(&draw)
         let ends = try history.lines.filter { try member("type", of: $0) == "outcome" }.map {
@@ -44,12 +44,12 @@ struct WindowTests {
     }
 }
 
-/// What a host does with transports that defer, refuse and stop, and what it has on record afterwards.
+/// Simulates a host with transports that defer, reject and stop, and its log.
 private struct LiveHistory {
     private struct Batch {
         var cursor: Int
         var now: Instant
-        /// How many lines the log has with it.
+        /// The number of lines in the log after the batch.
         var lines: Int
     }
 
@@ -57,11 +57,11 @@ private struct LiveHistory {
     private var batches: [Batch] = []
     private(set) var lines: [String] = []
     private(set) var pendingAtEnd = 0
-    /// Retired devices of which the backend is still to hear.
+    /// Retired devices whose notice has not been accepted yet.
     private(set) var noticesAtEnd = 0
     private let settings: String
     private var clock: StageClock<DeliverStage>
-    /// What was handed out and is not answered.
+    /// The deliveries without an answer.
     private var open: [Delivery] = []
     private var moods: [String: Int] = [:]
 
@@ -99,7 +99,7 @@ private struct LiveHistory {
         batches.append(Batch(cursor: events.count, now: clock.now, lines: lines.count))
     }
 
-    /// Answers some of what is out, in any order.
+    /// Answers some of the deliveries, in any order.
     private mutating func answer(_ draw: inout Seeded, at time: Instant) {
         commit()
         var out = Outbox()
@@ -119,7 +119,7 @@ private struct LiveHistory {
         open += out.takeDeliveries()
         lines += String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
         for answer in out.takeWithdrawals() where open.contains(where: { $0.id == answer.id }) {
-            // Half of them have not reached a transport yet.
+            // Half of the deliveries have not reached a transport yet.
             guard answer.id.push % 2 == 0 else { continue }
             open.removeAll { $0.id == answer.id }
             var rest = Outbox()
@@ -131,7 +131,7 @@ private struct LiveHistory {
         out.discard()
     }
 
-    /// Push, device and registration of each event of a type.
+    /// The push, device and registration of each event of a type.
     func retirements(_ type: String) throws -> [String] {
         try lines.filter { try member("type", of: $0) == type }.map { line in
             try ["push", "device", "registered"].map { try member($0, of: line) ?? "" }.joined(separator: " ")
@@ -158,7 +158,7 @@ private struct LiveHistory {
         }
     }
 
-    /// An app has its moods: for a while it accepts, or defers, or is stopped.
+    /// For a while an app accepts all pushes, then defers them or is stopped.
     private static func answer(
         _ delivery: Delivery, _ now: Instant, _ draw: inout Seeded, _ moods: inout [String: Int]
     ) -> TransportAnswer {
@@ -185,7 +185,7 @@ private struct LiveHistory {
 
     // MARK: - Again
 
-    /// - Parameter isRestarted: Whether the stage's state moves to a fresh one after each batch.
+    /// - Parameter isRestarted: Whether a new stage takes over the state after each batch.
     func replayed(isRestarted: Bool) throws -> [String] {
         var clock = StageClock(try Bench(transports: settings).stage)
         var (said, fed, first): ([String], Int, Int) = ([], 0, 0)

@@ -4,9 +4,11 @@ import Time
 
 @testable import Deliver
 
-/// Pushes that a transport still has when something else is to become of them, in pictures of time: seconds since 1970.
-@Suite struct InFlightPushes {
-    /// A bench with one device, and one push of collapse ID `c` to it, which is under way and asked for at second 10.
+/// Pushes that a transport still has when they expire, or lose their device, or a newer push replaces them. Times are
+/// seconds since 1970.
+@Suite struct InFlightPushTests {
+    /// A harness with one device and one push with collapse ID `c`, which is under way; its status is queried at
+    /// second 10.
     private func bench(_ push: String = push(), settings: String = "") throws -> Bench {
         var bench = try Bench(transports: "transports: {apns: {use: file}}\n" + settings)
         try bench.feed(register("mac"), push)
@@ -26,13 +28,13 @@ import Time
             until: Instant(microseconds: second * 1_000_000))
     }
 
-    /// Feeds a newer push of the collapse ID, which has to wait until that second.
+    /// Feeds a newer push with the collapse ID, which waits until that second.
     private func overtake(_ bench: inout Bench, until second: Int64) throws {
         try bench.feed(push())
         bench.answer(waits(try #require(bench.takeDeliveries().first), until: second))
     }
 
-    @Test func `a newer one that waits too lets its answer be heard first`() throws {
+    @Test func `a newer push that waits too lets the answer come first`() throws {
         var bench = try bench()
         #expect(bench.outcomes.last?.contains(#","under_way":true"#) == true)
         try overtake(&bench, until: 20)
@@ -45,7 +47,7 @@ import Time
         #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 3 mac", "accepted 2 mac", "accepted 3 mac"])
     }
 
-    @Test func `what was not sent after all is not sent any more where a newer one waits`() throws {
+    @Test func `a push that was not sent after all ends if a newer one waits`() throws {
         var bench = try bench()
         try overtake(&bench, until: 20)
         bench.advance(to: 10)
@@ -56,7 +58,7 @@ import Time
         #expect(bench.stage.pending.count == 1)
     }
 
-    @Test func `where a newer one is accepted first, it is only asked for`() throws {
+    @Test func `if a newer push is accepted first, only its status is queried`() throws {
         var bench = try bench()
         try bench.feed(push())
         bench.answer(TransportAnswer(try #require(bench.takeDeliveries().first).id, .accepted, status: 200))
@@ -70,7 +72,7 @@ import Time
         #expect(bench.deliveries.isEmpty && bench.stage.pending.isEmpty)
     }
 
-    @Test func `of three only the last is sent, and each has one end`() throws {
+    @Test func `of three pushes only the last is sent, and each has one outcome`() throws {
         var bench = try bench()
         try overtake(&bench, until: 20)
         try overtake(&bench, until: 30)
@@ -82,7 +84,7 @@ import Time
         #expect(try bench.takeStory() == ["accepted 2 mac"])
     }
 
-    @Test func `its answer counts, though it is too old by then`() throws {
+    @Test func `its answer counts even after it has expired`() throws {
         var bench = try bench(push(expiration: 8))
         bench.advance(to: 10)
         let asked = try #require(bench.takeDeliveries().first)
@@ -93,7 +95,7 @@ import Time
         #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 2 mac", "accepted 2 mac"])
     }
 
-    @Test func `what was not sent after all is too old`() throws {
+    @Test func `a push that was not sent after all expires`() throws {
         var bench = try bench(push(expiration: 8))
         bench.advance(to: 10)
         bench.answer(waits(try #require(bench.takeDeliveries().first), until: 12))
@@ -103,7 +105,7 @@ import Time
         #expect(bench.deliveries.isEmpty)
     }
 
-    @Test func `five minutes after its time nobody asks any more, and its end says that it was sent`() throws {
+    @Test func `five minutes after its expiration queries end, and the outcome counts an attempt`() throws {
         var bench = try bench(push(expiration: 8))
         for second in stride(from: Int64(10), to: 308, by: 100) {
             bench.advance(to: second)
@@ -115,7 +117,7 @@ import Time
         #expect(bench.outcomes.last?.contains(#""attempts":1"#) == true)
     }
 
-    @Test func `it is asked for while its app is held, too`() throws {
+    @Test func `its status is also queried while its app is stopped`() throws {
         var bench = try bench()
         try bench.feed(push(collapseID: "other"))
         bench.answer(
@@ -126,7 +128,7 @@ import Time
     }
 
     @Test(arguments: [unregister("mac"), register("mac", topic: "com.example.Other")])
-    func `it is asked for when its device has gone`(_ news: String) throws {
+    func `its status is queried when its device is gone`(_ news: String) throws {
         var bench = try bench()
         try bench.feed(news)
         bench.advance(to: 10)
@@ -138,7 +140,7 @@ import Time
         #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 2 mac", "accepted 2 mac"])
     }
 
-    @Test func `what was not sent after all goes to no device that has gone`() throws {
+    @Test func `a push that was not sent after all is not sent to a device that is gone`() throws {
         var bench = try bench()
         try bench.feed(unregister("mac"))
         bench.advance(to: 10)
@@ -148,13 +150,13 @@ import Time
         #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 2 mac", "unregistered 2 mac"])
     }
 
-    @Test func `nothing is a question that would be sent by now`() throws {
+    @Test func `a push that would be sent now is not just queried`() throws {
         var bench = try bench()
         bench.advance(to: 10)
         #expect(bench.takeDeliveries().map(\.isStatusQuery) == [false])
     }
 
-    @Test func `a snapshot keeps what is under way, and what it stands behind`() throws {
+    @Test func `a snapshot keeps pushes that are under way and the pushes that replace them`() throws {
         var bench = try bench()
         try overtake(&bench, until: 20)
         var other = try bench.restarted(transports: "transports: {apns: {use: file}}")
