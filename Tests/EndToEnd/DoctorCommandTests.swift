@@ -61,9 +61,9 @@ struct DoctorCommandTests {
         #expect(warned.status == 1 && warned.output.hasSuffix("1 warning\n"), "\(warned)")
         #expect(
             warned.output.contains(
-                #""open" of _u0, "open" of _u1, "open" of _u2 and 98 others are looked at for every change of Task"#))
-        #expect(warned.output.contains("it says what state is not"))
-        #expect(warned.output.contains("or state IN {…} with the values that are left"))
+                #""open" of _u0, "open" of _u1, "open" of _u2 and 98 others are evaluated for every change of Task"#))
+        #expect(warned.output.contains("it only excludes values of state"))
+        #expect(warned.output.contains("or state IN {…} with the values that are allowed"))
     }
 
     @Test func `a subscription that can never match is named`() async throws {

@@ -3,17 +3,10 @@ import JSON
 import PipelineKit
 import Time
 
-enum Database: String {
-    case `public`, `private`, shared
+private func ~= (word: StaticString, value: JSONValue) -> Bool { value.equals(word) }
 
-    /// For tables.
-    var number: Int32 {
-        switch self {
-        case .public: 0
-        case .private: 1
-        case .shared: 2
-        }
-    }
+enum Database: Int32 {
+    case `public`, `private`, shared
 
     var word: StaticString {
         switch self {
@@ -24,19 +17,16 @@ enum Database: String {
     }
 
     init?(_ value: JSONValue) {
-        if value.equals("public") {
-            self = .public
-        } else if value.equals("private") {
-            self = .private
-        } else if value.equals("shared") {
-            self = .shared
-        } else {
-            return nil
+        switch value {
+        case "public": self = .public
+        case "private": self = .private
+        case "shared": self = .shared
+        default: return nil
         }
     }
 }
 
-/// What happened to a record; a set of these is what a subscription fires on.
+/// What happened to a record. A subscription fires on a set of reasons.
 struct Reason: OptionSet {
     let rawValue: UInt8
 
@@ -48,42 +38,39 @@ struct Reason: OptionSet {
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
     init?(_ value: JSONValue) {
-        if value.equals("create") {
-            self = .create
-        } else if value.equals("update") {
-            self = .update
-        } else if value.equals("delete") {
-            self = .delete
-        } else {
-            return nil
+        switch value {
+        case "create": self = .create
+        case "update": self = .update
+        case "delete": self = .delete
+        default: return nil
         }
     }
 
     var word: StaticString { self == .create ? "create" : self == .update ? "update" : "delete" }
 }
 
-/// A checked `record.save` or `record.delete`; views into the event, which it cannot outlive.
+/// A parsed `record.save` or `record.delete`; its members are views into the event.
 struct Change: ~Escapable {
     let sequence: UInt64
     let reason: Reason
     let container: JSONValue
     let environment: JSONValue
     let database: Database
-    /// Whose database it is; nil in the public one.
+    /// The owner of the database; nil for the public database.
     let owner: JSONValue?
     let recordName: JSONValue
-    /// nil for a delete of a record that was never seen.
+    /// Nil for the delete of an unknown record.
     let recordType: JSONValue?
     let zone: Zone
     let origin: JSONValue?
-    /// The record dictionary; a delete's says little more than the record's name.
+    /// The record dictionary; for a delete it contains hardly more than the record's name.
     let record: JSONValue
-    /// What predicates look at: the record's fields, or a deleted record's last known ones.
+    /// The fields that predicates see: those of the record, or the last known fields of a deleted record.
     let fields: JSONValue?
-    /// Its recorded time.
+    /// The recorded time of the change.
     let now: Instant
 
-    /// A record's zone; nil stands for the default zone and for its usual owner.
+    /// A record's zone. Nil stands for the default zone, and for the owner of the database.
     struct Zone {
         let name: JSONValue?
         let owner: JSONValue?
@@ -108,7 +95,7 @@ struct Change: ~Escapable {
         fields = isDelete ? members.before : parts.fields
     }
 
-    /// What an event has, found in one pass; nil for what is missing or null.
+    /// The members of an event, found in one pass; nil if missing or null.
     private struct Members {
         private(set) var container: JSONValue?
         private(set) var environment: JSONValue?
@@ -123,37 +110,23 @@ struct Change: ~Escapable {
         @inline(__always)
         init(of event: JSONValue) {
             for (key, value) in event.members where !value.isNull {
-                // The lengths with quotes. A key with an escape is longer than it says by five: the shortest has twelve.
-                switch unsafe key.raw.count {
-                case 7 where key.equals(.owner): owner = owner ?? value
-                case 8 where key.equals(.record): record = record ?? value
-                case 8 where key.equals(.change): change = change ?? value
-                case 8 where key.equals(.origin): origin = origin ?? value
-                case 8 where key.equals(.before): before = before ?? value
-                case 10 where key.equals(.database): database = database ?? value
-                case 11 where key.equals(.container): container = container ?? value
-                case 12 where key.equals(.recordType): recordType = recordType ?? value
-                case 13 where key.equals(.environment): environment = environment ?? value
-                case 12...: takeEscaped(key, value)
+                switch key.textLength {
+                case 5 where key.equals(.owner): owner = owner ?? value
+                case 6 where key.equals(.record): record = record ?? value
+                case 6 where key.equals(.change): change = change ?? value
+                case 6 where key.equals(.origin): origin = origin ?? value
+                case 6 where key.equals(.before): before = before ?? value
+                case 8 where key.equals(.database): database = database ?? value
+                case 9 where key.equals(.container): container = container ?? value
+                case 10 where key.equals(.recordType): recordType = recordType ?? value
+                case 11 where key.equals(.environment): environment = environment ?? value
                 default: break
                 }
             }
         }
-
-        private mutating func takeEscaped(_ key: JSONValue, _ value: JSONValue) {
-            if key.equals(.owner) { owner = owner ?? value }
-            if key.equals(.record) { record = record ?? value }
-            if key.equals(.change) { change = change ?? value }
-            if key.equals(.origin) { origin = origin ?? value }
-            if key.equals(.before) { before = before ?? value }
-            if key.equals(.database) { database = database ?? value }
-            if key.equals(.container) { container = container ?? value }
-            if key.equals(.recordType) { recordType = recordType ?? value }
-            if key.equals(.environment) { environment = environment ?? value }
-        }
     }
 
-    /// The same of a record dictionary.
+    /// The members of a record dictionary, found in one pass; nil if missing or null.
     private struct RecordMembers {
         private(set) var recordName: JSONValue?
         private(set) var recordType: JSONValue?
@@ -163,22 +136,14 @@ struct Change: ~Escapable {
         @inline(__always)
         init(of record: JSONValue) {
             for (key, value) in record.members where !value.isNull {
-                switch unsafe key.raw.count {
-                case 8 where key.equals(.fields): fields = fields ?? value
-                case 8 where key.equals(.zoneID): zoneID = zoneID ?? value
-                case 12 where key.equals(.recordName): recordName = recordName ?? value
-                case 12 where key.equals(.recordType): recordType = recordType ?? value
-                case 13...: takeEscaped(key, value)
+                switch key.textLength {
+                case 6 where key.equals(.fields): fields = fields ?? value
+                case 6 where key.equals(.zoneID): zoneID = zoneID ?? value
+                case 10 where key.equals(.recordName): recordName = recordName ?? value
+                case 10 where key.equals(.recordType): recordType = recordType ?? value
                 default: break
                 }
             }
-        }
-
-        private mutating func takeEscaped(_ key: JSONValue, _ value: JSONValue) {
-            if key.equals(.fields) { fields = fields ?? value }
-            if key.equals(.zoneID) { zoneID = zoneID ?? value }
-            if key.equals(.recordName) { recordName = recordName ?? value }
-            if key.equals(.recordType) { recordType = recordType ?? value }
         }
     }
 
@@ -210,9 +175,7 @@ struct Change: ~Escapable {
         guard let name, name.isString, !name.equals("__defaultOwner__") else { return nil }
         return name
     }
-}
 
-extension Change {
-    /// What `now()` means in a predicate that looks at it.
+    /// The value of `now()` in predicates, in milliseconds since 1970.
     var milliseconds: Int64 { now.microseconds / 1_000 }
 }

@@ -3,12 +3,12 @@ import JSON
 import PipelineKit
 import Time
 
-/// A change with more matches than one part holds: its event, kept until all are written.
+/// A copy of a change whose matches do not fit into one outbox, kept until all of them are written.
 ///
-/// The event is read anew for each part, which costs less than writing one match.
+/// Each part parses the event again, which costs less than writing a match.
 struct FanOut {
     let sequence: UInt64
-    /// How many of the matches found are written.
+    /// The number of matches that are already written.
     var written: Int
     private let line: [UInt8]
     private let isDelete: Bool
@@ -27,7 +27,7 @@ struct FanOut {
             do {
                 let event = unsafe InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
                 body(try Change(event, isDelete: isDelete, at: now))
-            } catch { preconditionFailure("a change that was read once is read again: \(error)") }
+            } catch { preconditionFailure("change \(sequence) cannot be parsed again: \(error)") }
         }
         withExtendedLifetime(parser) {}
     }

@@ -10,15 +10,15 @@ extension JSONValue {
         return value
     }
 
-    /// A string that must be there and not be empty.
+    /// The member, which must be a string that is not empty.
     ///
-    /// - Parameter place: The path of this object, with a dot at its end; empty for the event itself.
+    /// - Parameter place: The path of this object with a dot at its end; empty for the event itself.
     @inline(__always)
     func text(_ key: StaticString, in place: StaticString = "") throws(Rejection) -> JSONValue {
         try JSONValue.text(given(key), key, in: place)
     }
 
-    /// - Parameter value: The member, unless it is missing or null.
+    /// - Parameter value: The member; nil if it is missing or null.
     @inline(__always)
     static func text(
         _ value: JSONValue?, _ key: StaticString, in place: StaticString = ""
@@ -45,7 +45,7 @@ extension JSONValue {
         return value
     }
 
-    /// A truth value; false where it is missing.
+    /// The member, which must be true or false; false if it is missing.
     func flag(_ key: StaticString, in place: StaticString = "") throws(Rejection) -> Bool {
         guard let value = given(key) else { return false }
         guard let flag = value.bool else {
@@ -68,6 +68,6 @@ extension JSONValue {
         Rejection(code: "field.missing", reason: "\(path) is missing", path: path)
     }
 
-    /// The decoded text; empty when this is no string.
+    /// The decoded text; empty if this is not a string.
     var utf8: [UInt8] { unsafe withUTF8 { unsafe Array($0) } ?? [] }
 }

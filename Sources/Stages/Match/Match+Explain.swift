@@ -5,8 +5,7 @@ import Predicates
 import Time
 
 extension MatchStage {
-    /// Explains a change of a record: for each subscription that fits the subject, every check in order, in the order
-    /// in which they were saved.
+    /// Explains whether the subscriptions of the subject watch a change, with every check, in the order of their saves.
     package func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
@@ -45,7 +44,7 @@ extension SubscriptionIndex {
     }
 }
 
-/// One change held against one subscription, check by check.
+/// Explains the checks of a change against a subscription.
 private struct ChangeCheck: ~Escapable {
     let change: Change
     let subscription: Subscription
@@ -62,7 +61,7 @@ private struct ChangeCheck: ~Escapable {
         .scopeSame, .zoneSame, .recordTypeSame, .recordTypeIgnored, .firesOnSame, .clauseTrue, .conditionTrue,
     ]
 
-    /// A subscription of another scope is checked no further.
+    /// The checks; if the scope differs, the scope is the only one.
     var explanation: Explanation {
         let parts = scope.code == .scopeSame ? [scope, zone, recordType, firesOn] + predicate : [scope]
         let isMatch = parts.allSatisfy { ChangeCheck.passed.contains($0.code) }
@@ -78,7 +77,7 @@ private struct ChangeCheck: ~Escapable {
                 .init(Member.user.description, user),
                 .init("container", subscription.identity.container.text),
                 .init("environment", subscription.identity.environment.text),
-                .init("database", subscription.identity.database.rawValue),
+                .init("database", "\(subscription.identity.database.word)"),
                 .init("subscriptionType", "\(subscription.subject.word)"), .init("saved", saved),
             ] + (subscription.firesOnce ? [.init("firesOnce", true)] : []),
             parts: parts)
@@ -95,28 +94,26 @@ extension ChangeCheck {
     private var scope: Explanation {
         let identity = subscription.identity
         if identity.container.utf8 != change.container.utf8 {
-            return part(.containerDiffers, differing("the change", in: change.container, "it", identity.container))
+            return part(.containerDiffers, differing(change.container, identity.container))
         }
         if identity.environment.utf8 != change.environment.utf8 {
-            return part(
-                .environmentDiffers, differing("the change", in: change.environment, "it", identity.environment))
+            return part(.environmentDiffers, differing(change.environment, identity.environment))
         }
         if identity.database != change.database {
             return part(
                 .databaseDiffers,
-                "the change is in the \(change.database.rawValue) database, it watches the "
-                    + "\(identity.database.rawValue) one")
+                "the change is in the \(change.database.word) database, it watches the \(identity.database.word) one")
         }
         if let owner = change.owner, owner.utf8 != identity.user.utf8 {
             return part(
-                .ownerDiffers, "the \(change.database.rawValue) database is \(owner.text)'s",
+                .ownerDiffers, "the \(change.database.word) database is \(owner.text)'s",
                 [.init("owner", owner.text)])
         }
-        return part(.scopeSame, "the \(change.database.rawValue) database is the one it watches")
+        return part(.scopeSame, "the \(change.database.word) database is the one it watches")
     }
 
-    private func differing(_ one: String, in place: JSONValue, _ other: String, _ otherPlace: JSONValue) -> String {
-        "\(one) is in \(place.text), \(other) is in \(otherPlace.text)"
+    private func differing(_ place: JSONValue, _ watched: JSONValue) -> String {
+        "the change is in \(place.text), it is in \(watched.text)"
     }
 
     private var zone: Explanation {
@@ -161,7 +158,7 @@ extension ChangeCheck {
         }
         return part(
             .recordTypeIgnored,
-            "the record is of type \(type ?? "unknown"), it names \(named), which strictRecordType: ignore passes over",
+            "the record is of type \(type ?? "unknown"); it names \(named), which strictRecordType: ignore disregards",
             [.init("recordType", type ?? ""), .init("named", named)])
     }
 

@@ -1,14 +1,15 @@
 import PipelineKit
 
-/// What a pipeline file says about match.
+/// The settings of ``MatchStage`` in a pipeline file.
 package struct MatchSettings: PluginSettings, Hashable {
-    /// What `recordType` does on a zone or database subscription.
+    /// What the `recordType` of a zone or database subscription does.
     package var strictRecordType: StrictRecordType
 
     package enum StrictRecordType: String, CaseIterable, Sendable {
-        /// Only changes of that type are watched (CKRecordZoneSubscription, overview; CKDatabaseSubscription.h).
+        /// The subscription watches changes of this type only (CKRecordZoneSubscription, overview;
+        /// CKDatabaseSubscription.h).
         case narrow
-        /// All changes are watched (CKRecordZoneSubscription.recordType: only query subscriptions heed it).
+        /// The subscription watches all changes (CKRecordZoneSubscription.recordType: only for query subscriptions).
         case ignore
     }
 

@@ -1,39 +1,39 @@
 import Predicates
 
-/// Subscriptions that are looked at for every change of their record type, because nothing that they ask for narrows
-/// them; all in one kind of database, to one record type, and of the same shape.
+/// Subscriptions that are evaluated for every change of their record type, because the index can use no part of their
+/// predicate. All have the same container, environment, database, record type and shape of predicate.
 struct UnindexedSubscriptions: Sendable {
-    /// A part of the predicate, all of which must hold.
+    /// One of the predicate's parts, all of which must be true.
     struct Part: Sendable {
-        /// As it would stand in a predicate's text; without its values where they differ.
+        /// The text of the part; without its values if they differ in the group.
         fileprivate(set) var text: String
-        /// The same without its values.
+        /// The text without its values.
         let shape: String
-        /// Why the index has no place for it.
+        /// Why the index cannot use the part.
         let reason: String
-        /// What to write instead, where there is something.
+        /// What to write instead, if there is an alternative.
         let instead: String?
     }
 
     fileprivate(set) var group: QueryGroup
     fileprivate(set) var parts: [Part]
-    /// How many unindexed subscriptions, of whatever shape, are looked at for a change in the place that has most.
+    /// The largest number of unindexed subscriptions, of any shape, that are evaluated for one change.
     fileprivate(set) var lookedAt = 1
 }
 
 extension MatchStage {
-    /// The subscriptions that no part of their predicate narrows: those that most are looked at with first, then in the
-    /// order in which they were saved. One without a predicate asks for every record, and is none of them.
+    /// The subscriptions that the index cannot narrow: the most expensive groups first, then in the order of their saves.
+    /// Subscriptions without a predicate are not among them, because they ask for every record.
     var unindexed: [UnindexedSubscriptions] {
-        var (groups, numbers) = ([UnindexedSubscriptions](), [QueryGroup.Key: Int]())
-        var lists: [SavedQuery.Place: Int] = [:]
-        var places: [Set<SavedQuery.Place>] = []
+        var (groups, numbers) = ([UnindexedSubscriptions](), [[String]: Int]())
+        var countByPlace: [[String]: Int] = [:]
+        var places: [Set<[String]>] = []
         for found in index.savedOrder where index.store[found.slot].isScanned {
             let (query, parts) = index.store.withSubscription(found.slot) { subscription in
                 (SavedQuery(subscription, found.saved), UnindexedSubscriptions.parts(subscription.predicate))
             }
-            lists[query.place, default: 0] += 1
-            let key = QueryGroup.Key(query, shape: parts.map(\.shape))
+            countByPlace[query.place, default: 0] += 1
+            let key = query.groupKey(parts.map(\.shape))
             if let number = numbers[key] {
                 groups[number].add(query, parts)
                 places[number].insert(query.place)
@@ -43,7 +43,9 @@ extension MatchStage {
                 places.append([query.place])
             }
         }
-        for number in groups.indices { groups[number].lookedAt = places[number].compactMap { lists[$0] }.max() ?? 1 }
+        for number in groups.indices {
+            groups[number].lookedAt = places[number].compactMap { countByPlace[$0] }.max() ?? 1
+        }
         return groups.sorted { ($1.lookedAt, $0.group.first.savedAt) < ($0.lookedAt, $1.group.first.savedAt) }
     }
 }
@@ -70,26 +72,26 @@ extension UnindexedSubscriptions.Part {
     fileprivate init(_ alternative: Condition) {
         self.init(
             text: alternative.text, shape: alternative.shape,
-            reason: "one side or the other may hold, and one of them nothing narrows",
+            reason: "either side of OR may be true, and the index cannot narrow one of them",
             instead: "save a subscription for each side of OR")
     }
 }
 
 extension Clause {
     fileprivate var unindexedReason: String {
-        if isNegated { return "it says what \(field) is not, which nearly every record fulfils" }
+        if isNegated { return "it only excludes values of \(field), so it is true for nearly every record" }
         return switch comparator {
-        case .exists: "any value of \(field) will do"
-        case .every: "it asks about all elements of \(field), and an empty list fulfils it"
-        case .containsAnyWord, .containsAllWords: "it has no word that is looked for"
-        default: "it has no place in the index"
+        case .exists: "any value of \(field) makes it true"
+        case .every: "it asks about all elements of \(field), and an empty list makes it true"
+        case .containsAnyWord, .containsAllWords: "it contains no word to search for"
+        default: "the index does not support it"
         }
     }
 
     fileprivate var indexedInstead: String? {
         switch comparator {
-        case .equals where isNegated, .isIn where isNegated: "\(field) IN {…} with the values that are left"
-        case .exists: "a field that the app sets for it, as in has_\(field) == 1"
+        case .equals where isNegated, .isIn where isNegated: "\(field) IN {…} with the values that are allowed"
+        case .exists: "a field that the app sets for this purpose, as in has_\(field) == 1"
         case .every: "ANY \(field) …, where one element is enough"
         default: nil
         }

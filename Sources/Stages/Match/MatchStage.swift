@@ -3,10 +3,10 @@ import JSON
 import PipelineKit
 import Time
 
-/// Keeps the saved subscriptions and says, for every change of a record, which of them watch it.
+/// Keeps the saved subscriptions and writes a match for each subscription that watches a change.
 ///
-/// A saved subscription watches each change after it. Matches of one change come in the order in which their
-/// subscriptions were saved. A change that nobody watches is counted in a `not_matched` event.
+/// A subscription watches the changes after its save. The matches of a change are in the order in which their
+/// subscriptions were saved. A `not_matched` event counts the changes that no subscription watches.
 package struct MatchStage: Stage {
     package static let kind = "match"
     package static let writes: LogKind? = .matches
@@ -15,9 +15,9 @@ package struct MatchStage: Stage {
     let settings: MatchSettings
     var index = SubscriptionIndex()
     var tally = UnmatchedTally()
-    /// Empty between events; kept for its memory.
+    /// The matches of the current event; kept between events to reuse its memory.
     private var found: [SubscriptionIndex.Found] = []
-    /// What is under way where one event has more matches than one part holds.
+    /// Set while an event has more matches than one outbox can take.
     private var fanOut: FanOut?
 
     package init(_ settings: MatchSettings, context: StageContext) throws(SettingsError) {
@@ -82,9 +82,9 @@ package struct MatchStage: Stage {
         }
     }
 
-    /// Writes matches until one part is full.
+    /// Writes matches until the outbox is full.
     ///
-    /// - Returns: How many are written.
+    /// - Returns: The number of matches that are written, including the `first` ones.
     private func write(_ change: Change, from first: Int, into out: inout Outbox) -> Int {
         var writer = MatchWriter(
             change: change, notificationID: context.upstream.uuid(position: change.sequence))
@@ -97,7 +97,8 @@ package struct MatchStage: Stage {
         return next
     }
 
-    /// firesOnce: CloudKit deletes the subscription after its first push (CKQuerySubscription.Options.firesOnce).
+    /// Deletes matched subscriptions with `firesOnce`, as CloudKit does after the first push
+    /// (CKQuerySubscription.Options.firesOnce).
     private mutating func endMatches() {
         for match in found where index.store[match.slot].firesOnce { index.delete(match.slot) }
         found.removeAll(keepingCapacity: found.count <= 65_536)

@@ -6,11 +6,11 @@ import Time
 /// Writes the `match` events of one change.
 struct MatchWriter: ~Escapable {
     let change: Change
-    /// Shared by all matches of one change, as CloudKit's pushes share `nid`.
+    /// All matches of a change have the same, just as CloudKit's pushes share `nid`.
     let notificationID: PositionID
-    /// What matches of the change say of it alone.
+    /// The members that describe the change.
     private let middle: [UInt8]
-    /// The fields and the info of the match before, where most have the same.
+    /// The fields and the notification info of the last match; the next match often has the same.
     private var end: [UInt8] = []
     private var endInfo: Int32?
 
@@ -54,7 +54,7 @@ struct MatchWriter: ~Escapable {
         buffer.append(.origin, change.origin)
     }
 
-    /// Fields that the record lacks are left out; so is `fields` when none is there.
+    /// Prepares `fields` and `notificationInfo`. Omits fields that the record lacks, and `fields` if it would be empty.
     private mutating func prepareEnd(_ number: Int32, _ index: borrowing SubscriptionIndex) {
         let info = index.store.infos[number]
         var buffer = ByteBuffer()

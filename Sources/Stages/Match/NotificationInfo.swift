@@ -2,9 +2,9 @@ import Events
 import JSON
 import PipelineKit
 
-/// What match needs of a subscription's `notificationInfo`: which fields it names.
+/// Reads the names of fields in a subscription's `notificationInfo`.
 enum NotificationInfo {
-    /// Localization arguments first, then desired keys; each name once.
+    /// The fields that matches copy: localization arguments, then desired keys, each name once.
     static func copiedFields(_ info: JSONValue) throws(Rejection) -> [NotificationInfos.CopiedField] {
         var copied: [NotificationInfos.CopiedField] = []
         var seen: Set<[UInt8]> = []

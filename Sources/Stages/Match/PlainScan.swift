@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import Predicates
 
-/// Matching by a look at every subscription: what the index is measured against.
+/// Matching without an index: compares a change with every subscription. The benches compare the index with it.
 package struct PlainScan: ~Copyable {
     private struct Saved {
         let id: [UInt8]
@@ -13,7 +13,7 @@ package struct PlainScan: ~Copyable {
         let user: [UInt8]
         let subject: Subscription.Subject
         let recordType: [UInt8]?
-        /// nil for all zones.
+        /// Nil: all zones.
         let zone: [UInt8]?
         let firesOn: Reason
         let predicate: RecordPredicate
@@ -24,7 +24,7 @@ package struct PlainScan: ~Copyable {
 
     package init() {}
 
-    /// Takes a `subscription.save` of a subscription that was not saved before.
+    /// Adds the subscription of a `subscription.save`. It must be new.
     package mutating func take(_ line: UnsafeRawBufferPointer) throws {
         let one = try unsafe SubscriptionReader.subscription(parser.parse(line))
         let zone: [UInt8]? =
@@ -40,7 +40,7 @@ package struct PlainScan: ~Copyable {
                 recordType: one.recordType?.utf8, zone: zone, firesOn: one.firesOn, predicate: one.predicate))
     }
 
-    /// Calls `body` with the ID of each subscription that watches a change.
+    /// Calls `body` with the ID of each subscription that watches the change.
     package mutating func find(_ line: UnsafeRawBufferPointer, _ body: (borrowing [UInt8]) -> Void) throws {
         let json = try unsafe parser.parse(line)
         let event = unsafe InputEvent(sequence: 1, json: json, line: line)

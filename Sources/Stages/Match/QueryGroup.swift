@@ -1,9 +1,9 @@
-/// Saved queries that are alike, of which the first are named and the others counted.
+/// A group of saved queries that are alike.
 struct QueryGroup: Sendable {
-    /// How many are named.
+    /// The most queries in ``named``; the others are only counted.
     static let namedMax = 100
 
-    /// In the order in which they were saved; never empty.
+    /// The first queries in the order of their saves; not empty.
     private(set) var named: [SavedQuery]
     private(set) var count = 1
 
@@ -14,19 +14,5 @@ struct QueryGroup: Sendable {
     mutating func add(_ query: SavedQuery) {
         count += 1
         if named.count < QueryGroup.namedMax { named.append(query) }
-    }
-
-    /// What is alike in them.
-    struct Key: Hashable {
-        private let container: String
-        private let environment: String
-        private let database: String
-        private let recordType: String
-        private let shape: [String]
-
-        init(_ query: SavedQuery, shape: [String]) {
-            (container, environment) = (query.container, query.environment)
-            (database, recordType, self.shape) = (query.database, query.recordType, shape)
-        }
     }
 }

@@ -1,7 +1,7 @@
 import JSON
 import Predicates
 
-/// A query subscription by what names it, for people and for tools.
+/// A query subscription as findings describe it.
 struct SavedQuery: Sendable {
     let container: String
     let environment: String
@@ -9,16 +9,16 @@ struct SavedQuery: Sendable {
     let user: String
     let subscriptionID: String
     let recordType: String
-    /// The sequence of the event that saved it.
+    /// The sequence of its `subscription.save`.
     let savedAt: UInt64
-    /// As text, whichever way it was written.
+    /// As text, also if it was saved as `filterBy`.
     let predicate: String
 
     init(_ subscription: Subscription, _ saved: UInt64) {
         let identity = subscription.identity
         container = identity.container.string ?? ""
         environment = identity.environment.string ?? ""
-        database = identity.database.rawValue
+        database = "\(identity.database.word)"
         user = identity.user.string ?? ""
         subscriptionID = identity.subscriptionID.string ?? ""
         recordType = subscription.recordType?.string ?? ""
@@ -26,35 +26,25 @@ struct SavedQuery: Sendable {
         predicate = subscription.predicate.text
     }
 
-    /// Whose changes concern the same subscriptions.
-    struct Place: Hashable {
-        let container: String
-        let environment: String
-        let database: String
-        let owner: String
-        let recordType: String
-    }
+    /// The properties that the queries of a ``QueryGroup`` share.
+    func groupKey(_ shape: [String]) -> [String] { [container, environment, database, recordType] + shape }
 
-    var place: Place {
-        Place(
-            container: container, environment: environment, database: database,
-            owner: database == Database.public.rawValue ? "" : user, recordType: recordType)
-    }
+    /// The record type and the database. A change is compared with all subscriptions of its place.
+    var place: [String] { [container, environment, database, database == "public" ? "" : user, recordType] }
 }
 
 extension MatchStage {
-    /// How many subscriptions are saved.
     var subscriptionCount: Int { index.count }
 
-    /// The subscriptions that can never match, by the reason, in the order in which the first was saved.
+    /// The subscriptions that can never match, grouped by reason, in the order of their first saves.
     var neverTrue: [(group: QueryGroup, reason: String)] {
-        var (groups, numbers) = ([(group: QueryGroup, reason: String)](), [QueryGroup.Key: Int]())
+        var (groups, numbers) = ([(group: QueryGroup, reason: String)](), [[String]: Int]())
         for found in index.savedOrder {
             let never = index.store.withSubscription(found.slot) { subscription in
                 subscription.predicate.contradiction.map { (SavedQuery(subscription, found.saved), $0) }
             }
             guard let (query, reason) = never else { continue }
-            let key = QueryGroup.Key(query, shape: [reason])
+            let key = query.groupKey([reason])
             if let number = numbers[key] {
                 groups[number].group.add(query)
             } else {

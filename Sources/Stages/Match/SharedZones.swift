@@ -1,11 +1,10 @@
 import Events
 import JSON
 
-// A shared database holds zones of several owners, which may have the same name; every other database holds those of
-// one.
+// A shared database contains zones of several owners, and two zones may have the same name.
 
 extension Subscription {
-    /// Whose zone a subscription in a shared database names, if it says so.
+    /// The owner of the zone that a subscription in a shared database names.
     var sharedZoneOwner: JSONValue? {
         guard identity.database == .shared, case .one(.some) = zone, let zoneID = body?.given(.zoneID) else {
             return nil
@@ -14,14 +13,12 @@ extension Subscription {
         return owner.equals("__defaultOwner__") ? nil : owner
     }
 
-    /// The type that a zone or database subscription names, whatever the settings make of it.
+    /// The record type that a zone or database subscription names, independent of the settings.
     var namedRecordType: String? { body?[.recordType]?.string }
 }
 
 extension Change {
-    /// Whether a change in a zone of the right name is in the zone that a subscription names.
-    ///
-    /// Who does not say whose zone it is means any of that name.
+    /// Whether the owner of the change's zone is the watched one. A missing owner stands for any owner.
     func isInSharedZone(of watched: [UInt8]?) -> Bool {
         guard let watched, let owner = zone.owner else { return true }
         return owner.utf8 == watched

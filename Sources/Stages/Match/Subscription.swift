@@ -2,7 +2,7 @@ import Events
 import JSON
 import Predicates
 
-/// A checked `subscription.save`; but for the predicate, views into the event.
+/// A parsed `subscription.save`; all members except the predicate are views into the event.
 struct Subscription {
     enum Subject: UInt8 {
         case query, zone, database
@@ -16,7 +16,7 @@ struct Subscription {
         }
     }
 
-    /// Who it is: one saved again under the same identity replaces it.
+    /// A subscription saved with the same identity replaces the older one.
     struct Identity {
         let container: JSONValue
         let environment: JSONValue
@@ -24,7 +24,7 @@ struct Subscription {
         let user: JSONValue
         let subscriptionID: JSONValue
 
-        /// Container, environment and database tell few apart.
+        /// Leaves out container, environment and database, which have few different values.
         var hash: Int {
             unsafe user.withUTF8 { user in
                 unsafe subscriptionID.withUTF8 { unsafe Identity.hash(user: user, subscriptionID: $0) } ?? 0
@@ -40,19 +40,17 @@ struct Subscription {
     let event: JSONValue
     let identity: Identity
     let subject: Subject
-    /// The record type watched; nil for all, which a query never is.
+    /// The watched record type; nil: all types. A query always has one.
     let recordType: JSONValue?
-    /// The zone watched.
     let zone: Zone
     let firesOn: Reason
     let firesOnce: Bool
     let predicate: RecordPredicate
-    /// A dictionary, if there is one.
     let notificationInfo: JSONValue?
 
     enum Zone {
         case all
-        /// nil for the default zone.
+        /// Nil: the default zone.
         case one(JSONValue?)
     }
 

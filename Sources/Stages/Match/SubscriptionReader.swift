@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import Predicates
 
-/// Reads `subscription.save` and `subscription.delete`.
+/// Parses `subscription.save` and `subscription.delete`.
 enum SubscriptionReader {
     static let defaultZone = Array("_defaultZone".utf8)
 
@@ -38,7 +38,7 @@ enum SubscriptionReader {
                 ? nil : body.object(.notificationInfo, in: "subscription."))
     }
 
-    /// A zone subscription with `zoneWide` is how MistKit writes a database subscription.
+    /// The kind of subscription. MistKit writes a database subscription as a zone subscription with `zoneWide`.
     private static func subject(_ body: JSONValue) throws(Rejection) -> Subscription.Subject {
         let type = try body.text(.subscriptionType, in: "subscription.")
         if type.equals("query") { return .query }
@@ -89,10 +89,9 @@ enum SubscriptionReader {
 // MARK: - Predicates
 
 extension SubscriptionReader {
-    /// `filterBy` or `predicate`, or neither for all records of the type.
+    /// Reads `filterBy` or `predicate`; a query with neither matches all records of the type.
     ///
-    /// In the larger dialect whatever the pipeline file says: ingest has refused what it does not allow, and a log
-    /// outlives a setting.
+    /// Always accepts the extended dialect: ingest rejects what its settings forbid, and a log may be older than they.
     private static func predicate(_ query: JSONValue) throws(Rejection) -> RecordPredicate {
         guard query.given(.filterBy) == nil || query.given(.predicate) == nil else {
             throw Rejection(

@@ -3,20 +3,20 @@ import JSON
 import PipelineKit
 import Time
 
-/// Counts the changes that no subscription watches and accounts for them, range by range of the upstream's sequences.
+/// Counts the changes that no subscription watches, and writes the count for each range of upstream sequences.
 ///
-/// A range ends at every multiple of 1000, and one second after its first unmatched change. A range without any is
-/// not written.
+/// A range ends at every multiple of 1000, and one second after its first unmatched change. A range without unmatched
+/// changes is not written.
 struct UnmatchedTally {
     static let rangeLength: UInt64 = 1000
-    static let patience = Duration.seconds(1)
+    static let delay = Duration.seconds(1)
 
     private var first: UInt64 = 0
     private var last: UInt64 = 0
     private var count: UInt64 = 0
     private(set) var deadline: Instant?
 
-    /// Ends the range before an event, where the upstream left out the event that would have ended it.
+    /// Ends the previous range if the sequence is beyond it: the log may lack the range's last event.
     @inline(__always)
     mutating func begin(_ sequence: UInt64, into out: inout Outbox) {
         let isFirst = last == 0
@@ -29,11 +29,11 @@ struct UnmatchedTally {
     }
 
     mutating func add(at now: Instant) {
-        if count == 0 { deadline = now.advanced(by: UnmatchedTally.patience) }
+        if count == 0 { deadline = now.advanced(by: UnmatchedTally.delay) }
         count += 1
     }
 
-    /// Ends the range after an event that is the last of one.
+    /// Ends the range if this event is its last.
     @inline(__always)
     mutating func end(_ sequence: UInt64, into out: inout Outbox) {
         if sequence == UnmatchedTally.end(of: sequence) { close(at: sequence, into: &out) }
@@ -83,6 +83,6 @@ extension UnmatchedTally {
         count = try snapshot.number()
         deadline = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.instant() }
         let isPossible = last <= Int64.max && count <= last && (count > 0) == (deadline != nil)
-        guard isPossible else { throw snapshot.error("a tally is of no range") }
+        guard isPossible else { throw snapshot.error("the tally is invalid") }
     }
 }

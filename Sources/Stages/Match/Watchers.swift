@@ -2,24 +2,32 @@ import Events
 import JSON
 import PipelineKit
 
-/// Matching alone, without a log around it: from an event's bytes to the subscriptions that watch the change. For
-/// measurements, and for tests against other engines.
+/// Matching without a stage or a log, for benches and for tests against other engines: finds the subscriptions that watch
+/// a change.
 package struct Watchers: ~Copyable {
-    var index = SubscriptionIndex()
-    private var parser = JSONParser(limits: JSONLimits(depthMax: JSONLimits().depthMax + 8))
+    private var index = SubscriptionIndex()
+    private var parser = JSONParser(limits: SubscriptionStore.limits)
     private var found: [SubscriptionIndex.Found] = []
     private var sequence: UInt64 = 0
 
     package init() {}
 
-    /// How many subscriptions are saved.
+    /// The number of subscriptions.
     package var count: Int { index.count }
 
     package mutating func reserveCapacity(_ count: Int) { index.reserveCapacity(count) }
 
-    /// Takes a `subscription.save` or `subscription.delete`.
+    /// Writes the subscriptions in the form of the stage's snapshot.
+    package func write(into snapshot: inout SnapshotWriter) { index.write(into: &snapshot) }
+
+    /// Reads the subscriptions of a snapshot; none must have been added before.
+    package mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
+        try index.read(from: &snapshot, MatchSettings())
+    }
+
+    /// Applies a `subscription.save` or `subscription.delete`.
     ///
-    /// - Throws: ``Rejection`` or `JSONError` for a line that is neither, or not well formed.
+    /// - Throws: ``Rejection`` or `JSONError` if the line is invalid.
     package mutating func take(_ line: UnsafeRawBufferPointer) throws {
         sequence += 1
         let json = try unsafe parser.parse(line)
@@ -30,10 +38,10 @@ package struct Watchers: ~Copyable {
         }
     }
 
-    /// Calls `body` with the ID of each subscription that watches a change, in the order in which they were saved.
+    /// Calls `body` with the ID of each subscription that watches a change, in the order of their saves.
     ///
     /// - Parameter line: A `record.save` or `record.delete`.
-    /// - Throws: ``Rejection`` or `JSONError` for a line that is neither, or not well formed.
+    /// - Throws: ``Rejection`` or `JSONError` if the line is invalid.
     @inline(__always)
     package mutating func find(_ line: UnsafeRawBufferPointer, _ body: (borrowing [UInt8]) -> Void) throws {
         unsafe index.find(try change(line), into: &found)
@@ -41,7 +49,7 @@ package struct Watchers: ~Copyable {
         found.removeAll(keepingCapacity: true)
     }
 
-    /// How many subscriptions watch a change: all of ``find(_:_:)`` but their names.
+    /// The number of subscriptions that watch a change.
     @inline(__always)
     package mutating func count(_ line: UnsafeRawBufferPointer) throws -> Int {
         unsafe index.find(try change(line), into: &found)

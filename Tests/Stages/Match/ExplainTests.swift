@@ -4,7 +4,7 @@ import Testing
 
 @testable import Match
 
-/// What a fed stage says of one more line.
+/// The explanations of a line.
 extension Feed {
     func explain(_ line: String, _ subject: ExplainedSubject = ExplainedSubject()) throws -> [Explanation] {
         try InputEvent.read(line, sequence: sequence + 1) { stage.explain($0, at: .epoch, for: subject) }
@@ -25,7 +25,7 @@ struct ExplainTests {
         return feed
     }
 
-    @Test func `each check is told in order, each clause with the value that the record had`() throws {
+    @Test func `the explanation lists each check in order, and each clause with the record's value`() throws {
         let query = Line.query(
             #""predicate":"title BEGINSWITH 'H' AND stars > 3 AND NOT tags CONTAINS 'x' AND size < 5""#)
         let feed = try feed(Line.save(query))
@@ -45,7 +45,7 @@ struct ExplainTests {
         #expect(explanation.text == #""s" of _a does not watch the change: stars > 3 is false: stars was 2"#)
     }
 
-    @Test func `words, system fields and alternatives are told too`() throws {
+    @Test func `the explanation includes words, system fields and alternatives`() throws {
         let query = Line.query(
             #""predicate":"self CONTAINS %@ AND recordID == 'n1' AND (stars > 3 OR stars == 2)","arguments":["hi"]"#)
         let feed = try feed(Line.save(query))
@@ -58,7 +58,7 @@ struct ExplainTests {
         #expect(failed.map(\.code) == [.clauseFalse, .clauseTrue, .conditionFalse])
     }
 
-    @Test func `a change of another scope is told apart by container, environment, database and owner`() throws {
+    @Test func `the explanation distinguishes container, environment, database and owner`() throws {
         let feed = try feed(Line.save(Line.query()))
         let other = #""container":"iCloud.d","environment":"development""#
         let production = #""container":"iCloud.c","environment":"production""#
@@ -68,7 +68,7 @@ struct ExplainTests {
         #expect(try feed.codes(Line.change(owner: "_b")) == [.ownerDiffers])
     }
 
-    @Test func `zone, record type and reason are told apart`() throws {
+    @Test func `the explanation distinguishes zone, record type and reason`() throws {
         let query = try feed(Line.save(Line.query(firesOn: #"["create"]"#)))
         #expect(try query.codes(Line.change(zone: "Z"))[1] == .zoneDiffers)
         #expect(try query.codes(Line.change(type: "Task"))[2] == .recordTypeDiffers)
@@ -80,7 +80,7 @@ struct ExplainTests {
         #expect(try never.codes(Line.change()).last == .predicateNever)
     }
 
-    @Test func `only subscriptions of the subject are explained, and what is no change is not`() throws {
+    @Test func `only subscriptions of the subject are explained, and only changes`() throws {
         let feed = try feed(
             Line.save(Line.query(), id: "one"), Line.save(Line.query(), id: "two"),
             Line.save(Line.query(), id: "one", user: "_b"))
@@ -94,7 +94,7 @@ struct ExplainTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `the explanation says of every subscription what matching does`(seed: UInt64) throws {
+    func `the explanation agrees with matching for every subscription`(seed: UInt64) throws {
         var random = Seeded(seed)
         var feed = try Feed()
         for _ in 0..<400 {

@@ -6,7 +6,7 @@ import Time
 
 @testable import Match
 
-/// A change with very many matches leaves in parts, and nothing but the parts shows that.
+/// A change with very many matches is written in parts, with the same result.
 @Suite struct FanOutTests {
     private static let watchers = 300
 
@@ -25,10 +25,10 @@ import Time
         return Line.change(kind, database: "public", owner: nil, fields: fields)
     }
 
-    @Test func partsOfAnySizeSayTheSame() throws {
+    @Test func `parts of any size give the same matches`() throws {
         var random = Seeded(Seeded.ofThisRun)
         var lines = (0..<Self.watchers).map { Self.subscription($0, &random) }
-        // Half of all watch this one, whatever is drawn.
+        // Half of the subscriptions watch this change.
         lines.append(Line.change("create", database: "public", owner: nil, fields: #"{"topic":{"value":"t0"}}"#))
         for _ in 0..<12 { lines.append(Self.change(&random)) }
         lines += (0..<20).map { _ in Self.subscription(random.below(Self.watchers), &random) }
@@ -43,7 +43,7 @@ import Time
         }
     }
 
-    /// What a host does: it takes what is there and asks for more.
+    /// Empties the outbox and continues, as a host does.
     private static func run(_ lines: [String], partBytes: Int) throws -> (said: [String], parts: Int) {
         let log = LogIdentity(seed: "match tests", name: "matches")
         let context = StageContext(log: log, upstream: Feed.upstream, upstreamName: "changes")
@@ -58,7 +58,7 @@ import Time
                 let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
                 clock.begin(event, at: Instant(microseconds: Int64(index)), into: &out)
             }
-            // The event's bytes are another's by now.
+            // The memory of the event now has other bytes.
             _ = try Array("{}".utf8).withUnsafeBytes { try parser.parse($0).isObject }
             while clock.isUnfinished {
                 parts += 1
@@ -73,7 +73,7 @@ import Time
         return (said.split(separator: "\n").map(String.init), parts)
     }
 
-    @Test func aPartIsNotMuchLargerThanItMayBe() throws {
+    @Test func `a part is not much larger than its limit`() throws {
         var random = Seeded(3)
         var feed = try Feed()
         for number in 0..<Self.watchers { _ = try feed.send(Self.subscription(number, &random)) }

@@ -5,7 +5,7 @@ import Time
 
 @testable import Match
 
-/// A match stage that is fed lines of the changes log, numbered from 1.
+/// A match stage that gets lines of the changes log, numbered from 1.
 struct Feed: ~Copyable {
     static let upstream = LogIdentity(seed: "match tests", name: "changes")
 
@@ -13,7 +13,7 @@ struct Feed: ~Copyable {
     private var parser = JSONParser()
     private var out = Outbox()
     private(set) var sequence: UInt64 = 0
-    /// Code and path of what was rejected last.
+    /// The code and path of the last rejection.
     private(set) var rejections: [String] = []
 
     private static let context =
@@ -24,13 +24,13 @@ struct Feed: ~Copyable {
         clock = StageClock(try MatchStage(settings, context: Feed.context))
     }
 
-    /// Goes on under other settings.
+    /// Continues with other settings.
     mutating func adopt(_ settings: MatchSettings) throws { try clock.adopt(settings, context: Feed.context) }
 
     var deadline: Instant? { clock.stage.deadline }
     var stage: MatchStage { clock.stage }
 
-    /// Feeds one line and gives what it brought out, event by event.
+    /// Feeds a line and returns the events that the stage wrote.
     mutating func send(_ line: String, at microseconds: Int64 = 0, skipping skipped: UInt64 = 0) throws -> [String] {
         sequence += skipped + 1
         var line = line

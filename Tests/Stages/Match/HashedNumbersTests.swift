@@ -4,8 +4,8 @@ import Testing
 @testable import Match
 
 @Suite struct HashedNumbersTests {
-    /// What is kept beside it in a dictionary, with hashes that often meet, and removed as often as added.
-    @Test func itFindsWhatStandsThereAndNothingElse() {
+    /// Compares a table with a dictionary; hashes often collide, and numbers are removed as often as added.
+    @Test func `a table finds exactly the numbers that it contains`() {
         var random = Seeded(Seeded.ofThisRun)
         var (numbers, model) = (HashedNumbers(capacity: 1), [Int32: Int]())
         for step in 0..<20_000 {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func whatIsReservedHoldsAndRemovingNothingChangesNothing() {
+    @Test func `reserving keeps all numbers, and removing an unknown number changes nothing`() {
         var numbers = HashedNumbers()
         numbers.insert(7, -1)
         numbers.reserveCapacity(10_000)

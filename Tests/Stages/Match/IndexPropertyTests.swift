@@ -5,7 +5,7 @@ import Testing
 @testable import Match
 
 struct IndexPropertyTests {
-    @Test func `deleting everything leaves no list behind`() throws {
+    @Test func `deleting all subscriptions leaves no list`() throws {
         var random = Seeded(9)
         var index = SubscriptionIndex()
         for sequence in UInt64(1)...500 {

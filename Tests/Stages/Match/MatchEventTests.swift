@@ -4,7 +4,7 @@ import Testing
 @testable import Match
 
 struct MatchEventTests {
-    @Test func `a match holds the change, the receiver and the fields that the notification names`() throws {
+    @Test func `a match contains the change, the user and the fields that the notification names`() throws {
         var feed = try Feed()
         let info =
             #"{"alertLocalizationArgs":["who"],"desiredKeys":["title","gone","who"],"additionalFields":["n"],"x":1}"#
@@ -29,7 +29,7 @@ struct MatchEventTests {
             ])
     }
 
-    @Test func `a delete matches on what was last seen and copies arguments only`() throws {
+    @Test func `a delete matches on the last known fields and copies arguments only`() throws {
         var feed = try Feed()
         let info = #","notificationInfo":{"desiredKeys":["b"],"titleLocalizationArgs":["a"]}"#
         _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: info)))
@@ -40,7 +40,7 @@ struct MatchEventTests {
         #expect(try feed.watchers(Line.change("delete", fields: #"{"a":{"value":2}}"#)) == [])
     }
 
-    @Test func `zone and owner have defaults and nothing else is made up`() throws {
+    @Test func `zone and owner have defaults, other members have none`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query(), database: "public"))
         let out = try feed.send(Line.change(database: "public", owner: nil))
@@ -60,7 +60,7 @@ struct MatchEventTests {
         "container", "environment", "database", "owner", "record", "recordName", "recordType", "zoneID", "zoneName",
         "fields", "before", "change", "origin",
     ])
-    func `a key counts however it is written`(_ key: String) throws {
+    func `a key with escapes counts like one without`(_ key: String) throws {
         func told(_ escape: (String) -> String) throws -> [String] {
             var feed = try Feed()
             _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: #","zoneWide":true"#)))
@@ -77,7 +77,7 @@ struct MatchEventTests {
         #expect(try told { $0.replacing("\"\(key)\":", with: "\"\(escaped)\":") } == plain)
     }
 
-    @Test func `matches of one change share the notification and come in the order of their saves`() throws {
+    @Test func `matches of a change share the notification ID and are in the order of their saves`() throws {
         var feed = try Feed()
         for (id, user) in [("b", "_z"), ("c", "_a"), ("a", "_m"), ("b", "_a")] {
             _ = try feed.send(Line.save(Line.query(), id: id, database: "public", user: user))
@@ -90,13 +90,13 @@ struct MatchEventTests {
         #expect(try feed.send(change).allSatisfy { $0.contains(id) })
     }
 
-    @Test func `a list with two of the values matches once`() throws {
+    @Test func `a list with two matching values matches once`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query(#""predicate":"ANY tags IN {'a','b'}""#)))
         #expect(try feed.watchers(Line.change(fields: #"{"tags":{"value":["a","b","a"]}}"#)) == ["s"])
     }
 
-    @Test func `what is not match's passes as it came`() throws {
+    @Test func `other events pass unchanged`() throws {
         var feed = try Feed()
         let lines = [
             #"{"type":"device.register", "x":1}"#, #"{"type":"device.unregister"}"#, #"{"type":"else"}"#, "{}",

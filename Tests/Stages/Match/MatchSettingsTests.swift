@@ -8,7 +8,7 @@ struct MatchSettingsTests {
         try SettingsReader(text: text, file: "test.yaml").decode(MatchSettings.self)
     }
 
-    @Test func `a record type narrows unless the pipeline file says otherwise`() throws {
+    @Test func `a record type narrows a subscription by default`() throws {
         #expect(try Self.read("{}") == MatchSettings())
         #expect(try Self.read("strictRecordType: narrow") == MatchSettings())
         #expect(try Self.read("strictRecordType: ignore").strictRecordType == .ignore)
@@ -24,7 +24,7 @@ struct MatchSettingsTests {
     ]
 
     @Test(arguments: bodies)
-    func `where it is ignored, changes of every type are watched`(body: String) throws {
+    func `a subscription whose record type is ignored watches all types`(body: String) throws {
         for (settings, isWatched) in [(MatchSettings(), false), (MatchSettings(strictRecordType: .ignore), true)] {
             var feed = try Feed(settings)
             _ = try feed.send(Line.save(body))
@@ -44,8 +44,8 @@ struct MatchSettingsTests {
         #expect(try feed.watchers(Line.change()) == ["s"])
     }
 
-    /// As after an edit of the pipeline file.
-    @Test func `saved subscriptions take on the other reading`() throws {
+    /// As after a change in the pipeline file.
+    @Test func `a changed setting applies to saved subscriptions`() throws {
         var feed = try Feed()
         for (number, body) in Self.bodies.enumerated() { _ = try feed.send(Line.save(body, id: "s\(number)")) }
         #expect(try feed.watchers(Line.change(zone: "Z")) == [])
@@ -55,7 +55,7 @@ struct MatchSettingsTests {
         #expect(try feed.watchers(Line.change(zone: "Z")) == [])
     }
 
-    @Test func `what was ignored is told`() throws {
+    @Test func `the explanation names the ignored record type`() throws {
         func codes(_ settings: MatchSettings, _ change: String) throws -> [ExplanationCode] {
             var feed = try Feed(settings)
             _ = try feed.send(Line.save(Self.bodies[1]))

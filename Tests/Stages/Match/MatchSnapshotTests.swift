@@ -20,7 +20,7 @@ struct MatchSnapshotTests {
         return run
     }
 
-    /// Now and then nobody watches for a while, so that the tally has something to tell.
+    /// Sometimes no subscription watches for a while, so that the tally writes a range.
     private static func history(_ draw: inout Seeded) throws -> [Run.Arrival] {
         var time: Int64 = 0
         return try (0..<1500).map { _ in
@@ -35,7 +35,7 @@ struct MatchSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a restored stage goes on as the one whose state it took over`(seed: UInt64) throws {
+    func `a restored stage continues like the original one`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = try Self.history(&draw)
         for _ in 0..<4 {
@@ -48,7 +48,7 @@ struct MatchSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `what was saved and is gone does not show in a snapshot`(seed: UInt64) throws {
+    func `a snapshot does not depend on deleted subscriptions`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let lines = try (0..<300).map { _ in try DrawnSubscription(.wide, &draw).line }
         let whole = try Self.run(lines)
@@ -59,7 +59,7 @@ struct MatchSnapshotTests {
         #expect(whole.snapshot == few.snapshot, "seed \(seed)")
     }
 
-    @Test func `a damaged snapshot is refused, or makes a stage that goes on`() throws {
+    @Test func `a damaged snapshot is rejected, or the restored stage works`() throws {
         let predicate = #""filterBy":[{"comparator":"EQUALS","fieldName":"n","fieldValue":{"value":1}}]"#
         let lines = [
             Line.save(Line.query(predicate, more: #","notificationInfo":{"desiredKeys":["n"]}"#)),
@@ -71,7 +71,7 @@ struct MatchSnapshotTests {
         #expect(report.changesRefused > 0)
     }
 
-    @Test func `state is one line a subscription, as it was saved`() throws {
+    @Test func `the state has one line per subscription, as it was saved`() throws {
         let query = Line.query(#""predicate":"n = \"1\"""#, more: #","notificationInfo":{"alertBody":"Hi"}"#)
         let lines = [
             Line.save(query, id: "gone"), Line.save(query, id: "q"),

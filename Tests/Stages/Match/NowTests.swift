@@ -7,7 +7,7 @@ import Time
 
 @testable import Match
 
-/// Predicates with `now()`: the index finds what the predicate says at the time of each change.
+/// Predicates with `now()`: the index agrees with the predicate at the time of each change.
 struct NowTests {
     private static let texts = [
         "due < now()", "due <= now() AND n == 1", "now() <= due", "due == now()", "NOT due == now()",
@@ -18,7 +18,7 @@ struct NowTests {
         Line.save(Line.query(#""predicate":"\#(text)""#), id: "s\(number)")
     }
 
-    @Test func `each change is looked at as of its own time`() throws {
+    @Test func `now is the time of each change`() throws {
         var feed = try Feed()
         for (number, text) in Self.texts.enumerated() { _ = try feed.send(Self.save(text, number)) }
         #expect(feed.rejections == [])
@@ -38,7 +38,7 @@ struct NowTests {
         #expect(found > all / 5 && found < all * 4 / 5, "\(found) of \(all)")
     }
 
-    @Test func `an explanation is of that time too`() throws {
+    @Test func `an explanation uses that time too`() throws {
         var feed = try Feed()
         _ = try feed.send(Self.save("due < now()", 0))
         let line = Line.change(fields: #"{"due":{"value":1000}}"#)

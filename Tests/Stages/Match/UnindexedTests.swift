@@ -15,15 +15,15 @@ struct UnindexedTests {
     }
 
     @Test(arguments: [
-        ("state != 'done'", ["it says what state is not"], ["state IN {…}"]),
+        ("state != 'done'", ["it only excludes values of state"], ["state IN {…}"]),
         (
-            "NOT n IN {1, 2} AND photo != nil", ["it says what n is not", "any value of photo"],
+            "NOT n IN {1, 2} AND photo != nil", ["it only excludes values of n", "any value of photo"],
             ["n IN {…}", "has_photo"]
         ),
-        ("NOT tags CONTAINS 'x'", ["it says what tags is not"], []),
-        ("a == 1 OR b != 2", ["one side or the other"], ["for each side of OR"]),
+        ("NOT tags CONTAINS 'x'", ["it only excludes values of tags"], []),
+        ("a == 1 OR b != 2", ["either side of OR"], ["for each side of OR"]),
     ])
-    func `what no index narrows is named with the reason and what to write instead`(
+    func `a finding names what the index cannot narrow, the reason and what to write instead`(
         predicate: String, reasons: [String], instead: [String]
     ) throws {
         let found = try Self.stage([Self.save(predicate)]).unindexed
@@ -41,7 +41,7 @@ struct UnindexedTests {
         "n != 1 AND m IN {1, 2}", "tags CONTAINS 'x'", "ANY tags IN {'x'}", "n IN {}",
         "(a != 1 OR b == 2) AND c == 3", "ALL stars > 3", "ALL stars IN {1, 2}", "ALL tags BEGINSWITH 'x'",
     ])
-    func `what the index finds, what is never true and what asks for every record is not named`(
+    func `there is no finding for an indexed, impossible or empty predicate`(
         predicate: String
     ) throws {
         let zone = Line.save(#""subscriptionType":"zone","zoneID":{"zoneName":"Y"}"#, id: "z")
@@ -50,7 +50,7 @@ struct UnindexedTests {
         #expect(stage.subscriptionCount == 2)
     }
 
-    @Test func `the longest lists come first, and a deleted one counts no more`() throws {
+    @Test func `the largest groups come first, and deleted subscriptions do not count`() throws {
         let stage = try Self.stage([
             Line.save(Line.query(#""predicate":"m != 1""#), id: "own"), Self.save("n != 1", id: "one"),
             Self.save("n != 2", id: "gone"), Self.save("NOT n IN {3, 4}", id: "two", user: "_b"),
@@ -64,7 +64,7 @@ struct UnindexedTests {
             [two.user, two.database, two.recordType, two.predicate] == ["_b", "public", "Note", "NOT n IN {3, 4}"])
     }
 
-    @Test func `those of one shape are a group, in whatever user's database`() throws {
+    @Test func `subscriptions of one shape are a group across users`() throws {
         var lines = (0..<120).map { Self.save("state != 'x\($0)'", id: "s\($0)", user: "_u\($0 % 7)") }
         lines += (0..<5).map { Line.save(Line.query(#""predicate":"n != 1""#), id: "p\($0 / 3)", user: "_u\($0 % 3)") }
         lines.append(Self.save("state != 'x1'", id: "other").replacing("Note", with: "Task"))
@@ -75,7 +75,7 @@ struct UnindexedTests {
         #expect(found[1].group.named.map(\.user) == ["_u0", "_u1", "_u2", "_u0", "_u1"])
     }
 
-    @Test func `what can never be true is named with the reason`() throws {
+    @Test func `a finding names a predicate that can never be true, and the reason`() throws {
         let stage = try Self.stage([
             Self.save("n > 3 AND n < 2", id: "empty"), Self.save("n > 1", id: "some"),
             Self.save("FALSEPREDICATE", id: "never"), Self.save("n > 5 AND n < 1", id: "too"),

@@ -4,7 +4,7 @@ import Testing
 @testable import Match
 
 struct WatchingTests {
-    /// Whether a subscription, saved first, watches a change.
+    /// Whether a saved subscription watches a change.
     private func watches(_ save: String, _ change: String) throws -> Bool {
         var feed = try Feed()
         _ = try feed.send(save)
@@ -12,7 +12,7 @@ struct WatchingTests {
         return try !feed.watchers(change).isEmpty
     }
 
-    @Test func `a private subscription sees its owner's changes only, a public one everybody's`() throws {
+    @Test func `a private subscription watches its owner's changes, a public one those of all users`() throws {
         #expect(try watches(Line.save(Line.query()), Line.change()))
         #expect(try !watches(Line.save(Line.query()), Line.change(owner: "_b")))
         #expect(try !watches(Line.save(Line.query()), Line.change(database: "shared")))
@@ -55,7 +55,7 @@ struct WatchingTests {
             (#""subscriptionType":"zone","zoneWide":true"#, "Z", true),
             (#""subscriptionType":"zone","zoneWide":true"#, nil, false),
         ] as [(String, String?, Bool)])
-    func `zones and databases are watched whole, narrowed by record type`(
+    func `zone and database subscriptions watch all changes or one record type`(
         _ body: String, _ zone: String?, _ watched: Bool
     ) throws {
         for change in ["create", "update", "delete"] {
@@ -63,11 +63,11 @@ struct WatchingTests {
         }
     }
 
-    /// Such subscriptions are behind a switch of ingest.
+    /// Ingest accepts such subscriptions only with a setting.
     @Test(arguments: [
         #""subscriptionType":"zone","zoneID":{"zoneName":"Z"%}"#, Line.query(more: #","zoneID":{"zoneName":"Z"%}"#),
     ])
-    func `zones of one name in a shared database are told apart by their owners`(_ body: String) throws {
+    func `owners distinguish zones with the same name in a shared database`(_ body: String) throws {
         func save(_ owner: String) -> String {
             Line.save(body.replacing("%", with: owner), database: "shared")
         }
@@ -83,11 +83,11 @@ struct WatchingTests {
         _ = try feed.send(save(one))
         #expect(try feed.codes(change(other)).contains(.zoneDiffers))
         #expect(try feed.codes(change(one)).contains(.zoneSame))
-        // Nobody watched it, which is counted.
+        // Counts the change that no subscription watched.
         #expect(try feed.send(change(other)).isEmpty && feed.deadline != nil)
     }
 
-    @Test func `a delete of a record never seen reaches zones but no queries`() throws {
+    @Test func `the delete of an unknown record matches zone subscriptions but no queries`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query(more: #","zoneWide":true"#), id: "query"))
         _ = try feed.send(Line.save(#""subscriptionType":"database""#, id: "all"))
@@ -100,7 +100,7 @@ struct WatchingTests {
         #expect(try feed.watchers(delete.replacing("%", with: #","recordType":"Note""#)) == ["query", "all", "narrow"])
     }
 
-    @Test func `firesOn decides by what happened`() throws {
+    @Test func `firesOn selects the kinds of changes`() throws {
         for on in ["create", "update", "delete"] {
             for change in ["create", "update", "delete"] {
                 let save = Line.save(Line.query(firesOn: #"["\#(on)"]"#))
@@ -109,7 +109,7 @@ struct WatchingTests {
         }
     }
 
-    @Test func `firesOnce ends a subscription at its first match`() throws {
+    @Test func `firesOnce deletes a subscription after its first match`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: #","firesOnce":true"#), id: "once"))
         _ = try feed.send(Line.save(Line.query(), id: "always"))
@@ -118,7 +118,7 @@ struct WatchingTests {
         #expect(try feed.watchers(Line.change(fields: #"{"a":{"value":1}}"#)) == ["always"])
     }
 
-    @Test func `a subscription saved again replaces itself only, and a delete ends it`() throws {
+    @Test func `a saved subscription replaces only the one with its identity, and a delete removes it`() throws {
         var feed = try Feed()
         let change = Line.change(fields: #"{"a":{"value":1}}"#)
         #expect(try feed.watchers(change) == [])
@@ -149,7 +149,7 @@ struct WatchingTests {
             (#""filterBy":[{"comparator":"EQUALS","systemFieldName":"recordName","fieldValue":{"value":"n1"}}]"#, true),
             (#""filterBy":[{"comparator":"CONTAINS_ALL_TOKENS","fieldValue":{"value":"cat dog"}}]"#, false),
         ])
-    func `the index knows words, system fields, distances and alternatives`(_ query: String, _ isWatched: Bool) throws {
+    func `the index finds words, system fields, distances and alternatives`(_ query: String, _ isWatched: Bool) throws {
         let fields = #"{"a":{"value":1},"title":{"value":"A cat"},"p":{"value":{"latitude":1,"longitude":3}}}"#
         for change in [Line.change(fields: fields), Line.change("delete", fields: fields)] {
             let save = Line.save(Line.query(query, firesOn: #"["create","delete"]"#))
@@ -157,7 +157,7 @@ struct WatchingTests {
         }
     }
 
-    @Test func `who made a record is found by the index too`() throws {
+    @Test func `the index finds the creator of a record too`() throws {
         let save = Line.save(Line.query(#""predicate":"creatorUserRecordID == '_x' AND creationDate > 5""#))
         func change(_ created: String) -> String {
             Line.change(fields: "{}").replacing(#""fields":{}"#, with: #""created":\#(created),"fields":{}"#)
@@ -205,7 +205,7 @@ struct RejectionTests {
         ),
         (Line.save(#""subscriptionType":"zone","zoneID":{}"#), "field.missing subscription.zoneID.zoneName"),
     ])
-    func `a malformed event is set aside and changes nothing`(_ line: String, _ rejection: String) throws {
+    func `an invalid event becomes a dead letter and changes nothing`(_ line: String, _ rejection: String) throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query()))
         #expect(try feed.send(line) == [])
@@ -215,7 +215,7 @@ struct RejectionTests {
     }
 
     @Test(arguments: [UInt64(1), 2])
-    func `no damage to a line does harm`(seed: UInt64) throws {
+    func `damaged lines do no harm`(seed: UInt64) throws {
         var random = Seeded(seed)
         var feed = try Feed()
         let lines = [

@@ -1,19 +1,19 @@
 import Predicates
 
-/// A clause as tests and keys of the index.
+/// Translates a clause into tests and keys of the index.
 struct ClauseReading {
     struct Part {
         var test: Test?
-        /// Of which a record must have one for the clause to hold; empty where none is known.
+        /// A record for which the clause is true has at least one of these keys; empty if no keys are known.
         var keys: [Shape.Key]
     }
 
     private let clause: Clause
     private let name: Int32
     private(set) var parts: [Part] = []
-    /// Whether a record that passes the tests satisfies the clause.
+    /// Whether the clause is true for every record that passes the tests.
     private(set) var isCertain = true
-    /// Whether no record satisfies the clause.
+    /// Whether the clause is false for every record.
     private(set) var isNever = false
 
     /// - Parameter name: The number of the field's name.
@@ -37,7 +37,7 @@ struct ClauseReading {
 
     // MARK: Presence
 
-    /// All that is known is that the field must be there.
+    /// Reads the clause as: the field must have a value.
     private mutating func readPresence(_ columns: Columns, isTest: Bool = false) {
         if !isTest { isCertain = false }
         guard clause.subject != .allText, let column = columns.column(clause.subject, name, .present) else {
@@ -49,7 +49,7 @@ struct ClauseReading {
 
     // MARK: Values
 
-    /// The numbers of the clause's values; nil where bytes, which are exact, stand among texts that are not.
+    /// The numbers of the clause's values; nil if a clause that ignores case contains bytes, which are always exact.
     private mutating func numbers(_ values: ValueTable) -> [UInt32]? {
         var numbers: [UInt32] = []
         numbers.reserveCapacity(clause.values.count)
@@ -130,7 +130,7 @@ struct ClauseReading {
         add(column, bound.isExact ? .range : .fuzzyRange, low, high)
     }
 
-    /// nil where the value has no ordered key.
+    /// Nil if the value has no ordered key.
     private var bound: (aspect: Aspect, key: OrderedKey)? {
         switch clause.values[0] {
         case .integer(let number): (.number, OrderedKey(number))
@@ -165,11 +165,11 @@ struct ClauseReading {
             unsafe (OrderedKey($0).bits, OrderedKey($0, filler: 0xFF).bits)
         }
         if aspect.isMany { isCertain = false }
-        // Three bytes stand whole in a key.
+        // A key contains three bytes completely.
         add(column, text.count <= 3 ? .range : .fuzzyRange, low, high, isTest: !aspect.isMany)
     }
 
-    // MARK: Places, words, all elements
+    // MARK: Locations, words and all elements
 
     private mutating func readCircle(_ columns: Columns, _ values: ValueTable) {
         guard case .circle(let circle) = clause.values[0],
@@ -199,7 +199,7 @@ struct ClauseReading {
         }
     }
 
-    /// All elements of an empty list pass every test.
+    /// Reads a test of all elements, which an empty list passes.
     private mutating func readEvery(_ test: Clause.Test, _ columns: Columns, _ values: ValueTable) {
         isCertain = false
         guard test == .equals || test == .isIn else { return readEveryInRange(test, columns) }
@@ -235,7 +235,7 @@ struct ClauseReading {
 }
 
 extension Clause.Comparator {
-    /// What is asked of each element, where that is of its order.
+    /// The comparison of a test that orders elements; nil for other tests.
     fileprivate init?(every test: Clause.Test) {
         switch test {
         case .lessThan: self = .lessThan
@@ -249,7 +249,7 @@ extension Clause.Comparator {
 }
 
 extension FieldValue {
-    /// Bytes are compared with texts, as texts.
+    /// Bytes are compared as texts.
     fileprivate var kind: Test.Kind {
         switch self {
         case .text, .bytes: .text

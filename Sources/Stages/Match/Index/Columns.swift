@@ -1,49 +1,49 @@
 import Predicates
 
-/// One way in which subscriptions look at a field. A field and an aspect make a column, which has one number, or
-/// several, for a record; each is what a test of the index compares.
+/// A property of a field that subscriptions compare. A field and an aspect make a column; for each record a column has one
+/// or several numbers, which the tests of the index compare.
 enum Aspect: UInt8, CaseIterable {
-    /// The value, by its number in the ``ValueTable``; of a text the exact one.
+    /// The number of the value in the ``ValueTable``.
     case value
-    /// The same with texts regardless of case.
+    /// The same, with texts regardless of case.
     case folded
-    /// A number by its ``OrderedKey``.
+    /// The ``OrderedKey`` of a number.
     case number
-    /// How a text starts, exactly and regardless of case.
+    /// The ``OrderedKey`` of a text, exact and regardless of case.
     case start, foldedStart
-    /// A list's first element, as `number`, `start` and `foldedStart` have it.
+    /// `number`, `start` and `foldedStart` for the first element of a list.
     case firstNumber, firstStart, firstFoldedStart
-    /// Whether the field has a value: 1.
+    /// 1 if the field has a value.
     case present
-    /// A list's elements, as `value`, `folded` and `start` have them.
+    /// `value`, `folded` and `start` for each element of a list.
     case member, foldedMember, memberStart
-    /// A text's words.
+    /// The words of a text.
     case word
     /// The ``Grid`` cells of a location.
     case cell
 
     var isNumber: Bool { self == .number || self == .firstNumber }
 
-    /// Whether a record may have several.
+    /// Whether a record may have several numbers.
     var isMany: Bool { rawValue >= Aspect.member.rawValue }
 }
 
-/// What subscriptions to one record type look at. It only grows.
+/// The columns that subscriptions to one record type compare. Columns are never removed.
 final class Columns {
     typealias Number = UInt8
 
-    /// The record's type, by the number after that of its name.
+    /// The column of the record's type: the number of its name plus one.
     static let recordType: Number = 0
 
     /// Tests have seven bits for a column.
     static let countMax = 128
 
-    /// The aspects of one field, and the column of each.
+    /// The aspects of a field and their columns.
     struct Field {
         fileprivate(set) var aspects: UInt16 = 0
         fileprivate var numbers = SIMD16<UInt8>(repeating: 0)
 
-        /// Whether somebody asks for all elements of a list.
+        /// Whether a subscription tests all elements of a list.
         @inline(__always)
         var asksForFirst: Bool { aspects & 7 << Aspect.firstNumber.rawValue != 0 }
 
@@ -54,22 +54,22 @@ final class Columns {
     }
 
     private let fields = Slab<Field>()
-    /// The fields by the number of their name; -1 for those that no subscription looks at.
+    /// The index in `fields` for the number of a field's name; -1: no subscription compares the field.
     private let places = Slab<Int16>()
     private(set) var system: [(name: SystemField, field: Int)] = []
-    /// What stands for all texts of a record, where somebody searches it for words.
+    /// The index of the field that stands for all texts of a record, if a subscription searches them for words.
     @exclusivity(unchecked) private var allText: Int?
     @exclusivity(unchecked) private var hasSystemFields = false
-    // The first column stands in every record type.
+    // Starts with `recordType`.
     private var aspects: [Aspect] = [.value]
-    /// How many clauses ask for a value of each column.
+    /// The number of clauses that ask for a value of each column.
     private var uses = [0]
-    /// Of columns of numbers: the least and the greatest bound that a clause has.
+    /// For columns of numbers: the least and the greatest bound in a clause.
     private var bounds: [(least: Double, greatest: Double)] = [(.infinity, -.infinity)]
-    /// Levels of the grid that circles stand on.
+    /// A bit for each level of the grid that a circle uses.
     @exclusivity(unchecked) private(set) var gridLevels: UInt32 = 0
 
-    /// The columns while they do not change.
+    /// Unsafe read access, valid until the next change.
     @unsafe struct View {
         let fields: UnsafeBufferPointer<Field>
         fileprivate let places: UnsafeBufferPointer<Int16>
@@ -77,7 +77,7 @@ final class Columns {
         let gridLevels: UInt32
         let hasSystemFields: Bool
 
-        /// Where in `fields` a field stands; nil when no subscription looks at it.
+        /// The index of a field in `fields`; nil if no subscription compares it.
         @inline(__always)
         func place(of name: Int32) -> Int? {
             guard unsafe Int(name) < places.count, unsafe places[Int(name)] >= 0 else { return nil }
@@ -100,7 +100,7 @@ final class Columns {
 
     init() {}
 
-    /// What share of the numbers that clauses name an interval has; a guess of how many records lie in it.
+    /// The interval's share of the range of all bounds: an estimate of the share of records in the interval.
     func share(of column: Number, _ low: UInt32, _ high: UInt32) -> Double {
         let (least, greatest) = bounds[Int(column)]
         guard least < greatest else { return 0.3 }
@@ -121,9 +121,9 @@ final class Columns {
 
     func addGridLevel(_ level: Int) { unsafe gridLevels |= 1 << UInt32(level) }
 
-    /// The column of an aspect; nil when there is no room for one more.
+    /// The column of an aspect; nil if there is no room for a new one.
     ///
-    /// - Parameter name: The number of a field's name.
+    /// - Parameter name: The number of the field's name.
     func column(_ subject: Clause.Subject, _ name: Int32, _ aspect: Aspect) -> Number? {
         guard let field = place(subject, name) else { return nil }
         if let number = fields[field][aspect] { return number }

@@ -1,17 +1,17 @@
 import JSON
 
-/// The lists of the index, as trees: a list holds entries, and has children for those of one value of one column.
+/// The lists of entries in the index, which form trees. A child list is for one value of one column.
 ///
-/// A list and its key stand together in units of 32 bytes, so that one that holds an entry costs two looks at memory:
-/// one at its place in the table, one at itself.
+/// A list and its key are next to each other in units of 32 bytes. So finding a list needs two memory accesses: one to the
+/// table and one to the list.
 struct Forest {
-    /// What a list is for.
+    /// Identifies a list.
     struct Key: Equatable {
-        /// The parent's ID; of a root what the index says, with the highest bit set.
+        /// The ID of the parent; for a root a number of the index, with the highest bit set.
         let parent: UInt32
         let value: UInt32
         let column: Columns.Number
-        /// What else a root is for.
+        /// A second value, for roots only.
         var second: UInt32 = 0
 
         @inline(__always)
@@ -38,10 +38,10 @@ struct Forest {
             Key(parent: bits[0], value: bits[1], column: UInt8(truncatingIfNeeded: bits[3]), second: bits[7])
         }
 
-        /// Names the list for as long as it is there.
+        /// Identifies the list as long as it exists.
         @inline(__always)
         var id: UInt32 { bits[2] }
-        /// How many entries it holds.
+        /// The number of entries.
         @inline(__always)
         var count: Int {
             get { Int(bits[3] >> 8) }
@@ -55,8 +55,7 @@ struct Forest {
             get { Int(bits[4] >> 8) }
             set { bits[4] = bits[4] & 0xFF | UInt32(newValue) << 8 }
         }
-        /// Columns by whose values it has had children, and by which it has had intervals: a bit for each column's number
-        /// modulo 32.
+        /// The columns of all children and of all intervals that the list has had: a bit for each column number modulo 32.
         @inline(__always)
         var valueColumns: UInt32 {
             get { bits[5] }
@@ -71,11 +70,11 @@ struct Forest {
 
     private var table = HashedNumbers()
     private let units = Slab<SIMD8<UInt32>>()
-    /// Where each list stands, by its ID.
+    /// The offset in `units` for the ID of a list.
     private var offsets = Pool<Int32>()
     private var rooms = Rooms()
 
-    /// How many lists there are.
+    /// The number of lists.
     var count: Int { table.count }
 
     mutating func reserveCapacity(_ count: Int) { units.reserveCapacity(count * 5 / 2) }
@@ -92,15 +91,15 @@ struct Forest {
     }
 }
 
-// MARK: - Looking
+// MARK: - Finding
 
 extension Forest {
-    /// The memory of a forest while it does not change.
+    /// Unsafe read access, valid until the next change.
     @unsafe struct View {
         let units: UnsafePointer<SIMD8<UInt32>>
         let table: HashedNumbers.View
 
-        /// Where a list stands.
+        /// The offset of a list.
         @inline(__always)
         func find(_ key: Key) -> Int? {
             unsafe table.find(key.hash) { unsafe Header(bits: units[Int($0)]).key == key }.map { Int($0) }
@@ -120,7 +119,7 @@ extension Forest {
 // MARK: - Adding and removing
 
 extension Forest {
-    /// The list's ID; one is made where none is.
+    /// The ID of a list, which is created if it does not exist.
     mutating func list(_ key: Key) -> UInt32 {
         if let offset = unsafe view.find(key) { return Header(bits: units[offset]).id }
         let offset = room(sizeClass: 0)
@@ -130,7 +129,7 @@ extension Forest {
         return id
     }
 
-    /// The list of those of a parent's entries that ask for a value.
+    /// The ID of the child list for a value, which is created if it does not exist.
     mutating func child(of parent: UInt32, _ column: Columns.Number, _ value: UInt32) -> UInt32 {
         let before = count
         let child = list(Key(parent: parent, value: value, column: column))
@@ -159,7 +158,7 @@ extension Forest {
         return header.count - 1
     }
 
-    /// - Returns: The slot of the entry that takes the place of the one removed, if one does, and where it stood.
+    /// - Returns: The slot and the former position of the entry that moves to the removed entry's position, if one moves.
     mutating func remove(_ position: Int, from id: UInt32) -> (slot: Int32, position: Int)? {
         var header = header(id)
         let start = offset(id) + 1
@@ -181,7 +180,7 @@ extension Forest {
         guard header.count == 0, header.childCount == 0 else { return }
         let offset = offset(id)
         table.remove(Int32(offset), header.key.hash)
-        giveBack(Int32(offset), header.sizeClass)
+        rooms.giveBack(Int32(offset), header.sizeClass)
         offsets.free(Int32(bitPattern: id))
         if header.key.parent & Key.rootBit == 0 { removeChild(of: header.key.parent) }
     }
@@ -199,7 +198,7 @@ extension Forest {
         table.remove(Int32(before), hash)
         table.insert(Int32(after), hash)
         offsets[Int32(bitPattern: header.id)] = Int32(after)
-        giveBack(Int32(before), header.sizeClass)
+        rooms.giveBack(Int32(before), header.sizeClass)
         header.sizeClass += 1
     }
 
@@ -209,6 +208,4 @@ extension Forest {
         units.append(repeating: SIMD8(repeating: 0), Forest.capacity(sizeClass) + 1)
         return offset
     }
-
-    private mutating func giveBack(_ offset: Int32, _ sizeClass: Int) { rooms.giveBack(offset, sizeClass) }
 }

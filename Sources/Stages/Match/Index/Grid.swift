@@ -2,13 +2,13 @@ import Glibc
 import JSON
 import Predicates
 
-/// The Earth in cells: at level n, 2ⁿ bands of latitude and 2ⁿ of longitude.
+/// Divides the Earth into cells: at level n there are 2ⁿ bands of latitude and 2ⁿ of longitude.
 enum Grid {
     static let levelMax = 16
 
-    /// At most four cells that hold a circle, on the finest level where that many do.
+    /// At most four cells that contain a circle, on the finest level on which four are enough.
     static func cells(_ circle: Circle) -> (level: Int, cells: [UInt64]) {
-        // What rounding may cost is far below it: a hair more than a millimetre.
+        // In degrees, about a millimetre: far more than all rounding errors.
         let slack = 1e-8
         let angle = circle.radius / Circle.earthRadius
         let height = angle * 180 / .pi + slack

@@ -1,36 +1,36 @@
-/// Finds numbers by the hash of what they stand for; what that is, the caller knows.
+/// A hash table of numbers. The caller knows the values that the numbers stand for, and provides their hashes.
 ///
-/// Open addressing with linear probing, eight bytes a place and at most half full: whether something is there costs one
-/// look at memory.
+/// It uses open addressing with linear probing, eight bytes per place, and is at most half full. So a lookup usually needs
+/// one memory access.
 struct HashedNumbers {
-    /// 0 where nothing stands; else 32 bits of the hash above the number plus one.
+    /// 0 for an empty place; else 32 bits of the hash above the number plus one.
     private var places: Slab<UInt64>
     private(set) var count = 0
 
-    /// - Parameter capacity: How many numbers it takes before it grows.
+    /// - Parameter capacity: The count up to which the table does not grow.
     init(capacity: Int = 32) {
         places = Slab(repeating: 0, count: HashedNumbers.placeCount(for: capacity))
     }
 
-    /// In no order.
+    /// All numbers, in no order.
     var all: [Int32] { unsafe places.view.lazy.filter { $0 != 0 }.map { HashedNumbers.number($0) } }
 
-    /// - Parameter isIt: Whether a number stands for what is sought; asked of those with the same hash.
+    /// - Parameter isMatch: Whether a number with this hash stands for the value that is searched.
     @inline(__always)
-    func find(_ hash: Int, where isIt: (Int32) -> Bool) -> Int32? { unsafe view.find(hash, where: isIt) }
+    func find(_ hash: Int, where isMatch: (Int32) -> Bool) -> Int32? { unsafe view.find(hash, where: isMatch) }
 
-    /// - Parameter number: 0 or greater, and one that does not stand there.
+    /// - Parameter number: 0 or greater, and not in the table yet.
     mutating func insert(_ number: Int32, _ hash: Int) {
         if unsafe (count + 1) * 2 > places.count { unsafe resize(to: places.count * 2) }
         put(HashedNumbers.entry(hash, number))
         count += 1
     }
 
-    /// Removes nothing where nothing is.
+    /// Removes the number if it is in the table.
     mutating func remove(_ number: Int32, _ hash: Int) {
-        guard var gap = place(of: hash, where: { $0 == number }) else { return }
+        guard var gap = unsafe view.place(of: hash, where: { $0 == number }) else { return }
         count -= 1
-        // Whatever stands behind and would not be found over the gap moves into it.
+        // Entries after the gap that a search would no longer find move into it.
         var next = following(gap)
         while places[next] != 0 {
             let home = home(of: places[next])
@@ -43,18 +43,23 @@ struct HashedNumbers {
         places[gap] = 0
     }
 
-    /// The memory of a table while it does not change.
+    /// Unsafe read access, valid until the next change.
     @unsafe struct View {
         fileprivate let places: UnsafePointer<UInt64>
         fileprivate let mask: Int
 
         @inline(__always)
-        func find(_ hash: Int, where isIt: (Int32) -> Bool) -> Int32? {
+        func find(_ hash: Int, where isMatch: (Int32) -> Bool) -> Int32? {
+            unsafe place(of: hash, where: isMatch).map { unsafe HashedNumbers.number(places[$0]) }
+        }
+
+        @inline(__always)
+        fileprivate func place(of hash: Int, where isMatch: (Int32) -> Bool) -> Int? {
             let fingerprint = UInt64(truncatingIfNeeded: hash) >> 32
             var place = unsafe Int(fingerprint) & mask
             while unsafe places[place] != 0 {
-                if unsafe places[place] >> 32 == fingerprint, unsafe isIt(HashedNumbers.number(places[place])) {
-                    return unsafe HashedNumbers.number(places[place])
+                if unsafe places[place] >> 32 == fingerprint, unsafe isMatch(HashedNumbers.number(places[place])) {
+                    return place
                 }
                 place = unsafe (place + 1) & mask
             }
@@ -72,17 +77,6 @@ struct HashedNumbers {
 
     private static func placeCount(for capacity: Int) -> Int {
         1 << (Int.bitWidth - max(capacity * 2 - 1, 1).leadingZeroBitCount)
-    }
-
-    @inline(__always)
-    private func place(of hash: Int, where isIt: (Int32) -> Bool) -> Int? {
-        let fingerprint = UInt64(truncatingIfNeeded: hash) >> 32
-        var place = unsafe Int(fingerprint) & (places.count - 1)
-        while places[place] != 0 {
-            if places[place] >> 32 == fingerprint, isIt(HashedNumbers.number(places[place])) { return place }
-            place = following(place)
-        }
-        return nil
     }
 
     @inline(__always)

@@ -1,15 +1,14 @@
 import CVector
 import JSON
 
-/// Entries by the interval in which a column's number must lie, in blocks in the order of where the intervals start.
+/// The entries of a list that require a column's number to lie in an interval, in blocks sorted by the intervals' starts.
 ///
-/// A block knows the greatest end in it, so that blocks in which all intervals end too soon are passed over. Intervals
-/// without a start are kept from their end, mirrored, so that they are in order too.
+/// Each block has its greatest end, so a search skips blocks whose intervals all end too early. Intervals without a start
+/// are stored mirrored, sorted by their ends.
 struct Intervals {
-    /// Of the list that they belong to.
+    /// The ID of the list.
     let parent: UInt32
     let column: Columns.Number
-    /// Blocks.
     fileprivate var plain = Run()
     fileprivate var mirrored = Run()
 
@@ -21,35 +20,35 @@ struct Intervals {
         ByteHash.of(UInt64(parent) << 8 | UInt64(column), salt: 1)
     }
 
-    /// Where an entry was put.
+    /// The sort key of an entry.
     struct Start {
         let key: UInt32
         let isMirrored: Bool
     }
 
-    /// Blocks that lie behind each other.
+    /// Consecutive blocks.
     fileprivate struct Run {
         var start: Int32 = 0
         var count: Int32 = 0
-        /// The room has two to the power of this; without one -1.
+        /// There is room for 2 to this power blocks; -1: no room.
         var sizeClass: Int32 = -1
     }
 }
 
 /// All intervals of an index.
 ///
-/// A block has up to 64, in no order; sixteen are looked at in one step.
+/// A lane has sixteen intervals, which are compared in one step. A block has one lane or four.
 struct IntervalStore {
-    /// What stands in one place in the order of starts.
+    /// Up to 64 intervals, in no order.
     fileprivate struct Block {
-        /// Where it stands, in lanes.
+        /// The first lane.
         var lane: Int32
         var count: Int32 = 0
-        /// Not greater than the key of any interval in it, and greater than those of all before.
+        /// At most the key of any interval in the block, and greater than the keys in all earlier blocks.
         var first: UInt64 = .max
-        /// Not less than any interval's end.
+        /// At least the end of any interval in the block.
         var end: UInt32 = 0
-        /// How many lanes it has room for.
+        /// The number of lanes.
         var lanes: Int32 = 1
     }
 
@@ -60,15 +59,15 @@ struct IntervalStore {
     private var blockRooms = Rooms()
     private let lows = Slab<SIMD16<Int32>>()
     private let highs = Slab<SIMD16<Int32>>()
-    /// The bits of the columns that the entries' tests compare.
+    /// The bits of the columns that the tests of the entries compare.
     private let needs = Slab<SIMD16<Int32>>()
     private let entries = Slab<SIMD8<UInt32>>()
     private var laneRooms = Rooms()
     private var lists = Pool<Intervals>()
-    /// By list and column.
+    /// The indices in `lists`, by list and column.
     private var numbers = HashedNumbers()
 
-    /// In the same order; what processors compare many of at a time has a sign.
+    /// A signed number in the same order, because vector comparisons are signed.
     @inline(__always)
     fileprivate static func signed(_ number: UInt32) -> Int32 { Int32(bitPattern: number ^ 1 << 31) }
 
@@ -76,10 +75,10 @@ struct IntervalStore {
     private static func unsigned(_ number: Int32) -> UInt32 { UInt32(bitPattern: number) ^ 1 << 31 }
 }
 
-// MARK: - Looking
+// MARK: - Finding
 
 extension IntervalStore {
-    /// The intervals while they do not change.
+    /// Unsafe read access, valid until the next change.
     @unsafe struct View {
         fileprivate let numbers: HashedNumbers.View
         fileprivate let lists: UnsafeBufferPointer<Intervals>
@@ -106,10 +105,9 @@ extension IntervalStore.View {
         }
     }
 
-    /// Calls `body` with each entry in whose interval the number lies, of those with no test of a column that holds
-    /// nothing.
+    /// Calls `body` with each entry whose interval contains the number and whose tests compare only present columns.
     ///
-    /// - Parameter present: The bits of columns that hold something.
+    /// - Parameter present: The bits of the columns that have a number.
     @inline(__always)
     func forEach(of list: Int32, at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
         unsafe forEach(of: lists[Int(list)].plain, at: number, present, body)
@@ -149,7 +147,7 @@ extension IntervalStore.View {
 // MARK: - Adding and removing
 
 extension IntervalStore {
-    /// - Returns: The intervals of a list's column, and whether they are new.
+    /// - Returns: The number of the intervals for a list and a column, and whether they are new.
     mutating func intern(_ parent: UInt32, _ column: Columns.Number) -> (number: Int32, isNew: Bool) {
         if let known = unsafe view.find(parent, column) { return (known, false) }
         let number = lists.add(Intervals(parent: parent, column: column))
@@ -157,7 +155,7 @@ extension IntervalStore {
         return (number, true)
     }
 
-    /// - Returns: What ``remove(_:startingAt:from:)`` takes.
+    /// - Returns: An argument for ``remove(_:startingAt:from:)``.
     mutating func add(_ entry: Entry, low: UInt32, high: UInt32, to number: Int32) -> Intervals.Start {
         var list = lists[number]
         defer { lists[number] = list }
@@ -169,7 +167,7 @@ extension IntervalStore {
         return Intervals.Start(key: low, isMirrored: false)
     }
 
-    /// - Returns: The list whose last interval of that column it was.
+    /// - Returns: The ID of the list, if this was its last interval of the column.
     mutating func remove(_ slot: Int32, startingAt start: Intervals.Start, from number: Int32) -> UInt32? {
         var list = lists[number]
         let key = IntervalStore.key(start.key, slot)
@@ -183,7 +181,7 @@ extension IntervalStore {
         return list.parent
     }
 
-    /// In the order of where intervals start; of those that start alike, of their slots.
+    /// Sorts by the starts of intervals, then by slots.
     private static func key(_ low: UInt32, _ slot: Int32) -> UInt64 {
         UInt64(low) << 32 | UInt64(UInt32(bitPattern: slot))
     }
@@ -201,7 +199,7 @@ extension IntervalStore {
 
     private mutating func remove(_ key: UInt64, from run: inout Intervals.Run) {
         var index = place(of: key, in: run)
-        // A slot may have several intervals that start alike, on both sides of where a block was split.
+        // A slot may have several intervals with the same start, and they may be in neighbouring blocks.
         while index >= 0 {
             if let position = positions(of: block(index, of: run)).first(where: { self.key(at: $0) == key }) {
                 return remove(position, index, from: &run)
@@ -212,7 +210,7 @@ extension IntervalStore {
 
     private func block(_ index: Int, of run: Intervals.Run) -> Block { blocks[Int(run.start) + index] }
 
-    /// The last block that starts at or before a key; -1 when none does.
+    /// The last block that starts at or before a key; -1 if there is none.
     private func place(of key: UInt64, in run: Intervals.Run) -> Int {
         var (low, high) = (0, Int(run.count))
         while low < high {
@@ -268,7 +266,9 @@ extension IntervalStore {
 // MARK: - Blocks
 
 extension IntervalStore {
-    /// Whether a block has no room for one more, and cannot be made larger; if it can be, it is.
+    /// Makes room for another interval by enlarging the block.
+    ///
+    /// - Returns: Whether the block is full and cannot be enlarged.
     private mutating func mustSplit(_ index: Int, of run: Intervals.Run) -> Bool {
         let before = block(index, of: run)
         guard before.count == before.lanes * Int32(IntervalStore.laneSize) else { return false }
@@ -280,7 +280,7 @@ extension IntervalStore {
         return false
     }
 
-    /// Moves the half that starts later into a block of its own.
+    /// Moves the half with the later starts into a new block.
     private mutating func split(_ index: Int, of run: inout Intervals.Run) {
         let before = block(index, of: run)
         let all = all(of: before).sorted { $0.key < $1.key }
@@ -303,8 +303,9 @@ extension IntervalStore {
     }
 
     private func move(_ intervals: some Sequence<Interval>, to block: inout Block) {
-        for one in intervals {
-            append(one.entry, UInt32(truncatingIfNeeded: one.key >> 32), one.high, one.key, to: &block)
+        for interval in intervals {
+            let low = UInt32(truncatingIfNeeded: interval.key >> 32)
+            append(interval.entry, low, interval.high, interval.key, to: &block)
         }
     }
 
@@ -324,7 +325,6 @@ extension IntervalStore {
         for place in (Int(run.start) + index)..<Int(run.start + run.count) { blocks[place] = blocks[place + 1] }
     }
 
-    /// For one block more.
     private mutating func makeRoom(in run: inout Intervals.Run) {
         guard run.sizeClass < 0 || run.count == 1 << run.sizeClass else { return }
         let size = 1 << (run.sizeClass + 1)

@@ -1,23 +1,21 @@
 import JSON
 import PipelineKit
 
-/// The notification infos of all subscriptions, each kept once: many subscriptions of an app have the same.
+/// The notification infos of all subscriptions. Equal texts are stored once, because many subscriptions of an app have them.
 struct NotificationInfos {
     struct Info {
-        /// As it was written.
         let text: [UInt8]
-        /// In the order in which matches hold them.
+        /// The fields that matches copy, in their order.
         let copied: [CopiedField]
         fileprivate let hash: Int
         fileprivate var users: Int
     }
 
-    /// A field that notifications need.
     struct CopiedField {
         let name: [UInt8]
-        /// `"title":`
+        /// The key as JSON, for example `"title":`.
         let key: [UInt8]
-        /// Desired keys have no place in a delete's notification; localization arguments have.
+        /// Whether the match of a delete has the field: true for localization arguments, false for desired keys.
         let isForDeletes: Bool
     }
 
@@ -29,9 +27,9 @@ struct NotificationInfos {
 
     subscript(number: Int32) -> Info { infos[Int(number)] }
 
-    /// Counts one more that has it.
+    /// Adds an info, or counts one more use of it.
     ///
-    /// - Throws: When it names fields in no way that it may.
+    /// - Throws: If its lists of field names are invalid.
     mutating func add(_ info: JSONValue?) throws(Rejection) -> Int32 {
         guard let info else { return NotificationInfos.none }
         let hash = unsafe ByteHash.of(info.raw)

@@ -1,6 +1,6 @@
-/// 32 bits in the order of what they stand for, from 1: a smaller value never has a greater key.
+/// A 32-bit key for a number or a text, from 1. A smaller value never has a greater key.
 ///
-/// Of a double they hold the first 31 bits, and whether more follow. A value without more has a key of its own.
+/// The key of a double has its first 31 bits and says whether others are set. If none are, no other value has the key.
 struct OrderedKey {
     let bits: UInt32
     /// Whether no other value has the key.
@@ -15,12 +15,12 @@ struct OrderedKey {
         let pattern = (value + 0).bitPattern
         let isNegative = pattern >> 63 == 1
         isExact = UInt64(truncatingIfNeeded: pattern) & 0x1_FFFF_FFFF == 0
-        // Of the negative numbers those with the greatest magnitude come first.
+        // Negative numbers are inverted, so that the greatest magnitude comes first.
         let cell = UInt32(truncatingIfNeeded: (isNegative ? ~pattern : pattern | 1 << 63) >> 33)
         bits = cell << 1 | (isExact == isNegative ? 1 : 0)
     }
 
-    /// A whole number that no double has lies beside the nearest one.
+    /// An integer that no double can represent gets a key next to that of the nearest double.
     @inline(__always)
     init(_ value: Int64) {
         let double = Double(value)
@@ -33,9 +33,9 @@ struct OrderedKey {
         self.init(bits: isBelow ? nearest.bits - 1 : nearest.bits + 1, isExact: false)
     }
 
-    /// How a text starts.
+    /// The key of a text: its first four bytes.
     ///
-    /// - Parameter filler: What follows where the text has less than four bytes.
+    /// - Parameter filler: The byte that extends a shorter text.
     @inline(__always)
     init(_ text: UnsafeRawBufferPointer, filler: UInt8 = 0) {
         var start: UInt32 = 0
@@ -43,7 +43,7 @@ struct OrderedKey {
         self.init(bits: start >> 1 + 1, isExact: false)
     }
 
-    /// The number, or one near it, that a key stands for.
+    /// A number near all numbers that have the key.
     static func number(_ bits: UInt32) -> Double {
         let cell = UInt64(bits >> 1) << 33
         return Double(bitPattern: cell >> 63 == 1 ? cell & ~(1 << 63) : ~cell)

@@ -1,27 +1,27 @@
 import Events
 
-/// Packs the text of a saved subscription to a fifth, more or less: what such texts are full of stands for one byte.
+/// Packs the text of a saved subscription to about a fifth of its size: one byte stands for a common phrase.
 ///
-/// A text unpacks to what it was, byte for byte. What is kept elsewhere is left out: see ``Part``.
+/// Unpacking restores the text exactly. The packed text leaves out each ``Part`` that is stored elsewhere.
 enum PackedText {
-    /// A piece of the text that is kept elsewhere; the raw value is its code.
+    /// A part of the text that is stored elsewhere. The raw value is its code in the packed text.
     enum Part: UInt8 {
         case container = 0xFB
         case user, id, info
     }
 
-    /// A piece of the text, from `start`.
+    /// The position of a part in the text.
     struct Place {
         let part: Part
         let start: Int
         let count: Int
     }
 
-    // Bytes below 0x80 stand for themselves, 0x80 to 0xFA for phrases; others than ASCII follow a code, up to 255 of them.
+    // Bytes below 0x80 stand for themselves, 0x80 to 0xFA for phrases. A code and a length precede bytes that are not ASCII.
     private static let firstPhrase: UInt8 = 0x80
-    private static let others: UInt8 = 0xFF
+    private static let nonASCII: UInt8 = 0xFF
 
-    /// - Parameter places: In the order of the text.
+    /// - Parameter places: Sorted by `start`.
     static func pack(_ text: UnsafeRawBufferPointer, leavingOut places: [Place], into packed: Slab<UInt8>) {
         let phrases = PhraseTable.shared
         var (position, next) = (0, 0)
@@ -43,7 +43,7 @@ enum PackedText {
         }
     }
 
-    /// - Returns: How many bytes it was.
+    /// - Returns: The number of bytes that it packed.
     @inline(__always)
     private static func packOne(_ rest: UnsafeRawBufferPointer, into packed: Slab<UInt8>) -> Int {
         if unsafe rest[0] < firstPhrase {
@@ -51,13 +51,13 @@ enum PackedText {
             return 1
         }
         let run = unsafe rest.prefix(255).prefix { $0 >= firstPhrase }
-        packed.append(others)
+        packed.append(nonASCII)
         unsafe packed.append(UInt8(run.count))
         unsafe packed.append(contentsOf: UnsafeRawBufferPointer(rebasing: run))
         return unsafe run.count
     }
 
-    /// - Parameter part: What was left out.
+    /// - Parameter part: Appends a part that was left out.
     static func unpack(_ packed: UnsafeRawBufferPointer, into text: inout [UInt8], part: (Part, inout [UInt8]) -> Void)
     {
         var index = 0
@@ -68,7 +68,7 @@ enum PackedText {
                 text.append(code)
             } else if let left = Part(rawValue: code) {
                 part(left, &text)
-            } else if code == others {
+            } else if code == nonASCII {
                 let end = unsafe index + 1 + Int(packed[index])
                 unsafe text.append(contentsOf: packed[(index + 1)..<end])
                 index = end
@@ -78,7 +78,7 @@ enum PackedText {
         }
     }
 
-    /// Phrases by how they start, the longest first; all in a few arrays.
+    /// A hash table of phrases by their first four bytes. Phrases with the same hash are sorted by length, the longest first.
     private final class PhraseTable: Sendable {
         private struct Span {
             let start: Int
@@ -90,7 +90,7 @@ enum PackedText {
 
         private let bytes: [UInt8]
         private let spans: [Span]
-        /// Where in `spans` those of each hash begin.
+        /// For each hash, the index in `spans` of its first phrase.
         private let starts: [Int]
 
         private init() {
@@ -115,11 +115,11 @@ enum PackedText {
             for index in starts[hash]..<starts[hash + 1] where spans[index].count <= text.count {
                 let span = spans[index]
                 let start = unsafe UnsafeRawBufferPointer(rebasing: text[..<span.count])
-                let isIt = unsafe bytes.withUnsafeBytes {
+                let isSame = unsafe bytes.withUnsafeBytes {
                     unsafe UnsafeRawBufferPointer(rebasing: $0[span.start..<(span.start + span.count)]).isSame(
                         as: start)
                 }
-                if isIt { return (span.code, span.count) }
+                if isSame { return (span.code, span.count) }
             }
             return nil
         }
@@ -132,8 +132,7 @@ enum PackedText {
         }
     }
 
-    /// At least four bytes each, 123 at most. What a text is packed to lives no longer than the process, so they may be
-    /// changed at will.
+    /// At most 123 phrases of at least four bytes. They may change at any time, because only memory contains packed texts.
     private static let phrases = usersPhrases + identifierPhrases + otherPhrases
 
     private static let usersPhrases: [String] = [

@@ -1,6 +1,6 @@
 import JSON
 
-/// Small numbers for pairs of numbers.
+/// Assigns consecutive numbers to pairs of numbers.
 struct PairTable {
     private var numbers = HashedNumbers()
     private let pairs = Slab<UInt64>()

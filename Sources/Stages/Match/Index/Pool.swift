@@ -1,4 +1,4 @@
-/// Values by small numbers that are used again.
+/// Values by small numbers. Numbers of removed values are used again.
 struct Pool<Element: BitwiseCopyable> {
     private let elements = Slab<Element>()
     private var free: [Int32] = []
@@ -25,12 +25,11 @@ struct Pool<Element: BitwiseCopyable> {
     mutating func free(_ number: Int32) { free.append(number) }
 }
 
-/// Rooms of a slab, of several sizes, that are used again.
+/// Free ranges of a slab by size class.
 struct Rooms {
-    /// Room that was given back, by size class.
     private var free: [[Int32]] = []
 
-    /// Where a room starts that was given back; nil where none is left.
+    /// The start of a free range, which is no longer free then; nil if there is none.
     mutating func take(_ sizeClass: Int) -> Int32? {
         while free.count <= sizeClass { free.append([]) }
         return free[sizeClass].popLast()

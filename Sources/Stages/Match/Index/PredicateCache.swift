@@ -1,8 +1,8 @@
 import Predicates
 
-/// What of subscriptions was read again for what tests cannot decide.
+/// The predicates of subscriptions that tests alone cannot decide, so that they are not parsed for each change.
 struct PredicateCache {
-    struct Rest {
+    struct Predicate {
         let predicate: RecordPredicate
         let sharedZoneOwner: [UInt8]?
 
@@ -19,14 +19,14 @@ struct PredicateCache {
 
     private static let countMax = 10_000
 
-    private var all: [Int32: Rest] = [:]
+    private var all: [Int32: Predicate] = [:]
 
-    mutating func rest(of slot: Int32, read: () -> Rest) -> Rest {
+    mutating func predicate(of slot: Int32, read: () -> Predicate) -> Predicate {
         if let known = all[slot] { return known }
         if all.count == PredicateCache.countMax { all.removeAll(keepingCapacity: true) }
-        let rest = read()
-        all[slot] = rest
-        return rest
+        let predicate = read()
+        all[slot] = predicate
+        return predicate
     }
 
     mutating func forget(_ slot: Int32) { if !all.isEmpty { all[slot] = nil } }

@@ -2,22 +2,22 @@ import Events
 import JSON
 import Predicates
 
-/// What the columns of one record's type hold for it. Empty between changes.
+/// The numbers in the columns of the current record. Empty between changes.
 struct RecordColumns {
-    /// By column; 0 where there is nothing. Of columns of many, how many there are.
+    /// The number in each column, 0 if it is empty; for a column with several numbers their count.
     private let numbers = Slab<UInt32>(repeating: 0, count: Columns.countMax)
-    /// By column of many: where its numbers start in `many`.
+    /// For a column with several numbers: their start in `many`.
     private let starts = Slab<UInt32>(repeating: 0, count: Columns.countMax)
     private let kinds = Slab<UInt8>(repeating: 0, count: Columns.countMax)
     private let many = Slab<UInt32>()
-    /// The columns that hold something.
+    /// The columns that are not empty.
     private let present = Slab<Columns.Number>()
-    /// A bit for each of them, and for those that share it.
+    /// The ``Forest/bit(_:)`` of each present column.
     private(set) var presentBits: UInt32 = 0
-    /// Whether a field is of bytes: no test tells them from texts, so that predicates must be asked.
-    private(set) var holdsBytes = false
+    /// Whether a field contains bytes. Tests cannot distinguish bytes from texts, so the predicates must decide.
+    private(set) var hasBytes = false
 
-    /// The kind of what is in columns of many.
+    /// The kind of a column with several numbers.
     private static let manyKind = UInt8.max
 
     mutating func clear() {
@@ -29,7 +29,7 @@ struct RecordColumns {
         }
         present.removeAll()
         presentBits = 0
-        holdsBytes = false
+        hasBytes = false
         many.removeAll()
     }
 
@@ -47,7 +47,7 @@ struct RecordColumns {
         presentBits |= Forest.bit(column)
     }
 
-    /// Collects what `body` adds.
+    /// Sets a column to the numbers that `body` appends.
     @inline(__always)
     private mutating func setMany(_ column: Columns.Number?, _ body: (Slab<UInt32>) -> Void) {
         guard let column else { return }
@@ -64,7 +64,7 @@ struct RecordColumns {
 // MARK: - Tests
 
 extension RecordColumns {
-    /// The columns while they do not change.
+    /// Unsafe read access, valid until the next change.
     @unsafe struct View {
         let numbers: UnsafePointer<UInt32>
         let kinds: UnsafePointer<UInt8>
@@ -93,9 +93,13 @@ extension RecordColumns {
 }
 
 extension RecordColumns.View {
-    enum Verdict { case no, ask, yes }
+    enum Verdict {
+        case no, yes
+        /// The predicate must decide.
+        case ask
+    }
 
-    /// Whether a record passes an entry's tests; `ask` where the predicate has the last word.
+    /// Whether a record passes the tests of an entry.
     @inline(__always)
     func verdict(_ entry: EntryView) -> Verdict {
         let count = unsafe entry.testCount
@@ -139,7 +143,7 @@ extension RecordColumns.View {
 // MARK: - Loading
 
 extension RecordColumns {
-    /// Loads the fields that subscriptions to the record's type look at.
+    /// Loads the fields that subscriptions to the record type compare.
     mutating func load(
         _ fields: JSONValue?, of whole: JSONValue, _ type: Columns, _ names: SymbolTable.View,
         _ values: ValueTable.View
@@ -149,13 +153,13 @@ extension RecordColumns {
             var seen: (UInt64, UInt64) = (0, 0)
             for (key, field) in fields.members {
                 guard let name = unsafe names.find(key), let place = unsafe columns.place(of: name) else { continue }
-                // Where a name stands twice the first counts, as for JSONValue.member(_:).
+                // If a name occurs twice, the first field counts, as for JSONValue.member(_:).
                 let bit: UInt64 = 1 << UInt64(place & 63)
                 guard (place < 64 ? seen.0 : seen.1) & bit == 0 else { continue }
                 if place < 64 { seen.0 |= bit } else { seen.1 |= bit }
                 let members = FieldMembers(of: field)
                 unsafe load(FieldView(value: members.value), columns.fields[place], columns, values)
-                if let type = members.type, type.isTypeOfBytes { holdsBytes = true }
+                if let type = members.type, type.isTypeOfBytes { hasBytes = true }
             }
             if let all = unsafe columns.allText { unsafe load(wordsOf: fields, columns.fields[all], values) }
         }
@@ -280,7 +284,7 @@ extension RecordColumns {
         }
     }
 
-    /// All words of a record's texts.
+    /// Loads all words of the record's texts.
     private mutating func load(wordsOf fields: JSONValue, _ field: Columns.Field, _ values: ValueTable.View) {
         setMany(field[.word]) { many in
             for (_, field) in fields.members where Clause.isText(field[.type]) {

@@ -1,50 +1,51 @@
 import Predicates
 
-/// A predicate as the index sees it: tests, and for each of them under which keys a subscription may be put.
+/// A predicate in the terms of the index: its tests, and the keys under which the index can store a subscription.
 ///
-/// Kept and filled again for each subscription, for its memory.
+/// One shape is reused for all subscriptions, to reuse its memory.
 struct Shape {
-    /// One thing of which a record must have some for a predicate to hold.
+    /// A number in a column, or an interval of numbers.
     enum Key: Equatable {
         case value(Columns.Number, UInt32)
         case interval(Columns.Number, low: UInt32, high: UInt32)
     }
 
-    /// Keys of which every record that satisfies the predicate has one.
+    /// A set of keys. Every record that satisfies the predicate has at least one of them.
     struct Cover {
+        /// A range of ``Shape/keys``.
         var keys: Range<Int>
-        /// The test that says the same; nil where none does.
+        /// The equivalent test, if there is one.
         var test: Int?
-        /// How likely a record is to have one of the keys; a guess.
+        /// The estimated probability that a record has one of the keys.
         var likelihood: Double
     }
 
     private(set) var tests: [Test] = []
     private(set) var covers: [Cover] = []
     private(set) var keys: [Key] = []
-    /// Whether a record that passes all tests satisfies the predicate.
+    /// Whether the predicate is true for every record that passes all tests.
     private(set) var isCertain = true
-    /// Whether no record satisfies it.
+    /// Whether the predicate is false for every record.
     private(set) var isNever = false
-    /// Whether it asks for something, and no cover says more than that a field is there.
+    /// Whether there is a condition, but each cover only requires that a field has a value.
     private(set) var isScanned = false
 
-    /// Of what a longer predicate asks the rest is left to it.
+    /// The most covers; the predicate itself decides about further clauses.
     private static let countMax = 32
 
-    /// A cover that says that a field is there, and no more.
+    /// The likelihood that a field has a value.
     private static let presence = 0.9
 
-    /// All covers, a bit for each; of more than 64 the first.
+    /// A bit for each of the first 64 covers.
     var allCovers: UInt64 { covers.count < 64 ? 1 << UInt64(covers.count) - 1 : .max }
 
-    /// The rarest to be true first; no more than an entry has room for, and one.
+    /// The tests that are least likely to pass, the least likely first: at most one more than an entry has room for.
     ///
-    /// - Parameter said: Those left out, a bit for each.
-    func tests(but said: UInt64) -> [Test] {
+    /// - Parameter used: A bit for each test to leave out.
+    func tests(without used: UInt64) -> [Test] {
         var picked: [(index: Int, likelihood: Double)] = []
         picked.reserveCapacity(Entry.testsMax + 2)
-        for index in tests.indices where said & 1 << UInt64(index) == 0 {
+        for index in tests.indices where used & 1 << UInt64(index) == 0 {
             let likelihood = likelihood(ofTest: index)
             picked.insert((index, likelihood), at: picked.firstIndex { $0.likelihood > likelihood } ?? picked.count)
             if picked.count > Entry.testsMax + 1 { picked.removeLast() }
@@ -56,14 +57,14 @@ struct Shape {
         covers.first { $0.test == index }?.likelihood ?? Shape.presence
     }
 
-    /// Whether a test is of a range and asks no more than whether a number lies in it.
+    /// Whether a test only checks that a number is in a range.
     func isExactRange(_ index: Int) -> Bool { index < 64 && tests[index].operation == .range }
 
-    /// Adds a test that is no clause's.
-    mutating func addOther(_ test: Test) { tests.append(test) }
+    /// Adds a test that belongs to no clause.
+    mutating func append(_ test: Test) { tests.append(test) }
 
-    /// Something is asked that no test says.
-    mutating func leaveRest() { isCertain = false }
+    /// Records that the predicate has a condition without a test.
+    mutating func setUncertain() { isCertain = false }
 
     mutating func clear() {
         tests.removeAll(keepingCapacity: true)
@@ -107,7 +108,9 @@ extension Shape {
         }
     }
 
-    /// - Returns: Where it stands: two ranges of one column are one test.
+    /// Adds a test, or narrows the range test of the same column.
+    ///
+    /// - Returns: The index of the test.
     private mutating func add(_ test: Test) -> Int {
         if test.isRange, let same = tests.firstIndex(where: { $0.column == test.column && $0.isRange }) {
             tests[same].narrow(to: test)
@@ -148,7 +151,7 @@ extension Shape {
             return min(Double(values.uses(of: value) + 1) / Double(columns.uses(of: column) + 2), 0.8)
         case .interval(let column, let low, let high):
             if columns.aspect(column).isNumber { return columns.share(of: column, low, high) }
-            // Texts start with few of all possible bytes.
+            // Texts start with few of the possible bytes.
             return min(0.8, max(Double(high - min(low, high)) / 0x1p29, 0.002))
         }
     }
@@ -167,7 +170,7 @@ extension Shape.Key {
 // MARK: - Alternatives
 
 extension Shape {
-    /// Puts a subscription under the keys of each branch, where each branch has some.
+    /// Adds a cover with the keys of all branches, if each branch has keys.
     private mutating func add(
         _ alternative: Condition, _ columns: Columns, _ values: ValueTable,
         _ names: inout SymbolTable
@@ -179,7 +182,7 @@ extension Shape {
         covers.append(cover(found, test: nil, columns, values))
     }
 
-    /// Adds the keys of a condition; nil when it has none.
+    /// Adds the keys of a condition; sets `keys` to nil if it has none.
     private func collect(
         _ condition: Condition, _ keys: inout [Key]?, _ columns: Columns, _ values: ValueTable,
         _ names: inout SymbolTable
@@ -216,7 +219,7 @@ extension Shape {
 }
 
 extension SymbolTable {
-    /// A field's name; what is no field has no number of its own.
+    /// The number of a field's name; 0 for other subjects.
     fileprivate mutating func intern(_ subject: Clause.Subject) -> Int32 {
         if case .field(let name) = subject { intern(name) } else { 0 }
     }

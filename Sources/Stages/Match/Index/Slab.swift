@@ -1,11 +1,10 @@
 import Glibc
 
-/// Values by number in memory that grows. They are reached by a pointer, so that looking at them counts no holders.
+/// A growing array of values behind a pointer, so that reading needs no reference counting. Copies share the values.
 ///
-/// What is large lies in huge pages, where the system has them: a look at a random place costs one miss then, not two.
-/// A class: who holds it twice holds the same values.
+/// Large arrays use huge pages if the system has them: then a random access causes one cache miss instead of two.
 @safe final class Slab<Element: BitwiseCopyable> {
-    /// Moves when the slab grows.
+    /// Changes when the slab grows.
     @exclusivity(unchecked) private(set) var base: UnsafeMutablePointer<Element>
     @exclusivity(unchecked) private(set) var count = 0
     @exclusivity(unchecked) private var capacity = 0
@@ -22,11 +21,11 @@ import Glibc
     @inline(__always)
     subscript(number: Int) -> Element {
         get {
-            unsafe precondition(number >= 0 && number < count, "a slab has what was put into it")
+            unsafe precondition(number >= 0 && number < count, "the number is outside the slab")
             return unsafe base[number]
         }
         set {
-            unsafe precondition(number >= 0 && number < count, "a slab has what was put into it")
+            unsafe precondition(number >= 0 && number < count, "the number is outside the slab")
             unsafe base[number] = newValue
         }
     }
@@ -77,7 +76,7 @@ import Glibc
         else {
             preconditionFailure("no memory for \(bytes) bytes of the index")
         }
-        // A wish: where it is not granted, pages are as they are.
+        // Only a hint: a failure does no harm.
         if isHuge { _ = unsafe madvise(memory, bytes, MADV_HUGEPAGE) }
         return unsafe memory.assumingMemoryBound(to: Element.self)
     }

@@ -2,11 +2,11 @@ import JSON
 import Predicates
 
 extension SubscriptionIndex {
-    /// Stands for a name that no subscription has.
+    /// The number of a name that no subscription has.
     private static let unknown: Int32 = -2
 
-    /// What a change is compared with, by the numbers of names.
-    private struct Sought {
+    /// The numbers of a change's scope, record type and zone.
+    private struct Target {
         let scope: Int32
         let recordType: Int32
         let zone: Int32
@@ -14,13 +14,13 @@ extension SubscriptionIndex {
 
     /// Collects the subscriptions that watch a change, in the order in which they were saved.
     mutating func find(_ change: borrowing Change, into found: inout [Found]) {
-        guard let sought = sought(change) else { return }
-        collect(change, sought)
+        guard let target = target(of: change) else { return }
+        collect(change, target)
         // The formatter takes the space out of `for unsafe`.
         // swift-format-ignore
         for unsafe hit in unsafe hits.view {
             let slot = Int32(bitPattern: hit >> 1)
-            if hit & 1 == 1 || record.holdsBytes, !asks(slot, copy change) { continue }
+            if hit & 1 == 1 || record.hasBytes, !predicateHolds(slot, for: copy change) { continue }
             found.append(Found(saved: store[slot].saved, slot: slot))
         }
         hits.removeAll()
@@ -28,15 +28,15 @@ extension SubscriptionIndex {
         if found.count > 1 { sort(&found) }
     }
 
-    /// Most changes come from where the one before came from.
+    /// The home of the change. Caches the environment of the last change, because most changes come from the same one.
     @inline(__always)
     private mutating func home(_ change: borrowing Change) -> Int32? {
         if let last = lastEnvironment, last.isEnvironment(of: change) {
-            return homes.find(last.number, change.database.number)
+            return homes.find(last.number, change.database.rawValue)
         }
         guard let number = environment(change.container, change.environment) else { return nil }
         lastEnvironment = LastEnvironment(change, number)
-        return homes.find(number, change.database.number)
+        return homes.find(number, change.database.rawValue)
     }
 
     func environment(_ container: JSONValue, _ environment: JSONValue) -> Int32? {
@@ -45,20 +45,20 @@ extension SubscriptionIndex {
     }
 
     @inline(__always)
-    private mutating func sought(_ change: borrowing Change) -> Sought? {
+    private mutating func target(of change: borrowing Change) -> Target? {
         guard let home = home(change) else { return nil }
         let owner = change.owner.map { owners.find($0) ?? SubscriptionIndex.unknown } ?? -1
         guard let scope = scopes.find(home, owner) else { return nil }
-        return Sought(
+        return Target(
             scope: scope, recordType: change.recordType.flatMap { names.find($0) } ?? SubscriptionIndex.unknown,
             zone: change.zone.name.map { names.find($0) ?? SubscriptionIndex.unknown } ?? defaultZone)
     }
 
-    private mutating func collect(_ change: borrowing Change, _ sought: Sought) {
-        let roots = roots(sought)
-        if sought.recordType >= 0 { record.set(Columns.recordType, UInt32(sought.recordType) + 1) }
-        if roots.0 != nil || roots.1 != nil, let type = typeNumber(sought.recordType) {
-            load(change, type)
+    private mutating func collect(_ change: borrowing Change, _ target: Target) {
+        let roots = roots(target)
+        if target.recordType >= 0 { record.set(Columns.recordType, UInt32(target.recordType) + 1) }
+        if roots.0 != nil || roots.1 != nil, let type = typeNumber(target.recordType) {
+            unsafe record.load(change.fields, of: change.record, types[type], names.view, values.view)
         }
         let walk = unsafe Walk(
             forest: forest.view, record: record.view(sets: values.view.sets), intervals: intervals.view,
@@ -69,30 +69,27 @@ extension SubscriptionIndex {
         if let root = roots.3 { unsafe walk.visit(root) }
     }
 
+    /// The lists of subscriptions that may watch the change. A database subscription watches every zone except the default
+    /// zone (CKDatabaseSubscription).
     @inline(__always)
-    private mutating func load(_ change: borrowing Change, _ type: Int) {
-        unsafe record.load(change.fields, of: change.record, types[type], names.view, values.view)
-    }
-
-    /// A database subscription watches every zone but the default one (CKDatabaseSubscription).
-    @inline(__always)
-    private func roots(_ sought: Sought) -> (Int?, Int?, Int?, Int?) {
-        let (forest, scope, type) = unsafe (forest.view, sought.scope, sought.recordType)
+    private func roots(_ target: Target) -> (Int?, Int?, Int?, Int?) {
+        let (forest, scope, type) = unsafe (forest.view, target.scope, target.recordType)
         return unsafe (
-            forest.find(SubscriptionIndex.rootKey(.query, scope, type, zone: sought.zone)),
+            forest.find(SubscriptionIndex.rootKey(.query, scope, type, zone: target.zone)),
             forest.find(SubscriptionIndex.rootKey(.queryEverywhere, scope, type)),
-            forest.find(SubscriptionIndex.rootKey(.zone, scope, sought.zone)),
-            sought.zone == defaultZone ? nil : forest.find(SubscriptionIndex.rootKey(.database, scope, 0))
+            forest.find(SubscriptionIndex.rootKey(.zone, scope, target.zone)),
+            target.zone == defaultZone ? nil : forest.find(SubscriptionIndex.rootKey(.database, scope, 0))
         )
     }
 
-    /// What tests could not decide.
+    /// Whether the predicate is true. Called if the tests could not decide.
     @inline(never)
-    private mutating func asks(_ slot: Int32, _ change: Change) -> Bool {
-        predicates.rest(of: slot) { store.withSubscription(slot) { PredicateCache.Rest($0) } }.holds(for: change)
+    private mutating func predicateHolds(_ slot: Int32, for change: Change) -> Bool {
+        predicates.predicate(of: slot) { store.withSubscription(slot) { PredicateCache.Predicate($0) } }
+            .holds(for: change)
     }
 
-    /// Lists of two of a clause's values lead to one subscription twice.
+    /// Sorts the subscriptions and removes duplicates: a subscription may be in the lists of several values.
     private func sort(_ found: inout [Found]) {
         found.sort()
         var kept = 1
@@ -104,7 +101,7 @@ extension SubscriptionIndex {
     }
 }
 
-/// Where the change before came from.
+/// The container and environment of the last change.
 struct LastEnvironment {
     private let container: [UInt8]
     private let environment: [UInt8]
@@ -124,13 +121,13 @@ struct LastEnvironment {
     }
 }
 
-/// Goes through all lists that a record leads to.
+/// Visits all lists whose keys a record has.
 @unsafe private struct Walk {
     let forest: Forest.View
     let record: RecordColumns.View
     let intervals: IntervalStore.View
     let reason: Reason
-    /// A slot above a bit: whether the predicate must be asked.
+    /// Slots shifted by one bit, which says whether the predicate must decide.
     let hits: Slab<UInt32>
 
     func visit(_ offset: Int) {
@@ -149,7 +146,7 @@ struct LastEnvironment {
         }
     }
 
-    /// Asks for all children before it visits the first: what memory answers slowly it answers together.
+    /// Finds all children before it visits the first one, so that their memory accesses overlap.
     private func visitChildren(_ header: Forest.Header) {
         unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: Walk.childrenMax) { children in
             var count = 0

@@ -3,9 +3,9 @@ import PipelineKit
 import Predicates
 
 extension SubscriptionIndex {
-    /// Replaces the subscription with the same identity, if there is one.
+    /// Adds a subscription, or replaces the one with its identity.
     ///
-    /// - Throws: When its notification info cannot be used, or there is no room.
+    /// - Throws: If its notification info is invalid or the index is full.
     mutating func save(_ subscription: borrowing Subscription, at sequence: UInt64) throws(Rejection) {
         guard store.hasRoom else {
             throw Rejection(
@@ -22,7 +22,7 @@ extension SubscriptionIndex {
         place(slot, subscription.firesOn, in: forest.list(root), covers: shape.allCovers, used: 0)
     }
 
-    /// Deletes nothing where nothing is.
+    /// Deletes the subscription if it exists.
     mutating func delete(_ identity: Subscription.Identity) {
         guard let home = home(identity), let slot = store.find(identity, home: home) else { return }
         delete(slot)
@@ -40,17 +40,19 @@ extension SubscriptionIndex {
     }
 }
 
-// MARK: - What is asked
+// MARK: - Reading
 
 extension SubscriptionIndex {
-    /// - Returns: The key of the root.
+    /// Reads the subscription into ``shape``.
+    ///
+    /// - Returns: The key of the root list.
     private mutating func readShape(_ subscription: borrowing Subscription, _ home: Int32) -> Forest.Key {
         shape.clear()
-        if subscription.sharedZoneOwner != nil { shape.leaveRest() }
+        if subscription.sharedZoneOwner != nil { shape.setUncertain() }
         let scope = addScope(subscription.identity, home)
         let recordType = subscription.recordType.map { names.intern(text: $0) }
         guard subscription.subject == .query, let recordType else {
-            if let recordType { shape.addOther(.equal(Columns.recordType, UInt32(recordType) + 1)) }
+            if let recordType { shape.append(.equal(Columns.recordType, UInt32(recordType) + 1)) }
             guard case .one(let zone) = subscription.zone else { return SubscriptionIndex.rootKey(.database, scope, 0) }
             return SubscriptionIndex.rootKey(.zone, scope, number(ofZone: zone))
         }
@@ -65,7 +67,7 @@ extension SubscriptionIndex {
         zone.map { names.intern(text: $0) } ?? defaultZone
     }
 
-    /// Makes room for the columns of a record type.
+    /// The index in ``types`` of a record type, which is added if it is new.
     private mutating func addType(_ name: Int32) -> Int {
         if let number = typeNumber(name) { return number }
         while typeNumbers.count <= name { typeNumbers.append(-1) }
@@ -77,11 +79,11 @@ extension SubscriptionIndex {
     private mutating func addHome(_ identity: Subscription.Identity) -> Int32 {
         let environment = environments.intern(
             names.intern(text: identity.container), names.intern(text: identity.environment))
-        return homes.intern(environment, identity.database.number)
+        return homes.intern(environment, identity.database.rawValue)
     }
 
     private func home(_ identity: Subscription.Identity) -> Int32? {
-        environment(identity.container, identity.environment).flatMap { homes.find($0, identity.database.number) }
+        environment(identity.container, identity.environment).flatMap { homes.find($0, identity.database.rawValue) }
     }
 
     private mutating func addScope(_ identity: Subscription.Identity, _ home: Int32) -> Int32 {
@@ -89,13 +91,14 @@ extension SubscriptionIndex {
     }
 }
 
-// MARK: - Places
+// MARK: - Placing
 
 extension SubscriptionIndex {
-    /// Puts a subscription into a list, or, when that is full, into those of its children that the rarest of the covers
-    /// left says.
+    /// Adds a subscription to a list. If the list is full, adds it to the children for the keys of the rarest cover.
     ///
-    /// - Parameter used: Tests, a bit for each, that are true of whatever comes to the list.
+    /// - Parameters:
+    ///   - covers: A bit for each cover that is not used yet.
+    ///   - used: A bit for each test that every record which reaches the list passes.
     private mutating func place(
         _ slot: Int32, _ firesOn: Reason, in list: UInt32, covers: UInt64, used: UInt64
     ) {
@@ -106,13 +109,13 @@ extension SubscriptionIndex {
         for index in cover.keys {
             switch shape.keys[index] {
             case .value(let column, let value):
-                let said: UInt64 = cover.test.map { $0 < 64 ? 1 << UInt64($0) : 0 } ?? 0
+                let test: UInt64 = cover.test.map { $0 < 64 ? 1 << UInt64($0) : 0 } ?? 0
                 place(
                     slot, firesOn, in: forest.child(of: list, column, value), covers: covers & ~(1 << UInt64(best)),
-                    used: used | said)
+                    used: used | test)
             case .interval(let column, let low, let high):
-                let said: UInt64 = cover.test.map { shape.isExactRange($0) ? 1 << UInt64($0) : 0 } ?? 0
-                add(entry(slot, firesOn, used | said), slot, toIntervalsOf: list, column, low, high)
+                let test: UInt64 = cover.test.map { shape.isExactRange($0) ? 1 << UInt64($0) : 0 } ?? 0
+                add(entry(slot, firesOn, used | test), slot, toIntervalsOf: list, column, low, high)
             }
         }
     }
@@ -126,7 +129,7 @@ extension SubscriptionIndex {
     }
 
     private func entry(_ slot: Int32, _ firesOn: Reason, _ used: UInt64) -> Entry {
-        Entry(slot: slot, firesOn: firesOn, tests: shape.tests(but: used), isCertain: shape.isCertain)
+        Entry(slot: slot, firesOn: firesOn, tests: shape.tests(without: used), isCertain: shape.isCertain)
     }
 
     private mutating func add(_ entry: Entry, _ slot: Int32, to list: UInt32) {

@@ -3,8 +3,8 @@ import JSON
 import PipelineKit
 
 extension SubscriptionIndex {
-    /// The subscriptions as they were saved, in that order. In which list each stands is found anew, and may be found
-    /// another: it decides how soon a match is found, not which.
+    /// Writes the subscriptions in the order of their saves, without their places in the index. Restored subscriptions may
+    /// get other places, which changes the speed of matching but not the result.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(all: savedOrder) { found, snapshot in
             snapshot.write(found.saved)
@@ -19,10 +19,10 @@ extension SubscriptionIndex {
         var last: UInt64 = 0
         for number in 0..<count {
             let saved = try snapshot.number()
-            guard saved > last else { throw snapshot.error("a subscription was saved out of its turn") }
+            guard saved > last else { throw snapshot.error("a subscription is out of order") }
             last = saved
             try readOne(&snapshot, &parser, saved, settings)
-            guard self.count == number + 1 else { throw snapshot.error("a subscription is there twice") }
+            guard self.count == number + 1 else { throw snapshot.error("a subscription appears twice") }
         }
     }
 
@@ -35,7 +35,7 @@ extension SubscriptionIndex {
                 try unsafe save(SubscriptionReader.subscription(parser.parse(text), settings), at: saved)
             }
         } catch {
-            throw snapshot.error("a subscription does not read: \(error)")
+            throw snapshot.error("a subscription cannot be read: \(error)")
         }
     }
 
@@ -49,7 +49,7 @@ extension SubscriptionIndex {
 // MARK: - State
 
 extension SubscriptionIndex {
-    /// One line a subscription, in the order in which they were saved: what names it, and all of it as it was saved.
+    /// Writes one line for each subscription, in the order of their saves.
     func writeState(into lines: inout ByteBuffer, _ settings: MatchSettings) {
         for found in savedOrder {
             store.withSubscription(found.slot, settings) { writeState($0, found, into: &lines) }
@@ -67,7 +67,7 @@ extension SubscriptionIndex {
         lines.append("}\n")
     }
 
-    /// What is the same in every match: `"container":…` to `"subscriptionType":…`.
+    /// Writes the members that are the same in every match: `"container":…` to `"subscriptionType":…`.
     @inline(__always)
     func writeHead(_ slot: Int32, into buffer: inout ByteBuffer) {
         let row = store[slot]

@@ -2,54 +2,55 @@ import JSON
 import PipelineKit
 import Predicates
 
-/// All saved subscriptions, and for a change those that watch it.
+/// All saved subscriptions. Finds those that watch a change.
 ///
-/// Subscriptions of one scope, record type and zone share a root list. A list that is full puts what comes after into
-/// its children: each under the key that is rarest to be true, of a value (equality, elements, words, cells of the grid)
-/// or of an interval (ranges, beginnings). A child that is full does the same with the keys that are left. Entries hold
-/// up to three further tests; what these cannot decide the predicate does.
+/// The subscriptions of one scope, record type and zone share a root list. Once a list is full, it puts further
+/// subscriptions into child lists, under the keys that a record is least likely to have. A key is a value (equality,
+/// elements, words, grid cells) or an interval (ranges, prefixes). A full child list continues with the remaining keys. An
+/// entry has up to three more tests; if they are not enough, the predicate decides.
 struct SubscriptionIndex {
     struct Found: Comparable {
-        /// Sequence of the event that saved the subscription.
+        /// The sequence of the `subscription.save`.
         let saved: UInt64
         let slot: Int32
 
         static func < (left: Found, right: Found) -> Bool { left.saved < right.saved }
     }
 
-    /// What a root list is for.
-    enum Shelf: UInt8 {
-        /// Queries of one record type and zone, and of one record type and all zones.
+    /// The kind of a root list.
+    enum RootKind: UInt8 {
+        /// Queries for a record type in one zone.
         case query = 0x80
+        /// Queries for a record type in all zones.
         case queryEverywhere
         case zone, database
     }
 
-    /// How many entries a list holds before others go to its children.
+    /// The number of entries in a list from which on new entries go to its children.
     static let fullCount = 8
 
-    /// Of containers, environments, record types, zones and fields.
+    /// Names of containers, environments, record types, zones and fields.
     var names = SymbolTable()
     var owners = SymbolTable()
-    /// A container in one environment, and of that one database: what is called a home.
+    /// Pairs of container and environment.
     var environments = PairTable()
+    /// Pairs of environment and database.
     var homes = PairTable()
-    /// One user's part of a private or shared database, or a public database: a home and its owner, who is -1 in the
-    /// public database.
+    /// Pairs of home and owner: a public database, where the owner is -1, or a user's part of another one.
     var scopes = PairTable()
     var types: [Columns] = []
-    /// The numbers of record types by those of their names; -1 for other names.
+    /// The index in `types` for the number of a record type's name; -1 for other names.
     var typeNumbers: [Int32] = []
     let values = ValueTable()
     var store = SubscriptionStore()
     var forest = Forest()
     var intervals = IntervalStore()
-    /// Where subscriptions stand that stand in several places.
+    /// The placements of subscriptions that have several.
     var placements: [Int32: [SubscriptionStore.Placement]] = [:]
     var shape = Shape()
     let defaultZone: Int32
 
-    // Of one change; empty between changes.
+    // For the current change; empty between changes.
     var record = RecordColumns()
     let hits = Slab<UInt32>()
     var lastEnvironment: LastEnvironment?
@@ -63,7 +64,6 @@ struct SubscriptionIndex {
 
     var count: Int { store.count }
 
-    /// Makes room for that many subscriptions.
     mutating func reserveCapacity(_ count: Int) {
         store.reserveCapacity(count)
         forest.reserveCapacity(count)
@@ -74,13 +74,13 @@ struct SubscriptionIndex {
 
 extension SubscriptionIndex {
     /// - Parameters:
-    ///   - name: A record type's number, or a zone's.
-    ///   - zone: Of a query in one zone.
+    ///   - name: The number of a record type's name, or of a zone's name.
+    ///   - zone: The zone, for queries in one zone.
     @inline(__always)
-    static func rootKey(_ shelf: Shelf, _ scope: Int32, _ name: Int32, zone: Int32 = 0) -> Forest.Key {
+    static func rootKey(_ kind: RootKind, _ scope: Int32, _ name: Int32, zone: Int32 = 0) -> Forest.Key {
         Forest.Key(
             parent: Forest.Key.rootBit | UInt32(bitPattern: scope), value: UInt32(bitPattern: name),
-            column: shelf.rawValue, second: UInt32(bitPattern: zone))
+            column: kind.rawValue, second: UInt32(bitPattern: zone))
     }
 
     @inline(__always)

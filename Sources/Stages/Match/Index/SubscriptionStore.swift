@@ -2,35 +2,35 @@ import Events
 import JSON
 import PipelineKit
 
-/// What is known of each saved subscription beside its place in the index, by slot: 32 bytes, and its packed text.
+/// All saved subscriptions by slot: a row of 32 bytes and the packed text.
 struct SubscriptionStore {
     struct Row {
-        /// The event that saved it.
+        /// The sequence of the `subscription.save`.
         var saved: UInt64
-        /// Of its container, environment and database, as they were written.
+        /// The index in ``SubscriptionStore/heads``.
         var head: Int32
-        /// Of its notification info; -1 without one.
+        /// The number of the notification info; -1 without one.
         var info: Int32
-        /// Where it stands in the index.
+        /// The place in the index.
         var placement: Placement
-        /// The lengths of user and subscription ID, both as they were written but without quotes, and the packed text.
+        /// The lengths of user and subscription ID, these two as written but without quotes, and the packed text.
         var text: TextStore.Place
         var subject: Subscription.Subject
         var firesOnce: Bool
-        /// Whether it is looked at for every change of its record type.
+        /// Whether it is evaluated for every change of its record type.
         var isScanned: Bool
     }
 
-    /// Container, environment and database, as a subscription writes them.
+    /// Container, environment and database, as written in a subscription.
     struct Head {
         let home: Int32
         /// `"container":…,"environment":…,"database":…`
         let text: [UInt8]
-        /// With its quotes.
+        /// With quotes.
         let container: [UInt8]
     }
 
-    /// A list of the index, or intervals of one, and where in it.
+    /// A position in a list of the index, or in the intervals of a list.
     struct Placement: Equatable {
         private let list: UInt32
         let position: UInt32
@@ -38,7 +38,7 @@ struct SubscriptionStore {
         private static let intervalsBit: UInt32 = 1 << 31
 
         static let none = Placement(list: .max, position: 0)
-        /// Stands for several, which are kept apart.
+        /// Stands for several placements, which are in ``SubscriptionIndex/placements``.
         static let several = Placement(list: .max, position: 1)
 
         private init(list: UInt32, position: UInt32) { (self.list, self.position) = (list, position) }
@@ -67,12 +67,12 @@ struct SubscriptionStore {
     private(set) var heads: [Head] = []
     private var headNumbers = SymbolTable()
     private(set) var infos = NotificationInfos()
-    /// By identity.
+    /// The slots by identity.
     private var numbers = HashedNumbers()
-    /// What is packed, before it is kept.
+    /// Reused for every text.
     private let scratch = Slab<UInt8>()
 
-    /// Whether there is room for one more.
+    /// Whether there is room for another subscription.
     var hasRoom: Bool { count < Entry.slotMax && texts.hasRoom }
 
     var count: Int { numbers.count }
@@ -100,9 +100,9 @@ extension SubscriptionStore {
         }
     }
 
-    /// - Parameters:
-    ///   - subscription: One of an identity that no other has.
-    ///   - info: What ``addInfo(_:)`` gave.
+    /// Adds a subscription with a new identity.
+    ///
+    /// - Parameter info: The result of ``addInfo(_:)``.
     mutating func add(
         _ subscription: borrowing Subscription, home: Int32, info: Int32, saved: UInt64, isScanned: Bool
     ) -> Int32 {
@@ -157,7 +157,7 @@ extension SubscriptionStore {
         return unsafe texts.add(UnsafeRawBufferPointer(scratch.view))
     }
 
-    /// In the order of the text.
+    /// The parts of the text that are stored elsewhere, in order.
     private func places(_ subscription: borrowing Subscription) -> [PackedText.Place] {
         let (identity, start) = (subscription.identity, subscription.event.offset)
         var places: [PackedText.Place] = []
@@ -173,7 +173,7 @@ extension SubscriptionStore {
         return places
     }
 
-    /// The text of the event that saved it.
+    /// The text of the `subscription.save`.
     func text(_ slot: Int32) -> [UInt8] {
         let (user, id, packed) = unsafe parts(slot)
         var text: [UInt8] = []
@@ -195,7 +195,7 @@ extension SubscriptionStore {
         text.append(UInt8(ascii: "\""))
     }
 
-    /// Calls `body` with what was saved, read again.
+    /// Parses the subscription's text and calls `body` with the result.
     func withSubscription<Result>(
         _ slot: Int32, _ settings: MatchSettings = MatchSettings(), _ body: (Subscription) -> Result
     ) -> Result {
@@ -204,15 +204,15 @@ extension SubscriptionStore {
             do {
                 return unsafe body(try SubscriptionReader.subscription(try parser.parse(text), settings))
             } catch {
-                preconditionFailure("a subscription's text was read when it was saved")
+                preconditionFailure("the text of a saved subscription cannot be parsed: \(error)")
             }
         }
     }
 
-    /// What a log's event may be, as the host takes it.
+    /// The limits that the host applies to the events of a log.
     static let limits = JSONLimits(depthMax: JSONLimits().depthMax + 8)
 
-    /// The user as it was written; valid until the next subscription is saved.
+    /// The user as written; valid until the next subscription is saved.
     @inline(__always)
     func user(_ slot: Int32) -> WrittenText { unsafe WrittenText(parts(slot).user) }
 
@@ -240,7 +240,7 @@ extension SubscriptionStore {
     }
 }
 
-/// A JSON string without its quotes, where it is kept.
+/// A view of a JSON string without its quotes.
 @unsafe struct WrittenText {
     let bytes: UnsafeRawBufferPointer
 
@@ -259,7 +259,7 @@ extension SubscriptionStore {
         do {
             return try unsafe quoted.withUnsafeBytes { try unsafe parser.parse($0).utf8 }
         } catch {
-            preconditionFailure("it was read when it was saved")
+            preconditionFailure("a stored text cannot be parsed: \(error)")
         }
     }
 
@@ -267,7 +267,7 @@ extension SubscriptionStore {
 }
 
 extension JSONValue {
-    /// A string's bytes as they stand, without the quotes.
+    /// The bytes of a string as written, without the quotes.
     fileprivate var inner: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)]) }
 }
 
@@ -276,7 +276,7 @@ extension Slab<UInt8> {
         unsafe append(contentsOf: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// Appends a number with seven bits per byte, the lowest first.
     fileprivate func appendLength(_ length: Int) {
         var rest = length
         while rest >= 0x80 {
@@ -288,7 +288,7 @@ extension Slab<UInt8> {
 }
 
 extension UnsafeRawBufferPointer {
-    /// - Parameter index: Where the length starts; then where it ends.
+    /// Reads a length of seven bits per byte, and moves `index` to its end.
     @inline(__always)
     fileprivate func length(_ index: inout Int) -> Int {
         var (length, shift) = (0, 0)

@@ -1,12 +1,12 @@
 import JSON
 
-/// Small numbers for names, so that what is compared for every change is a number.
+/// Assigns consecutive numbers to names, so that finding subscriptions compares numbers.
 ///
-/// Names come from saved subscriptions only; a change's names are looked up, never added.
+/// Only saved subscriptions add names; the names in changes are just looked up.
 struct SymbolTable {
     private var numbers = HashedNumbers()
     private let text = Slab<UInt8>()
-    /// Where each name starts in `text`, and where the last one ends.
+    /// The offset in `text` at which each name starts, then the end of the last name.
     private let starts = Slab(repeating: 0, count: 1)
 
     var count: Int { unsafe starts.count - 1 }
@@ -29,10 +29,10 @@ struct SymbolTable {
     }
 }
 
-// MARK: - Looking
+// MARK: - Finding
 
 extension SymbolTable {
-    /// The table while it does not change.
+    /// Unsafe read access, valid until the next change.
     @unsafe struct View {
         fileprivate let numbers: HashedNumbers.View
         fileprivate let text: UnsafePointer<UInt8>

@@ -1,23 +1,23 @@
-/// One comparison of a column with numbers, as an ``Entry`` holds it.
+/// A comparison of a column with one or two numbers, as part of an ``Entry``.
 ///
-/// It says no only of records for which its clause is false.
+/// A test fails only for records for which its clause is false.
 struct Test {
     enum Operation: UInt32 {
-        /// From `low` to `high`.
+        /// The number is from `low` to `high`.
         case range
-        /// The same; where the number is one of the two, the clause itself must be asked.
+        /// The same, but if the number is equal to one of the bounds, the predicate must decide.
         case fuzzyRange
-        /// Not `low`, and of the kind `high`.
+        /// The number is not `low`, and the value is of the kind `high`.
         case not
-        /// `low` or `high`.
+        /// The number is `low` or `high`.
         case pair
-        /// In the set `low`.
+        /// The number is in the set `low`.
         case set
-        /// Not in the set `low`, and of the kind `high`.
+        /// The number is not in the set `low`, and the value is of the kind `high`.
         case notSet
-        /// Of a column of many: one is `low`.
+        /// One of the column's numbers is `low`.
         case member
-        /// Of a column of many: one is in the set `low`.
+        /// One of the column's numbers is in the set `low`.
         case memberSet
     }
 
@@ -26,7 +26,7 @@ struct Test {
     var low: UInt32
     var high: UInt32
 
-    /// The kind of a value, for what must be of another value but of the same type.
+    /// The kind of a value, for tests that require another value of the same type.
     enum Kind: UInt8 {
         case other, text, number, reference
     }
@@ -37,14 +37,14 @@ struct Test {
 
     var isRange: Bool { operation == .range || operation == .fuzzyRange }
 
-    /// One test for two ranges of one column.
+    /// Makes this range the intersection with another one of the same column.
     mutating func narrow(to other: Test) {
         if other.operation == .fuzzyRange { operation = .fuzzyRange }
         (low, high) = (max(low, other.low), min(high, other.high))
     }
 }
 
-/// A subscription in a list of the index: its slot, what it fires on, and up to three tests. 32 bytes.
+/// A subscription in a list of the index: its slot, its reasons and up to three tests, in 32 bytes.
 struct Entry {
     static let testsMax = 3
     static let slotMax: Int32 = 1 << 26 - 1
@@ -53,7 +53,7 @@ struct Entry {
 
     init(bits: SIMD8<UInt32>) { self.bits = bits }
 
-    /// - Parameter isCertain: Whether a record that passes the tests satisfies the predicate.
+    /// - Parameter isCertain: Whether the predicate is true for every record that passes the tests.
     init(slot: Int32, firesOn: Reason, tests: some Collection<Test>, isCertain: Bool) {
         var bits = SIMD8<UInt32>(repeating: 0)
         let count = min(tests.count, Entry.testsMax)
@@ -70,7 +70,7 @@ struct Entry {
 
     var slot: Int32 { Int32(bitPattern: bits[0] >> 6) }
 
-    /// The bits of the columns that the tests compare: where one of them holds nothing, its test fails.
+    /// The bits of the columns that the tests compare. If one of these columns is empty, its test fails.
     var columnBits: UInt32 {
         var columns: UInt32 = 0
         for index in 0..<(bits[0] >> 3 & 3) { columns |= Forest.bit(UInt8(bits[1] >> (10 * index) & 0x7F)) }
@@ -78,7 +78,7 @@ struct Entry {
     }
 }
 
-/// An entry where it stands.
+/// Reads an ``Entry`` in memory without copying it.
 @unsafe struct EntryView {
     private let words: UnsafePointer<UInt32>
 

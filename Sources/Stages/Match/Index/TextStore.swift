@@ -1,16 +1,16 @@
-/// Texts of some dozens or hundreds of bytes, each in a room of one memory that is used again.
+/// Stores texts of some dozens or hundreds of bytes in one block of memory. The space of removed texts is used again.
 struct TextStore {
-    /// Where a text stands, in units of eight bytes.
+    /// The position of a text, in units of eight bytes.
     typealias Place = UInt32
 
     private let units = Slab<UInt64>()
     private var rooms = Rooms()
 
     private static let unitBytes = MemoryLayout<UInt64>.size
-    /// Rooms of up to as many units are of any size, larger ones of that size times a power of two.
+    /// Up to this many units each size is a class of its own; larger classes are this size times a power of two.
     private static let unitsOfOwnSize = 128
 
-    /// Whether one more text of up to 128 MiB has room: places have 32 bits.
+    /// Whether a text of up to 128 MiB can be added: a place has 32 bits.
     var hasRoom: Bool { unsafe units.count < Int(Place.max) - 1 << 25 }
 
     mutating func add(_ text: UnsafeRawBufferPointer) -> Place {
@@ -25,7 +25,7 @@ struct TextStore {
     /// Valid until the next text is added.
     @inline(__always)
     subscript(place: Place) -> UnsafeRawBufferPointer {
-        unsafe precondition(Int(place) < units.count, "a place that was given")
+        unsafe precondition(Int(place) < units.count, "the place is outside the store")
         let room = unsafe UnsafeRawPointer(units.base + Int(place))
         return unsafe UnsafeRawBufferPointer(start: room + 4, count: Int(room.load(as: UInt32.self)))
     }
@@ -35,12 +35,12 @@ struct TextStore {
     }
 
     private mutating func newRoom(_ sizeClass: Int) -> Place {
-        precondition(hasRoom, "who adds a text has asked for room")
+        precondition(hasRoom, "a text is added to a full store")
         units.append(repeating: 0, TextStore.units(sizeClass))
         return unsafe Place(units.count - TextStore.units(sizeClass))
     }
 
-    /// With the four bytes of the length.
+    /// The size class for a text of `bytes` bytes and its length of four bytes.
     private static func sizeClass(_ bytes: Int) -> Int {
         let units = (bytes + 4 + unitBytes - 1) / unitBytes
         if units <= unitsOfOwnSize { return units - 1 }

@@ -1,9 +1,9 @@
 import JSON
 
-/// Numbers for the values that subscriptions ask for, so that what is compared for every change is a number.
+/// Assigns numbers to the values in subscriptions, so that finding subscriptions compares numbers.
 ///
-/// Values come from saved subscriptions only; a change's are looked up, never added. 0 stands for every other value. It
-/// only grows.
+/// Only saved subscriptions add values; the values in changes are just looked up. 0 stands for any unknown value. Values
+/// are never removed.
 final class ValueTable {
     enum Kind: UInt8 {
         case text = 1
@@ -11,7 +11,7 @@ final class ValueTable {
     }
 
     static let unknown: UInt32 = 0
-    /// Stands among the elements of a list without any.
+    /// Stands for the missing elements of an empty list.
     static let emptyList: UInt32 = 1
 
     @exclusivity(unchecked) private var numbers = HashedNumbers()
@@ -19,12 +19,12 @@ final class ValueTable {
     /// The values that are too long for a slot.
     private let long = Slab<UInt8>()
     private let sets = ValueSets()
-    /// How many clauses ask for each.
+    /// The number of clauses with each value.
     private let uses = Slab<UInt32>(repeating: 0, count: 2)
 
     init() {}
 
-    /// The table while it does not change.
+    /// Unsafe read access, valid until the next change.
     @unsafe struct View {
         fileprivate let numbers: HashedNumbers.View
         fileprivate let slots: UnsafePointer<SIMD2<UInt64>>
@@ -35,7 +35,7 @@ final class ValueTable {
     @inline(__always)
     var view: View { unsafe View(numbers: numbers.view, slots: slots.base, long: long.base, sets: sets.view) }
 
-    /// Counts one more use.
+    /// The number of a value, which is added if it is new. Counts a use.
     func intern(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
         let hash = unsafe ByteHash.of(value, salt: UInt64(kind.rawValue))
         if let known = unsafe view.find(kind, value, hash) {
@@ -58,21 +58,20 @@ final class ValueTable {
         Int64(exactly: value).map { intern($0) } ?? intern(.fraction, value.bitPattern)
     }
 
-    /// A number for a set of values.
+    /// The number of a set of values.
     func set(_ values: [UInt32]) -> UInt32 { sets.intern(values) }
 
     func uses(of value: UInt32) -> Int { Int(uses[Int(value)]) }
-
 }
 
-/// Sets of values by small numbers.
+/// Assigns consecutive numbers to sets of values.
 final class ValueSets {
     private var numbers: [[UInt32]: UInt32] = [:]
     private let values = Slab<UInt32>()
-    /// Where each set starts in `values`, and where the last one ends.
+    /// The index in `values` at which each set starts, then the end of the last set.
     private let starts = Slab(repeating: 0, count: 1)
 
-    /// The sets while they do not change.
+    /// Unsafe read access, valid until the next change.
     @unsafe struct View {
         fileprivate let values: UnsafePointer<UInt32>
         fileprivate let starts: UnsafePointer<Int>
@@ -115,7 +114,7 @@ extension ValueTable.View {
     @inline(__always)
     func find(_ value: Int64) -> UInt32 { unsafe find(.whole, UInt64(bitPattern: value)) }
 
-    /// Numbers that are equal are the same value, however they are written.
+    /// Equal numbers are the same value, however they are written.
     @inline(__always)
     func find(_ value: Double) -> UInt32 {
         unsafe Int64(exactly: value).map { unsafe find($0) } ?? find(.fraction, value.bitPattern)
@@ -141,8 +140,8 @@ extension ValueTable.View {
 // MARK: - Slots
 
 extension ValueTable {
-    // A short value stands in its slot behind its length and its kind; of a long one the slot has, behind 255 and its
-    // kind, the length and where it starts.
+    // The slot of a short value consists of length, kind and value. The slot of a long value consists of 255, the kind, the
+    // length and the offset in `long`.
     fileprivate static let shortMax = 14
     private static let longMark: UInt64 = 255
 
@@ -164,7 +163,7 @@ extension ValueTable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Up to sixteen bytes, zeroes after them.
+    /// The buffer's bytes, at most sixteen, followed by zeros.
     @inline(__always)
     fileprivate var sixteenBytes: (UInt64, UInt64) {
         if count >= 8 {

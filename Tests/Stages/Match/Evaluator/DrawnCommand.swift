@@ -3,22 +3,22 @@ import TestSupport
 
 @testable import Predicates
 
-/// A subscription, as a line of the changes log and as what the line says.
+/// A random subscription, with its line in the changes log.
 struct DrawnSubscription {
-    /// Container to subscription ID, as a match has them.
+    /// The members from container to subscription ID, as in a match.
     let identity: String
     let place: DrawnPlace
     let user: String
     let isDatabase: Bool
-    /// nil for every record type.
+    /// Nil: all record types.
     let recordType: String?
-    /// nil for every zone.
+    /// Nil: all zones.
     let zone: String?
     let firesOn: Set<String>
     let firesOnce: Bool
     let predicate: RecordPredicate
     let line: String
-    /// The line that deletes it.
+    /// The line that deletes the subscription.
     let deleting: String
 
     init(_ world: World, _ random: inout Seeded) throws {
@@ -61,7 +61,7 @@ struct DrawnSubscription {
         line = #"{"type":"subscription.save",\#(head),"subscription":{\#(members.joined(separator: ","))}}"#
     }
 
-    /// As `filterBy` where that can say it, else as text.
+    /// The predicate as `filterBy` if possible, else as text.
     private static func query(_ predicate: RecordPredicate, _ random: inout Seeded) -> String {
         if random.isOneIn(2), let filterBy = predicate.filterBy { return #""filterBy":\#(filterBy)"# }
         var buffer = ByteBuffer()
@@ -74,7 +74,7 @@ struct DrawnSubscription {
     }
 }
 
-/// Where a subscription or a record stands.
+/// The place of a subscription or a record.
 struct DrawnPlace: Equatable {
     let container: String
     let environment: String
@@ -91,14 +91,14 @@ struct DrawnPlace: Equatable {
     }
 }
 
-/// A change of a record.
+/// A random change of a record.
 struct DrawnChange {
     static let actions = ["create", "update", "delete"]
 
     let place: DrawnPlace
     let owner: String
     let action: String
-    /// nil for a delete of a record that was never seen.
+    /// Nil for the delete of an unknown record.
     let recordType: String?
     let zone: String
     let line: String
@@ -140,7 +140,7 @@ struct DrawnChange {
         return members
     }
 
-    /// One field in three is missing; now and then one stands twice, or its name has an escape.
+    /// One field in three is missing. A few occur twice or have an escape in their name.
     private static func fields(_ random: inout Seeded) -> String {
         var fields: [String] = []
         for pool in FieldPool.all where random.below(3) > 0 || random.isOneIn(50) {

@@ -3,11 +3,11 @@ import TestSupport
 
 @testable import Predicates
 
-/// Draws predicates whose clauses ask for what records have.
+/// Draws random predicates whose values occur in records.
 struct DrawnPredicate {
     var random: Seeded
 
-    /// A predicate of the extended dialect; one in three without AND and OR inside each other.
+    /// A predicate of the extended dialect; one in three has no nested AND or OR.
     mutating func predicate() -> RecordPredicate {
         switch random.below(20) {
         case 0: return RecordPredicate(condition(depth: 3))
@@ -17,7 +17,7 @@ struct DrawnPredicate {
         }
     }
 
-    /// Now and then two clauses about one number, as BETWEEN has them.
+    /// Sometimes two clauses about one number, as for BETWEEN.
     private mutating func conjunction() -> [Clause] {
         var clauses: [Clause] = []
         for _ in 0..<[1, 1, 2, 2, 3, 5][random.below(6)] { clauses.append(clause()) }

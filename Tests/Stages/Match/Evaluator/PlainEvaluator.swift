@@ -1,7 +1,7 @@
 import JSON
 import Predicates
 
-/// All saved subscriptions in a row: each is asked about every change.
+/// Matching without an index: evaluates every subscription for each change.
 struct PlainEvaluator {
     /// In the order in which they were saved.
     private(set) var saved: [DrawnSubscription] = []
@@ -13,7 +13,7 @@ struct PlainEvaluator {
 
     mutating func delete(_ identity: String) { saved.removeAll { $0.identity == identity } }
 
-    /// The subscriptions that watch a change, in the order in which they were saved; those that fire once are gone then.
+    /// The subscriptions that watch a change, in the order of their saves. Removes those that fire once.
     mutating func watchers(of change: DrawnChange) throws -> [DrawnSubscription] {
         let found = try withJSON(change.line) { event in
             let record = event["record"]
@@ -29,7 +29,7 @@ struct PlainEvaluator {
 }
 
 extension DrawnSubscription {
-    /// Everything but the predicate.
+    /// All checks except the predicate.
     fileprivate func isMeant(by change: DrawnChange) -> Bool {
         place == change.place
             && (place.database == "public" || user == change.owner)
@@ -39,11 +39,11 @@ extension DrawnSubscription {
     }
 }
 
-/// Which comparators, of which kinds, took part in a match.
+/// The comparators and kinds of values that took part in a match.
 struct Coverage {
     private var counts: [String: Int] = [:]
 
-    /// Counts the comparisons of a matching predicate that hold; in an OR some may not.
+    /// Counts the true comparisons of a matching predicate.
     mutating func add(_ subscription: DrawnSubscription, _ change: DrawnChange) throws {
         try withJSON(change.line) { event in
             let record = event["record"]
@@ -95,7 +95,7 @@ struct Coverage {
 
     mutating func merge(_ other: Coverage) { counts.merge(other.counts) { $0 + $1 } }
 
-    /// What there is and took no part.
+    /// The combinations that took no part.
     var missing: [String] { Self.expected.filter { counts[$0] == nil } }
 
     private static let expected: [String] = {

@@ -5,26 +5,26 @@ import Time
 
 @testable import Match
 
-/// The stage's answers beside those of ``PlainEvaluator``, which has no index.
+/// Compares the matches of the stage with those of ``PlainEvaluator``, which has no index.
 struct PlainEvaluatorTests {
     @Test(arguments: Seeded.seeds)
-    func `every change finds whom it finds without an index, in every scope`(seed: UInt64) throws {
+    func `every change finds the same subscriptions as without an index, in every scope`(seed: UInt64) throws {
         var both = try Both(.wide, seed: seed)
         for _ in 0..<3000 { try both.step(saves: 25, deletes: 5) }
         try both.check(changes: 1500, share: 0.6)
     }
 
     @Test(arguments: Seeded.seeds)
-    func `every change finds whom it finds without an index, among many of one type`(seed: UInt64) throws {
+    func `every change finds the same subscriptions as without an index, among many of one type`(seed: UInt64) throws {
         var both = try Both(.crowded, seed: seed)
         for _ in 0..<700 { try both.step(saves: 100, deletes: 0) }
         for _ in 0..<400 { try both.step(saves: 30, deletes: 20) }
         try both.check(changes: 150, share: 0.8)
     }
 
-    /// A restored stage has built its index in one go, from what is left; the other has a past.
+    /// The restored stage builds its index at once from the remaining subscriptions, the original one step by step.
     @Test(arguments: Seeded.seeds)
-    func `a stage restored in the middle says what the one that went on says`(seed: UInt64) throws {
+    func `a restored stage writes the same matches as the original one`(seed: UInt64) throws {
         var both = try Both(.wide, seed: seed)
         let cut = both.random.below(800)
         for step in 0..<1200 {
@@ -47,13 +47,13 @@ struct PlainEvaluatorTests {
     }
 }
 
-/// A stage and the plain evaluator, fed the same lines.
+/// A stage and the plain evaluator, which get the same lines.
 private struct Both {
     var random: Seeded
     private let seed: UInt64
     private let world: World
     private var run: StageRun<MatchStage>
-    /// What was restored from a snapshot, beside the stage that it was taken of.
+    /// A stage that was restored from a snapshot of the other one.
     private var restored: StageRun<MatchStage>?
     private var plain = PlainEvaluator()
     private(set) var coverage = Coverage()
@@ -71,7 +71,7 @@ private struct Both {
         return try MatchStage(MatchSettings(), context: context)
     }
 
-    /// One command: a save or a delete so many times in a hundred, else a change.
+    /// Feeds a save or a delete with this probability in percent, else a change.
     mutating func step(saves: Int, deletes: Int) throws {
         switch random.below(100) {
         case ..<saves: try save()
@@ -86,7 +86,7 @@ private struct Both {
         try expect([], of: subscription.line)
     }
 
-    /// Mostly of one that is saved.
+    /// Usually deletes a saved subscription.
     private mutating func delete() throws {
         let drawn = try DrawnSubscription(world, &random)
         let gone = random.isOneIn(4) ? drawn : plain.saved.randomElement(using: &random) ?? drawn
@@ -112,7 +112,7 @@ private struct Both {
         try #require(found == expected, "seed \(seed), line \(run.sequence): \(line)")
     }
 
-    /// The rejection of a line stands for itself, and is none of those expected.
+    /// A rejection becomes part of the result, which makes the comparison fail.
     private func identity(of match: String) -> String {
         guard match.hasPrefix(#"{"type":"match","change":\#(run.sequence),"#),
             let start = match.firstRange(of: #""container":"#)?.lowerBound,
@@ -123,7 +123,7 @@ private struct Both {
 
     mutating func restore() throws { restored = try run.resumed(with: Self.fresh(), from: run.snapshot) }
 
-    /// - Parameter share: Of the changes, how many somebody watches at least.
+    /// - Parameter share: The least share of changes that have a match.
     func check(changes least: Int, share: Double) throws {
         #expect(changes >= least, "seed \(seed)")
         #expect(Double(watched) >= share * Double(changes), "seed \(seed): \(watched) of \(changes)")

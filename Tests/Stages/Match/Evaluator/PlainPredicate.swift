@@ -3,8 +3,8 @@ import JSON
 
 @testable import Predicates
 
-/// What a predicate means, written down once more from the manual, without views and with all values at hand: a test's
-/// second opinion. Only words and distances are left to the code under test.
+/// A second implementation of predicates for tests, written from the manual, with copied values instead of views. Only
+/// words and distances use the code under test.
 struct PlainPredicate {
     let predicate: RecordPredicate
 
@@ -41,7 +41,7 @@ struct PlainPredicate {
     }
 }
 
-/// A field's value, and the type that it says it has.
+/// A field's value and its declared type.
 private struct PlainField {
     var value: PlainValue?
     var list: [PlainValue]?
@@ -53,7 +53,7 @@ private struct PlainField {
         if json.isArray { list = json.elements.map { PlainValue($0) } } else { value = PlainValue(json) }
     }
 
-    /// Dates are numbers, users and records are references, whichever way they are written.
+    /// Treats dates as numbers, and users and records as references.
     init(_ field: SystemField, _ json: JSONValue?) {
         guard let json, field.isDate == json.isNumber, !field.isReference || json.isString else { return }
         value = field.isReference ? .reference(Array((json.string ?? "").utf8)) : PlainValue(json)
@@ -61,7 +61,7 @@ private struct PlainField {
 
     var isMissing: Bool { list == nil && (value == nil || value == .nothing) }
 
-    /// Bytes and strings are told apart by the type; an empty list is one of any type.
+    /// The type distinguishes bytes and strings; an empty list can be of any type.
     func mayHold(_ values: [FieldValue]) -> Bool {
         let (bytes, texts) = (values.filter(\.isBytes), values.filter(\.isText))
         guard list != [], bytes.isEmpty != texts.isEmpty else { return true }
@@ -80,7 +80,7 @@ private enum PlainValue: Equatable {
     case double(Double)
     case reference([UInt8])
     case place(Double, Double)
-    /// Truth values, null and assets.
+    /// Booleans, null and assets.
     case nothing, asset
 
     init(_ json: JSONValue) {
@@ -106,7 +106,7 @@ private enum PlainValue: Equatable {
         }
     }
 
-    /// nil for different types.
+    /// Nil for different types.
     func order(_ other: FieldValue, _ foldsCase: Bool) -> Int? {
         switch (self, other) {
         case (.text(let one), .text(let other)): order(foldsCase ? folded(one) : one, other)
@@ -124,7 +124,7 @@ private enum PlainValue: Equatable {
         one == other ? 0 : one.lexicographicallyPrecedes(other) ? -1 : 1
     }
 
-    /// A decimal number has room for both.
+    /// A decimal can represent both.
     private func order(_ one: Int64, _ other: Double) -> Int {
         guard abs(other) < 1e19 else { return other > 0 ? -1 : 1 }
         let whole = other.rounded(.towardZero)
@@ -143,7 +143,7 @@ private enum PlainValue: Equatable {
 // MARK: - Comparing
 
 extension Clause {
-    /// nil where there is nothing to compare.
+    /// Nil if the values cannot be compared.
     fileprivate func outcome(_ field: PlainField) -> Bool? {
         switch comparator {
         case .equals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .isIn, .beginsWith:
@@ -175,7 +175,7 @@ extension Clause {
         }
     }
 
-    /// Of an empty list none is so; elements that cannot be compared are passed over.
+    /// False for an empty list; ignores elements that cannot be compared.
     private func some(_ list: [PlainValue], _ test: (PlainValue) -> Bool?) -> Bool? {
         let outcomes = list.compactMap(test)
         return outcomes.isEmpty && !list.isEmpty ? nil : outcomes.contains(true)

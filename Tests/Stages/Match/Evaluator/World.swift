@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What commands are drawn from: small pools, so that subscriptions and changes meet.
+/// The values for random commands: small pools, so that subscriptions and changes match often.
 struct World: Sendable {
     var containers = ["iCloud.c", "iCloud.c", "iCloud.c", "iCloud.c", "iCloud.other"]
     var environments = ["production", "production", "production", "production", "development"]
@@ -9,21 +9,21 @@ struct World: Sendable {
     var types = ["Note", "Note", "Task"]
     var zones = ["_defaultZone", "Y", "Z"]
     var kinds = ["query", "query", "query", "query", "query", "zone", "database", "zoneWide"]
-    /// How many subscription IDs there are; a save of one that a user has in a database replaces it.
+    /// The number of subscription IDs; few IDs make saves replace subscriptions.
     var ids = 30
-    /// One query in this many has no clause at all.
+    /// One query in this many has no clause.
     var emptyQueries = 12
 
     /// Every scope, type and zone.
     static let wide = World()
 
-    /// One scope and one record type, so that the lists of an index grow long.
+    /// One scope and one record type, so that the index has long lists.
     static let crowded = World(
         containers: ["iCloud.c"], environments: ["production"], databases: ["public"], types: ["Note"],
         zones: ["_defaultZone"], kinds: ["query"], ids: 400, emptyQueries: 200)
 }
 
-/// A field that subscriptions ask for and records have: its values, as JSON.
+/// A field of subscriptions and records with its possible values as JSON.
 struct FieldPool {
     enum Kind { case texts, numbers, bytes, references, places, assets, textLists, numberLists, referenceLists }
 
@@ -53,7 +53,7 @@ struct FieldPool {
         (0, 179.999), (0, -179.999), (45, -180), (45, 180), (-33.9, 151.2),
     ]
 
-    /// A field dictionary; now and then of another field's type, without a value, or of no type that there is.
+    /// A field dictionary. A few have the type of another field, an unknown type or no value.
     static func field(of kind: Kind, _ random: inout Seeded) -> String {
         if random.isOneIn(40) { return random.one(of: [#"{"value":null}"#, "{}", "7", #"{"value":true}"#]) }
         let kind = random.isOneIn(15) ? random.one(of: all).kind : kind
@@ -82,7 +82,7 @@ struct FieldPool {
         return "[\(values.joined(separator: ","))]"
     }
 
-    /// Mostly one of few, else one at the bounds of what numbers are.
+    /// Usually one of a few numbers, else an extreme one.
     static func number(_ random: inout Seeded) -> String {
         numbers[random.below(random.isOneIn(4) ? numbers.count : 4)]
     }

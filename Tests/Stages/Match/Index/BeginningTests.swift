@@ -2,16 +2,16 @@ import Testing
 
 @testable import Match
 
-/// The index compares the first four bytes of a text; what comes after them the predicate decides.
+/// The index compares the first four bytes of a text; for longer texts the predicate decides.
 @Suite struct BeginningTests {
     private static let texts = [
         "", "a", "ab", "abc", "abcd", "abcda", "abcdb", "abcdbz", "abce", "Abcd", "abcé", "abcéx", "日", "日本", "日本語",
     ]
 
     @Test(arguments: [0, 20])
-    func `a beginning of any length finds the texts that begin so`(others: Int) throws {
+    func `a prefix of any length finds the texts that start with it`(others: Int) throws {
         var feed = try Feed()
-        // In a list that is full, beginnings stand among the intervals.
+        // A full list stores prefixes as intervals.
         for number in 0..<others { _ = try feed.send(save("zz\(number)", id: "other\(number)")) }
         for text in Self.texts { _ = try feed.send(save(text, id: "to-\(text)")) }
         #expect(feed.rejections == [])

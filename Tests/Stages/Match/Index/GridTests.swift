@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct GridTests {
     @Test(arguments: [UInt64(1), 2, 3])
-    func `a place in a circle lies in one of the circle's cells`(seed: UInt64) throws {
+    func `a location in a circle lies in one of the circle's cells`(seed: UInt64) throws {
         var random = Seeded(seed)
         var inside = 0
         for _ in 0..<3_000 {
@@ -26,7 +26,7 @@ import Testing
         #expect(inside > 10_000)
     }
 
-    /// Poles, the date line and the equator come often.
+    /// Poles, the date line and the equator are frequent.
     private func place(_ random: inout Seeded) -> (latitude: Double, longitude: Double) {
         let latitudes = [90.0, -90, 89.9999, 0, 48.2, -33.9]
         let longitudes = [180.0, -180, 179.9999, 0, 16.4, -70.6]

@@ -6,7 +6,7 @@ import Testing
 @Suite struct IntervalsTests {
     private struct Saved: Equatable {
         let slot: Int32
-        /// Of three lists, of which one is often empty.
+        /// One of three lists; one of them is often empty.
         let parent: UInt32
         let low: UInt32
         let high: UInt32
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `a number finds the intervals that it lies in, through splits and removals`(seed: UInt64) {
+    func `a number finds the intervals that contain it, through splits and removals`(seed: UInt64) {
         var random = Seeded(seed)
         var intervals = IntervalStore()
         var all: [(saved: Saved, start: Intervals.Start, list: Int32)] = []
@@ -48,7 +48,7 @@ import Testing
         #expect((0..<3).allSatisfy { intervals.view.find($0, 2) == nil })
     }
 
-    /// Many start alike, some have no start or no end.
+    /// Many have the same start, some have no start or no end.
     private func draw(_ random: inout Seeded, slot: Int32) -> Saved {
         let low = random.below(4) == 0 ? OrderedKey.min : UInt32(random.below(60) * 16 + 1)
         let high = random.below(4) == 0 ? OrderedKey.max : low + UInt32(random.below(200))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2])
-    func `several intervals of one slot that start alike are all removed`(seed: UInt64) {
+    func `all intervals of a slot with the same start are removed`(seed: UInt64) {
         var random = Seeded(seed)
         var intervals = IntervalStore()
         let list = intervals.intern(1, 2).number

@@ -10,7 +10,7 @@ import Testing
             -0x1p53, 0x1p63, -0x1p63, 1_048_576, 1_048_577, 3.5, -3.5, 1_631_134_086_602,
         ].flatMap { [$0, $0.nextUp, $0.nextDown] }
 
-    @Test func `a smaller double never has a greater key, and an exact one shares its key with none`() {
+    @Test func `a smaller double never has a greater key, and an exact key is unique`() {
         let sorted = Self.edges.sorted()
         for (left, right) in zip(sorted, sorted.dropFirst()) {
             let (first, second) = (OrderedKey(left), OrderedKey(right))
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `whole numbers and doubles have one order`(seed: UInt64) {
+    func `integers and doubles have one order`(seed: UInt64) {
         var random = Seeded(seed)
         let edges: [Int64] = [0, 1, -1, .max, .min, 1 << 53, -(1 << 53), 1 << 20, 1 << 62].flatMap { edge in
             (-3...3).map { edge &+ $0 }
@@ -50,7 +50,7 @@ import Testing
         return right > right.rounded(.down) ? -1 : 0
     }
 
-    @Test func `texts are in the order of their first bytes`() {
+    @Test func `keys of texts are in the order of their first bytes`() {
         let texts = ["", "\u{0}", "a", "ab", "abc", "abcd", "abcdz", "abd", "b", "é", "日本", "😀"].map { Array($0.utf8) }
         for (left, right) in zip(texts, texts.dropFirst()) {
             let keys = [left, right].map { text in text.withUnsafeBytes { OrderedKey($0).bits } }
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a number near what a key stands for is had back`() {
+    @Test func `a key gives back a number near the original`() {
         for number in Self.edges where number.isFinite && number.magnitude > 1e-300 {
             let back = OrderedKey.number(OrderedKey(number).bits)
             #expect(abs(back - number) <= abs(number) * 1e-5, "\(number) and \(back)")

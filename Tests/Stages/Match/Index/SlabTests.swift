@@ -4,7 +4,7 @@ import Testing
 @testable import Match
 
 @Suite struct SlabTests {
-    @Test func `what was put into a slab stays there while it grows into huge pages`() {
+    @Test func `a slab keeps its values while it grows into huge pages`() {
         let slab = Slab<SIMD4<UInt64>>()
         var model: [SIMD4<UInt64>] = []
         var random = Seeded(1)
@@ -24,7 +24,7 @@ import Testing
         #expect(slab.view.isEmpty)
     }
 
-    @Test func `bytes are appended as they are`() {
+    @Test func `bytes are appended unchanged`() {
         let slab = Slab<UInt8>()
         let all = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
         for start in stride(from: 0, to: all.count, by: 125) {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct TextStoreTests {
     @Test(arguments: [UInt64(1), 2, 3])
-    func `each text stays as it is while others come and go`(seed: UInt64) {
+    func `each text stays unchanged while others are added and removed`(seed: UInt64) {
         var random = Seeded(seed)
         var store = TextStore()
         var all: [(place: TextStore.Place, text: [UInt8])] = []
@@ -24,7 +24,7 @@ import Testing
         for one in all { #expect(Array(store[one.place]) == one.text, "seed \(seed)") }
     }
 
-    @Test func `the room of a text that is gone is used again`() {
+    @Test func `the space of a removed text is used again`() {
         var store = TextStore()
         for count in [0, 1, 100, 1_020, 1_021, 5_000, 100_000] {
             let text = [UInt8](repeating: 7, count: count)
