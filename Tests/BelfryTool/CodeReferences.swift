@@ -88,7 +88,7 @@ private enum Place {
                 .finding,
                 ["BelfryTool/Doctor/", "Stages/Match/MatchStage+Findings", "Stages/Deliver/DeliverStage+Findings"]
             ),
-            (.warning, ["Predicates/PredicateWarning", "Stages/Ingest/SubscriptionHomes"]),
+            (.warning, ["Predicates/PredicateWarning", "Stages/Ingest/SubscriptionDatabases"]),
             (.courier, ["Transports/Courier/HTTP/"]),
             (
                 .refusal,
