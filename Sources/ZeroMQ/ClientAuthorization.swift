@@ -1,47 +1,26 @@
 import Glibc
 import Synchronization
 
-/// Which CURVE clients a server lets in, and what their messages' ``ZMQMultipart/userID`` is.
-package enum AllowedClients: Sendable {
-    /// Encryption without authentication: whoever knows the server's public key. The key is the user ID.
-    case any
-    /// User IDs by key. One user may have several keys.
-    case named([CurvePublicKey: String])
-
-    /// Keys that are their own user IDs.
-    package static func keys(_ keys: Set<CurvePublicKey>) -> AllowedClients {
-        .named(Dictionary(uniqueKeysWithValues: keys.map { ($0, $0.z85) }))
-    }
-
-    /// Nil for a client that is not let in.
-    func userID(of key: CurvePublicKey) -> String? {
-        switch self {
-        case .any: key.z85
-        case .named(let names): names[key]
-        }
-    }
-}
-
-/// A client that a server has not let in.
+/// A client that a server refused.
 package struct RefusedClient: Hashable, Sendable {
-    /// The server's, see ``ZMQSocket/useCurveServer(secretKey:authorization:domain:)``.
+    /// The server's domain: see ``ZMQSocket/useCurveServer(secretKey:authorization:domain:)``.
     package let domain: String
     package let key: CurvePublicKey
-    /// Its IP address; empty where the transport has none.
+    /// The client's IP address; empty where the transport has none.
     package let address: String
 }
 
-/// Decides about CURVE clients of all servers of one context, on a thread of its own (ZeroMQ RFC 27/ZAP). Each server is
-/// of a domain, which has a list of clients; a domain without a list lets nobody in.
+/// Checks the CURVE clients of all servers of one context, on a thread of its own (ZeroMQ RFC 27/ZAP). Each server
+/// belongs to a domain. A domain has a list of clients; without a list it refuses every client.
 ///
-/// libzmq lets every client in when nobody answers at the ZAP endpoint. Therefore a CURVE server needs one of these
-/// and keeps it, and its endpoint stays bound until it is freed.
+/// libzmq lets every client in when nobody answers at the ZAP endpoint. Therefore each CURVE server needs a
+/// `ClientAuthorization` and keeps it alive, and its endpoint stays bound until it is freed.
 package final class ClientAuthorization: Sendable {
     let context: ZMQContext
     private let responder: ZAPResponder
     private let thread: pthread_t
 
-    /// - Parameter onRefusal: Called on the authorization's thread for each handshake that is refused.
+    /// - Parameter onRefusal: Called on the authorization's thread for each refused handshake.
     /// - Throws: `EADDRINUSE` when the context has one already.
     package init(_ context: ZMQContext, onRefusal: @escaping @Sendable (RefusedClient) -> Void = { _ in })
         throws(ZMQError)
@@ -58,20 +37,18 @@ package final class ClientAuthorization: Sendable {
         responder.release()
     }
 
-    /// Replaces a domain's list for connections made from now on; those that exist stay.
-    package func allow(_ clients: AllowedClients, in domain: String) {
-        responder.clients.withLock { $0[domain] = clients }
+    /// Replaces a domain's list. The new list counts for later connections; existing connections stay open.
+    ///
+    /// - Parameter userIDs: By key. One user may have several keys.
+    package func allow(_ userIDs: [CurvePublicKey: String], in domain: String) {
+        responder.userIDs.withLock { $0[domain] = userIDs }
     }
-
-    /// How many handshakes were refused.
-    package var refusals: Int { responder.refusals.load(ordering: .relaxed) }
 }
 
-// @unchecked holds because the socket and the message are touched only by `init`, before the thread exists, and then
-// by that thread, which `ClientAuthorization` joins before it lets go of this object. All else is Sendable.
+// @unchecked holds because only `init`, before the thread exists, and then that thread use the socket and the message.
+// `ClientAuthorization` joins the thread before it releases this object. All else is Sendable.
 private final class ZAPResponder: @unchecked Sendable {
-    let clients = Mutex<[String: AllowedClients]>([:])
-    let refusals = Atomic(0)
+    let userIDs = Mutex<[String: [CurvePublicKey: String]]>([:])
     private let endpoint = "inproc://zeromq.zap.01"
     private let isStopping = Atomic(false)
     private let wake: WakeSignal
@@ -92,7 +69,7 @@ private final class ZAPResponder: @unchecked Sendable {
         wake.signal()
     }
 
-    /// Frees the endpoint for the next authorization; closing the socket does so only some time later.
+    /// Frees the endpoint for the next authorization; closing the socket frees it only some time later.
     func release() {
         do throws(ZMQError) {
             try socket.unbind(endpoint)
@@ -101,9 +78,9 @@ private final class ZAPResponder: @unchecked Sendable {
         }
     }
 
-    /// Answers until told to stop or until the context is shut down.
+    /// Answers requests until ``stop()`` or until the context is shut down.
     ///
-    /// The socket stays bound after that: requests without an answer let nobody in.
+    /// The socket stays bound after that, so later requests get no answer and libzmq lets no client in.
     func run() {
         let poller = ZMQPoller()
         poller.add(socket)
@@ -141,8 +118,7 @@ private final class ZAPResponder: @unchecked Sendable {
         let (domain, key) = (text(4), message.bytes(at: 8))
         guard text(7) == "CURVE", key.count == 32 else { return nil }
         let client = CurvePublicKey(bytes: key)
-        if let userID = clients.withLock({ $0[domain]?.userID(of: client) }) { return userID }
-        refusals.add(1, ordering: .relaxed)
+        if let userID = userIDs.withLock({ $0[domain]?[client] }) { return userID }
         onRefusal(RefusedClient(domain: domain, key: client, address: text(5)))
         return nil
     }

@@ -1,7 +1,7 @@
 import CZeroMQ
 import Glibc
 
-/// A thread of one's own for code that blocks in libzmq, away from Swift's cooperative pool.
+/// Runs code that blocks in libzmq on threads of its own, away from Swift's cooperative pool.
 package enum SocketThread {
     static let stackBytes = 8 << 20
 

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Wakes a thread that polls, from any other thread.
 ///
-/// Many signals before a ``clear()`` make one wake-up. Enqueue first, then ``signal()``; the woken thread calls
-/// ``clear()`` first, then looks at the queue: so nothing enqueued is missed.
+/// Several signals before a ``clear()`` cause one wake-up. The sender enqueues first, then calls ``signal()``. The woken
+/// thread calls ``clear()`` first, then reads the queue. So it misses nothing.
 package final class WakeSignal: Sendable {
     /// Readable while a signal is pending; add it to a ``ZMQPoller``.
     package let fileDescriptor: Int32
@@ -35,7 +35,7 @@ package final class WakeSignal: Sendable {
         while unsafe write(writeEnd, &byte, 1) < 0, errno == EINTR {}
     }
 
-    /// Takes back all signals so far.
+    /// Clears all signals so far.
     package func clear() {
         drain()
         // Only now: a signal before this line finds `isPending` set, writes nothing, and is covered by this wake-up.

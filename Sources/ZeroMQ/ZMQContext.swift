@@ -12,21 +12,18 @@ import Synchronization
     private let maxSockets: Int
     private let openSockets = Atomic(0)
 
-    /// - Parameters:
-    ///   - ioThreads: One suffices for about a gigabyte a second. 0 allows `inproc` only.
-    ///   - maxSockets: Creating more throws `EMFILE`.
-    package init(ioThreads: Int = 1, maxSockets: Int = 1023) throws(ZMQError) {
+    /// - Parameter maxSockets: Creating more throws `EMFILE`.
+    package init(maxSockets: Int = 1023) throws(ZMQError) {
         guard let handle = unsafe zmq_ctx_new() else { throw .last("create context") }
         unsafe self.handle = handle
         self.maxSockets = maxSockets
-        // New sockets get a linger of 0 instead of for ever, so that ending never hangs on an absent peer.
+        // New sockets get a linger of 0 instead of an endless one, so that ending never hangs on an absent peer.
         try set(ZMQ_BLOCKY, 0, "set linger default")
-        try set(ZMQ_IO_THREADS, ioThreads, "set I/O threads")
         guard 1...maxSocketsLimit ~= maxSockets else {
             throw ZMQError(code: EINVAL, operation: "set socket limit", detail: "expected 1 to \(maxSocketsLimit)")
         }
-        // Twice as many and some: libzmq aborts when it ends a context, some `inproc` connection never found its peer
-        // and no socket can be made to stand in for it. Closed sockets count until its reaper thread has seen them.
+        // libzmq aborts when it ends a context, an `inproc` connection still waits for its peer, and no spare socket is
+        // left to stand in for the peer. Closed sockets count until its reaper thread has seen them.
         try set(ZMQ_MAX_SOCKETS, 2 * maxSockets + 256, "set socket limit")
     }
 

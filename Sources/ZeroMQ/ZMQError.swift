@@ -1,17 +1,17 @@
 import CZeroMQ
 import Glibc
 
-/// What libzmq or the operating system refused, where, and what an operator can do about it.
+/// An error of libzmq or of the operating system: the call, the endpoint, and what an operator can do.
 ///
-/// Everything this module can fail with is one of these; no errno of libzmq ends the process.
+/// Every error of this module is a `ZMQError`; no errno of libzmq ends the process.
 package struct ZMQError: Error, Equatable, Sendable {
-    /// The errno, either of the system (`EADDRINUSE`) or of libzmq (`ETERM`, `EFSM`).
+    /// The errno: the system's (`EADDRINUSE`) or libzmq's own (`ETERM`, `EFSM`).
     package let code: Int32
-    /// What was being done: `bind`, `receive`, `set linger`.
+    /// The failed call: `bind`, `receive`, `set linger`.
     package let operation: String
-    /// The endpoint that was being bound, connected or released.
+    /// The endpoint of the call; nil where it has none.
     package let endpoint: String?
-    /// What this module knows beyond the errno; never contains key material.
+    /// What this module knows beyond the errno. It never contains key material.
     package let detail: String?
 
     package init(code: Int32, operation: String, endpoint: String? = nil, detail: String? = nil) {
@@ -26,15 +26,9 @@ package struct ZMQError: Error, Equatable, Sendable {
         ZMQError(code: zmq_errno(), operation: operation, endpoint: endpoint)
     }
 
-    /// The context was shut down: the owner of the socket closes it and returns.
+    /// Whether the context was shut down: the owner of the socket then closes it and returns.
     package var isTerminated: Bool { code == ETERM }
 
-    /// Whether the same call may succeed later with nothing changed in the configuration.
-    package var isRetriable: Bool { Self.retriable.contains(code) }
-
-    private static let retriable: Set<Int32> = [
-        EAGAIN, EINTR, EHOSTUNREACH, EADDRINUSE, EMFILE, ENFILE, ENOBUFS, ENOMEM, ECONNREFUSED, ENETDOWN, ENETUNREACH,
-    ]
 }
 
 extension ZMQError: CustomStringConvertible {
@@ -65,7 +59,6 @@ extension ZMQError: CustomStringConvertible {
         case ETERM: "the context was shut down"
         case ENOTSOCK: "the socket is closed"
         case EMFILE, ENFILE: "too many open sockets or files; raise the context's socket limit or `ulimit -n`"
-        case EMTHREAD: "the context has no I/O thread"
         default: nil
         }
     }

@@ -2,7 +2,7 @@ import CZeroMQ
 import Glibc
 import Synchronization
 
-/// Tells what happens to the connections of one socket: for metrics and tests.
+/// Reports what happens to the connections of one socket.
 ///
 /// Belongs to the socket's thread. Events that nobody receives stay in memory, so receive them.
 package final class ZMQMonitor {
@@ -10,14 +10,12 @@ package final class ZMQMonitor {
         package let rawValue: Int32
         package init(rawValue: Int32) { self.rawValue = rawValue }
 
-        package static let connected = Events(rawValue: ZMQ_EVENT_CONNECTED)
-        package static let accepted = Events(rawValue: ZMQ_EVENT_ACCEPTED)
         package static let disconnected = Events(rawValue: ZMQ_EVENT_DISCONNECTED)
         package static let handshakeSucceeded = Events(rawValue: ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
-        /// The other side broke the protocol, or lacks the security this side demands.
+        /// The other side broke the protocol, or the two sides differ in encryption.
         package static let handshakeFailed = Events(
             rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
-        /// A client key was not in the list. libzmq 4.3 does not connect this client again.
+        /// A client's key was not in the list. libzmq 4.3 does not connect this client again.
         package static let authenticationFailed = Events(rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
         package static let all = Events(rawValue: ZMQ_EVENT_ALL)
     }
@@ -28,7 +26,7 @@ package final class ZMQMonitor {
         package let value: UInt32
         package let endpoint: String
 
-        /// Whether one side encrypts and the other does not. libzmq 4.3 does not connect this client again.
+        /// Whether only one of the two sides encrypts. libzmq 4.3 does not connect this client again.
         package var isMechanismMismatch: Bool {
             kind.rawValue == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
                 && value == UInt32(ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
@@ -54,8 +52,8 @@ package final class ZMQMonitor {
 
     deinit { stop() }
 
-    /// Ends the monitoring; call it before the watched socket is closed. libzmq's I/O thread would wait for ever to tell
-    /// of an event that nobody can receive any more.
+    /// Ends the monitoring. Call it before the watched socket is closed: else libzmq's I/O thread would block on events
+    /// that nobody receives.
     package func stop() {
         if let handle = unsafe watched.handle { unsafe zmq_socket_monitor(handle, nil, 0) }
         socket.close()

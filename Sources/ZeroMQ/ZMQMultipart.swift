@@ -1,9 +1,9 @@
 import CZeroMQ
 import Glibc
 
-/// The frames of one message, in storage that is used again for the next.
+/// The frames of one message. The storage is used again for the next message.
 ///
-/// Received bytes are read in place: pointers from the subscript hold until the object is received into, sent,
+/// Received bytes are read in place: pointers from the subscript stay valid until the object is received into, sent,
 /// appended to, emptied or freed. Like a socket, it has one owner at a time.
 @safe package final class ZMQMultipart {
     package static let framesMaxDefault = 256
@@ -35,9 +35,6 @@ import Glibc
     /// A copy of one frame, for bytes that outlive the message.
     package func bytes(at index: Int) -> [UInt8] { unsafe Array(self[index]) }
 
-    /// All frames, copied.
-    package var copies: [[UInt8]] { (0..<count).map(bytes(at:)) }
-
     /// The sum of the frames' sizes.
     package var byteCount: Int { (0..<count).reduce(0) { unsafe $0 + self[$1].count } }
 
@@ -68,15 +65,10 @@ import Glibc
         count = 0
     }
 
-    /// What ``AllowedClients`` calls the sender, whose CURVE key ``ClientAuthorization`` checked; `nil` without CURVE.
-    package var userID: String? { property("User-Id") }
-
-    /// The sender's IP address, for logs; `nil` when the transport has none.
-    package var peerAddress: String? { property("Peer-Address") }
-
-    private func property(_ name: String) -> String? {
+    /// The user ID that the server's list gives the sender's CURVE key; nil without CURVE. See ``ClientAuthorization``.
+    package var userID: String? {
         // The frames of a message share its metadata, except a ROUTER's first frame, which libzmq makes itself.
-        guard count > 0, let text = unsafe zmq_msg_gets(slots + (count - 1), name) else { return nil }
+        guard count > 0, let text = unsafe zmq_msg_gets(slots + (count - 1), "User-Id") else { return nil }
         return unsafe String(cString: text)
     }
 }
@@ -87,7 +79,7 @@ extension ZMQMultipart {
         return unsafe slots + index
     }
 
-    /// Takes one frame off the socket.
+    /// Receives one frame from the socket.
     ///
     /// - Returns: 0 or the errno, with no frame added.
     func receiveFrame(from socket: UnsafeMutableRawPointer, _ flags: Int32) -> Int32 {
@@ -100,9 +92,9 @@ extension ZMQMultipart {
 
     var expectsMore: Bool { unsafe count > 0 && zmq_msg_more(slots + (count - 1)) != 0 }
 
-    /// Reads the rest of a message without keeping it.
+    /// Reads the remaining frames of a message and drops them.
     ///
-    /// - Returns: How many frames were thrown away, or the errno that ended it early.
+    /// - Returns: How many frames were dropped, or the errno that ended it early.
     static func drain(_ socket: UnsafeMutableRawPointer) -> (frames: Int, code: Int32) {
         var frame = zmq_msg_t()
         var frames = 0

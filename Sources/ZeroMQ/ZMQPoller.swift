@@ -1,24 +1,24 @@
 import CZeroMQ
 import Glibc
 
-/// What to wait for, and what was found.
+/// The events to wait for at an item, or those that a poll found.
 package struct ZMQReadiness: OptionSet, Sendable {
     package let rawValue: Int16
     package init(rawValue: Int16) { self.rawValue = rawValue }
 
     package static let readable = ZMQReadiness(rawValue: Int16(ZMQ_POLLIN))
     package static let writable = ZMQReadiness(rawValue: Int16(ZMQ_POLLOUT))
-    /// Only found, on file descriptors: the other end is gone or the descriptor is not open.
+    /// Found on file descriptors only: the other end is gone or the descriptor is not open.
     package static let failed = ZMQReadiness(rawValue: Int16(ZMQ_POLLERR))
 }
 
 /// Waits for any of a fixed set of sockets and file descriptors.
 ///
-/// Items keep the index that `add` returned. Polling again with the same items allocates nothing. Like a socket, a
+/// An item keeps the index that `add` returned. Polling again with the same items allocates nothing. Like a socket, a
 /// poller belongs to one thread.
 @safe package final class ZMQPoller {
     private var items: [zmq_pollitem_t] = unsafe []
-    // Same indices as `items`. Sockets are asked for their handle at each poll, because a closed one must not be used.
+    // Same indices as `items`. Each poll asks the sockets for their handles again, because a closed one must not be used.
     private var sockets: [ZMQSocket?] = []
     private var wakes: [WakeSignal] = []
 
@@ -30,7 +30,7 @@ package struct ZMQReadiness: OptionSet, Sendable {
         add(socket: socket, fileDescriptor: 0, interest)
     }
 
-    /// - Parameter fileDescriptor: Must stay open while it is polled; a closed one is found ``ZMQReadiness/failed``.
+    /// - Parameter fileDescriptor: Must stay open while it is polled; a closed one gives ``ZMQReadiness/failed``.
     @discardableResult
     package func add(fileDescriptor: Int32, _ interest: ZMQReadiness = .readable) -> Int {
         add(socket: nil, fileDescriptor: fileDescriptor, interest)
@@ -43,19 +43,19 @@ package struct ZMQReadiness: OptionSet, Sendable {
         return add(fileDescriptor: wake.fileDescriptor)
     }
 
-    /// Changes what an item waits for; an empty set pauses it.
+    /// Changes what the poller waits for at an item; an empty set pauses the item.
     package func setInterest(_ interest: ZMQReadiness, at index: Int) {
         unsafe items[index].events = interest.rawValue
     }
 
-    /// What the last poll found at an item.
+    /// What the last poll found at this index.
     package func ready(at index: Int) -> ZMQReadiness {
         unsafe ZMQReadiness(rawValue: items[index].revents)
     }
 
-    /// Waits until an item is ready or the time is over. A signal that interrupts it does not end the wait.
+    /// Waits until an item is ready or the time is over. An interrupting signal does not end the wait.
     ///
-    /// - Parameter timeoutMilliseconds: -1 waits for ever, 0 only looks.
+    /// - Parameter timeoutMilliseconds: -1 waits without limit, 0 does not wait.
     /// - Returns: How many items are ready; see ``ready(at:)``.
     /// - Throws: `ETERM` after the context's shutdown, `ENOTSOCK` for a closed socket, `EINVAL` for no items.
     package func poll(timeoutMilliseconds: Int = -1) throws(ZMQError) -> Int {

@@ -1,10 +1,10 @@
 import CZeroMQ
 
 extension ZMQSocket {
-    /// Encrypts all connections and lets in only the clients that `authorization` allows in the domain. Call before
-    /// `bind`.
+    /// Encrypts all connections, and lets in only the clients that `authorization` lists for the domain. Call it before
+    /// `bind`. The server must be the side that binds.
     ///
-    /// The socket keeps `authorization` alive. The server side must be the one that binds.
+    /// The socket keeps `authorization` alive.
     package func useCurveServer(
         secretKey: CurveSecretKey, authorization: ClientAuthorization, domain: String
     ) throws(ZMQError) {
@@ -18,8 +18,7 @@ extension ZMQSocket {
         self.authorization = authorization
     }
 
-    /// Encrypts connections and accepts only the server that owns `serverKey`; counts for those that `connect` makes
-    /// from now on.
+    /// Encrypts the connections that later `connect` calls make, and accepts only the server that owns `serverKey`.
     package func useCurveClient(_ keys: CurveKeyPair, serverKey: CurvePublicKey) throws(ZMQError) {
         try set(ZMQ_CURVE_SERVERKEY, bytes: serverKey.bytes, "set CURVE server key")
         try set(ZMQ_CURVE_PUBLICKEY, bytes: keys.publicKey.bytes, "set CURVE public key")

@@ -1,34 +1,34 @@
 import CZeroMQ
 import Glibc
 
-/// What became of a message that was to be sent.
+/// The result of a send.
 package enum ZMQSendResult: Sendable, Equatable {
-    /// Queued for a peer; a peer that leaves now takes it along.
+    /// Queued for a peer. A peer that disconnects now loses it.
     case sent
     /// Nothing was queued: no peer yet, or its queue is at the high water mark.
     case full
-    /// Nothing was queued: no peer has the routing ID of the first frame (``ZMQSocketOptions/routerMandatory``).
+    /// Nothing was queued: no peer has the routing ID of the first frame.
     case unreachable
 }
 
-/// What a receive found.
+/// The result of a receive.
 package enum ZMQReceiveResult: Sendable, Equatable {
     case received
     /// Nothing was waiting.
     case empty
-    /// The message had this many frames, more than ``ZMQMultipart/framesMax``. The first ones are in the message,
-    /// so that a ROUTER can answer the sender; the rest was thrown away.
+    /// The message had this many frames, more than ``ZMQMultipart/framesMax``. Only the first frames were kept, so that a
+    /// ROUTER can answer the sender.
     case tooManyFrames(Int)
 }
 
 extension ZMQSocket {
-    /// Sends all frames as one message, all of it or nothing, without copying them.
+    /// Sends all frames as one message, whole or not at all, without copying them.
     ///
-    /// A ROUTER takes the routing ID as the first frame. It is always writable to a poll: with `wait` it blocks
-    /// while that one peer's queue is full, without it the caller tries again later.
+    /// A ROUTER takes the routing ID as the first frame. A poll always finds a ROUTER writable. With `wait`, a send blocks
+    /// while that peer's queue is full; without, the caller tries again later.
     ///
-    /// - Parameter message: Emptied when sent and when this throws; else unchanged, ready for another try.
-    /// - Parameter wait: Block until there is room, instead of returning ``ZMQSendResult/full``.
+    /// - Parameter message: Emptied after sending and after an error; else unchanged, ready for another try.
+    /// - Parameter wait: Whether to block until there is room, instead of returning ``ZMQSendResult/full``.
     /// - Throws: `EINVAL` for no frames, `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`.
     package func send(_ message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
         let handle = try unsafe openHandle("send")
@@ -36,8 +36,8 @@ extension ZMQSocket {
         for index in 0..<message.count {
             let more = index + 1 < message.count ? ZMQ_SNDMORE : 0
             let code = unsafe sendFrame(message.pointer(at: index), handle, more | (wait ? 0 : ZMQ_DONTWAIT))
-            // Past the first frame this says that the peer has just left and took the message along. libzmq drops
-            // frames until the last one has been offered, so go on, or it would drop the next message instead.
+            // Past the first frame, EAGAIN says that the peer has just left and the message is lost. libzmq drops frames
+            // until the last one was offered. So go on, or libzmq would drop the next message instead.
             if code == 0 || (index > 0 && code == EAGAIN) { continue }
             return try refusal(code, of: message)
         }
@@ -61,9 +61,9 @@ extension ZMQSocket {
         return try send(outgoing, wait: wait)
     }
 
-    /// Receives one whole message into `message`, whose former frames are freed first.
+    /// Receives one whole message into `message`, after freeing its former frames.
     ///
-    /// - Parameter wait: Block until there is one, instead of returning ``ZMQReceiveResult/empty``.
+    /// - Parameter wait: Whether to block until a message comes, instead of returning ``ZMQReceiveResult/empty``.
     /// - Throws: `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`, with `message` empty.
     package func receive(into message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQReceiveResult {
         let handle = try unsafe openHandle("receive")

@@ -1,17 +1,14 @@
 import CZeroMQ
 import Glibc
 
-/// The pattern a socket speaks; see the libzmq guide for who may talk to whom.
+/// A socket's messaging pattern; the libzmq guide says which patterns can connect to each other.
 package enum ZMQSocketType: Sendable {
-    case pair, pub, sub, req, rep, dealer, router, pull, push
+    case pair, req, dealer, router, pull, push
 
     var rawValue: Int32 {
         switch self {
         case .pair: ZMQ_PAIR
-        case .pub: ZMQ_PUB
-        case .sub: ZMQ_SUB
         case .req: ZMQ_REQ
-        case .rep: ZMQ_REP
         case .dealer: ZMQ_DEALER
         case .router: ZMQ_ROUTER
         case .pull: ZMQ_PULL
@@ -20,16 +17,16 @@ package enum ZMQSocketType: Sendable {
     }
 }
 
-/// One socket, one owner, one thread: libzmq sockets must not be used from two threads at once.
+/// A ZeroMQ socket. It belongs to one thread, because libzmq sockets must not be used from two threads at once.
 ///
-/// Closed by ``close()`` or when the last reference goes. After that, and after the context's shutdown, calls
-/// throw `ENOTSOCK` and `ETERM`.
+/// Closed by ``close()`` or with the last reference. After that calls throw `ENOTSOCK`; after the context's shutdown,
+/// `ETERM`.
 @safe package final class ZMQSocket {
     package let type: ZMQSocketType
     /// Kept alive by the socket; libzmq waits for all sockets before it ends a context.
     package let context: ZMQContext
     private(set) var handle: UnsafeMutableRawPointer?
-    /// Kept so that a CURVE server never outlives the one who checks its clients.
+    /// Kept so that a CURVE server never outlives the object that checks its clients.
     var authorization: ClientAuthorization?
     let outgoing = ZMQMultipart()
 
@@ -51,7 +48,7 @@ package enum ZMQSocketType: Sendable {
 
     deinit { close() }
 
-    /// Gives up the endpoints and, after the linger time, unsent messages. Further calls do nothing.
+    /// Releases the endpoints and, after the linger time, drops unsent messages. Further calls do nothing.
     package func close() {
         guard let handle = unsafe handle else { return }
         unsafe zmq_close(handle)
@@ -62,12 +59,12 @@ package enum ZMQSocketType: Sendable {
 
     /// Accepts peers at `endpoint`: `tcp://127.0.0.1:*` takes a free port (see ``lastEndpoint``).
     ///
-    /// An `ipc` path that a running process holds is taken over without an error; libzmq removes the file first.
+    /// Takes over an `ipc` path that a running process serves, without an error: libzmq removes the file first.
     package func bind(_ endpoint: String) throws(ZMQError) {
         try unsafe call("bind", endpoint, zmq_bind)
     }
 
-    /// Connects in the background, again and again until there is a peer: no error means a well-formed endpoint.
+    /// Connects in the background and retries until there is a peer. Only a malformed endpoint throws.
     package func connect(_ endpoint: String) throws(ZMQError) {
         try unsafe call("connect", endpoint, zmq_connect)
     }
@@ -80,7 +77,7 @@ package enum ZMQSocketType: Sendable {
         try unsafe call("disconnect", endpoint, zmq_disconnect)
     }
 
-    /// The endpoint bound or connected last, wildcards resolved; empty when there is none.
+    /// The endpoint that was bound or connected last, wildcards resolved; empty where there is none.
     package var lastEndpoint: String {
         guard let handle = unsafe handle else { return "" }
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in

@@ -73,7 +73,7 @@ import ZeroMQ
         return gate
     }
 
-    /// What a consumer that keeps the rules gets.
+    /// The events that an honest consumer gets.
     private func honestly(_ endpoint: String, _ context: HostContext) async throws -> [[UInt8]] {
         try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: endpoint, context.zmq)
@@ -83,7 +83,7 @@ import ZeroMQ
         }
     }
 
-    @Test func aBadFrameGetsAnErrorThatNamesTheRule() async throws {
+    @Test func `a bad frame gets an error that names the rule`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try await gate(folder, context)
@@ -108,7 +108,7 @@ import ZeroMQ
         try await gate.stop()
     }
 
-    @Test func threeHundredFramesAreRefusedWithTheirNumber() async throws {
+    @Test func `a message of three hundred frames is refused with their number`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try await gate(folder, context)
@@ -123,7 +123,7 @@ import ZeroMQ
         try await gate.stop()
     }
 
-    @Test func creditGrantedWithoutEndStaysANumber() async throws {
+    @Test func `endless grants of credit do not overflow`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try await gate(folder, context)
@@ -139,21 +139,21 @@ import ZeroMQ
         try await gate.stop()
     }
 
-    @Test(arguments: [ZMQSocketType.pub, .req, .sub, .push, .pair])
-    func aSocketOfAWrongKindDisturbsNobody(_ type: ZMQSocketType) async throws {
+    @Test(arguments: [ZMQSocketType.req, .push, .pull, .pair])
+    func `a socket of a wrong type disturbs no consumer`(_ type: ZMQSocketType) async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try await gate(folder, context)
         let endpoint = gate.host.control.report.endpoint
         try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: endpoint, context.zmq, type)
-            if type != .sub { _ = try peer.socket.send([Self.open()], wait: false) }
+            if type != .pull { _ = try peer.socket.send([Self.open()], wait: false) }
         }
         _ = try await honestly(endpoint, context)
         try await gate.stop()
     }
 
-    @Test func bytesThatAreNotZeroMQDisturbNobody() async throws {
+    @Test func `bytes that are not ZeroMQ disturb no consumer`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try await gate(folder, context)

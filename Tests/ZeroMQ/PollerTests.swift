@@ -5,7 +5,7 @@ import Testing
 @testable import ZeroMQ
 
 @Suite struct PollerTests {
-    @Test func `a poll tells which of its items are ready`() throws {
+    @Test func `a poll says which of its items are ready`() throws {
         let pair = try Pair(.inproc, .pair, .pair)
         let idle = try ZMQSocket(pair.context, .pull)
         let wake = try WakeSignal()
@@ -38,7 +38,7 @@ import Testing
         #expect(try #require(throws: ZMQError.self) { try ZMQPoller().poll() }.code == EINVAL)
     }
 
-    @Test func `a descriptor that is not open is found failed`() throws {
+    @Test func `a descriptor that is not open has failed`() throws {
         let poller = ZMQPoller()
         let item = poller.add(fileDescriptor: 1 << 20)
         #expect(try poller.poll(timeoutMilliseconds: patienceMilliseconds) == 1)

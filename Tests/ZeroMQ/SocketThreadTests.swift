@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `the thread has its name, cut to what the system takes`() async throws {
+    @Test func `the thread has its name, cut to the system's limit`() async throws {
         let name = try await SocketThread.run(name: "a-name-longer-than-15") {
             var buffer = [CChar](repeating: 0, count: 32)
             let file = open("/proc/thread-self/comm", O_RDONLY)
@@ -27,7 +27,7 @@ import Testing
         #expect(name == "a-name-longer-t\n")
     }
 
-    @Test func `the stack holds deep recursion`() async throws {
+    @Test func `the stack is large enough for deep recursion`() async throws {
         @Sendable func depth(_ left: Int) -> Int {
             withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer in
                 buffer[0] = UInt8(truncatingIfNeeded: left)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ZeroMQ
 
-/// Long enough for a loaded machine, short enough that a hang is noticed.
+/// In milliseconds: long enough for a loaded machine, short enough that a hang is noticed.
 let patienceMilliseconds = 20_000
 
 struct Silence: Error {}
@@ -18,6 +18,11 @@ extension ZMQSocket {
         guard try receive(into: message, wait: false) == .received else { throw Silence() }
         return message.copies
     }
+}
+
+extension ZMQMultipart {
+    /// All frames, copied.
+    var copies: [[UInt8]] { (0..<count).map(bytes(at:)) }
 }
 
 extension ZMQMonitor {

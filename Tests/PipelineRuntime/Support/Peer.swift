@@ -2,9 +2,9 @@ import JSON
 import PipelineRuntime
 import ZeroMQ
 
-/// A socket that says whatever a test wants. Belongs to one thread.
+/// A socket that sends any frames. Belongs to one thread.
 final class Peer {
-    /// What a producer's name belongs to.
+    /// The secret that owns the producer's name.
     static let secret = "a secret of a test"
 
     let socket: ZMQSocket
@@ -28,21 +28,23 @@ final class Peer {
         guard try socket.send(frames) == .sent else { throw HostTestError("nobody to say it to") }
     }
 
+    private var copies: [[UInt8]] { (0..<message.count).map(message.bytes(at:)) }
+
     /// Waits for the next message.
     func hear(within limit: Duration = .seconds(10)) throws -> [[UInt8]] {
         let end = ContinuousClock.now + limit
         while .now < end {
             _ = try poller.poll(timeoutMilliseconds: 100)
-            if try socket.receive(into: message, wait: false) == .received { return message.copies }
+            if try socket.receive(into: message, wait: false) == .received { return copies }
         }
         throw HostTestError("no answer in \(limit)")
     }
 
-    /// Listens until the condition holds.
+    /// Reads messages until the condition is met.
     ///
     /// - Parameters:
-    ///   - what: What it stands for, in words.
-    ///   - heard: Told of what came until then.
+    ///   - what: The condition in words.
+    ///   - heard: Called with each message until then.
     func stay(
         for what: String = "the condition", until isMet: () throws -> Bool, heard: ([[UInt8]]) -> Void = { _ in }
     ) throws {
@@ -52,7 +54,7 @@ final class Peer {
             guard .now < end else { throw HostTestError("waited in vain for \(what)") }
             isDone = try isMet()
             _ = try poller.poll(timeoutMilliseconds: isDone ? 0 : 20)
-            if try socket.receive(into: message, wait: false) == .received { heard(message.copies) }
+            if try socket.receive(into: message, wait: false) == .received { heard(copies) }
         }
     }
 

@@ -2,16 +2,15 @@ import PipelineKit
 import Synchronization
 import ZeroMQ
 
-/// The CURVE keys of one stage, ready for its sockets.
+/// The CURVE keys of one stage.
 ///
-/// A tool that can read the pipeline file's secret keys acts as the stage itself, so each stage lets its own keys in,
-/// beside the stages that read from it and the clients that the file names.
+/// A stage lets in its own keys, the stages that read from it, and the clients that the file lists. Its own keys are for
+/// tools that can read the pipeline file's secret keys.
 struct CurvePlan: Sendable, Equatable {
-    /// What a client of the stage may do.
     enum Purpose: String {
         case producing, reading
 
-        /// Where the pipeline file lists who may.
+        /// The setting that lists the clients.
         var list: String { self == .producing ? "producers" : "readers" }
     }
 
@@ -21,7 +20,7 @@ struct CurvePlan: Sendable, Equatable {
     private let upstreamKeys: [CurvePublicKey]
     private let clients: [Purpose: [CurvePublicKey: String]]
 
-    /// - Parameter tool: The keys of a tool that speaks to the stage, which needs none of the stage's secrets.
+    /// - Parameter tool: The keys of a tool that speaks to the stage without the stage's secrets.
     init?(_ stage: PipelineStage, of file: PipelineFile, tool: CurveKeyPair?) throws {
         guard let curve = stage.curve else { return nil }
         self.stage = stage.name
@@ -55,10 +54,10 @@ struct CurvePlan: Sendable, Equatable {
 
     private static let stageMark = "stage "
 
-    /// Whether a client's name is that of a stage of the pipeline file.
+    /// Whether a client's name is that of a stage.
     static func isStage(_ client: String) -> Bool { client.hasPrefix(stageMark) }
 
-    /// The name of whoever has a key; of a stage one that no client can have.
+    /// The client's name of each key. A stage's name begins with ``stageMark``, which no client's name can.
     private static func names(
         _ clients: [CurveSettings.Client], stages: [PipelineStage]
     ) throws -> [CurvePublicKey: String] {
@@ -81,38 +80,36 @@ struct CurvePlan: Sendable, Equatable {
         try socket.useCurveServer(secretKey: keys.secretKey, authorization: authorization, domain: domain)
     }
 
-    /// For a connection to the upstream; nil where that has no keys.
+    /// For a connection to the upstream; nil where the upstream has no keys.
     var toUpstream: ClientKeys? {
         upstreamKeys.isEmpty ? nil : ClientKeys(own: keys, servers: upstreamKeys)
     }
 
-    /// For a connection to the stage whose keys these are.
     var toSelf: ClientKeys { ClientKeys(own: keys, servers: publicKeys) }
 }
 
-/// What the hosts of one process share: the ZeroMQ context and the lists of clients that it lets in.
+/// The ZeroMQ context that the hosts of one process share, and the lists of clients that it lets in.
 package final class HostContext: Sendable {
     package let zmq: ZMQContext
     private let authorization = Mutex<ClientAuthorization?>(nil)
 
-    /// Throws where libzmq cannot make a context.
+    /// - Throws: Where libzmq cannot make a context.
     package init() throws { zmq = try ZMQContext() }
 
-    /// Replaces the list of one socket's clients.
     func authorize(_ clients: [CurvePublicKey: String], in domain: String) throws -> ClientAuthorization {
         try authorization.withLock { authorization in
             let present = try authorization ?? ClientAuthorization(zmq, onRefusal: RefusalNotice().tell)
-            present.allow(.named(clients), in: domain)
+            present.allow(clients, in: domain)
             authorization = present
             return present
         }
     }
 
-    /// Ends every wait on a socket of the context, which then throws `ETERM`.
+    /// Ends every wait on a socket of the context: it throws `ETERM`.
     package func shutdown() { zmq.shutdown() }
 }
 
-/// Tells the operator which clients were refused: each once, and of very many not all.
+/// Tells the operator of refused clients: each client once, and at most ``toldMax``.
 private final class RefusalNotice: Sendable {
     private static let toldMax = 100
     private let told = Mutex<Set<RefusedClient>>([])
